@@ -1,0 +1,1 @@
+//! The Python module `mptcplab._core`.

@@ -1,0 +1,229 @@
+//! A complete description of what is to be simulated. Python parses, fills in defaults and validates the scenario
+//! file (docs/scenario-format.md) and hands over this: no default stands here, every quantity is in its base unit.
+
+use serde::Deserialize;
+
+/// One scenario, complete.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// Virtual time at which the run ends.
+    pub duration_ns: u64,
+    /// Seed of the scenario; every seed, 0 too, is one.
+    pub seed: u64,
+    /// What `measure.warmup` leaves out of rates and losses.
+    pub warmup_ns: u64,
+    /// Distance of samples; none are taken when absent.
+    pub sample_ns: Option<u64>,
+    /// Encode, decode and compare every segment that is sent.
+    pub through_wire: bool,
+    /// Links.
+    pub links: Vec<Link>,
+    /// Paths over links.
+    pub paths: Vec<Path>,
+    /// Connections.
+    pub connections: Vec<Connection>,
+    /// Changes of links, in any order.
+    pub events: Vec<Event>,
+}
+
+/// A link with its two directions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Name in the scenario.
+    pub name: String,
+    /// From the server's side to the client's.
+    pub down: Direction,
+    /// From the client's side to the server's.
+    pub up: Direction,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// Capacity.
+    pub rate_bps: u64,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Queue discipline.
+    pub queue: Queue,
+    /// Random loss on the wire.
+    pub loss: Loss,
+}
+
+/// The most a queue holds. The arriving packet counts; a queue with nothing in it accepts any packet.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Bytes, headers included.
+    Bytes(u64),
+    /// Packets.
+    Packets(u64),
+}
+
+/// A queue discipline.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; what does not fit is dropped.
+    DropTail {
+        /// The most it holds.
+        limit: Limit,
+    },
+    /// Random early detection (Floyd & Jacobson 1993), with the "gentle" slope between max and twice max.
+    Red {
+        /// The most it holds.
+        limit: Limit,
+        /// Lower threshold of the average queue, in packets.
+        min_packets: f64,
+        /// Upper threshold, in packets.
+        max_packets: f64,
+        /// Drop probability at the upper threshold.
+        max_probability: f64,
+        /// Weight of a new sample in the average.
+        weight: f64,
+        /// Whether the probability rises linearly from `max_probability` to 1 between max and twice max.
+        gentle: bool,
+    },
+}
+
+/// Random loss on the wire.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each packet independently.
+    Bernoulli {
+        /// Probability of loss, in [0, 1].
+        probability: f64,
+    },
+    /// Two states; the transition is drawn before each packet, then the loss in the state reached.
+    GilbertElliott {
+        /// Probability to go from good to bad.
+        good_to_bad: f64,
+        /// Probability to go from bad to good.
+        bad_to_good: f64,
+        /// Loss probability in the good state.
+        loss_good: f64,
+        /// Loss probability in the bad state.
+        loss_bad: f64,
+    },
+}
+
+/// A path: links from the client's side to the server's, by index.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// Name in the scenario.
+    pub name: String,
+    /// Indices into `links`.
+    pub links: Vec<usize>,
+}
+
+/// `count` independent connections of one kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// Name in the scenario.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// Indices into `paths`; the first opens the connection.
+    pub paths: Vec<usize>,
+    /// TCP or MPTCP.
+    pub protocol: Protocol,
+    /// Congestion control.
+    pub congestion: Named,
+    /// Scheduler.
+    pub scheduler: Named,
+    /// Path manager.
+    pub path_manager: Named,
+    /// What is sent.
+    pub application: Application,
+    /// Which way the data goes.
+    pub direction: Way,
+    /// Start, drawn uniformly from `[start_ns[0], start_ns[1]]` for each of the `count`; equal when not random.
+    pub start_ns: [u64; 2],
+    /// When the sender stops offering data; the connection then closes in order.
+    pub stop_ns: Option<u64>,
+    /// Maximum segment size as announced (TCP options take from it).
+    pub mss_bytes: u16,
+    /// Receive buffer; absent: automatic.
+    pub receive_buffer_bytes: Option<u64>,
+}
+
+/// An algorithm by its name, with its parameters.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Named {
+    /// Name as in `mptcplab list`.
+    pub name: String,
+    /// Parameters that the name takes.
+    #[serde(flatten)]
+    pub parameters: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Transport protocol.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// Multipath TCP version 1.
+    Mptcp,
+}
+
+/// Which way the data goes.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Server to client.
+    Down,
+    /// Client to server.
+    Up,
+}
+
+/// What a connection sends.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Application {
+    /// As much as the connection takes, from start to stop.
+    Bulk,
+    /// So many bytes, then close.
+    File {
+        /// Size.
+        size_bytes: u64,
+    },
+}
+
+/// A change of a link at a moment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// When.
+    pub at_ns: u64,
+    /// Index into `links`.
+    pub link: usize,
+    /// Whether the server-to-client direction changes.
+    pub down: bool,
+    /// Whether the client-to-server direction changes.
+    pub up: bool,
+    /// What changes.
+    pub set: Change,
+}
+
+/// What an event sets; what is absent stays.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// True: the link is dead: packets that arrive and those still in the queue are lost. False: it works again.
+    pub dead: Option<bool>,
+    /// New capacity, for the packets still in the queue too.
+    pub rate_bps: Option<u64>,
+    /// New propagation delay, for packets that have not left the queue yet; a shorter one overtakes nothing.
+    pub delay_ns: Option<u64>,
+    /// New random loss.
+    pub loss: Option<Loss>,
+}
