@@ -1,0 +1,75 @@
+# mptcplab: `make run` and `make test` set up all they need, given Rust, Python 3.11 or later, gcc and make.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OUT    := out/wifi-lte
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
+
+.PHONY: help setup run test test-rust test-python lint format bench fuzz lock wheel clean
+
+help:  ## This list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/.core  ## The environment in .venv, with the command .venv/bin/mptcplab; quick when nothing changed
+
+# Each stamp is written last: an interrupted step is done again.
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit("mptcplab needs Python 3.11 or later, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.packages: requirements.lock $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@touch $@
+
+$(VENV)/.core: pyproject.toml $(RUST_SOURCES) $(VENV)/.packages
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	@touch $@
+
+run: setup  ## Run scenarios/wifi-lte.toml on the simulator; the report goes to out/wifi-lte/report.html
+	$(BIN)/mptcplab run scenarios/wifi-lte.toml --out $(OUT)
+
+test: test-rust test-python  ## All tests, Rust and Python
+
+test-rust:
+	cargo test --workspace --locked
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+lint: setup  ## Formatting, lints and types, Rust and Python
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest mptcplab._core
+
+format: setup  ## Format all sources
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench:  ## The simulator's speed on one core: segments delivered and packet-hops per second
+	cargo run --release --locked -p simulator --example bench
+
+FUZZ_SECONDS ?= 60
+fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz
+	@command -v cargo-fuzz >/dev/null || { echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 3; }
+	@for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+lock: setup  ## Write requirements.lock anew from what .venv holds
+	@{ echo '# The versions that `make setup` installs and CI tests with; made by `make lock`.'; \
+	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
+
+wheel: setup  ## A wheel in target/wheels that knows its commit
+	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) target fuzz/target out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find python tests -name __pycache__ -type d -exec rm -rf {} +
+	rm -f python/mptcplab/_core*.so
