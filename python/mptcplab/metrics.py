@@ -1,0 +1,138 @@
+"""Figures of merit: how well paths are aggregated, how evenly shared, how lossy. Plain functions on numpy arrays.
+
+Where a metric is undefined (the aggregation benefit of a single path) the answer is None, never 0.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class MetricInputError(ValueError):
+    """A metric was asked about numbers that have no meaning for it."""
+
+
+def _non_negative(name: str, values: npt.ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.size == 0:
+        raise MetricInputError(f"{name} is empty")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise MetricInputError(f"{name} = {values!r}: each must be finite and not negative")
+    return array
+
+
+def _goodput_and_paths(goodput: float, paths: Sequence[float] | Floats, name: str) -> tuple[float, Floats] | None:
+    each = np.atleast_1d(_non_negative(name, paths))
+    value = float(_non_negative("goodput", goodput))
+    if not (each > 0).all():
+        raise MetricInputError(f"{name} = {paths!r}: each must be positive")
+    return (value, each) if each.size > 1 else None
+
+
+def aggregation_benefit(goodput: float, capacities: Sequence[float] | Floats) -> float | None:
+    """Aggregation benefit: 1 all capacities used, 0 as good as the fastest path, −1 nothing delivered.
+
+    ``goodput`` and ``capacities`` in one unit. None for a single path. Raises MetricInputError (negative, not finite,
+    a capacity of 0). Source: Chauvenne 2017 §2.1.3 (Kaspar 2012).
+    """
+    known = _goodput_and_paths(goodput, capacities, "capacities")
+    if known is None:
+        return None
+    value, each = known
+    best = float(each.max())
+    spread = float(each.sum()) - best
+    return (value - best) / (spread if value >= best else best)
+
+
+def experimental_aggregation_benefit(goodput: float, tcp_goodputs: Sequence[float] | Floats) -> float | None:
+    """Aggregation benefit against what TCP alone delivered on each path; g/ΣB when g ≥ ΣB, so it may exceed 1.
+
+    ``goodput`` and ``tcp_goodputs`` in one unit. None for a single path. Raises MetricInputError as
+    `aggregation_benefit`. Source: Chauvenne 2017 §3.2, for two paths; its min(B₁, B₂) is ΣB − max B for any number.
+    The thesis leaves g = max B to no branch; both neighbours give 0 there.
+    """
+    known = _goodput_and_paths(goodput, tcp_goodputs, "tcp_goodputs")
+    if known is None:
+        return None
+    value, each = known
+    best, total = float(each.max()), float(each.sum())
+    if value >= total:
+        return value / total
+    return (value - best) / (total - best if value > best else best)
+
+
+def request_ratio(n_low_rtt: float, n_other: float) -> float:
+    """R_N: requests per second of the min-RTT scheduler against another's, (a − b)/(a + b) in [−1, 1].
+
+    Raises MetricInputError (negative, or both 0). Source: Chauvenne 2017 appendix C; its fraction labels the counts
+    pkts/s, they are requests.
+    """
+    first, second = float(_non_negative("n_low_rtt", n_low_rtt)), float(_non_negative("n_other", n_other))
+    if first + second == 0:
+        raise MetricInputError("R_N of two schedulers that answered no request is undefined")
+    return (first - second) / (first + second)
+
+
+def jain_index(rates: npt.ArrayLike) -> float:
+    """Jain's fairness index (Σx)²/(nΣx²): 1 all equal, 1/n one has all.
+
+    ``rates``: shape (n,). Raises MetricInputError (negative, empty, all 0). Source: Jain, Chiu, Hawe 1984.
+    """
+    x = _non_negative("rates", rates).ravel()
+    largest = x.max()
+    if largest == 0:
+        raise MetricInputError("Jain's index of rates that are all 0 is undefined")
+    x = x / largest  # squares of tiny rates would underflow
+    return float(x.sum() ** 2 / (x.size * (x**2).sum()))
+
+
+def path_shares(rates: npt.ArrayLike) -> Floats:
+    """Each path's part of the total, shape (…, n); nan where nothing was carried. Raises MetricInputError."""
+    x = _non_negative("rates", rates)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x / x.sum(axis=-1, keepdims=True))
+
+
+def mean_loss_rate(loss: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
+    """Loss rate over all paths, each weighted by the rate it carries, shape (…); nan where nothing was carried.
+
+    ``loss``, ``rates``: shape (…, n). Raises MetricInputError (negative, a loss above 1, shapes that do not broadcast).
+    Source: Chauvenne 2017 §6.1.3.
+    """
+    p, x = _non_negative("loss", loss), _non_negative("rates", rates)
+    if (p > 1).any():
+        raise MetricInputError(f"loss = {loss!r}: a loss rate is at most 1")
+    if p.shape[-1:] != x.shape[-1:]:
+        raise MetricInputError(f"loss of shape {p.shape} and rates of shape {x.shape} do not describe the same paths")
+    return np.asarray((p * path_shares(x)).sum(axis=-1))
+
+
+def normalised_throughput(rates: npt.ArrayLike, capacities: npt.ArrayLike) -> Floats:
+    """x/C: what a user gets of the capacity provided for it; above 1 where it takes from others.
+
+    Arrays that broadcast, one unit. Raises MetricInputError. Source: Khalili 2013 §III.
+    """
+    x, c = _non_negative("rates", rates), _non_negative("capacities", capacities)
+    if not (c > 0).all():
+        raise MetricInputError(f"capacities = {capacities!r}: each must be positive")
+    return np.asarray(x / c)
+
+
+def simult_flows_limit_s(size_bytes: float, rate_1_bps: float, rate_2_bps: float) -> float:
+    """Longest time in seconds that Linux's own test allows for a transfer over two paths: 1.11·size/(r₁+r₂) + 0.4 s.
+
+    Raises MetricInputError (negative, or both rates 0). Source: the kernel's simult_flows self-test.
+    """
+    size = float(_non_negative("size_bytes", size_bytes))
+    total = float(_non_negative("rate_1_bps", rate_1_bps)) + float(_non_negative("rate_2_bps", rate_2_bps))
+    if total == 0:
+        raise MetricInputError("two paths of rate 0 never finish")
+    return 1.11 * 8 * size / total + 0.4
+
+
+def aggregates_as_linux_demands(elapsed_s: float, size_bytes: float, rate_1_bps: float, rate_2_bps: float) -> bool:
+    """Whether a transfer meets `simult_flows_limit_s`. Raises MetricInputError."""
+    return float(_non_negative("elapsed_s", elapsed_s)) <= simult_flows_limit_s(size_bytes, rate_1_bps, rate_2_bps)
