@@ -1,1 +1,43 @@
-//! network
+//! What lies between hosts: links with a queue, a rate, a propagation delay and loss. A link has no clock of its own:
+//! whoever owns the time (the simulator's virtual time, the emulator's real time) hands it in, and asks when
+//! the next packet arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes in bytes
+//! with all headers.
+//!
+//! One event a hop: a first-in-first-out link knows when a packet departs the moment it is enqueued, so only the oldest packet of a
+//! link ([`Link::next_arrival_ns`]) need stand in the caller's event queue. The length of the queue is brought up to date when it
+//! is asked for, each departure at its exact time.
+//!
+//! ```
+//! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
+//! use rand_core::SeedableRng;
+//!
+//! let config = LinkConfig {
+//!     rate_bps: 10_000_000,
+//!     delay_ns: 5_000_000,
+//!     queue: QueueConfig::DropTail { limit: Limit::Packets(20) },
+//!     loss: LossConfig::None,
+//! };
+//! let mut link = Link::new(config, Xoshiro256PlusPlus::seed_from_u64(1));
+//! assert_eq!(link.enqueue(0, Packet::new(7_u64, 1_500, 0, Ecn::NotEct)), Enqueue::Accepted { first: true });
+//! // 12,000 bits at 10 Mbit/s, then 5 ms of propagation.
+//! assert_eq!(link.next_arrival_ns(), Some(1_200_000 + 5_000_000));
+//! let packet = link.deliver(6_200_000);
+//! assert_eq!((packet.tag, packet.departure_ns, packet.lost()), (7, 1_200_000, false));
+//! ```
+
+mod config;
+mod counters;
+mod link;
+mod loss;
+mod packet;
+mod probability;
+mod propagation;
+mod queue;
+mod ring;
+mod transmitter;
+
+pub use config::{Change, ConfigError, Limit, LinkConfig, LossConfig, QueueConfig};
+pub use counters::{Counters, DropReason, Enqueue};
+pub use link::Link;
+pub use packet::{Ecn, Packet};
+pub use rand_xoshiro::Xoshiro256PlusPlus;

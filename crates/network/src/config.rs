@@ -1,0 +1,238 @@
+//! What a link is told when it is made, and when it changes.
+
+use std::fmt;
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Capacity in bits per second; at least 1.
+    pub rate_bps: u64,
+    /// Propagation delay in nanoseconds.
+    pub delay_ns: u64,
+    /// Queue discipline.
+    pub queue: QueueConfig,
+    /// Random loss on the wire.
+    pub loss: LossConfig,
+}
+
+/// The most a queue holds, the packet being sent and the arriving one counted. An empty queue accepts any packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes, headers included.
+    Bytes(u64),
+    /// Packets.
+    Packets(u64),
+}
+
+/// A queue discipline with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueConfig {
+    /// First in, first out; what does not fit is dropped.
+    DropTail {
+        /// The most it holds.
+        limit: Limit,
+    },
+    /// Random early detection (Floyd & Jacobson 1993). The average queue is in packets.
+    Red {
+        /// The most it holds.
+        limit: Limit,
+        /// Average queue from which packets are dropped early.
+        min_packets: f64,
+        /// Average queue at which the drop probability is `max_probability`.
+        max_packets: f64,
+        /// Drop probability at `max_packets`, in [0, 1].
+        max_probability: f64,
+        /// Weight of a new sample in the average, in (0, 1].
+        weight: f64,
+        /// Whether the probability rises to 1 between `max_packets` and twice that (Floyd 2000), and does not jump.
+        gentle: bool,
+    },
+}
+
+/// Random loss on the wire: such a packet has taken its place in the queue and its share of the capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossConfig {
+    /// None.
+    None,
+    /// Each packet independently.
+    Bernoulli {
+        /// Probability of loss, in [0, 1].
+        probability: f64,
+    },
+    /// Two states (Gilbert 1960, Elliott 1963); before each packet the transition is drawn, then its loss in the state reached.
+    GilbertElliott {
+        /// Probability to go from good to bad, in [0, 1].
+        good_to_bad: f64,
+        /// Probability to go from bad to good, in [0, 1].
+        bad_to_good: f64,
+        /// Loss probability in the good state, in [0, 1].
+        loss_good: f64,
+        /// Loss probability in the bad state, in [0, 1].
+        loss_bad: f64,
+    },
+}
+
+/// A change of a running link; what is `None` stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Change {
+    /// True: the link is dead: its queue is lost, and so is what arrives. False: it works again.
+    pub dead: Option<bool>,
+    /// New capacity in bits per second, at least 1, for the packets in the queue too.
+    pub rate_bps: Option<u64>,
+    /// New propagation delay in nanoseconds for packets that have not departed yet; none overtakes another.
+    pub delay_ns: Option<u64>,
+    /// New random loss for packets that arrive from now on; Gilbert–Elliott starts in the good state.
+    pub loss: Option<LossConfig>,
+}
+
+/// A parameter outside its range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigError {
+    /// Name of the parameter.
+    pub parameter: &'static str,
+    /// What was found.
+    pub found: f64,
+    /// What would do.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: found {}, expected {}", self.parameter, self.found, self.expected)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+fn require(holds: bool, parameter: &'static str, found: f64, expected: &'static str) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError { parameter, found, expected }) }
+}
+
+fn probability(parameter: &'static str, found: f64) -> Result<(), ConfigError> {
+    require((0.0..=1.0).contains(&found), parameter, found, "a probability from 0 to 1")
+}
+
+fn rate(found: u64) -> Result<(), ConfigError> {
+    require(found > 0, "rate_bps", found as f64, "at least 1 bit/s (a link that carries nothing is `dead`)")
+}
+
+impl LinkConfig {
+    /// Whether a link can be made of it.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        rate(self.rate_bps)?;
+        self.queue.check()?;
+        self.loss.check()
+    }
+}
+
+impl QueueConfig {
+    /// Whether each parameter is in its range.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let &Self::Red { min_packets, max_packets, max_probability, weight, .. } = self else { return Ok(()) };
+        require(min_packets >= 0.0 && min_packets.is_finite(), "min_packets", min_packets, "at least 0")?;
+        require(
+            max_packets > 0.0 && max_packets >= min_packets && max_packets.is_finite(),
+            "max_packets",
+            max_packets,
+            "more than 0 and at least min_packets",
+        )?;
+        probability("max_probability", max_probability)?;
+        require(weight > 0.0 && weight <= 1.0, "weight", weight, "more than 0 and at most 1")
+    }
+}
+
+impl LossConfig {
+    /// Whether each parameter is in its range.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match *self {
+            Self::None => Ok(()),
+            Self::Bernoulli { probability: p } => probability("probability", p),
+            Self::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                probability("good_to_bad", good_to_bad)?;
+                probability("bad_to_good", bad_to_good)?;
+                probability("loss_good", loss_good)?;
+                probability("loss_bad", loss_bad)
+            }
+        }
+    }
+}
+
+impl Change {
+    /// Whether a link can be changed so.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if let Some(found) = self.rate_bps {
+            rate(found)?;
+        }
+        self.loss.map_or(Ok(()), |loss| loss.check())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(min_packets: f64, max_packets: f64, max_probability: f64, weight: f64) -> QueueConfig {
+        QueueConfig::Red { limit: Limit::Packets(100), min_packets, max_packets, max_probability, weight, gentle: true }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let named = |result: Result<(), ConfigError>| result.unwrap_err().parameter;
+        let link = LinkConfig { rate_bps: 0, delay_ns: 0, queue: red(5.0, 15.0, 0.1, 0.002), loss: LossConfig::None };
+        assert_eq!(named(link.check()), "rate_bps");
+        assert_eq!(named(Change { rate_bps: Some(0), ..Change::default() }.check()), "rate_bps");
+        for (queue, parameter) in [
+            (red(-1.0, 15.0, 0.1, 0.002), "min_packets"),
+            (red(f64::NAN, 15.0, 0.1, 0.002), "min_packets"),
+            (red(16.0, 15.0, 0.1, 0.002), "max_packets"),
+            (red(0.0, 0.0, 0.1, 0.002), "max_packets"),
+            (red(5.0, f64::INFINITY, 0.1, 0.002), "max_packets"),
+            (red(5.0, 15.0, 1.1, 0.002), "max_probability"),
+            (red(5.0, 15.0, 0.1, 0.0), "weight"),
+            (red(5.0, 15.0, 0.1, f64::NAN), "weight"),
+        ] {
+            assert_eq!(named(queue.check()), parameter);
+        }
+        for p in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(named(LossConfig::Bernoulli { probability: p }.check()), "probability");
+            let change = Change { loss: Some(LossConfig::Bernoulli { probability: p }), ..Change::default() };
+            assert_eq!(named(change.check()), "probability");
+        }
+        let ge = |good_to_bad, bad_to_good, loss_good, loss_bad| LossConfig::GilbertElliott {
+            good_to_bad,
+            bad_to_good,
+            loss_good,
+            loss_bad,
+        };
+        assert_eq!(named(ge(2.0, 0.1, 0.0, 1.0).check()), "good_to_bad");
+        assert_eq!(named(ge(0.1, 2.0, 0.0, 1.0).check()), "bad_to_good");
+        assert_eq!(named(ge(0.1, 0.1, 2.0, 1.0).check()), "loss_good");
+        assert_eq!(named(ge(0.1, 0.1, 0.0, 2.0).check()), "loss_bad");
+    }
+
+    #[test]
+    fn what_is_in_range_passes() {
+        let loss = LossConfig::GilbertElliott { good_to_bad: 0.0, bad_to_good: 1.0, loss_good: 0.0, loss_bad: 1.0 };
+        let link = LinkConfig { rate_bps: 1, delay_ns: 0, queue: red(0.0, 1.0, 1.0, 1.0), loss };
+        assert_eq!(link.check(), Ok(()));
+        assert_eq!(Change { rate_bps: Some(1), loss: Some(loss), ..Change::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn the_error_says_what_was_found_and_what_would_do() {
+        let error = LossConfig::Bernoulli { probability: 5.0 }.check().unwrap_err();
+        assert_eq!(error.to_string(), "probability: found 5, expected a probability from 0 to 1");
+    }
+}

@@ -1,0 +1,301 @@
+//! One direction of a link: queue, transmitter, wire.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::config::{Change, LinkConfig};
+use crate::counters::{Counters, DropReason, Enqueue};
+use crate::loss::Loss;
+use crate::packet::Packet;
+use crate::propagation::Propagation;
+use crate::queue::{Arrival, Queue};
+use crate::ring::Ring;
+use crate::transmitter::Transmitter;
+
+/// One direction of a link. Time is an argument of every call and must not fall from call to call; it saturates at `u64::MAX`.
+///
+/// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each division goes
+/// to the next packet while the link stays busy, so a busy period of n packets takes the true total, rounded down.
+/// At its departure a packet leaves the queue; after the propagation delay it is at the far end.
+///
+/// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then, if it accepts, loss.
+/// What is certain draws nothing: a drop-tail link without loss never touches its stream.
+#[derive(Clone, Debug)]
+pub struct Link<T> {
+    /// When the oldest packet reaches the far end; `u64::MAX` if there is none.
+    head_arrival_ns: u64,
+    ring: Ring<T>,
+    /// Number of the first packet that has not departed yet as far as is known; those before it are on the wire.
+    /// Numbers are given without gaps, so this is how many packets departed.
+    sent: u64,
+    /// Bytes of the packets below `sent`.
+    sent_bytes: u64,
+    /// Bytes of the packets below the ring's tail.
+    accepted_bytes: u64,
+    /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the length.
+    queue_packet_ns: u128,
+    max_packets: u64,
+    max_bytes: u64,
+    dead: bool,
+    transmitter: Transmitter,
+    queue: Queue,
+    loss: Loss,
+    propagation: Propagation,
+    rng: Xoshiro256PlusPlus,
+    lost_on_wire: u64,
+    dropped_full: u64,
+    dropped_early: u64,
+    dropped_dead: u64,
+}
+
+impl<T: Copy> Link<T> {
+    /// An idle link. `rng` is its own stream.
+    ///
+    /// # Panics
+    /// When [`LinkConfig::check`] fails.
+    #[must_use]
+    pub fn new(config: LinkConfig, rng: Xoshiro256PlusPlus) -> Self {
+        config.check().unwrap_or_else(|error| panic!("link: {error}"));
+        Self {
+            head_arrival_ns: u64::MAX,
+            ring: Ring::new(),
+            sent: 0,
+            sent_bytes: 0,
+            accepted_bytes: 0,
+            queue_packet_ns: 0,
+            max_packets: 0,
+            max_bytes: 0,
+            dead: false,
+            transmitter: Transmitter::new(config.rate_bps),
+            queue: Queue::new(&config.queue),
+            loss: Loss::new(&config.loss),
+            propagation: Propagation::new(config.delay_ns),
+            rng,
+            lost_on_wire: 0,
+            dropped_full: 0,
+            dropped_early: 0,
+            dropped_dead: 0,
+        }
+    }
+
+    /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by then.
+    #[inline]
+    pub fn enqueue(&mut self, now_ns: u64, mut packet: Packet<T>) -> Enqueue {
+        if self.dead {
+            return self.drop_arriving(DropReason::Dead);
+        }
+        self.drain(now_ns);
+        let arrival = Arrival {
+            now_ns,
+            size: packet.size,
+            packets: self.ring.tail() - self.sent,
+            bytes: self.accepted_bytes - self.sent_bytes,
+            transmitter: &self.transmitter,
+        };
+        if let Err(reason) = self.queue.admit(arrival, &mut self.rng) {
+            return self.drop_arriving(reason);
+        }
+        self.max_packets = self.max_packets.max(arrival.packets + 1);
+        self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
+        packet.departure_ns = self.transmitter.send(now_ns, packet.size);
+        packet.set_lost(self.loss.strikes(&mut self.rng));
+        self.accepted_bytes += u64::from(packet.size);
+        self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
+        let first = self.ring.is_empty();
+        if first {
+            self.head_arrival_ns = self.propagation.arrival_ns(self.ring.tail(), packet.departure_ns);
+        }
+        self.ring.push(packet);
+        Enqueue::Accepted { first }
+    }
+
+    /// When the oldest packet reaches the far end; `None` when nothing is under way.
+    #[inline]
+    #[must_use]
+    pub fn next_arrival_ns(&self) -> Option<u64> {
+        (!self.ring.is_empty()).then_some(self.head_arrival_ns)
+    }
+
+    /// As [`Self::next_arrival_ns`], with `u64::MAX` when nothing is under way.
+    #[inline]
+    #[must_use]
+    pub const fn next_arrival_or_max_ns(&self) -> u64 {
+        self.head_arrival_ns
+    }
+
+    /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire comes too, with
+    /// [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the packets behind keep their times.
+    ///
+    /// # Panics
+    /// When nothing is under way.
+    #[inline]
+    pub fn deliver(&mut self, now_ns: u64) -> Packet<T> {
+        assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
+        debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
+        if self.sent == self.ring.head() {
+            self.depart();
+        }
+        let packet = self.ring.pop();
+        self.propagation.arrived(self.head_arrival_ns);
+        self.find_head_arrival();
+        packet
+    }
+
+    /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may differ, either way, or
+    /// be `None`: the caller reschedules.
+    ///
+    /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
+    ///   arrive. A link that comes back is idle.
+    /// - `rate_bps`: what the packet in service has sent stays sent; the rest of it and the packets behind go at the new rate.
+    /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
+    /// - `loss`: for packets that arrive from now on.
+    ///
+    /// # Panics
+    /// When [`Change::check`] fails.
+    pub fn change(&mut self, now_ns: u64, change: Change, dropped: &mut impl FnMut(Packet<T>)) {
+        change.check().unwrap_or_else(|error| panic!("change of a link: {error}"));
+        self.drain(now_ns);
+        if let Some(dead) = change.dead {
+            if dead {
+                self.flush(now_ns, dropped);
+            }
+            self.dead = dead;
+        }
+        if let Some(rate_bps) = change.rate_bps
+            && rate_bps != self.transmitter.rate_bps()
+        {
+            self.change_rate(now_ns, rate_bps);
+        }
+        if let Some(delay_ns) = change.delay_ns {
+            self.propagation.change(self.sent, delay_ns);
+        }
+        if let Some(loss) = change.loss {
+            self.loss = Loss::new(&loss);
+        }
+        self.find_head_arrival();
+    }
+
+    /// Packets and bytes in the queue at `now_ns`, the one being sent counted as a whole.
+    #[must_use]
+    pub fn queue(&mut self, now_ns: u64) -> (u32, u64) {
+        self.drain(now_ns);
+        let packets = u32::try_from(self.queue_packets()).unwrap_or(u32::MAX);
+        (packets, self.queue_bytes())
+    }
+
+    /// Packets in the link: in the queue, being sent or on the wire.
+    #[must_use]
+    pub const fn under_way(&self) -> u64 {
+        self.ring.tail() - self.ring.head()
+    }
+
+    /// Capacity in bits per second.
+    #[must_use]
+    pub const fn rate_bps(&self) -> u64 {
+        self.transmitter.rate_bps()
+    }
+
+    /// What happened up to and at `now_ns`.
+    #[must_use]
+    pub fn counters(&mut self, now_ns: u64) -> Counters {
+        self.drain(now_ns);
+        // A packet's number says how many were accepted before it, those flushed from a dead link left out.
+        let accepted = self.ring.tail();
+        let waiting_since_0 = u128::from(self.queue_packets()) * u128::from(now_ns);
+        Counters {
+            arrived_packets: accepted + self.dropped_full + self.dropped_early + self.dropped_dead,
+            dropped_full: self.dropped_full,
+            dropped_early: self.dropped_early,
+            dropped_dead: self.dropped_dead,
+            lost_on_wire: self.lost_on_wire,
+            sent_packets: self.sent,
+            sent_bytes: self.sent_bytes,
+            queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
+            queue_max_packets: self.max_packets,
+            queue_max_bytes: self.max_bytes,
+        }
+    }
+
+    /// Begins the maxima of [`Counters`] anew, with the queue as it is at `now_ns`.
+    pub fn reset_max(&mut self, now_ns: u64) {
+        self.drain(now_ns);
+        self.max_packets = self.queue_packets();
+        self.max_bytes = self.queue_bytes();
+    }
+
+    const fn queue_packets(&self) -> u64 {
+        self.ring.tail() - self.sent
+    }
+
+    const fn queue_bytes(&self) -> u64 {
+        self.accepted_bytes - self.sent_bytes
+    }
+
+    /// Brings the queue up to `now_ns`.
+    #[inline]
+    fn drain(&mut self, now_ns: u64) {
+        while self.sent != self.ring.tail() && self.ring.at(self.sent).departure_ns <= now_ns {
+            self.depart();
+        }
+    }
+
+    /// The first packet in the queue departs at its time.
+    #[inline]
+    fn depart(&mut self) {
+        let packet = self.ring.at(self.sent);
+        self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(packet.departure_ns));
+        self.sent_bytes += u64::from(packet.size);
+        self.lost_on_wire += u64::from(packet.lost());
+        self.sent += 1;
+    }
+
+    #[inline]
+    fn find_head_arrival(&mut self) {
+        self.head_arrival_ns = if self.ring.is_empty() {
+            u64::MAX
+        } else {
+            let head = self.ring.head();
+            self.propagation.arrival_ns(head, self.ring.at(head).departure_ns)
+        };
+    }
+
+    #[cold]
+    fn drop_arriving(&mut self, reason: DropReason) -> Enqueue {
+        match reason {
+            DropReason::Full => self.dropped_full += 1,
+            DropReason::Early => self.dropped_early += 1,
+            DropReason::Dead => self.dropped_dead += 1,
+        }
+        Enqueue::Dropped(reason)
+    }
+
+    /// Drops the whole queue.
+    fn flush(&mut self, now_ns: u64, dropped: &mut impl FnMut(Packet<T>)) {
+        for number in self.sent..self.ring.tail() {
+            self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(now_ns));
+            self.dropped_dead += 1;
+            dropped(*self.ring.at(number));
+        }
+        if self.queue_packets() > 0 {
+            self.transmitter.stop(now_ns);
+        }
+        self.ring.truncate(self.sent);
+        self.accepted_bytes = self.sent_bytes;
+    }
+
+    /// Sends the queue anew from `now_ns` at another rate.
+    fn change_rate(&mut self, now_ns: u64, rate_bps: u64) {
+        if self.queue_packets() == 0 {
+            // Idle; a remainder below a nanosecond is not carried into another rate.
+            let idle_since_ns = self.transmitter.busy_until_ns();
+            self.transmitter.change_rate(now_ns, rate_bps, 0);
+            self.transmitter.stop(idle_since_ns);
+            return;
+        }
+        let behind = self.queue_bytes() - u64::from(self.ring.at(self.sent).size);
+        self.ring.at_mut(self.sent).departure_ns = self.transmitter.change_rate(now_ns, rate_bps, behind);
+        for number in self.sent + 1..self.ring.tail() {
+            let packet = self.ring.at_mut(number);
+            packet.departure_ns = self.transmitter.send(now_ns, packet.size);
+        }
+    }
+}

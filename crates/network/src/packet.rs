@@ -1,0 +1,90 @@
+//! The record of a packet in a link's ring: small, so that a link's packets lie together in memory.
+
+/// Explicit congestion notification field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable transport, codepoint 1.
+    Ect1 = 0b01,
+    /// ECN-capable transport, codepoint 0.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+/// A packet on its way. What it carries lies with the caller, who finds it again by `tag`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<T> {
+    /// When the last bit leaves the sending end of the link, in nanoseconds; set by the link.
+    pub departure_ns: u64,
+    /// The caller's own name for the packet.
+    pub tag: T,
+    /// Size in bytes, all headers counted.
+    pub size: u16,
+    /// Position on the path; the caller's, links do not look at it.
+    pub hop: u8,
+    flags: u8,
+}
+
+// Three records and more in a cache line's pair: growth here costs every hop.
+const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 2]>>() == 24);
+
+const ECN_MASK: u8 = 0b11;
+const LOST: u8 = 0b100;
+
+impl<T> Packet<T> {
+    /// A packet of `size` bytes, headers included, that has not entered a link yet.
+    #[must_use]
+    pub const fn new(tag: T, size: u16, hop: u8, ecn: Ecn) -> Self {
+        Self { departure_ns: 0, tag, size, hop, flags: ecn as u8 }
+    }
+
+    /// Whether it was lost on the wire of the link that delivers it.
+    #[must_use]
+    pub const fn lost(&self) -> bool {
+        self.flags & LOST != 0
+    }
+
+    /// Whether it carries congestion experienced.
+    #[must_use]
+    pub const fn ce(&self) -> bool {
+        self.flags & ECN_MASK == Ecn::Ce as u8
+    }
+
+    /// Its ECN codepoint.
+    #[must_use]
+    pub const fn ecn(&self) -> Ecn {
+        match self.flags & ECN_MASK {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    pub(crate) const fn set_lost(&mut self, lost: bool) {
+        self.flags = (self.flags & !LOST) | if lost { LOST } else { 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_independent() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            let mut packet = Packet::new(0_u64, 40, 2, ecn);
+            assert!(!packet.lost());
+            packet.set_lost(true);
+            assert!(packet.lost());
+            assert_eq!(packet.ecn(), ecn);
+            assert_eq!(packet.ce(), ecn == Ecn::Ce);
+            packet.set_lost(false);
+            assert_eq!(packet, Packet::new(0, 40, 2, ecn));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The wire: each packet takes the delay that holds when it departs, and none overtakes another.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Propagation {
+    /// Delay of the packets numbered below `until`.
+    delay_ns: u64,
+    until: u64,
+    /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is under way.
+    later: VecDeque<(u64, u64)>,
+    /// When the packet before the oldest one arrived.
+    last_arrival_ns: u64,
+}
+
+impl Propagation {
+    pub(crate) const fn new(delay_ns: u64) -> Self {
+        Self { delay_ns, until: u64::MAX, later: VecDeque::new(), last_arrival_ns: 0 }
+    }
+
+    /// When the oldest packet, numbered `number`, reaches the far end. Numbers must not fall from call to call.
+    #[inline]
+    pub(crate) fn arrival_ns(&mut self, number: u64, departure_ns: u64) -> u64 {
+        if number >= self.until {
+            self.advance(number);
+        }
+        departure_ns.saturating_add(self.delay_ns).max(self.last_arrival_ns)
+    }
+
+    /// The oldest packet reached the far end.
+    #[inline]
+    pub(crate) const fn arrived(&mut self, at_ns: u64) {
+        self.last_arrival_ns = at_ns;
+    }
+
+    /// Packets numbered `first` and above take `delay_ns`; `first` must not fall from call to call.
+    pub(crate) fn change(&mut self, first: u64, delay_ns: u64) {
+        if self.later.back().is_some_and(|&(number, _)| number == first) {
+            self.later.pop_back();
+        }
+        self.later.push_back((first, delay_ns));
+        self.until = self.later[0].0;
+    }
+
+    #[cold]
+    fn advance(&mut self, number: u64) {
+        while let Some(&(first, delay_ns)) = self.later.front()
+            && first <= number
+        {
+            self.delay_ns = delay_ns;
+            self.later.pop_front();
+        }
+        self.until = self.later.front().map_or(u64::MAX, |&(first, _)| first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_packet_takes_the_delay_of_its_number() {
+        let mut wire = Propagation::new(10);
+        wire.change(2, 20);
+        wire.change(2, 30);
+        wire.change(3, 40);
+        let mut arrivals = Vec::new();
+        for (number, departure_ns) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)] {
+            let at_ns = wire.arrival_ns(number, departure_ns);
+            wire.arrived(at_ns);
+            arrivals.push(at_ns);
+        }
+        assert_eq!(arrivals, [11, 12, 33, 44, 45]);
+        assert_eq!((wire.until, wire.later.len()), (u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_shorter_delay_overtakes_nothing() {
+        let mut wire = Propagation::new(100);
+        wire.change(1, 5);
+        let first = wire.arrival_ns(0, 10);
+        wire.arrived(first);
+        assert_eq!((first, wire.arrival_ns(1, 20)), (110, 110));
+        assert_eq!(wire.arrival_ns(2, 107), 112);
+    }
+}

@@ -1,0 +1,59 @@
+//! Drop-tail: first in, first out, and what does not fit is dropped.
+
+use super::{Arrival, Limit};
+use crate::counters::DropReason;
+
+/// Both kinds of limit, the absent one at its maximum: no branch on the kind.
+#[derive(Clone, Debug)]
+pub(crate) struct DropTail {
+    max_packets: u64,
+    max_bytes: u64,
+}
+
+impl DropTail {
+    pub(crate) const fn new(limit: Limit) -> Self {
+        match limit {
+            Limit::Packets(max_packets) => Self { max_packets, max_bytes: u64::MAX },
+            Limit::Bytes(max_bytes) => Self { max_packets: u64::MAX, max_bytes },
+        }
+    }
+
+    /// The arriving packet counts. An empty queue accepts any packet, else a limit below its size would cut the link.
+    #[inline]
+    pub(crate) fn admit(&self, arrival: Arrival<'_>) -> Result<(), DropReason> {
+        let fits = arrival.packets < self.max_packets && arrival.bytes + u64::from(arrival.size) <= self.max_bytes;
+        if fits || arrival.packets == 0 { Ok(()) } else { Err(DropReason::Full) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transmitter::Transmitter;
+
+    fn admits(limit: Limit, packets: u64, bytes: u64, size: u16) -> bool {
+        let transmitter = Transmitter::new(1);
+        DropTail::new(limit).admit(Arrival { now_ns: 0, size, packets, bytes, transmitter: &transmitter }).is_ok()
+    }
+
+    #[test]
+    fn packets_are_counted_with_the_arriving_one() {
+        assert!(admits(Limit::Packets(3), 2, 3_000, 1_500));
+        assert!(!admits(Limit::Packets(3), 3, 120, 40));
+    }
+
+    #[test]
+    fn bytes_are_counted_with_the_arriving_one() {
+        assert!(admits(Limit::Bytes(4_500), 2, 3_000, 1_500));
+        assert!(!admits(Limit::Bytes(4_499), 2, 3_000, 1_500));
+        assert!(admits(Limit::Bytes(4_499), 2, 3_000, 1_499));
+    }
+
+    #[test]
+    fn an_empty_queue_accepts_any_packet() {
+        assert!(admits(Limit::Packets(0), 0, 0, 1_500));
+        assert!(admits(Limit::Bytes(0), 0, 0, u16::MAX));
+        assert!(!admits(Limit::Packets(0), 1, 1, 1));
+        assert!(!admits(Limit::Bytes(0), 1, 1, 1));
+    }
+}

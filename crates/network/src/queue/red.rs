@@ -1,0 +1,115 @@
+//! Random early detection: packets are dropped with a probability that rises with the average queue, before the queue is full.
+//!
+//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking
+//! 1(4), 1993; the gentle slope from S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
+//!
+//! At each arrival, with q packets in the queue before it (the one being sent counted) and weight w:
+//!
+//! - avg ← (1 − w)·avg + w·q, or, when the queue is empty, avg ← (1 − w)^m·avg, with m the whole packets that
+//!   could have been sent since it became empty. The paper leaves open how long those are; here they are as long as the arriving one.
+//!   Each stretch of idle time counts once, though several packets may be dropped in it.
+//! - p_b = 0 below `min`; `max_probability`·(avg − min)/(max − min) up to `max`; when gentle, `max_probability` +
+//!   (1 − `max_probability`)·(avg − max)/max up to 2·`max`; then 1.
+//! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 when count·p_b ≥ 1. `count` is the number of packets let in since the last
+//!   drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b (the paper's §7, method 2),
+//!   and their share for a constant average is 2·p_b/(1 + p_b). The paper's listing counts the arriving packet after a drop too,
+//!   which contradicts that section; the text is followed.
+//! - What passes must still find room below the hard limit.
+//!
+//! One number is drawn a packet, and none where p_a is 0 or 1.
+
+use rand_core::RngCore;
+
+use super::{Arrival, DropTail};
+use crate::counters::DropReason;
+use crate::probability::Probability;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) min_packets: f64,
+    pub(crate) max_packets: f64,
+    pub(crate) max_probability: f64,
+    pub(crate) weight: f64,
+    pub(crate) gentle: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Red {
+    limit: DropTail,
+    early: Parameters,
+    /// Average queue in packets.
+    average: f64,
+    /// Packets let in since the last drop.
+    count: u64,
+    /// Idle time up to here is in the average.
+    idle_counted_ns: u64,
+}
+
+impl Red {
+    pub(crate) const fn new(limit: DropTail, early: Parameters) -> Self {
+        Self { limit, early, average: 0.0, count: 0, idle_counted_ns: 0 }
+    }
+
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<(), DropReason> {
+        self.update_average(arrival);
+        let verdict = if self.drops_early(rng) { Err(DropReason::Early) } else { self.limit.admit(arrival) };
+        match verdict {
+            Ok(()) if self.average >= self.early.min_packets => self.count += 1,
+            Ok(()) | Err(_) => self.count = 0,
+        }
+        verdict
+    }
+
+    fn update_average(&mut self, arrival: Arrival<'_>) {
+        let keep = 1.0 - self.early.weight;
+        if arrival.packets == 0 {
+            let since_ns = self.idle_counted_ns.max(arrival.transmitter.busy_until_ns());
+            let idle_ns = arrival.now_ns.saturating_sub(since_ns);
+            let (packets, taking_ns) = arrival.transmitter.could_send(idle_ns, arrival.size);
+            self.average *= power(keep, packets);
+            // The rest, less than a packet's time, is left for the next arrival.
+            self.idle_counted_ns = since_ns + taking_ns;
+        } else {
+            self.average = keep * self.average + self.early.weight * arrival.packets as f64;
+        }
+    }
+
+    fn drops_early(&self, rng: &mut impl RngCore) -> bool {
+        let p_b = self.early.probability(self.average);
+        let spread = 1.0 - self.count as f64 * p_b;
+        let p_a = if p_b < spread { p_b / spread } else { 1.0 };
+        Probability::new(p_a).happens(rng)
+    }
+}
+
+impl Parameters {
+    /// p_b, the drop probability before drops are spread.
+    fn probability(&self, average: f64) -> f64 {
+        let Self { min_packets: min, max_packets: max, max_probability, .. } = *self;
+        if average < min {
+            0.0
+        } else if average < max {
+            max_probability * (average - min) / (max - min)
+        } else if self.gentle && average < 2.0 * max {
+            max_probability + (1.0 - max_probability) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+/// `base` to the `exponent`, by multiplication only: the C library's `pow` differs from machine to machine.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut result = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests;

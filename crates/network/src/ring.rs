@@ -1,0 +1,129 @@
+//! The packets of a link in their order, in one block of memory that only grows.
+
+use crate::packet::Packet;
+
+/// A ring whose places are numbered from 0 without end: `head` is the oldest packet's number, `tail` the next one's.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<T> {
+    /// A power of two of them, or none before the first packet.
+    slots: Vec<Packet<T>>,
+    head: u64,
+    tail: u64,
+}
+
+const FIRST_SLOTS: usize = 16;
+
+impl<T: Copy> Ring<T> {
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), head: 0, tail: 0 }
+    }
+
+    #[inline]
+    pub(crate) const fn head(&self) -> u64 {
+        self.head
+    }
+
+    #[inline]
+    pub(crate) const fn tail(&self) -> u64 {
+        self.tail
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet<T>) {
+        if self.tail - self.head == self.slots.len() as u64 {
+            self.grow(packet);
+        }
+        let slot = self.slot(self.tail);
+        self.slots[slot] = packet;
+        self.tail += 1;
+    }
+
+    /// Takes the oldest packet.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Packet<T> {
+        let packet = *self.at(self.head);
+        self.head += 1;
+        packet
+    }
+
+    /// Forgets the packets from number `tail` on.
+    pub(crate) fn truncate(&mut self, tail: u64) {
+        debug_assert!(self.head <= tail && tail <= self.tail);
+        self.tail = tail;
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, number: u64) -> &Packet<T> {
+        debug_assert!(self.head <= number && number < self.tail);
+        &self.slots[self.slot(number)]
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, number: u64) -> &mut Packet<T> {
+        debug_assert!(self.head <= number && number < self.tail);
+        let slot = self.slot(number);
+        &mut self.slots[slot]
+    }
+
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        // Wraps to all ones for no slots at all, where the indexing that follows panics.
+        number as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Doubles the slots; `filler` stands in those that hold nothing yet, so that `T` needs no default.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: Packet<T>) {
+        let mut slots = vec![filler; (self.slots.len() * 2).max(FIRST_SLOTS)];
+        let mask = slots.len() - 1;
+        for number in self.head..self.tail {
+            slots[number as usize & mask] = *self.at(number);
+        }
+        self.slots = slots;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Ecn;
+
+    #[test]
+    fn keeps_order_across_growth_at_every_phase() {
+        for phase in 0..40 {
+            let mut ring = Ring::new();
+            let packet = |tag: u64| Packet::new(tag, 1, 0, Ecn::NotEct);
+            for tag in 0..phase {
+                ring.push(packet(tag));
+                assert_eq!(ring.pop().tag, tag);
+            }
+            for tag in 0..100 {
+                ring.push(packet(tag));
+            }
+            ring.truncate(phase + 90);
+            for tag in 0..90 {
+                assert_eq!(ring.at(phase + tag).tag, tag);
+                assert_eq!(ring.pop().tag, tag);
+            }
+            assert!(ring.is_empty());
+        }
+    }
+
+    #[test]
+    fn does_not_grow_while_packets_leave_as_they_come() {
+        let mut ring = Ring::new();
+        for tag in 0..10_000_u64 {
+            ring.push(Packet::new(tag, 1, 0, Ecn::NotEct));
+            if tag >= 15 {
+                assert_eq!(ring.pop().tag, tag - 15);
+            }
+        }
+        assert_eq!(ring.slots.len(), FIRST_SLOTS);
+    }
+}
