@@ -19,6 +19,11 @@ pub trait Payload: Clone + std::fmt::Debug {
 
     /// Writes the content to `out`, which must be exactly `len()` bytes long.
     fn write_to(&self, out: &mut [u8]);
+
+    /// Writes the part that begins at `offset` and is as long as `out`. Panics when it ends after `len()`.
+    fn read_at(&self, offset: usize, out: &mut [u8]) {
+        self.slice(offset, offset + out.len()).write_to(out);
+    }
 }
 
 /// A span of the application's data stream: no bytes, only their place. `offset` counts from the first byte the
@@ -37,12 +42,16 @@ impl Span {
     /// put in a wrong place is seen in nearly every byte of it.
     #[must_use]
     pub fn byte_at(offset: u64) -> u8 {
-        // SplitMix64's finaliser on the 8-byte word, then the byte within it.
-        let mut z = (offset >> 3).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        Self::word_at(offset >> 3)[(offset & 7) as usize]
+    }
+
+    /// The eight bytes from `8 * index` on: SplitMix64's finaliser.
+    fn word_at(index: u64) -> [u8; 8] {
+        let mut z = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
-        z.to_le_bytes()[(offset & 7) as usize]
+        z.to_le_bytes()
     }
 }
 
@@ -62,8 +71,14 @@ impl Payload for Span {
 
     fn write_to(&self, out: &mut [u8]) {
         assert_eq!(out.len(), self.len as usize, "the buffer must be as long as the span");
-        for (i, byte) in out.iter_mut().enumerate() {
-            *byte = Span::byte_at(self.offset + i as u64);
+        // To the next word, whole words, and what is left of the last.
+        let head = ((8 - (self.offset & 7) as usize) & 7).min(out.len());
+        let (head, rest) = out.split_at_mut(head);
+        for (at, byte) in (self.offset..).zip(head.iter_mut()) {
+            *byte = Span::byte_at(at);
+        }
+        for (index, chunk) in (self.offset.div_ceil(8)..).zip(rest.chunks_mut(8)) {
+            chunk.copy_from_slice(&Span::word_at(index)[..chunk.len()]);
         }
     }
 }
@@ -83,5 +98,41 @@ impl Payload for Vec<u8> {
 
     fn write_to(&self, out: &mut [u8]) {
         out.copy_from_slice(self);
+    }
+
+    fn read_at(&self, offset: usize, out: &mut [u8]) {
+        out.copy_from_slice(&self[offset..offset + out.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_span_writes_the_byte_of_each_place(offset in 0..u64::MAX / 2, len in 0..100_u32, from in 0..100_usize) {
+            let span = Span { offset, len };
+            let mut bytes = vec![0; span.len()];
+            span.write_to(&mut bytes);
+            let expected: Vec<u8> = (offset..offset + u64::from(len)).map(Span::byte_at).collect();
+            prop_assert_eq!(&bytes, &expected);
+            let from = from.min(bytes.len());
+            let mut part = vec![0; bytes.len() - from];
+            span.read_at(from, &mut part);
+            prop_assert_eq!(&part[..], &expected[from..]);
+            bytes.read_at(from, &mut part);
+            prop_assert_eq!(&part[..], &expected[from..]);
+        }
+    }
+
+    /// Bytes of places that a wrong implementation is likely to confuse must differ in nearly every place.
+    #[test]
+    fn misplaced_spans_are_seen() {
+        for shift in [1, 7, 8, 64, 1460, 1 << 16, 1 << 32] {
+            let same = (0..4096).filter(|&at| Span::byte_at(at) == Span::byte_at(at + shift)).count();
+            assert!(same < 64, "{same} of 4096 bytes are equal {shift} bytes further on"); // 16 expected by chance
+        }
     }
 }

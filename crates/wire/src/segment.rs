@@ -26,6 +26,24 @@ pub struct Segment<P> {
     pub payload: P,
 }
 
+impl<P> Segment<P> {
+    /// The same segment with another content, made from this one's.
+    #[must_use]
+    pub fn map_payload<Q>(self, map: impl FnOnce(P) -> Q) -> Segment<Q> {
+        Segment {
+            src_port: self.src_port,
+            dst_port: self.dst_port,
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            window: self.window,
+            urgent: self.urgent,
+            options: self.options,
+            payload: map(self.payload),
+        }
+    }
+}
+
 /// The control bits of RFC 9293 §3.1, CWR and ECE of RFC 3168.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u8);
@@ -128,13 +146,13 @@ impl SackBlocks {
 
     /// The blocks.
     #[must_use]
-    pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..self.len as usize]
+    pub const fn as_slice(&self) -> &[SackBlock] {
+        self.blocks.split_at(self.len as usize).0
     }
 
     /// Whether there is none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
@@ -205,7 +223,8 @@ pub enum MptcpOption {
         /// Reason code.
         reason: u8,
     },
-    /// A subtype this crate does not know (0x9 to 0xf), kept byte for byte: the bytes after kind and length.
+    /// A subtype this crate does not know (0x9 to 0xf), kept byte for byte: the bytes after kind and length. Also an
+    /// MP_CAPABLE of version 2 or above whose length is none of version 1's.
     Unknown(Vec<u8>),
     /// An option of MPTCP version 0 (RFC 6824) whose form differs from version 1: read, never sent by the transport.
     Version0(Version0),
@@ -244,7 +263,7 @@ pub enum Version0 {
 /// MP_CAPABLE of version 1 (§3.1). The length tells the form: SYN 4, SYN/ACK 12, ACK 20, with data 22 or 24.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MpCapable {
-    /// Version field, 1.
+    /// Version field: 1, or a higher one that the peer proposes (§3.1: answer with the highest one supports).
     pub version: u8,
     /// The eight flag bits A to H: A (0x80) checksum required, B (0x40) must be 0, C (0x20) no join to the source
     /// address, H (0x01) HMAC-SHA256.

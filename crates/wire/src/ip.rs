@@ -1,0 +1,350 @@
+//! IP packets that carry TCP: IPv4 (RFC 791) and IPv6 (RFC 8200). The headers are etherparse's work.
+
+use crate::checksum::OnesComplement;
+use crate::length::{IPV4_HEADER_LEN, IPV6_HEADER_LEN};
+use crate::tcp_options::be16;
+use crate::{DecodeError, EncodeError, Payload, Segment, tcp};
+use etherparse::err::{ipv4::HeaderError as Ipv4Error, ipv4::HeaderSliceError as Ipv4SliceError};
+use etherparse::err::{ipv6_exts::HeaderError as ExtensionError, ipv6_exts::HeaderSliceError as ExtensionSliceError};
+use etherparse::{
+    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6FlowLabel, Ipv6Header,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What an IP header says, of either version, as far as TCP and a capture's reader care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IpHeader {
+    /// Source address.
+    pub src: IpAddr,
+    /// Destination address, of the same version.
+    pub dst: IpAddr,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: Ecn,
+    /// Differentiated services code point (RFC 2474): 6 bits.
+    pub dscp: u8,
+    /// Time to live (IPv4) or hop limit (IPv6).
+    pub hop_limit: u8,
+    /// Identification of IPv4; 0 with IPv6. Packets are written with Don't Fragment, so its value is free (RFC 6864).
+    pub identification: u16,
+    /// Flow label of IPv6, 20 bits; 0 with IPv4.
+    pub flow_label: u32,
+}
+
+impl IpHeader {
+    /// A header with hop limit 64, no ECN, and zeros.
+    #[must_use]
+    pub const fn new(src: IpAddr, dst: IpAddr) -> Self {
+        IpHeader { src, dst, ecn: Ecn::NotEct, dscp: 0, hop_limit: 64, identification: 0, flow_label: 0 }
+    }
+
+    /// Bytes the header takes when written: 20 or 40.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        if self.src.is_ipv4() { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN }
+    }
+}
+
+/// The two ECN bits of an IP header (RFC 3168 §5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ecn {
+    /// 00: the transport does not take part.
+    #[default]
+    NotEct,
+    /// 10: it does.
+    Ect0,
+    /// 01: it does, the other code point.
+    Ect1,
+    /// 11: congestion was met.
+    Ce,
+}
+
+impl Ecn {
+    const fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        }
+    }
+
+    const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
+/// Whether a decoder verifies checksums.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checksums {
+    /// A wrong one is an error.
+    Verify,
+    /// They are not looked at: for captures on a host whose network card computes them.
+    Ignore,
+}
+
+/// What [`decode_headers`] found out about the checksums.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChecksumState {
+    /// TCP's, and IPv4's, fit.
+    Correct,
+    /// One does not: damage, or a capture on a host whose network card computes them.
+    Wrong,
+    /// The capture ends before the packet does.
+    Unknown,
+}
+
+/// A packet of a capture, perhaps without all of its content.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Captured<'a> {
+    /// The IP header.
+    pub ip: IpHeader,
+    /// The segment, with what the capture holds of its content.
+    pub segment: Segment<&'a [u8]>,
+    /// The content's length in the packet as it was sent, bytes: by the IP header's length.
+    pub payload_len: usize,
+    /// What is known of the checksums.
+    pub checksums: ChecksumState,
+}
+
+/// Appends an IP packet with this segment to `out`, all checksums computed. On an error nothing is appended.
+///
+/// # Errors
+/// Addresses of two IP versions; a number too large for its field (DSCP, flow label, the packet's length of at most
+/// 65535 bytes); options that do not fit in 40 bytes or have no valid form (see [`crate::Options::encode`]).
+pub fn encode<P: Payload>(ip: &IpHeader, segment: &Segment<P>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let tcp_len = segment.header_len() + segment.payload.len();
+    let start = out.len();
+    match (ip.src, ip.dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            at_most("IPv4 total length", IPV4_HEADER_LEN + tcp_len, 0xffff)?;
+            at_most("DSCP", ip.dscp.into(), 0x3f)?;
+            out.reserve(IPV4_HEADER_LEN + tcp_len);
+            let mut header = Ipv4Header {
+                dscp: IpDscp::try_new(ip.dscp).unwrap_or_default(),
+                ecn: IpEcn::try_new(ip.ecn.bits()).unwrap_or_default(),
+                total_len: (IPV4_HEADER_LEN + tcp_len) as u16,
+                identification: ip.identification,
+                dont_fragment: true,
+                time_to_live: ip.hop_limit,
+                protocol: IpNumber::TCP,
+                source: src.octets(),
+                destination: dst.octets(),
+                ..Ipv4Header::default()
+            };
+            header.header_checksum = header.calc_header_checksum();
+            out.extend_from_slice(&header.to_bytes());
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            at_most("IPv6 payload length", tcp_len, 0xffff)?;
+            at_most("DSCP", ip.dscp.into(), 0x3f)?;
+            at_most("flow label", ip.flow_label as usize, 0xf_ffff)?;
+            out.reserve(IPV6_HEADER_LEN + tcp_len);
+            let header = Ipv6Header {
+                traffic_class: ip.dscp << 2 | ip.ecn.bits(),
+                flow_label: Ipv6FlowLabel::try_new(ip.flow_label).unwrap_or_default(),
+                payload_length: tcp_len as u16,
+                next_header: IpNumber::TCP,
+                hop_limit: ip.hop_limit,
+                source: src.octets(),
+                destination: dst.octets(),
+            };
+            out.extend_from_slice(&header.to_bytes());
+        }
+        (src, dst) => return Err(EncodeError::MixedFamilies { src, dst }),
+    }
+    tcp::encode(segment, ip.src, ip.dst, out).inspect_err(|_| out.truncate(start))
+}
+
+fn at_most(field: &'static str, found: usize, max: usize) -> Result<(), EncodeError> {
+    if found > max { Err(EncodeError::OutOfRange { field, found, max }) } else { Ok(()) }
+}
+
+/// Reads an IP packet with a TCP segment. Bytes after the packet's end, as Ethernet pads, are left alone.
+///
+/// # Errors
+/// See [`DecodeError`]; the crate's documentation tells what is refused and what is kept.
+pub fn decode(bytes: &[u8]) -> Result<(IpHeader, Segment<Vec<u8>>), DecodeError> {
+    decode_with(bytes, Checksums::Verify)
+}
+
+/// As [`decode`], with the checksums verified or not.
+///
+/// # Errors
+/// See [`decode`].
+pub fn decode_with(bytes: &[u8], checksums: Checksums) -> Result<(IpHeader, Segment<Vec<u8>>), DecodeError> {
+    let packet = Packet::locate(bytes)?;
+    if packet.tcp.len() < packet.tcp_len {
+        let needed = packet.tcp_offset + packet.tcp_len;
+        return Err(DecodeError::Truncated { what: "packet", needed, captured: bytes.len() });
+    }
+    if checksums == Checksums::Verify {
+        packet.verify()?;
+    }
+    let segment = tcp::decode(packet.tcp, packet.tcp_len, packet.tcp_offset)?;
+    Ok((packet.ip, segment.map_payload(<[u8]>::to_vec)))
+}
+
+/// Reads the headers of a packet whose content may be cut short, as a capture with a snap length has it. IP and TCP
+/// headers and all options must be there. Checksums are reported, not required. Allocates only for rare options.
+///
+/// # Errors
+/// See [`decode`].
+pub fn decode_headers(bytes: &[u8]) -> Result<Captured<'_>, DecodeError> {
+    let packet = Packet::locate(bytes)?;
+    let segment = tcp::decode(packet.tcp, packet.tcp_len, packet.tcp_offset)?;
+    let checksums = if packet.tcp.len() < packet.tcp_len {
+        ChecksumState::Unknown
+    } else if packet.verify().is_ok() {
+        ChecksumState::Correct
+    } else {
+        ChecksumState::Wrong
+    };
+    let missing = packet.tcp_len - packet.tcp.len();
+    Ok(Captured { ip: packet.ip, payload_len: segment.payload.len() + missing, segment, checksums })
+}
+
+/// Where TCP stands in a packet.
+struct Packet<'a> {
+    bytes: &'a [u8],
+    ip: IpHeader,
+    /// The segment, as much as there is of it.
+    tcp: &'a [u8],
+    /// Its length by the IP header.
+    tcp_len: usize,
+    tcp_offset: usize,
+}
+
+impl<'a> Packet<'a> {
+    fn locate(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        match bytes.first().map(|first| first >> 4) {
+            Some(4) => Self::locate_v4(bytes),
+            Some(6) => Self::locate_v6(bytes),
+            Some(version) => Err(header_error("IP version", 0, version.into(), "4 or 6")),
+            None => Err(DecodeError::Truncated { what: "IP header", needed: IPV4_HEADER_LEN, captured: 0 }),
+        }
+    }
+
+    fn locate_v4(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let (header, _) = Ipv4Header::from_slice(bytes).map_err(|error| match error {
+            Ipv4SliceError::Len(len) => {
+                DecodeError::Truncated { what: "IPv4 header", needed: len.required_len, captured: bytes.len() }
+            }
+            Ipv4SliceError::Content(Ipv4Error::HeaderLengthSmallerThanHeader { ihl }) => {
+                header_error("IPv4 header length", 0, ihl.into(), "5 or more 4-byte words")
+            }
+            Ipv4SliceError::Content(Ipv4Error::UnexpectedVersion { version_number }) => {
+                header_error("IP version", 0, version_number.into(), "4")
+            }
+        })?;
+        let (header_len, total_len) = (header.header_len(), usize::from(header.total_len));
+        if total_len < header_len {
+            let expected = "the header's length or more (0 comes from a capture before segmentation offload)";
+            return Err(header_error("IPv4 total length", 2, total_len as u64, expected));
+        }
+        if header.is_fragmenting_payload() {
+            let fragment_offset = usize::from(header.fragment_offset.value()) * 8;
+            return Err(DecodeError::Fragment { fragment_offset, more: header.more_fragments });
+        }
+        if header.protocol != IpNumber::TCP {
+            return Err(DecodeError::NotTcp { protocol: header.protocol.0 });
+        }
+        let ip = IpHeader {
+            src: IpAddr::V4(Ipv4Addr::from(header.source)),
+            dst: IpAddr::V4(Ipv4Addr::from(header.destination)),
+            ecn: Ecn::from_bits(header.ecn.value()),
+            dscp: header.dscp.value(),
+            hop_limit: header.time_to_live,
+            identification: header.identification,
+            flow_label: 0,
+        };
+        let tcp = &bytes[header_len..total_len.min(bytes.len())];
+        Ok(Packet { bytes, ip, tcp, tcp_len: total_len - header_len, tcp_offset: header_len })
+    }
+
+    fn locate_v6(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        // The version is 6, so only the length can be wrong.
+        let (header, _) = Ipv6Header::from_slice(bytes).map_err(|_| DecodeError::Truncated {
+            what: "IPv6 header",
+            needed: IPV6_HEADER_LEN,
+            captured: bytes.len(),
+        })?;
+        let end = IPV6_HEADER_LEN + usize::from(header.payload_length);
+        let payload = &bytes[IPV6_HEADER_LEN..end.min(bytes.len())];
+        let (extensions, next, tcp, error) = Ipv6ExtensionsSlice::from_slice_lax(header.next_header, payload);
+        let tcp_offset = IPV6_HEADER_LEN + extensions.slice().len();
+        for extension in extensions {
+            let Ipv6ExtensionSlice::Fragment(fragment) = extension else { continue };
+            if fragment.is_fragmenting_payload() {
+                let fragment_offset = usize::from(fragment.fragment_offset().value()) * 8;
+                return Err(DecodeError::Fragment { fragment_offset, more: fragment.more_fragments() });
+            }
+        }
+        match error.map(|(error, _)| error) {
+            None => {}
+            Some(ExtensionSliceError::Len(_)) if bytes.len() < end => {
+                return Err(DecodeError::Truncated { what: "packet", needed: end, captured: bytes.len() });
+            }
+            Some(ExtensionSliceError::Len(len)) => {
+                let expected = "room for the whole IPv6 extension header that begins here";
+                return Err(header_error("bytes left in the packet", tcp_offset, len.len as u64, expected));
+            }
+            Some(ExtensionSliceError::Content(ExtensionError::HopByHopNotAtStart)) => {
+                let expected = "the hop-by-hop options (0) only directly after the IPv6 header";
+                return Err(header_error("IPv6 next header, of the header before,", tcp_offset, 0, expected));
+            }
+            Some(ExtensionSliceError::Content(ExtensionError::IpAuth(_))) => {
+                let expected = "1 or more";
+                return Err(header_error("length of the authentication header", tcp_offset + 1, 0, expected));
+            }
+        }
+        if next != IpNumber::TCP {
+            return Err(DecodeError::NotTcp { protocol: next.0 });
+        }
+        let ip = IpHeader {
+            src: IpAddr::V6(Ipv6Addr::from(header.source)),
+            dst: IpAddr::V6(Ipv6Addr::from(header.destination)),
+            ecn: Ecn::from_bits(header.traffic_class),
+            dscp: header.traffic_class >> 2,
+            hop_limit: header.hop_limit,
+            identification: 0,
+            flow_label: header.flow_label.value(),
+        };
+        Ok(Packet { bytes, ip, tcp, tcp_len: end - tcp_offset, tcp_offset })
+    }
+
+    /// Verifies the checksums; the whole segment is there.
+    fn verify(&self) -> Result<(), DecodeError> {
+        if self.ip.src.is_ipv4() {
+            let header = &self.bytes[..self.tcp_offset];
+            let mut sum = OnesComplement::default();
+            sum.add(header);
+            fits("IPv4 header", 10, be16(header, 10), sum.finish())?;
+        }
+        let offset = self.tcp_offset + tcp::CHECKSUM_AT;
+        let Some(&[high, low]) = self.tcp.get(tcp::CHECKSUM_AT..tcp::CHECKSUM_AT + 2) else {
+            return Ok(()); // too short for TCP: the error of the header says it better
+        };
+        let rest = tcp::checksum(self.ip.src, self.ip.dst, self.tcp);
+        fits("TCP", offset, u16::from_be_bytes([high, low]), rest)
+    }
+}
+
+fn header_error(field: &'static str, offset: usize, found: u64, expected: &'static str) -> DecodeError {
+    DecodeError::Header { field, offset, found, expected }
+}
+
+/// `rest` is the complement of the sum with the checksum field in it: 0 when the field is right.
+fn fits(what: &'static str, offset: usize, found: u16, rest: u16) -> Result<(), DecodeError> {
+    if rest == 0 {
+        return Ok(());
+    }
+    // Take the field out of the sum again: the sum without it is !rest - found in ones complement.
+    let sum = u32::from(!rest) + u32::from(!found);
+    let expected = !((sum & 0xffff) + (sum >> 16)) as u16;
+    Err(DecodeError::Checksum { what, offset, found, expected })
+}
