@@ -1,1 +1,78 @@
-//! simulator
+//! Virtual time: a description goes in, an outcome comes out. Between the two stand an event queue, hosts that run the
+//! real transport, links, applications that check every byte they read, and probes.
+//!
+//! Same description, same outcome, to the last bit, on any machine: no clock, no threads, no global state; each
+//! component draws from random numbers of its own.
+
+mod agenda;
+mod application;
+mod convert;
+pub mod description;
+mod endpoint;
+mod event_queue;
+mod flows;
+pub mod outcome;
+mod probe;
+mod random;
+mod slab;
+mod summary;
+mod through_wire;
+mod validate;
+mod world;
+
+use description::Description;
+use outcome::Outcome;
+
+/// Why there is no outcome.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimulateError {
+    /// The description cannot be run; the text says where and why.
+    #[error("{0}")]
+    Invalid(String),
+    /// `watch` answered that the run shall end.
+    #[error("stopped at {at_ns} ns of virtual time")]
+    Stopped {
+        /// Virtual time reached.
+        at_ns: u64,
+    },
+    /// A receiving application read a byte in the wrong place: a fault of the transport.
+    #[error(
+        "connection «{connection}» number {index}: its {end} read byte {position} of the stream where byte {expected} was due"
+    )]
+    Corrupt {
+        /// The connection's name.
+        connection: String,
+        /// Which of its `count`.
+        index: u32,
+        /// The end that read, `client` or `server`.
+        end: &'static str,
+        /// Place in the stream of what was read.
+        position: u64,
+        /// Place that was due.
+        expected: u64,
+    },
+    /// A segment did not come back from its bytes as it went in: a fault of the transport or the codec.
+    #[error("a segment from {from} to {to} does not survive the wire: {reason}")]
+    ThroughWire {
+        /// The address that sent it.
+        from: String,
+        /// The address it was meant for.
+        to: String,
+        /// What differs, or why it could not be encoded.
+        reason: String,
+    },
+}
+
+/// Runs `description` to its end.
+///
+/// `watch` is called about every 65,536 events with the virtual time in nanoseconds; when it answers false the run
+/// ends with [`SimulateError::Stopped`].
+///
+/// # Errors
+/// [`SimulateError`]; a description is checked completely before anything runs.
+pub fn simulate(description: &Description, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, SimulateError> {
+    validate::check(description)?;
+    let mut world = world::World::new(description)?;
+    world.run(watch)?;
+    Ok(world.into_outcome())
+}

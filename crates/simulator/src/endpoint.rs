@@ -1,0 +1,67 @@
+//! One end of a connection, as the main loop sees it.
+
+use transport::{ConnectionId, SubflowId};
+
+/// No flow is known for a subflow.
+const UNKNOWN: u32 = u32::MAX;
+
+/// One end of a connection.
+pub struct Endpoint {
+    /// Its name in the host, once it exists.
+    pub id: Option<ConnectionId>,
+    /// When its entry in the event queue fires; `u64::MAX` without one.
+    pub timer_ns: u64,
+    /// The flow that leads away from here, for each subflow of the transport.
+    flows: Vec<u32>,
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Endpoint { id: None, timer_ns: u64::MAX, flows: Vec::new() }
+    }
+}
+
+impl Endpoint {
+    /// It exists in the host now. Panics when it was another: a host has mixed up connections.
+    pub fn open(&mut self, id: ConnectionId) {
+        assert!(self.id.is_none_or(|known| known == id), "one end of a connection is both {:?} and {id:?}", self.id);
+        self.id = Some(id);
+    }
+
+    /// The flow on which `subflow` sends.
+    #[inline]
+    pub fn flow(&self, subflow: SubflowId) -> Option<u32> {
+        self.flows.get(usize::from(subflow.0)).copied().filter(|&flow| flow != UNKNOWN)
+    }
+
+    /// From now on `subflow` sends on `flow`.
+    pub fn set_flow(&mut self, subflow: SubflowId, flow: u32) {
+        let place = usize::from(subflow.0);
+        if self.flows.len() <= place {
+            self.flows.resize(place + 1, UNKNOWN);
+        }
+        self.flows[place] = flow;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_flows_it_was_told() {
+        let mut endpoint = Endpoint::default();
+        assert_eq!(endpoint.flow(SubflowId(0)), None);
+        endpoint.set_flow(SubflowId(2), 7);
+        assert_eq!([0, 1, 2, 3].map(|subflow| endpoint.flow(SubflowId(subflow))), [None, None, Some(7), None]);
+    }
+
+    #[test]
+    #[should_panic(expected = "is both")]
+    fn is_one_connection_only() {
+        let mut endpoint = Endpoint::default();
+        endpoint.open(ConnectionId(1));
+        endpoint.open(ConnectionId(1));
+        endpoint.open(ConnectionId(2));
+    }
+}

@@ -1,0 +1,272 @@
+//! What lies between the hosts: links, the routes over them, the packets on their way, and the flows they belong to.
+//! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
+
+use crate::SimulateError;
+use crate::convert;
+use crate::description::Description;
+use crate::event_queue::EventQueue;
+use crate::slab::Slab;
+use crate::through_wire;
+use network::{Ecn, Enqueue, Link, Packet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use transport::{Handle, Tuple};
+use wire::{IPV4_HEADER_LEN, Segment, Span};
+
+/// A connection of the description's kind `k` calls this port plus `k` of the server.
+pub const FIRST_PORT: u16 = 1024;
+/// The port from which every connection calls: addresses tell connections apart.
+pub const CLIENT_PORT: u16 = 49_152;
+/// The one address of all servers (TEST-NET-1, RFC 5737).
+pub const SERVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// Clients have addresses in 10.0.0.0/8 (RFC 1918): one for each path of each connection, numbered from 10.0.0.1 in
+/// the order of the connections and, within one, of its paths. The last is 10.255.255.254.
+pub const CLIENT_ADDRESS_LIMIT: u32 = (1 << 24) - 2;
+/// Ends a route.
+const ROUTE_END: u32 = u32::MAX;
+
+/// The address of the client's end number `index`, which must be below [`CLIENT_ADDRESS_LIMIT`].
+pub fn client_address(index: u32) -> IpAddr {
+    let [_, b, c, d] = (index + 1).to_be_bytes();
+    IpAddr::V4(Ipv4Addr::new(10, b, c, d))
+}
+
+/// The number of a client's address; the inverse of [`client_address`].
+pub fn client_index(address: IpAddr) -> Option<u32> {
+    match address {
+        IpAddr::V4(v4) if v4.octets()[0] == 10 => (v4.to_bits() & 0x00ff_ffff).checked_sub(1),
+        _ => None,
+    }
+}
+
+/// What a packet on a link stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tag {
+    pub flow: u32,
+    pub slot: u32,
+}
+
+/// A segment on its way.
+pub struct InFlight {
+    pub segment: Segment<Span>,
+    /// It carries data and left after the warm-up: it counts for the loss rate.
+    counted: bool,
+}
+
+/// One direction of a subflow.
+pub struct Flow {
+    /// Where its route begins in `Fabric::routes`.
+    route: u32,
+    /// The endpoint it leads to.
+    pub to: u32,
+    /// The subflow there, once the first packet has found it.
+    pub handle: Option<Handle>,
+    /// Data segments sent since the warm-up.
+    pub data_sent: u64,
+    /// How many of those the network lost.
+    pub data_lost: u64,
+}
+
+/// A subflow, as both its ends see it.
+pub struct Subflow {
+    /// Index of its connection.
+    pub connection: u32,
+    /// Index into the description's paths.
+    pub path: u32,
+    /// The client's end first, as everywhere.
+    pub ends: [SocketAddr; 2],
+    /// The name of the subflow at each end that has seen a packet of it.
+    pub handles: [Option<Handle>; 2],
+}
+
+impl Subflow {
+    /// The two addresses as side `side` (0 client, 1 server) sees them.
+    pub fn tuple(&self, side: usize) -> Tuple {
+        Tuple { local: self.ends[side], remote: self.ends[1 - side] }
+    }
+}
+
+/// A packet at the end of its route.
+pub struct Arrival {
+    pub flow: u32,
+    pub segment: Segment<Span>,
+}
+
+/// Links, routes, flows, and the event queue that drives them.
+pub struct Fabric {
+    pub queue: EventQueue,
+    /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`. Their numbers are their event targets.
+    pub links: Vec<Link<Tag>>,
+    pub flows: Vec<Flow>,
+    /// Flows `2 s` and `2 s + 1` are those of subflow `s`.
+    pub subflows: Vec<Subflow>,
+    pub packet_hops: u64,
+    pub segments_delivered: u64,
+    /// Whether the warm-up is over.
+    pub measuring: bool,
+    segments: Slab<InFlight>,
+    /// Packets sent by hosts, received by hosts, lost between them.
+    sent: u64,
+    delivered: u64,
+    lost: u64,
+    /// Links one after another, each route ended by `ROUTE_END`.
+    routes: Vec<u32>,
+    /// For each path, where its routes client to server and server to client begin.
+    path_routes: Vec<[u32; 2]>,
+    through_wire: bool,
+}
+
+impl Fabric {
+    pub fn new(description: &Description) -> Fabric {
+        let mut routes = Vec::new();
+        let mut path_routes = Vec::new();
+        for path in &description.paths {
+            let up = routes.len() as u32;
+            routes.extend(path.links.iter().map(|&link| 2 * link as u32 + 1));
+            routes.push(ROUTE_END);
+            let down = routes.len() as u32;
+            routes.extend(path.links.iter().rev().map(|&link| 2 * link as u32));
+            routes.push(ROUTE_END);
+            path_routes.push([up, down]);
+        }
+        Fabric {
+            queue: EventQueue::default(),
+            links: convert::links(description),
+            flows: Vec::new(),
+            subflows: Vec::new(),
+            packet_hops: 0,
+            segments_delivered: 0,
+            measuring: false,
+            segments: Slab::default(),
+            sent: 0,
+            delivered: 0,
+            lost: 0,
+            routes,
+            path_routes,
+            through_wire: description.through_wire,
+        }
+    }
+
+    /// Makes both flows of a new subflow and answers the number of the one from client to server.
+    pub fn open(&mut self, subflow: Subflow) -> u32 {
+        let first = self.flows.len() as u32;
+        let routes = self.path_routes[subflow.path as usize];
+        for (direction, route) in routes.into_iter().enumerate() {
+            // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
+            let to = 2 * subflow.connection + 1 - direction as u32;
+            self.flows.push(Flow { route, to, handle: None, data_sent: 0, data_lost: 0 });
+        }
+        self.subflows.push(subflow);
+        first
+    }
+
+    /// Sends `segment` by `flow`: on to the first link of its route.
+    #[inline]
+    pub fn send(&mut self, now_ns: u64, flow: u32, segment: Segment<Span>) -> Result<(), Box<SimulateError>> {
+        let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
+        if self.through_wire {
+            let tuple = self.subflows[flow as usize / 2].tuple(flow as usize % 2);
+            through_wire::check(tuple, &segment, size)?;
+        }
+        self.sent += 1;
+        let record = &mut self.flows[flow as usize];
+        let counted = self.measuring && segment.payload.len > 0;
+        record.data_sent += u64::from(counted);
+        let first_link = self.routes[record.route as usize];
+        // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
+        let size = size as u16;
+        let slot = self.segments.insert(InFlight { segment, counted });
+        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot }, size, 0, Ecn::NotEct));
+        Ok(())
+    }
+
+    /// The packet at the head of `link` has reached the far end: on to the next link, or out.
+    #[inline]
+    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Arrival> {
+        self.packet_hops += 1;
+        let from = &mut self.links[link as usize];
+        let mut packet = from.deliver(now_ns);
+        let next_ns = from.next_arrival_or_max_ns();
+        if next_ns != u64::MAX {
+            self.queue.push(next_ns, link);
+        }
+        if packet.lost() {
+            self.lose(packet);
+            return None;
+        }
+        packet.hop += 1;
+        let Tag { flow, slot } = packet.tag;
+        let route = self.flows[flow as usize].route;
+        let next_link = self.routes[route as usize + usize::from(packet.hop)];
+        if next_link != ROUTE_END {
+            self.enqueue(now_ns, next_link, packet);
+            return None;
+        }
+        let segment = self.segments.take(slot).segment;
+        self.delivered += 1;
+        self.segments_delivered += u64::from(segment.payload.len > 0);
+        Some(Arrival { flow, segment })
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now_ns: u64, link: u32, packet: Packet<Tag>) {
+        let onto = &mut self.links[link as usize];
+        match onto.enqueue(now_ns, packet) {
+            Enqueue::Accepted { first: false } => {}
+            Enqueue::Accepted { first: true } => self.queue.push(onto.next_arrival_or_max_ns(), link),
+            Enqueue::Dropped(_) => self.lose(packet),
+        }
+    }
+
+    /// Counts a packet that the network lost and frees its segment.
+    fn lose(&mut self, packet: Packet<Tag>) {
+        self.lost += 1;
+        let in_flight = self.segments.take(packet.tag.slot);
+        self.flows[packet.tag.flow as usize].data_lost += u64::from(in_flight.counted);
+    }
+
+    /// Changes a link and schedules its head anew.
+    pub fn change(&mut self, now_ns: u64, link: u32, change: network::Change) {
+        let mut lost = Vec::new();
+        let changed = &mut self.links[link as usize];
+        changed.change(now_ns, change, &mut |packet| lost.push(packet));
+        let next_ns = changed.next_arrival_or_max_ns();
+        self.queue.remove(link);
+        if next_ns != u64::MAX {
+            self.queue.push(next_ns, link);
+        }
+        for packet in lost {
+            self.lose(packet);
+        }
+    }
+
+    /// Panics unless every packet sent was delivered, was lost, or is on a link.
+    pub fn assert_conserved(&self) {
+        let in_flight = self.segments.len() as u64;
+        let under_way: u64 = self.links.iter().map(Link::under_way).sum();
+        assert_eq!(in_flight, under_way, "segments in flight, packets on links");
+        assert_eq!(self.sent, self.delivered + self.lost + in_flight, "packets sent = delivered + lost + in flight");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_addresses_count_through_10_0_0_0() {
+        let text = |index| client_address(index).to_string();
+        assert_eq!(text(0), "10.0.0.1");
+        assert_eq!(text(254), "10.0.0.255");
+        assert_eq!(text(255), "10.0.1.0");
+        assert_eq!(text(CLIENT_ADDRESS_LIMIT - 1), "10.255.255.254");
+        for index in [0, 1, 255, 65_535, CLIENT_ADDRESS_LIMIT - 1] {
+            assert_eq!(client_index(client_address(index)), Some(index));
+        }
+        assert_eq!(client_index(IpAddr::V4(SERVER_ADDRESS)), None);
+    }
+
+    #[test]
+    fn a_packet_on_a_link_is_24_bytes() {
+        assert_eq!(size_of::<Packet<Tag>>(), 24);
+    }
+}

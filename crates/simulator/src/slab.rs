@@ -1,0 +1,70 @@
+//! An arena with a free list: what is put in keeps its slot until it is taken out. The slot freed last is used
+//! first, while it is still in the cache.
+
+/// An arena of `T`.
+pub struct Slab<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Puts `value` in and answers its slot.
+    #[inline]
+    pub fn insert(&mut self, value: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(value);
+            return slot;
+        }
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 segments in flight");
+        self.slots.push(Some(value));
+        slot
+    }
+
+    /// Takes out what stands in `slot`. Panics when it is empty: the simulator would have lost or doubled a packet.
+    #[inline]
+    pub fn take(&mut self, slot: u32) -> T {
+        let value = self.slots[slot as usize].take().expect("a packet's segment stands in its slot");
+        self.free.push(slot);
+        value
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_what_is_put_in_and_uses_freed_slots_again() {
+        let mut slab = Slab::default();
+        let slots: Vec<u32> = (0..4).map(|i| slab.insert(i * 10)).collect();
+        assert_eq!(slots, [0, 1, 2, 3]);
+        assert_eq!(slab.take(1), 10);
+        assert_eq!(slab.take(3), 30);
+        assert_eq!(slab.len(), 2);
+        assert_eq!(slab.insert(77), 3, "the slot freed last comes first");
+        assert_eq!(slab.insert(88), 1);
+        assert_eq!(slab.insert(99), 4);
+        assert_eq!([slab.take(0), slab.take(1), slab.take(2), slab.take(3), slab.take(4)], [0, 88, 20, 77, 99]);
+        assert_eq!(slab.len(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "stands in its slot")]
+    fn an_empty_slot_cannot_be_taken() {
+        let mut slab = Slab::default();
+        let slot = slab.insert(());
+        slab.take(slot);
+        slab.take(slot);
+    }
+}

@@ -1,0 +1,147 @@
+//! Checks of a description before anything runs: what is out of range or unknown is named, with its place.
+
+use crate::SimulateError;
+use crate::convert;
+use crate::description::{Application, Connection, Description, Protocol};
+use crate::event_queue::TARGET_LIMIT;
+use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
+use std::collections::BTreeSet;
+
+/// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
+const MSS_LARGEST: u16 = u16::MAX - 40;
+/// The least that leaves room for data beside 40 bytes of options; Linux refuses smaller ones too.
+const MSS_LEAST: u16 = 88;
+/// An address id is one octet (RFC 8684 §3.2).
+const PATHS_LIMIT: usize = 255;
+
+pub fn check(description: &Description) -> Result<(), SimulateError> {
+    measurement(description)?;
+    links(description)?;
+    paths(description)?;
+    for connection in &description.connections {
+        self::connection(description, connection)
+            .map_err(|reason| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name)))?;
+    }
+    totals(description)?;
+    events(description)
+}
+
+fn measurement(description: &Description) -> Result<(), SimulateError> {
+    let invalid = |reason: String| Err(SimulateError::Invalid(reason));
+    if description.duration_ns == 0 {
+        return invalid("the duration must be positive".into());
+    }
+    if description.warmup_ns >= description.duration_ns {
+        return invalid(format!(
+            "the warm-up ({} ns) must end before the run does ({} ns)",
+            description.warmup_ns, description.duration_ns
+        ));
+    }
+    if description.sample_ns == Some(0) {
+        return invalid("the distance of samples must be positive".into());
+    }
+    Ok(())
+}
+
+fn links(description: &Description) -> Result<(), SimulateError> {
+    let mut names = BTreeSet::new();
+    for link in &description.links {
+        if !names.insert(&link.name) {
+            // Names seed the random numbers: two links of one name would lose the same packets.
+            return Err(SimulateError::Invalid(format!("two links are called «{}»", link.name)));
+        }
+        for (way, direction) in [("down", &link.down), ("up", &link.up)] {
+            convert::direction(direction)
+                .check()
+                .map_err(|error| SimulateError::Invalid(format!("link «{}» {way}: {error}", link.name)))?;
+        }
+    }
+    Ok(())
+}
+
+fn events(description: &Description) -> Result<(), SimulateError> {
+    for (number, event) in description.events.iter().enumerate() {
+        let invalid = |reason: String| SimulateError::Invalid(format!("event {number}: {reason}"));
+        if event.link >= description.links.len() {
+            return Err(invalid(format!("there is no link {} ({} links)", event.link, description.links.len())));
+        }
+        convert::change(&event.set).check().map_err(|error| invalid(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn paths(description: &Description) -> Result<(), SimulateError> {
+    for path in &description.paths {
+        let invalid = |reason: String| Err(SimulateError::Invalid(format!("path «{}»: {reason}", path.name)));
+        if path.links.is_empty() {
+            return invalid("it has no link".into());
+        }
+        if path.links.len() > usize::from(u8::MAX) {
+            return invalid(format!("at most {} links, found {}", u8::MAX, path.links.len()));
+        }
+        if let Some(link) = path.links.iter().find(|&&link| link >= description.links.len()) {
+            return invalid(format!("there is no link {link} ({} links)", description.links.len()));
+        }
+    }
+    Ok(())
+}
+
+fn connection(description: &Description, connection: &Connection) -> Result<(), String> {
+    if connection.paths.is_empty() {
+        return Err("it has no path".into());
+    }
+    if connection.paths.len() > PATHS_LIMIT {
+        return Err(format!("at most {PATHS_LIMIT} paths, found {}", connection.paths.len()));
+    }
+    if let Some(path) = connection.paths.iter().find(|&&path| path >= description.paths.len()) {
+        return Err(format!("there is no path {path} ({} paths)", description.paths.len()));
+    }
+    if connection.protocol == Protocol::Tcp && connection.paths.len() > 1 {
+        return Err(format!("TCP takes one path, found {}", connection.paths.len()));
+    }
+    if !(MSS_LEAST..=MSS_LARGEST).contains(&connection.mss_bytes) {
+        return Err(format!("the MSS must be {MSS_LEAST} to {MSS_LARGEST} bytes, found {}", connection.mss_bytes));
+    }
+    if connection.receive_buffer_bytes == Some(0) {
+        return Err("the receive buffer must be positive".into());
+    }
+    let [earliest, latest] = connection.start_ns;
+    if earliest > latest {
+        return Err(format!("it starts between {earliest} ns and {latest} ns: the first must not be the later"));
+    }
+    if connection.stop_ns.is_some_and(|stop_ns| stop_ns < latest) {
+        return Err(format!(
+            "it stops at {} ns, before its latest start at {latest} ns",
+            connection.stop_ns.unwrap_or(0)
+        ));
+    }
+    match connection.application {
+        Application::Bulk | Application::File { .. } => Ok(()),
+    }
+}
+
+/// What an address, a port and an entry of the event queue can hold.
+fn totals(description: &Description) -> Result<(), SimulateError> {
+    let invalid = |reason: String| Err(SimulateError::Invalid(reason));
+    let kinds = description.connections.len();
+    let kinds_limit = usize::from(u16::MAX - FIRST_PORT) + 1;
+    if kinds > kinds_limit {
+        return invalid(format!("at most {kinds_limit} kinds of connections, found {kinds}"));
+    }
+    let addresses: u64 = description.connections.iter().map(|c| u64::from(c.count) * c.paths.len() as u64).sum();
+    if addresses > u64::from(CLIENT_ADDRESS_LIMIT) {
+        return invalid(format!(
+            "connections times their paths must be at most {CLIENT_ADDRESS_LIMIT}, found {addresses}"
+        ));
+    }
+    let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
+    let targets = 2 * (connections + description.links.len() as u64);
+    if targets > TARGET_LIMIT as u64 {
+        return invalid(format!(
+            "connections and links together must be at most {}, found {}",
+            TARGET_LIMIT / 2,
+            targets / 2
+        ));
+    }
+    Ok(())
+}
