@@ -1,0 +1,190 @@
+//! Whatever happens, each packet is somewhere, once, and in its order.
+
+use network::{Change, DropReason};
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Wait(u64),
+    Arrive(u16),
+    Deliver,
+    Change(Change),
+    Look,
+}
+
+fn loss() -> impl Strategy<Value = LossConfig> {
+    prop_oneof![
+        Just(LossConfig::None),
+        (0.0..=1.0).prop_map(|probability| LossConfig::Bernoulli { probability }),
+        (0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
+            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+        }),
+    ]
+}
+
+fn queue() -> impl Strategy<Value = QueueConfig> {
+    let limit = prop_oneof![(0_u64..20).prop_map(Limit::Packets), (0_u64..30_000).prop_map(Limit::Bytes)];
+    let red = (limit.clone(), 0.0..5.0, 0.1..5.0, 0.0..=1.0, 0.001..=1.0, any::<bool>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, gentle)| QueueConfig::Red {
+            limit,
+            min_packets,
+            max_packets: min_packets + span,
+            max_probability,
+            weight,
+            gentle,
+        },
+    );
+    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red]
+}
+
+fn rate() -> impl Strategy<Value = u64> {
+    prop_oneof![1_000_u64..1_000_000, 1_000_000_u64..1_000_000_000, 1_u64..u64::MAX]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    (
+        prop::option::of(any::<bool>()),
+        prop::option::of(rate()),
+        prop::option::of(0_u64..100_000_000),
+        prop::option::of(loss()),
+    )
+        .prop_map(|(dead, rate_bps, delay_ns, loss)| Change { dead, rate_bps, delay_ns, loss })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        4 => prop_oneof![Just(0), 0_u64..100, 0_u64..20_000_000].prop_map(Operation::Wait),
+        8 => prop_oneof![Just(1_500), Just(52), any::<u16>()].prop_map(Operation::Arrive),
+        6 => Just(Operation::Deliver),
+        1 => change().prop_map(Operation::Change),
+        1 => Just(Operation::Look),
+    ]
+}
+
+/// Counts by itself, and checks the link's counts.
+#[derive(Default)]
+struct Books {
+    now_ns: u64,
+    arrived: u64,
+    dropped: [u64; 3],
+    /// Tags that were accepted and not seen since, in order.
+    inside: std::collections::VecDeque<u64>,
+    delivered: u64,
+    lost: u64,
+    bytes_out: u64,
+    last_arrival_ns: u64,
+    last_departure_ns: u64,
+}
+
+impl Books {
+    fn apply(&mut self, link: &mut Link<u64>, operation: &Operation) {
+        match *operation {
+            Operation::Wait(wait_ns) => self.now_ns += wait_ns,
+            Operation::Arrive(size) => {
+                let was_empty = self.inside.is_empty();
+                match link.enqueue(self.now_ns, packet(self.arrived, size)) {
+                    Enqueue::Accepted { first } => {
+                        assert_eq!(first, was_empty);
+                        self.inside.push_back(self.arrived);
+                    }
+                    Enqueue::Dropped(DropReason::Full) => self.dropped[0] += 1,
+                    Enqueue::Dropped(DropReason::Early) => self.dropped[1] += 1,
+                    Enqueue::Dropped(DropReason::Dead) => self.dropped[2] += 1,
+                }
+                self.arrived += 1;
+            }
+            Operation::Deliver => self.deliver(link),
+            Operation::Change(change) => {
+                let (inside, dropped) = (&mut self.inside, &mut self.dropped[2]);
+                let (waiting, _) = link.queue(self.now_ns);
+                let mut flushed = Vec::new();
+                link.change(self.now_ns, change, &mut |packet| flushed.push(packet.tag));
+                *dropped += flushed.len() as u64;
+                assert_eq!(flushed.len(), if change.dead == Some(true) { waiting as usize } else { 0 });
+                assert_eq!(inside.split_off(inside.len() - flushed.len()), flushed);
+            }
+            Operation::Look => {
+                let _ = link.queue(self.now_ns);
+            }
+        }
+        assert_eq!(link.under_way(), self.inside.len() as u64);
+        assert_eq!(link.next_arrival_ns().is_some(), !self.inside.is_empty());
+        assert_eq!(link.next_arrival_or_max_ns(), link.next_arrival_ns().unwrap_or(u64::MAX));
+    }
+
+    fn deliver(&mut self, link: &mut Link<u64>) {
+        let Some(at_ns) = link.next_arrival_ns() else { return };
+        self.now_ns = self.now_ns.max(at_ns);
+        let packet = link.deliver(self.now_ns);
+        assert_eq!(Some(packet.tag), self.inside.pop_front(), "order");
+        assert!(self.last_arrival_ns <= at_ns && packet.departure_ns <= at_ns, "overtaken");
+        assert!(self.last_departure_ns <= packet.departure_ns);
+        (self.last_arrival_ns, self.last_departure_ns) = (at_ns, packet.departure_ns);
+        self.bytes_out += u64::from(packet.size);
+        *(if packet.lost() { &mut self.lost } else { &mut self.delivered }) += 1;
+    }
+
+    fn compare(&self, link: &mut Link<u64>) {
+        let counters = link.counters(self.now_ns);
+        let (waiting, waiting_bytes) = link.queue(self.now_ns);
+        assert_eq!(counters.arrived_packets, self.arrived);
+        assert_eq!([counters.dropped_full, counters.dropped_early, counters.dropped_dead], self.dropped);
+        let on_wire = self.inside.len() as u64 - u64::from(waiting);
+        assert_eq!(counters.sent_packets, self.delivered + self.lost + on_wire);
+        assert!(counters.lost_on_wire >= self.lost && counters.lost_on_wire <= self.lost + on_wire);
+        let dropped: u64 = self.dropped.iter().sum();
+        assert_eq!(self.arrived, self.delivered + self.lost + dropped + on_wire + u64::from(waiting));
+        if waiting == 0 {
+            assert_eq!(waiting_bytes, 0);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_packet_is_somewhere_once_and_none_overtakes(
+        (rate_bps, delay_ns, queue, loss, seed) in (rate(), 0_u64..100_000_000, queue(), loss(), any::<u64>()),
+        operations in prop::collection::vec(operation(), 1..400),
+    ) {
+        let mut link = Link::new(LinkConfig { rate_bps, delay_ns, queue, loss }, rng(seed));
+        let mut books = Books::default();
+        for operation in &operations {
+            books.apply(&mut link, operation);
+            books.compare(&mut link.clone());
+        }
+        while !books.inside.is_empty() {
+            books.deliver(&mut link);
+        }
+        books.compare(&mut link);
+        let counters = link.counters(books.now_ns);
+        prop_assert_eq!(counters.lost_on_wire, books.lost);
+        prop_assert_eq!(counters.sent_bytes, books.bytes_out);
+    }
+
+    /// Looking at a link at any time changes nothing: the queue is the same drained early or late.
+    #[test]
+    fn looking_changes_nothing(
+        (rate_bps, queue, loss) in (rate(), queue(), loss()),
+        operations in prop::collection::vec((operation(), any::<bool>()), 1..200),
+    ) {
+        let config = LinkConfig { rate_bps, delay_ns: 1_000_000, queue, loss };
+        let (mut watched, mut alone) = (Link::new(config, rng(7)), Link::new(config, rng(7)));
+        let (mut books_watched, mut books_alone) = (Books::default(), Books::default());
+        for (operation, look) in &operations {
+            if *look {
+                let _ = watched.counters(books_watched.now_ns);
+            }
+            books_watched.apply(&mut watched, operation);
+            if !matches!(operation, Operation::Look) {
+                books_alone.apply(&mut alone, operation);
+            }
+        }
+        let now_ns = books_alone.now_ns;
+        prop_assert_eq!(watched.counters(now_ns), alone.counters(now_ns));
+        prop_assert_eq!(deliver_all(&mut watched), deliver_all(&mut alone));
+    }
+}

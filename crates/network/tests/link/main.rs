@@ -1,0 +1,45 @@
+//! Links as their callers see them.
+#![allow(missing_docs)]
+
+mod changes;
+mod clean;
+mod conservation;
+mod faults;
+mod limits;
+mod reference;
+mod timing;
+
+use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
+use rand_core::SeedableRng;
+
+const UNLIMITED: QueueConfig = QueueConfig::DropTail { limit: Limit::Packets(u64::MAX) };
+
+fn rng(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+fn link_of(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Link<u64> {
+    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None }, rng(1))
+}
+
+fn packet(tag: u64, size: u16) -> Packet<u64> {
+    Packet::new(tag, size, 0, Ecn::NotEct)
+}
+
+/// Enqueues a packet that must be accepted; whether it was the first.
+fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
+    match link.enqueue(now_ns, packet(tag, size)) {
+        Enqueue::Accepted { first } => first,
+        Enqueue::Dropped(reason) => panic!("packet {tag} dropped: {reason:?}"),
+    }
+}
+
+/// Delivers all that is under way: (tag, departure, arrival).
+fn deliver_all(link: &mut Link<u64>) -> Vec<(u64, u64, u64)> {
+    let mut delivered = Vec::new();
+    while let Some(at_ns) = link.next_arrival_ns() {
+        let packet = link.deliver(at_ns);
+        delivered.push((packet.tag, packet.departure_ns, at_ns));
+    }
+    delivered
+}

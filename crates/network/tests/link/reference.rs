@@ -1,0 +1,321 @@
+//! The link against a model of it that moves nanosecond by nanosecond and bit by bit: no divisions, no numbers, no
+//! laziness, another way to do everything.
+
+use std::collections::VecDeque;
+
+use network::{Change, DropReason};
+use proptest::prelude::*;
+use rand_core::RngCore;
+
+use super::*;
+
+/// 10⁻⁹ bit: `rate_bps` of them are sent in a nanosecond.
+const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+struct Waiting {
+    tag: u64,
+    size: u16,
+    work: u64,
+    lost: bool,
+}
+
+/// One line of the log that both links must write alike.
+#[derive(Clone, Debug, PartialEq)]
+enum Line {
+    Dropped(u64, DropReason),
+    /// Tag, departure, arrival, lost.
+    Delivered(u64, u64, u64, bool),
+}
+
+struct Reference {
+    now_ns: u64,
+    config: LinkConfig,
+    rng: Xoshiro256PlusPlus,
+    dead: bool,
+    bad: bool,
+    queue: VecDeque<Waiting>,
+    /// Work, less than a nanosecond's, of a packet that departed at this very nanosecond.
+    spill: u64,
+    last_arrival_ns: u64,
+    /// Departed: tag, departure, arrival, lost.
+    wire: VecDeque<(u64, u64, u64, bool)>,
+    queue_packet_ns: u128,
+    sent: (u64, u64),
+    red: ReferenceRed,
+}
+
+#[derive(Default)]
+struct ReferenceRed {
+    average: f64,
+    since_drop: u32,
+    idle_ns: u64,
+}
+
+impl Reference {
+    fn new(config: LinkConfig, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            now_ns: 0,
+            config,
+            rng,
+            dead: false,
+            bad: false,
+            queue: VecDeque::new(),
+            spill: 0,
+            last_arrival_ns: 0,
+            wire: VecDeque::new(),
+            queue_packet_ns: 0,
+            sent: (0, 0),
+            red: ReferenceRed::default(),
+        }
+    }
+
+    /// A packet departs at the last nanosecond at or before its end: when less than a nanosecond's work is left.
+    fn depart(&mut self) {
+        while self.queue.front().is_some_and(|first| first.work < self.config.rate_bps) {
+            let first = self.queue.pop_front().unwrap();
+            match self.queue.front_mut() {
+                Some(next) => next.work += first.work,
+                None => self.spill = first.work,
+            }
+            self.last_arrival_ns = self.last_arrival_ns.max(self.now_ns + self.config.delay_ns);
+            self.wire.push_back((first.tag, self.now_ns, self.last_arrival_ns, first.lost));
+            self.sent = (self.sent.0 + 1, self.sent.1 + u64::from(first.size));
+        }
+    }
+
+    fn tick(&mut self) {
+        self.queue_packet_ns += self.queue.len() as u128;
+        match self.queue.front_mut() {
+            Some(first) => first.work -= self.config.rate_bps,
+            None => self.red.idle_ns += 1,
+        }
+        self.spill = 0;
+        self.now_ns += 1;
+        self.depart();
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.iter().map(|waiting| u64::from(waiting.size)).sum()
+    }
+
+    fn draw(&mut self, p: f64) -> bool {
+        if p == 0.0 || p == 1.0 { p == 1.0 } else { ((self.rng.next_u64() >> 11) as f64 * 0.5_f64.powi(53)) < p }
+    }
+
+    fn red_drops(&mut self, size: u16) -> bool {
+        let QueueConfig::Red { min_packets: min, max_packets: max, max_probability, weight, gentle, .. } =
+            self.config.queue
+        else {
+            return false;
+        };
+        if self.queue.is_empty() {
+            // Take packets of this size out of the idle time while there is time for one.
+            let time = u128::from(size.max(1)) * u128::from(WORK_PER_BYTE);
+            let mut packets = 0_u128;
+            while u128::from(self.red.idle_ns) * u128::from(self.config.rate_bps) >= (packets + 1) * time {
+                packets += 1;
+                self.red.average *= 1.0 - weight;
+            }
+            self.red.idle_ns -= (packets * time / u128::from(self.config.rate_bps)) as u64;
+        } else {
+            self.red.average = (1.0 - weight) * self.red.average + weight * self.queue.len() as f64;
+        }
+        let average = self.red.average;
+        let p_b = match average {
+            _ if average < min => {
+                self.red.since_drop = 0;
+                return false;
+            }
+            _ if average < max => max_probability * (average - min) / (max - min),
+            _ if gentle && average < 2.0 * max => max_probability + (1.0 - max_probability) * (average - max) / max,
+            _ => 1.0,
+        };
+        let rest = 1.0 - f64::from(self.red.since_drop) * p_b;
+        let p_a = if rest <= 0.0 { 1.0 } else { (p_b / rest).min(1.0) };
+        let drops = self.draw(p_a);
+        self.red.since_drop = if drops { 0 } else { self.red.since_drop + 1 };
+        drops
+    }
+
+    fn enqueue(&mut self, tag: u64, size: u16) -> Result<(), DropReason> {
+        if self.dead {
+            return Err(DropReason::Dead);
+        }
+        if self.red_drops(size) {
+            return Err(DropReason::Early);
+        }
+        let (QueueConfig::DropTail { limit } | QueueConfig::Red { limit, .. }) = self.config.queue;
+        let full = match limit {
+            Limit::Packets(packets) => self.queue.len() as u64 + 1 > packets,
+            Limit::Bytes(bytes) => self.bytes() + u64::from(size) > bytes,
+        };
+        if full && !self.queue.is_empty() {
+            self.red.since_drop = 0;
+            return Err(DropReason::Full);
+        }
+        let lost = match self.config.loss {
+            LossConfig::None => false,
+            LossConfig::Bernoulli { probability } => self.draw(probability),
+            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+                let moves = self.draw(if self.bad { bad_to_good } else { good_to_bad });
+                self.bad ^= moves;
+                self.draw(if self.bad { loss_bad } else { loss_good })
+            }
+        };
+        let work = u64::from(size) * WORK_PER_BYTE + if self.queue.is_empty() { self.spill } else { 0 };
+        self.red.idle_ns = 0;
+        self.queue.push_back(Waiting { tag, size, work, lost });
+        self.depart();
+        Ok(())
+    }
+
+    fn change(&mut self, change: Change, log: &mut Vec<Line>) {
+        if change.dead == Some(true) {
+            log.extend(self.queue.drain(..).map(|waiting| Line::Dropped(waiting.tag, DropReason::Dead)));
+        }
+        self.dead = change.dead.unwrap_or(self.dead);
+        self.config.delay_ns = change.delay_ns.unwrap_or(self.config.delay_ns);
+        if let Some(loss) = change.loss {
+            (self.config.loss, self.bad) = (loss, false);
+        }
+        if let Some(rate_bps) = change.rate_bps.filter(|&rate_bps| rate_bps != self.config.rate_bps) {
+            self.config.rate_bps = rate_bps;
+            self.spill = 0;
+        }
+        self.depart();
+    }
+
+    fn deliver(&mut self, log: &mut Vec<Line>) {
+        while let Some(&(tag, departure_ns, arrival_ns, lost)) = self.wire.front()
+            && arrival_ns <= self.now_ns
+        {
+            log.push(Line::Delivered(tag, departure_ns, arrival_ns, lost));
+            self.wire.pop_front();
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Wait(u64),
+    Arrive(u16),
+    Change(Change),
+}
+
+/// Rates at which a byte takes from less than a nanosecond to a few tens.
+fn rate() -> impl Strategy<Value = u64> {
+    prop_oneof![200_000_000_u64..2_000_000_000, 1_000_000_000_u64..40_000_000_000, Just(3_000_000_000)]
+}
+
+fn loss() -> impl Strategy<Value = LossConfig> {
+    let p = || prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
+    prop_oneof![
+        Just(LossConfig::None),
+        p().prop_map(|probability| LossConfig::Bernoulli { probability }),
+        (p(), p(), p(), p()).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
+            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+        }),
+    ]
+}
+
+fn queue() -> impl Strategy<Value = QueueConfig> {
+    let limit = prop_oneof![(0_u64..12).prop_map(Limit::Packets), (0_u64..600).prop_map(Limit::Bytes)];
+    let red = (limit.clone(), 0.0..3.0, 0.5..4.0, 0.0..=1.0, 0.01..0.5, any::<bool>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, gentle)| QueueConfig::Red {
+            limit,
+            min_packets,
+            max_packets: min_packets + span,
+            max_probability,
+            weight,
+            gentle,
+        },
+    );
+    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        2 => rate().prop_map(|rate_bps| Change { rate_bps: Some(rate_bps), ..Change::default() }),
+        2 => (0_u64..2_000).prop_map(|delay_ns| Change { delay_ns: Some(delay_ns), ..Change::default() }),
+        1 => loss().prop_map(|loss| Change { loss: Some(loss), ..Change::default() }),
+        1 => Just(Change { dead: Some(true), ..Change::default() }),
+        2 => Just(Change { dead: Some(false), ..Change::default() }),
+        1 => (any::<bool>(), rate(), 0_u64..2_000).prop_map(|(dead, rate_bps, delay_ns)| Change {
+            dead: Some(dead),
+            rate_bps: Some(rate_bps),
+            delay_ns: Some(delay_ns),
+            loss: None,
+        }),
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        4 => prop_oneof![Just(1), 0_u64..20, 0_u64..1_000].prop_map(Operation::Wait),
+        6 => prop_oneof![Just(1_u16), Just(60), 0_u16..100].prop_map(Operation::Arrive),
+        1 => change().prop_map(Operation::Change),
+    ]
+}
+
+/// Delivers what is due by `now_ns`, as an event queue would.
+fn deliver_due(link: &mut Link<u64>, now_ns: u64, log: &mut Vec<Line>) {
+    while let Some(at_ns) = link.next_arrival_ns().filter(|&at_ns| at_ns <= now_ns) {
+        let packet = link.deliver(at_ns);
+        log.push(Line::Delivered(packet.tag, packet.departure_ns, at_ns, packet.lost()));
+    }
+}
+
+fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), TestCaseError> {
+    let mut link = Link::new(config, rng(seed));
+    let mut reference = Reference::new(config, rng(seed));
+    let (mut log, mut expected) = (Vec::new(), Vec::new());
+    for (tag, operation) in (0..).zip(operations) {
+        match *operation {
+            Operation::Wait(wait_ns) => {
+                for _ in 0..wait_ns {
+                    reference.tick();
+                    reference.deliver(&mut expected);
+                }
+            }
+            Operation::Arrive(size) => {
+                if let Err(reason) = reference.enqueue(tag, size) {
+                    expected.push(Line::Dropped(tag, reason));
+                }
+                if let Enqueue::Dropped(reason) = link.enqueue(reference.now_ns, packet(tag, size)) {
+                    log.push(Line::Dropped(tag, reason));
+                }
+            }
+            Operation::Change(change) => {
+                reference.change(change, &mut expected);
+                link.change(reference.now_ns, change, &mut |packet| {
+                    log.push(Line::Dropped(packet.tag, DropReason::Dead));
+                });
+            }
+        }
+        let now_ns = reference.now_ns;
+        reference.deliver(&mut expected);
+        deliver_due(&mut link, now_ns, &mut log);
+        prop_assert_eq!(&log, &expected);
+        // A copy looks, so that the link itself stays as lazy as it is.
+        let mut looked = link.clone();
+        let counters = looked.counters(now_ns);
+        prop_assert_eq!(counters.queue_packet_ns, reference.queue_packet_ns);
+        prop_assert_eq!((counters.sent_packets, counters.sent_bytes), reference.sent);
+        prop_assert_eq!(looked.queue(now_ns), (reference.queue.len() as u32, reference.bytes()));
+        prop_assert_eq!(link.under_way(), (reference.queue.len() + reference.wire.len()) as u64);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn the_link_does_what_a_model_does_bit_by_bit(
+        (rate_bps, delay_ns, queue, loss) in (rate(), 0_u64..2_000, queue(), loss()),
+        seed in any::<u64>(),
+        operations in prop::collection::vec(operation(), 1..300),
+    ) {
+        run(LinkConfig { rate_bps, delay_ns, queue, loss }, &operations, seed)?;
+    }
+}
