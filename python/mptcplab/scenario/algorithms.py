@@ -1,0 +1,81 @@
+"""Algorithms by their names, with their parameters, as mptcplab.registry lists them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from mptcplab import registry
+from mptcplab.registry import Parameter, Value
+from mptcplab.scenario.errors import did_you_mean, one_of, show
+from mptcplab.scenario.kinds import Kind, Wrong, attempt, fault, faults
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An algorithm with every parameter that it takes."""
+
+    name: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    def written(self) -> str | dict[str, Value]:
+        """As a scenario file has it."""
+        return {"name": self.name, **self.parameters} if self.parameters else self.name
+
+
+def _parameter(parameter: Parameter, value: object) -> Value:
+    kind = type(parameter.default)
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        raise fault(show(value), "true or false")
+    if kind is str:
+        if isinstance(value, str) and value in parameter.choices:
+            return value
+        hint = did_you_mean(value, parameter.choices) if isinstance(value, str) else ""
+        raise fault(show(value), f"{one_of([show(name) for name in parameter.choices])}{hint}")
+    low, high = parameter.minimum, parameter.maximum
+    assert low is not None and high is not None, "a number has bounds"
+    numeric = isinstance(value, int) or (kind is float and isinstance(value, float))
+    if isinstance(value, bool) or not numeric or not isinstance(value, int | float) or not low <= value <= high:
+        what = "a whole number" if kind is int else "a number"
+        raise fault(show(value), f"{what} from {low:g} to {high:g}")
+    return kind(value)
+
+
+def algorithm(family: str, noun: str) -> Kind:
+    """An algorithm of a family: its name, or a table of its name and parameters."""
+    names = registry.names(family)
+    kind = f"a {noun}: {one_of(names)}"
+
+    def validate(value: object) -> Named:
+        table = {"name": value} if isinstance(value, str) else value
+        if not isinstance(table, dict):
+            raise fault(show(value), kind)
+        name = table.get("name")
+        entry = registry.find(family, name) if isinstance(name, str) else None
+        if entry is None:
+            found = "nothing" if name is None else show(name)
+            hint = did_you_mean(name, names) if isinstance(name, str) else ""
+            if isinstance(value, str):
+                raise fault(found, f"{kind}{hint}")
+            raise faults(noun, [(("name",), found, f"{kind}{hint}")])
+        wrong: list[Wrong] = []
+        known = [parameter.name for parameter in entry.parameters]
+        for key in table:
+            if key != "name" and key not in known:
+                takes = f"one of the parameters of {name}: {', '.join(known)}" if known else f"{name} without parameters"
+                wrong.append(((key,), f"an unknown parameter {show(key)}", takes + did_you_mean(key, known)))
+        parameters: dict[str, Value] = {}
+        for parameter in entry.parameters:
+            given = table.get(parameter.name, parameter.default)
+            parameters[parameter.name] = attempt(partial(_parameter, parameter), given, (parameter.name,), wrong)
+        if wrong:
+            raise faults(noun, wrong)
+        return Named(entry.name, parameters)
+
+    return Kind(kind, validate, Named.written)
+
+
+CONGESTION = algorithm("congestion", "congestion control")
+SCHEDULER = algorithm("schedulers", "scheduler")
+PATH_MANAGER = algorithm("path-managers", "path manager")

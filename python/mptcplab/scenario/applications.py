@@ -1,0 +1,150 @@
+"""What a connection sends."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+from mptcplab.scenario import units
+from mptcplab.scenario.errors import show
+from mptcplab.scenario.kinds import HOUR, Kind, Table, choice, fault, number, one_kind, quantity
+
+SIZE: Kind = quantity(units.SIZE, 1, 10**15)
+FREQUENCY: Kind = quantity(units.FREQUENCY, Fraction(1, 10**6), 10**6)
+
+Size = Annotated[int, SIZE]
+Frequency = Annotated[Fraction, FREQUENCY]
+
+
+class Constant(Table):
+    """Every flow has the same size."""
+
+    expected: ClassVar[str] = "a distribution"
+    distribution: Annotated[str, choice("constant")] = "constant"
+    mean: Size
+
+    def written(self) -> Any:
+        """The size alone."""
+        return SIZE.write(self.mean)
+
+
+class Exponential(Table):
+    """Exponentially distributed sizes."""
+
+    expected: ClassVar[str] = "a distribution"
+    distribution: Annotated[str, choice("exponential")] = "exponential"
+    mean: Size
+
+
+class Pareto(Table):
+    """Sizes with a heavy tail. A shape above 1, or there is no mean."""
+
+    expected: ClassVar[str] = "a distribution"
+    distribution: Annotated[str, choice("pareto")] = "pareto"
+    mean: Size
+    shape: Annotated[float, number(lambda x: 1 < x <= 100, "a number above 1 and at most 100")]
+
+
+class Poisson(Table):
+    """Independent arrivals at a mean rate."""
+
+    expected: ClassVar[str] = "a distribution of arrivals"
+    distribution: Annotated[str, choice("poisson")] = "poisson"
+    rate: Frequency
+
+
+class Periodic(Table):
+    """Arrivals at equal distances."""
+
+    expected: ClassVar[str] = "a distribution of arrivals"
+    distribution: Annotated[str, choice("periodic")] = "periodic"
+    rate: Frequency
+
+
+SIZES: Mapping[str, type[Table]] = {"constant": Constant, "exponential": Exponential, "pareto": Pareto}
+ARRIVALS: Mapping[str, type[Table]] = {"poisson": Poisson, "periodic": Periodic}
+
+
+def _short_size(value: str) -> Constant:
+    SIZE.validate(value)
+    return Constant.model_validate({"mean": value})
+
+
+def _short_arrivals(value: str) -> Periodic:
+    raise fault(show(value), 'a distribution, such as { distribution = "poisson", rate = "5 /s" }')
+
+
+FLOW_SIZE = one_kind(SIZES, None, _short_size, 'a size such as "57 kB", or a distribution of sizes', "distribution")
+FLOW_ARRIVALS = one_kind(
+    ARRIVALS, None, _short_arrivals, 'a distribution, such as { distribution = "poisson", rate = "5 /s" }', "distribution"
+)
+
+
+class Bulk(Table):
+    """As much as the connection takes, from start to stop."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("bulk")] = "bulk"
+
+    def written(self) -> Any:
+        """The name alone."""
+        return self.kind
+
+
+class File(Table):
+    """So many bytes, then close."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("file")] = "file"
+    size: Size
+
+
+class Requests(Table):
+    """One object after another, each over its own connection, as ApacheBench does it."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("requests")] = "requests"
+    size: Size
+    limit: Annotated[int, quantity(units.TIME, 1, 24 * HOUR)] | None = None
+
+
+class ConstantRate(Table):
+    """Data at a constant rate."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("rate")] = "rate"
+    rate: Annotated[int, quantity(units.RATE, 1, 10**12)]
+
+
+class Flows(Table):
+    """Flows that arrive at random, each over its own connection."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("flows")] = "flows"
+    size: Annotated[Constant | Exponential | Pareto, FLOW_SIZE]
+    arrivals: Annotated[Poisson | Periodic, FLOW_ARRIVALS]
+
+
+Application = Bulk | File | Requests | ConstantRate | Flows
+APPLICATIONS: Mapping[str, type[Table]] = {
+    "bulk": Bulk,
+    "file": File,
+    "requests": Requests,
+    "rate": ConstantRate,
+    "flows": Flows,
+}
+
+
+def _short(value: str) -> Bulk:
+    if value == "bulk":
+        return Bulk()
+    if value in APPLICATIONS:
+        raise fault(show(value), f"the application with its parameters: {{ kind = {show(value)}, … }}")
+    raise fault(show(value), APPLICATION.expected)
+
+
+APPLICATION = one_kind(
+    APPLICATIONS,
+    None,
+    _short,
+    '"bulk", or a table whose kind is bulk, file, requests, rate or flows, such as { kind = "file", size = "2 MB" }',
+)

@@ -1,0 +1,27 @@
+"""The canonical text of a scenario: complete, and the same for every way to say the same."""
+
+from typing import Any
+
+import tomli_w
+
+from mptcplab.scenario.model import DURATION, Document
+
+
+def to_toml(document: Document) -> str:
+    """Every default written out, every quantity in its canonical unit; reads as an equal scenario."""
+    data: dict[str, Any] = {
+        "title": document.title,
+        "duration": DURATION.write(document.duration_ns),
+        "seed": document.seed,
+        "measure": document.measure.written(),
+    }
+    for key, tables in (("link", document.links), ("path", document.paths), ("connection", document.connections)):
+        if tables:
+            data[key] = {name: table.written() for name, table in tables.items()}
+    if document.events:
+        data["event"] = [event.written() for event in document.events]
+    if document.topology is not None:
+        data["topology"] = document.topology.written()
+    if document.traffic is not None:
+        data["traffic"] = document.traffic.written()
+    return tomli_w.dumps(data)

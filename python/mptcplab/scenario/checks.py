@@ -1,0 +1,124 @@
+"""What must agree between the parts of a scenario: names, times, and what excludes what.
+
+The parts that are wrong in themselves are `None` here, so that everything else is still checked and one reading reports all.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mptcplab.scenario import units
+from mptcplab.scenario.amounts import exact_packets, round_trips_ns
+from mptcplab.scenario.connections import Connection, Traffic
+from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
+from mptcplab.scenario.links import WAYS, Link, Red
+from mptcplab.scenario.model import Document, Event, Measure, Path, Topology
+
+Report = Callable[[tuple[Part, ...], str, str], None]
+
+MOST_SAMPLES = 10_000_000
+"""Samples of one series in one run: more is a slip of the unit, and would fill the memory."""
+
+
+@dataclass
+class Parts:
+    """The parts of a scenario as far as they could be read."""
+
+    duration_ns: int | None = None
+    links: dict[str, Link | None] = field(default_factory=dict)
+    paths: dict[str, Path | None] = field(default_factory=dict)
+    connections: dict[str, Connection | None] = field(default_factory=dict)
+    events: list[Event | None] = field(default_factory=list)
+    measure: Measure | None = None
+    topology: Topology | None = None
+    traffic: Traffic | None = None
+
+
+def _time(nanoseconds: int) -> str:
+    return show(units.write(units.TIME, nanoseconds))
+
+
+def _known(names: Mapping[str, object], what: str, name: str) -> str:
+    have = f"{what}: {one_of([show(known) for known in names])}" if names else f"{what}, of which there is none"
+    return have + did_you_mean(name, names)
+
+
+def names(parts: Parts, report: Report) -> None:
+    """Every name that is used names something, and one thing only."""
+    for name, path in parts.paths.items():
+        if name in parts.links and (path is None or path.links != (name,)):
+            report(("path", name), "the name of a link", "another name: a link's name is already its one-link path")
+        for index, link in enumerate(path.links if path else ()):
+            if link not in parts.links:
+                report(("path", name, "links", index), show(link), _known(parts.links, "a link", link))
+    either = {**parts.paths, **parts.links}
+    for name, connection in parts.connections.items():
+        for index, used in enumerate(connection.paths if connection else ()):
+            if used not in either:
+                where = ("connection", name, "paths", index)
+                report(where, show(used), _known(either, "a path or a link", used))
+    for index, event in enumerate(parts.events):
+        if event is not None and event.link not in parts.links:
+            report(("event", index, "link"), show(event.link), _known(parts.links, "a link", event.link))
+
+
+def times(parts: Parts, report: Report) -> None:
+    """What is to happen happens before the run ends."""
+    end = parts.duration_ns
+    if end is None:
+        return
+    before = f"a time before the end of the run, duration = {_time(end)}"
+    for name, connection in parts.connections.items():
+        if connection is not None and connection.start[1] >= end:
+            report(("connection", name, "start"), _time(connection.start[1]), before)
+    for index, event in enumerate(parts.events):
+        if event is not None and event.at >= end:
+            report(("event", index, "at"), _time(event.at), before)
+    if parts.traffic is not None and parts.traffic.start[1] >= end:
+        report(("traffic", "start"), _time(parts.traffic.start[1]), before)
+    if parts.measure is None:
+        return
+    if parts.measure.warmup >= end:
+        report(("measure", "warmup"), _time(parts.measure.warmup), before)
+    sample = parts.measure.sample
+    if sample is not None and sample > end:
+        expected = f'at most the duration, {_time(end)}, or "never"'
+        # The default gives way to a run that is shorter; what the file asks for does not.
+        if "sample" in parts.measure.model_fields_set:
+            report(("measure", "sample"), _time(sample), expected)
+    elif sample is not None and end // sample > MOST_SAMPLES:
+        least = _time(-(-end // MOST_SAMPLES))
+        report(("measure", "sample"), f"{_time(sample)} ({end // sample} samples)", f"at least {least}")
+
+
+def whole(parts: Parts, present: Mapping[str, object], report: Report) -> None:
+    """A scenario is links and connections, or a generated network and its traffic."""
+    generated = [key for key in ("topology", "traffic") if key in present]
+    for key in ("link", "path", "connection", "event"):
+        if generated and key in present:
+            expected = f"none: [{generated[0]}] generates the network, or [{key}] without [{generated[0]}]"
+            report((key,), f"[{key}] beside [{generated[0]}]", expected)
+    if len(generated) == 1:
+        missing = "traffic" if generated == ["topology"] else "topology"
+        report((missing,), "nothing", f"a table [{missing}] to go with [{generated[0]}]")
+    if not generated and not parts.links:
+        report(("link",), "nothing", "at least one link, such as [link.wifi]")
+    if not generated and not parts.connections and "connection" not in present:
+        report(("connection",), "nothing", "at least one connection, such as [connection.download]")
+    elif not generated and present.get("connection") == {}:
+        report(("connection",), "{}", "at least one connection, such as [connection.download]")
+
+
+def thresholds(document: Document, report: Report) -> None:
+    """RED's thresholds are in order also where they are given in two dimensions."""
+    rtts = round_trips_ns(document)
+    for name, link in document.links.items():
+        for way in WAYS:
+            direction = link.direction(way)
+            red, rate = direction.queue, direction.rate_bps
+            if not isinstance(red, Red) or rate is None or red.min.dimension is red.max.dimension:
+                continue
+            low, high = (exact_packets(amount, rate, rtts[name]) for amount in (red.min, red.max))
+            if low >= high:
+                found = f"{show(str(red.max))} ({float(high):g} packets)"
+                where = ("link", name, *link.origin(way, "queue"), "max")
+                report(where, found, f"more than min, which is {show(str(red.min))} ({float(low):g} packets)")

@@ -1,0 +1,162 @@
+"""Connections of a scenario file: paths, algorithms, times and what is sent; and the traffic of generated networks."""
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from mptcplab import registry
+from mptcplab.scenario import units
+from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
+from mptcplab.scenario.applications import APPLICATION, Application, Bulk
+from mptcplab.scenario.errors import one_of, show
+from mptcplab.scenario.kinds import (
+    SECOND,
+    Kind,
+    Table,
+    Wrong,
+    attempt,
+    choice,
+    fault,
+    faults,
+    integer,
+    name_list,
+    or_word,
+    quantity,
+)
+
+LONGEST = 30 * 24 * 3600 * SECOND
+"""The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
+
+MOMENT: Kind = quantity(units.TIME, 0, LONGEST)
+
+# 40 bytes of TCP options come out of the MSS (RFC 6691), so less than 88 leaves hardly any data; an IPv4 packet of
+# 65 535 bytes less two headers of 20 bytes bounds it above.
+_MSS = quantity(units.SIZE, 88, 65_495)
+# 65 535 · 2^14 bytes is the largest window that the window scale option can announce (RFC 7323 §2.3).
+_BUFFER = quantity(units.SIZE, 88, 65_535 * 2**14)
+
+
+def _start() -> Kind:
+    kind = 'a time such as "0 s", or two between which it is drawn, such as ["0 s", "5 s"]'
+
+    def validate(value: object) -> tuple[int, int]:
+        if not isinstance(value, list):
+            moment = MOMENT.validate(value)
+            return (moment, moment)
+        if len(value) != 2:
+            raise fault(show(value), kind)
+        wrong: list[Wrong] = []
+        moments = []
+        for index, item in enumerate(value):
+            moments.append(attempt(MOMENT.validate, item, (index,), wrong))
+        if wrong:
+            raise faults("start", wrong)
+        first, last = moments
+        if first > last:
+            raise fault(show(value), "the earlier time first")
+        return (first, last)
+
+    def write(times: tuple[int, int]) -> str | list[str]:
+        first, last = (MOMENT.write(moment) for moment in times)
+        return first if first == last else [first, last]
+
+    return Kind(kind, validate, write)
+
+
+def _default_congestion(data: dict[str, Any]) -> Named:
+    validated: Named = CONGESTION.validate("reno" if data["protocol"] == "tcp" else "lia")
+    return validated
+
+
+class Sender(Table):
+    """What every connection has, whether written out or generated."""
+
+    protocol: Annotated[str, choice("mptcp", "tcp")] = "mptcp"
+    congestion: Annotated[Named, CONGESTION] = Field(default_factory=_default_congestion)
+    scheduler: Annotated[Named, SCHEDULER] | None = None
+    path_manager: Annotated[Named, PATH_MANAGER] | None = None
+    application: Annotated[Application, APPLICATION] = Bulk()
+    start: Annotated[tuple[int, int], _start()] = (0, 0)
+    stop: Annotated[int, quantity(units.TIME, 1, LONGEST)] | None = None
+    mss: Annotated[int, _MSS] = 1460
+    receive_buffer: Annotated[int | None, or_word("auto", _BUFFER)] = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        wrong: list[Wrong] = []
+        if self.protocol == "tcp":
+            entry = registry.find("congestion", self.congestion.name)
+            if entry is not None and entry.coupled:
+                single = [entry.name for entry in registry.CONGESTION if not entry.coupled]
+                found = f"{show(entry.name)}, which couples the subflows of MPTCP"
+                wrong.append((("congestion",), found, f'{one_of(single)}, or protocol = "mptcp"'))
+            for key in ("scheduler", "path_manager"):
+                named = getattr(self, key)
+                if named is not None:
+                    found = f'{show(named.name)} for protocol = "tcp"'
+                    wrong.append(((key,), found, "none: TCP has a single subflow"))
+        if self.stop is not None and self.stop <= self.start[1]:
+            start = show(units.write(units.TIME, self.start[1]))
+            wrong.append((("stop",), show(units.write(units.TIME, self.stop)), f"a time after the start, {start}"))
+        if self.receive_buffer is not None and self.receive_buffer < self.mss:
+            size = show(units.write(units.SIZE, self.receive_buffer))
+            mss = show(units.write(units.SIZE, self.mss))
+            wrong.append((("receive_buffer",), size, f"at least one segment, mss = {mss}"))
+        if wrong:
+            raise faults("Sender", wrong)
+        return self
+
+    @property
+    def scheduler_used(self) -> Named:
+        """The scheduler, the default when none is named."""
+        named: Named = self.scheduler or SCHEDULER.validate("min-rtt")
+        return named
+
+    @property
+    def path_manager_used(self) -> Named:
+        """The path manager, the default when none is named; TCP opens nothing."""
+        named: Named = self.path_manager or PATH_MANAGER.validate("default" if self.protocol == "tcp" else "fullmesh")
+        return named
+
+    def written(self) -> dict[str, Any]:
+        """With the algorithms that are used where the file names none."""
+        table: dict[str, Any] = super().written()
+        if self.protocol == "mptcp":
+            table |= {"scheduler": self.scheduler_used.written(), "path_manager": self.path_manager_used.written()}
+        return table
+
+
+class Connection(Sender):
+    """`count` independent connections of one kind."""
+
+    expected: ClassVar[str] = "a connection"
+    paths: Annotated[tuple[str, ...], name_list('an array of names of paths or links, such as ["wifi", "lte"]')]
+    direction: Annotated[str, choice("down", "up")] = "down"
+    count: Annotated[int, integer(1, 1_000_000, "a whole number")] = 1
+
+    @model_validator(mode="after")
+    def _one_path_for_tcp(self) -> Self:
+        if self.protocol == "tcp" and len(self.paths) > 1:
+            found = f'{len(self.paths)} paths for protocol = "tcp"'
+            raise faults("Connection", [(("paths",), found, 'one path, or protocol = "mptcp"')])
+        return self
+
+
+class Traffic(Sender):
+    """Who sends to whom in a generated network."""
+
+    expected: ClassVar[str] = "the traffic of a topology"
+    kind: Annotated[str, choice(*registry.names("traffic"))]
+    subflows: Annotated[int, integer(1, 255, "a whole number")] = 8
+    stride: Annotated[int, integer(1, 1_000_000, "a whole number")] | None = None
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        if (self.kind == "stride") != (self.stride is not None):
+            if self.stride is None:
+                raise faults("Traffic", [(("stride",), "nothing", "how far host i sends, such as 1")])
+            raise faults("Traffic", [(("stride",), str(self.stride), f"none: it belongs to stride, not {self.kind}")])
+        if self.protocol == "tcp" and "subflows" in self.model_fields_set and self.subflows > 1:
+            found = f'{self.subflows} for protocol = "tcp"'
+            raise faults("Traffic", [(("subflows",), found, '1, or protocol = "mptcp"')])
+        return self

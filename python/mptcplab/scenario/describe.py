@@ -1,0 +1,125 @@
+"""The complete description that the simulation core reads (crates/simulator/src/description.rs): base units, no defaults."""
+
+from typing import Any
+
+from mptcplab.scenario.algorithms import Named
+from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
+from mptcplab.scenario.applications import Bulk, File
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.links import Bernoulli, Direction, DropTail, Loss, Queue, Red
+from mptcplab.scenario.model import Document, Event
+
+
+def _queue(queue: Queue, rate_bps: int, rtt_ns: int) -> dict[str, Any]:
+    if isinstance(queue, DropTail):
+        return {"kind": "drop-tail", "limit": limit(queue, rate_bps, rtt_ns)}
+    assert isinstance(queue, Red), f"refused before: {queue.kind}"
+    return {
+        "kind": "red",
+        "limit": limit(queue, rate_bps, rtt_ns),
+        "min_packets": float(exact_packets(queue.min, rate_bps, rtt_ns)),
+        "max_packets": float(exact_packets(queue.max, rate_bps, rtt_ns)),
+        "max_probability": queue.max_probability,
+        "weight": queue.weight,
+        "gentle": queue.gentle,
+    }
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    if isinstance(loss, Bernoulli):
+        if loss.probability == 0:
+            return {"kind": "none"}
+        return {"kind": "bernoulli", "probability": float(loss.probability)}
+    return {
+        "kind": "gilbert-elliott",
+        "good_to_bad": float(loss.good_to_bad),
+        "bad_to_good": float(loss.bad_to_good),
+        "loss_good": float(loss.loss_good),
+        "loss_bad": float(loss.loss_bad),
+    }
+
+
+def _direction(direction: Direction, rtt_ns: int) -> dict[str, Any]:
+    assert direction.rate_bps is not None, "a trace is refused before"
+    return {
+        "rate_bps": direction.rate_bps,
+        "delay_ns": direction.delay_ns,
+        "queue": _queue(direction.queue, direction.rate_bps, rtt_ns),
+        "loss": _loss(direction.loss),
+    }
+
+
+def _named(named: Named) -> dict[str, Any]:
+    return {"name": named.name, **named.parameters}
+
+
+def _application(connection: Connection) -> dict[str, Any]:
+    application = connection.application
+    if isinstance(application, Bulk):
+        return {"kind": "bulk"}
+    assert isinstance(application, File), f"refused before: {application.kind}"
+    return {"kind": "file", "size_bytes": application.size}
+
+
+def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "count": connection.count,
+        "paths": [paths.index(path) for path in connection.paths],
+        "protocol": connection.protocol,
+        "congestion": _named(connection.congestion),
+        "scheduler": _named(connection.scheduler_used),
+        "path_manager": _named(connection.path_manager_used),
+        "application": _application(connection),
+        "direction": connection.direction,
+        "start_ns": list(connection.start),
+        "stop_ns": connection.stop,
+        "mss_bytes": connection.mss,
+        "receive_buffer_bytes": connection.receive_buffer,
+    }
+
+
+def _event(event: Event, links: list[str]) -> dict[str, Any]:
+    return {
+        "at_ns": event.at,
+        "link": links.index(event.link),
+        "down": event.direction in (None, "down"),
+        "up": event.direction in (None, "up"),
+        "set": {
+            "dead": event.set.down,
+            "rate_bps": event.set.rate,
+            "delay_ns": event.set.delay,
+            "loss": None if event.set.loss is None else _loss(event.set.loss),
+        },
+    }
+
+
+def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:
+    """The description; the caller has made sure that the core can run the scenario.
+
+    Paths are those of the file in their order, then the one-link paths that connections use, in the order of the links.
+    """
+    links = list(document.links)
+    used = document.paths_in_use()
+    paths = [*document.paths, *(link for link in links if link in used and link not in document.paths)]
+    rtts = round_trips_ns(document)
+    return {
+        "duration_ns": document.duration_ns,
+        "seed": seed,
+        "warmup_ns": document.measure.warmup,
+        "sample_ns": document.measure.sample,
+        "through_wire": through_wire,
+        "links": [
+            {
+                "name": name,
+                "down": _direction(link.direction("down"), rtts[name]),
+                "up": _direction(link.direction("up"), rtts[name]),
+            }
+            for name, link in document.links.items()
+        ],
+        "paths": [
+            {"name": name, "links": [links.index(link) for link in document.path_links(name)]} for name in paths
+        ],
+        "connections": [_connection(name, each, paths) for name, each in document.connections.items()],
+        "events": [_event(event, links) for event in document.events],
+    }

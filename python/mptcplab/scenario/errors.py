@@ -1,0 +1,91 @@
+"""What is wrong with a scenario, in words: where, what was found, what would do."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Part = str | int
+"""One step of a key: a name in a table or an index in an array."""
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST = 80
+
+
+def dotted(parts: Iterable[Part]) -> str:
+    """A key as one writes it: `link.wifi.rate`, `event.0.at`, `link."a.b".rate`."""
+    return ".".join(
+        part if isinstance(part, str) and _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+        for part in parts
+    )
+
+
+def _whole(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        inside = ", ".join(f"{dotted([str(key)])} = {_whole(item)}" for key, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_whole(item) for item in value)}]"
+    return str(value)
+
+
+def show(value: object) -> str:
+    """A value as TOML writes it, cut when it is long."""
+    text = _whole(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def one_of(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`; did you mean "rate"?` when a known name is near, else nothing."""
+    lowered = {candidate.lower().replace("_", "-"): candidate for candidate in names}
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), lowered, n=1, cutoff=0.6)
+    return f"; did you mean {json.dumps(lowered[near[0]], ensure_ascii=False)}?" if near else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, or that an engine cannot do."""
+
+    file: str
+    """The file, or `--set` for an override."""
+    key: str
+    """Dotted; empty when it is about the whole file."""
+    found: str
+    expected: str
+    line: int | None = None
+    """From 1; absent when it is not known."""
+    column: int | None = None
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        key = f"{self.key}: " if self.key else ""
+        return f"{where}: {key}found {self.found}; expected {self.expected}"
+
+
+class ScenarioError(Exception):
+    """The scenario is wrong: every problem that was found."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+class UnsupportedError(Exception):
+    """The scenario is right, and the engine cannot run it: everything that it cannot do."""
+
+    def __init__(self, engine: str, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.engine = engine
+        self.problems = list(problems)

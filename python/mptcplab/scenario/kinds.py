@@ -1,0 +1,289 @@
+"""The kinds of values in a scenario file, as annotated types for the models.
+
+Each kind validates by itself and fails with what was found and what would do, so that no message of the validation library
+reaches a user. `Table` is the base of every model: it explains unknown and missing keys.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Self, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_function
+
+from mptcplab.scenario import units
+from mptcplab.scenario.errors import Part, did_you_mean, dotted, one_of, show
+from mptcplab.scenario.units import Amount, Dimension, Unreadable
+
+MICROSECOND = 1_000
+SECOND = 1_000_000_000
+HOUR = 3600 * SECOND
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value, to be put into `Annotated`."""
+
+    expected: str
+    """What would do, for a value that is missing."""
+    validate: Callable[[object], Any]
+    write: Callable[[Any], Any] = lambda value: value
+    """The value as the file has it: the inverse of `validate`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_plain_validator_function(self.validate)
+
+
+def _kind(field: FieldInfo) -> tuple[Kind, bool]:
+    """The kind of a model's field, and whether `None` stands for an absent key."""
+    own = next((item for item in field.metadata if isinstance(item, Kind)), None)
+    if own is not None:
+        return own, False
+    members = [item for member in get_args(field.annotation) for item in getattr(member, "__metadata__", ())]
+    return next(item for item in members if isinstance(item, Kind)), True
+
+
+def fault(found: str, expected: str) -> PydanticCustomError:
+    """What a validator raises."""
+    return PydanticCustomError("fault", "{found}; expected {expected}", {"found": found, "expected": expected})
+
+
+Wrong = tuple[tuple[Part, ...], str, str]
+"""A fault with its place (relative to the value that is validated): place, found, expected."""
+
+
+def faults(title: str, found: Sequence[Wrong]) -> ValidationError:
+    """Several faults at once, for a validator to raise."""
+    return ValidationError.from_exception_data(
+        title, [InitErrorDetails(type=fault(what, want), loc=where, input=None) for where, what, want in found]
+    )
+
+
+class Table(BaseModel):
+    """A table of the file: known keys only, and every error in the file's words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    expected: ClassVar[str] = "a table"
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The keys as the file has them."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+    def written(self) -> Any:
+        """As the file has it, defaults written out: what reads as an equal table."""
+        table = {}
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            kind, optional = _kind(field)
+            if value is not None or not optional:
+                table[field.alias or name] = kind.write(value)
+        return table
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(value, dict):
+            raise fault(show(value), f"{cls.expected} with the keys {', '.join(cls.keys())}")
+        try:
+            return handler(value)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        found = [cls._explained(detail) for detail in details if detail["type"] != "default_factory_not_called"]
+        raise faults(cls.__name__, found)
+
+    @classmethod
+    def _explained(cls, detail: Mapping[str, Any]) -> Wrong:
+        where = detail["loc"]
+        if detail["type"] == "fault":
+            return where, detail["ctx"]["found"], detail["ctx"]["expected"]
+        key = where[-1]
+        if detail["type"] == "extra_forbidden":
+            hint = did_you_mean(str(key), cls.keys())
+            return where, f"an unknown key {show(str(key))}", f"one of the keys {', '.join(cls.keys())}{hint}"
+        if detail["type"] == "missing":
+            field = next(field for name, field in cls.model_fields.items() if key in (name, field.alias))
+            return where, "nothing", _kind(field)[0].expected
+        raise AssertionError(f"a kind without words of its own: {detail['type']} at {dotted(where)}")
+
+
+def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, noun: str = "") -> Kind:
+    """A quantity of this dimension in its base unit, a whole number unless it is a percentage or so."""
+    noun = noun or dimension.noun
+    kind = f'{noun} with its unit, such as "{dimension.example}"'
+    bounds = f"{noun} from {units.write(dimension, low)} to {units.write(dimension, high)}"
+    fractional = dimension in (units.PERCENTAGE, units.BDP, units.FREQUENCY)
+
+    def validate(value: object) -> int | Fraction:
+        try:
+            _, number = units.read(value, [dimension])
+        except Unreadable as problem:
+            known = f" ({units.unit_names([dimension])})" if "no such unit" in problem.found else ""
+            raise fault(problem.found, f"{kind}{known}{problem.hint}") from None
+        if not low <= number <= high:
+            raise fault(show(value), bounds)
+        if fractional:
+            return number
+        if number.denominator != 1:
+            raise fault(show(value), f"{noun} that is a whole number of {dimension.base}")
+        return int(number)
+
+    return Kind(kind, validate, partial(units.write, dimension))
+
+
+def amount(fractional_packets: bool = False) -> Kind:
+    """A length of a queue as a time, packets, a size or a multiple of the BDP."""
+    dimensions = (units.TIME, units.PACKETS, units.SIZE, units.BDP)
+    kind = 'a length with its unit, such as "100 ms", "64 packets", "300 kB" or "1 BDP"'
+    most = {units.TIME: HOUR, units.PACKETS: 10**9, units.SIZE: 10**12, units.BDP: 1000}
+
+    def validate(value: object) -> Amount:
+        try:
+            dimension, number = units.read(value, dimensions)
+        except Unreadable as problem:
+            raise fault(problem.found, f"{kind}{problem.hint}") from None
+        if not 0 <= number <= most[dimension]:
+            zero, high = units.write(dimension, 0), units.write(dimension, most[dimension])
+            raise fault(show(value), f"a length from {zero} to {high}")
+        fractional = dimension is units.BDP or (dimension is units.PACKETS and fractional_packets)
+        if number.denominator != 1 and not fractional:
+            raise fault(show(value), f"a length that is a whole number of {dimension.base}")
+        return Amount(dimension, number)
+
+    return Kind(kind, validate, str)
+
+
+def integer(low: int, high: int, what: str) -> Kind:
+    """A whole number."""
+    kind = f"{what} from {low} to {high}"
+
+    def validate(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise fault(show(value), kind)
+        return value
+
+    return Kind(kind, validate)
+
+
+def number(accept: Callable[[float], bool], kind: str) -> Kind:
+    """A finite number without a unit."""
+
+    def validate(value: object) -> float:
+        # A comparison with NaN is false, so `accept` refuses it; infinities it refuses by its bounds.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not accept(value):
+            raise fault(show(value), kind)
+        return float(value)
+
+    return Kind(kind, validate)
+
+
+def boolean(kind: str = "true or false") -> Kind:
+    """True or false, nothing that resembles them."""
+
+    def validate(value: object) -> bool:
+        if not isinstance(value, bool):
+            raise fault(show(value), kind)
+        return value
+
+    return Kind(kind, validate)
+
+
+def text(kind: str) -> Kind:
+    """A string that is not blank."""
+
+    def validate(value: object) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise fault(show(value), kind)
+        return value
+
+    return Kind(kind, validate)
+
+
+def choice(*names: str) -> Kind:
+    """One of these strings."""
+    kind = one_of([show(name) for name in names])
+
+    def validate(value: object) -> str:
+        if value not in names or not isinstance(value, str):
+            hint = did_you_mean(value, names) if isinstance(value, str) else ""
+            raise fault(show(value), f"{kind}{hint}")
+        return value
+
+    return Kind(kind, validate)
+
+
+def name_list(kind: str) -> Kind:
+    """An array of at least one name, none twice."""
+
+    def validate(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+            raise fault(show(value), kind)
+        twice = next((item for index, item in enumerate(value) if item in value[:index]), None)
+        if twice is not None:
+            raise fault(f"{show(twice)} twice", f"{kind}, each once")
+        return tuple(value)
+
+    return Kind(kind, validate, list)
+
+
+def one_kind(
+    tables: Mapping[str, type[Table]],
+    default: str | None,
+    short: Callable[[str], Table],
+    kind: str,
+    tag: str = "kind",
+) -> Kind:
+    """A table whose `tag` chooses among models, or a string that `short` reads."""
+    names = one_of([show(name) for name in tables])
+
+    def validate(value: object) -> Table:
+        if isinstance(value, str):
+            return short(value)
+        if not isinstance(value, dict):
+            bare = " (a bare number)" if isinstance(value, int | float) and not isinstance(value, bool) else ""
+            raise fault(f"{show(value)}{bare}", kind)
+        chosen = value.get(tag, default)
+        if not isinstance(chosen, str) or chosen not in tables:
+            hint = did_you_mean(chosen, tables) if isinstance(chosen, str) else ""
+            found = "nothing" if chosen is None else show(chosen)
+            raise faults(tag, [((tag,), found, f"{names}{hint}")])
+        return tables[chosen].model_validate({**value, tag: chosen})
+
+    return Kind(kind, validate, lambda table: table.written())
+
+
+def attempt(validate: Callable[[Any], Any], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> Any:
+    """What `validate` makes of the value; or `None`, with its fault added to `wrong`."""
+    try:
+        return validate(value)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        wrong.append((where, context["found"], context["expected"]))
+        return None
+
+
+def or_word(word: str, kind: Kind) -> Kind:
+    """What `kind` reads, or a word that stands for `None`."""
+    expected = f"{show(word)} or {kind.expected}"
+
+    def validate(value: object) -> Any:
+        if value == word:
+            return None
+        wrong: list[Wrong] = []
+        result = attempt(kind.validate, value, (), wrong)
+        for _, found, want in wrong:
+            raise fault(found, f"{show(word)} or {want}")
+        return result
+
+    return Kind(expected, validate, lambda value: word if value is None else kind.write(value))

@@ -1,0 +1,232 @@
+"""Links of a scenario file: their two directions, queues and losses."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from mptcplab.scenario import units
+from mptcplab.scenario.errors import Part, show
+from mptcplab.scenario.kinds import (
+    HOUR,
+    Kind,
+    Table,
+    Wrong,
+    amount,
+    boolean,
+    choice,
+    fault,
+    faults,
+    number,
+    one_kind,
+    quantity,
+    text,
+)
+from mptcplab.scenario.units import Amount
+
+Way = Literal["down", "up"]
+WAYS: tuple[Way, Way] = ("down", "up")
+
+RATE = quantity(units.RATE, 1, 10**12)
+DELAY = quantity(units.TIME, 0, HOUR, "a delay")
+PERCENTAGE = quantity(units.PERCENTAGE, 0, 1)
+_LENGTH = amount()
+
+Rate = Annotated[int, RATE]
+Delay = Annotated[int, DELAY]
+Percentage = Annotated[Fraction, PERCENTAGE]
+Length = Annotated[Amount, _LENGTH]
+Threshold = Annotated[Amount, amount(fractional_packets=True)]
+
+
+class Limited(Table):
+    """What every queue has: the most that it holds."""
+
+    limit: Length
+    at_least: Length | None = None
+
+
+class DropTail(Limited):
+    """First in, first out; what does not fit is dropped."""
+
+    expected: ClassVar[str] = "a drop-tail queue"
+    kind: Annotated[str, choice("drop-tail")] = "drop-tail"
+
+    def written(self) -> Any:
+        """The length alone where there is nothing more to say."""
+        return str(self.limit) if self.at_least is None else super().written()
+
+
+class Red(Limited):
+    """Random early detection (Floyd & Jacobson 1993)."""
+
+    expected: ClassVar[str] = "a RED queue"
+    kind: Annotated[str, choice("red")] = "red"
+    min: Threshold
+    max: Threshold
+    max_probability: Annotated[float, number(lambda x: 0 < x <= 1, "a number above 0 and at most 1")] = 0.1
+    weight: Annotated[float, number(lambda x: 0 < x <= 1, "a number above 0 and at most 1")] = 0.002
+    gentle: Annotated[bool, boolean()] = True
+    ecn: Annotated[bool, boolean()] = False
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        # Thresholds of two dimensions are compared when the whole scenario is known (checks.py).
+        if self.min.dimension is self.max.dimension and self.min.quantity >= self.max.quantity:
+            raise faults("Red", [(("max",), show(str(self.max)), f"more than min, which is {show(str(self.min))}")])
+        return self
+
+
+class CoDel(Limited):
+    """Controlled delay (RFC 8289)."""
+
+    expected: ClassVar[str] = "a CoDel queue"
+    kind: Annotated[str, choice("codel")] = "codel"
+    limit: Length = Amount(units.PACKETS, Fraction(1000))
+    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 5_000_000
+    interval: Annotated[int, quantity(units.TIME, 1, HOUR)] = 100_000_000
+    ecn: Annotated[bool, boolean()] = False
+
+
+class Bernoulli(Table):
+    """Each packet is lost independently."""
+
+    expected: ClassVar[str] = "a random loss"
+    kind: Annotated[str, choice("bernoulli")] = "bernoulli"
+    probability: Percentage
+
+    def written(self) -> Any:
+        """The percentage alone."""
+        return PERCENTAGE.write(self.probability)
+
+
+class GilbertElliott(Table):
+    """Two states; the transition is drawn before each packet, then the loss in the state reached."""
+
+    expected: ClassVar[str] = "a Gilbert-Elliott loss"
+    kind: Annotated[str, choice("gilbert-elliott")] = "gilbert-elliott"
+    good_to_bad: Percentage
+    bad_to_good: Percentage
+    loss_good: Percentage = Fraction(0)
+    loss_bad: Percentage = Fraction(1)
+
+
+Queue = DropTail | Red | CoDel
+Loss = Bernoulli | GilbertElliott
+QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel}
+LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott}
+
+NO_LOSS = Bernoulli(probability="0 %")  # type: ignore[arg-type]  # the field reads what the file has
+ONE_BDP = DropTail(limit="1 BDP")  # type: ignore[arg-type]
+
+
+def _short_queue(value: str) -> DropTail:
+    if value in QUEUES:
+        raise fault(show(value), f"the queue with its parameters: {{ kind = {show(value)}, limit = … }}")
+    _LENGTH.validate(value)
+    return DropTail.model_validate({"limit": value})
+
+
+def _short_loss(value: str) -> Bernoulli:
+    if value in LOSSES:
+        raise fault(show(value), f"the loss with its parameters: {{ kind = {show(value)}, … }}")
+    PERCENTAGE.validate(value)
+    return Bernoulli.model_validate({"probability": value})
+
+
+QUEUE: Kind = one_kind(QUEUES, "drop-tail", _short_queue, f'{_LENGTH.expected}, or a table such as {{ kind = "red", … }}')
+LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
+TRACE: Kind = text("the name of a Mahimahi trace file")
+
+
+class Side(Table):
+    """What a link says of one direction, or of both."""
+
+    expected: ClassVar[str] = "one direction of a link"
+    rate: Rate | None = None
+    trace: Annotated[str, TRACE] | None = None
+    delay: Delay | None = None
+    queue: Annotated[Queue, QUEUE] | None = None
+    loss: Annotated[Loss, LOSS] | None = None
+
+    @model_validator(mode="after")
+    def _one_capacity(self) -> Self:
+        if self.rate is not None and self.trace is not None:
+            raise faults("Side", [(("trace",), f"{show(self.trace)} beside a rate", "either rate or trace")])
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One direction of a link, complete."""
+
+    rate_bps: int | None
+    """Absent when a trace gives the capacity."""
+    trace: str | None
+    delay_ns: int
+    queue: Queue
+    loss: Loss
+
+
+class Link(Side):
+    """A link. A key holds for both directions unless `down` or `up` says otherwise."""
+
+    expected: ClassVar[str] = "a link"
+    down: Side = Field(default_factory=Side)
+    up: Side = Field(default_factory=Side)
+
+    def side(self, way: Way) -> Side:
+        """What is said of one direction alone."""
+        return self.down if way == "down" else self.up
+
+    def origin(self, way: Way, key: str) -> tuple[Part, ...]:
+        """Where this direction's value stands in the file."""
+        return (way, key) if getattr(self.side(way), key) is not None else (key,)
+
+    def written(self) -> dict[str, Any]:
+        """Each key once where both directions agree, else for each direction."""
+        down, up = (
+            Side.model_construct(
+                rate=each.rate_bps, trace=each.trace, delay=each.delay_ns, queue=each.queue, loss=each.loss
+            ).written()
+            for each in (self.direction(way) for way in WAYS)
+        )
+        table: dict[str, Any] = {}
+        for key in Side.model_fields:
+            if key in down and down.get(key) == up.get(key):
+                table[key] = down[key]
+            else:
+                for way, side in (("down", down), ("up", up)):
+                    if key in side:
+                        table.setdefault(way, {})[key] = side[key]
+        return table
+
+    def direction(self, way: Way) -> Direction:
+        """This direction with what holds for both, and the defaults."""
+        side = self.side(way)
+        capacity = side if side.rate is not None or side.trace is not None else self
+        delay = side.delay if side.delay is not None else self.delay
+        assert delay is not None, "checked by _complete"
+        return Direction(
+            capacity.rate, capacity.trace, delay, side.queue or self.queue or ONE_BDP, side.loss or self.loss or NO_LOSS
+        )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        wrong: list[Wrong] = []
+        for key, others, kind in (("rate", ("rate", "trace"), RATE), ("delay", ("delay",), DELAY)):
+            own = any(getattr(self, other) is not None for other in others)
+            lacking = [way for way in WAYS if all(getattr(self.side(way), other) is None for other in others)]
+            if not own and len(lacking) == 2:
+                wrong.append(((key,), "nothing", kind.expected))
+            elif not own:
+                wrong.extend(((way, key), "nothing", kind.expected) for way in lacking)
+        for key, value in Side.written(self).items():
+            others = ("rate", "trace") if key in ("rate", "trace") else (key,)
+            if all(any(getattr(self.side(way), other) is not None for other in others) for way in WAYS):
+                found = f"{show(value)}, which holds for neither direction, as down and up have their own"
+                wrong.append(((key,), found, f"either {key} or down.{key} and up.{key}"))
+        if wrong:
+            raise faults("Link", wrong)
+        return self

@@ -1,0 +1,135 @@
+"""The rest of a scenario file, and the file as a whole once it is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import model_validator
+
+from mptcplab import registry
+from mptcplab.scenario import units
+from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
+from mptcplab.scenario.kinds import (
+    MICROSECOND,
+    Kind,
+    Table,
+    boolean,
+    choice,
+    fault,
+    faults,
+    integer,
+    name_list,
+    number,
+    or_word,
+    quantity,
+    text,
+)
+from mptcplab.scenario.errors import show
+from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Link, Loss, Queue, Rate
+
+DURATION: Kind = quantity(units.TIME, 1, LONGEST)
+_SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
+
+
+class Path(Table):
+    """A path: links from the client's side to the server's."""
+
+    expected: ClassVar[str] = "a path"
+    links: Annotated[tuple[str, ...], name_list('an array of names of links, such as ["wifi", "shared"]')]
+
+
+class Change(Table):
+    """What an event sets; what is absent stays."""
+
+    expected: ClassVar[str] = "what the event sets, a table"
+    down: Annotated[bool, boolean("true (the link is dead) or false (it works again)")] | None = None
+    rate: Rate | None = None
+    delay: Delay | None = None
+    loss: Annotated[Loss, LOSS] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise fault("an empty table", f"at least one of {', '.join(self.keys())}")
+        return self
+
+
+def _change(value: object) -> Change:
+    return Change.model_validate(value)
+
+
+class Event(Table):
+    """A change of a link at a moment."""
+
+    expected: ClassVar[str] = "an event"
+    at: Annotated[int, MOMENT]
+    link: Annotated[str, text("the name of a link")]
+    set: Annotated[Change, Kind("what changes, such as { down = true }", _change, Change.written)]
+    direction: Annotated[str, choice("down", "up")] | None = None
+
+
+class Measure(Table):
+    """What is measured."""
+
+    expected: ClassVar[str] = "what is measured, a table"
+    warmup: Annotated[int, MOMENT] = 0
+    sample: Annotated[int | None, _SAMPLE] = 100_000_000
+
+
+class Topology(Table):
+    """A generated network."""
+
+    expected: ClassVar[str] = "a generated network"
+    kind: Annotated[str, choice(*registry.names("topologies"))]
+    k: Annotated[int, integer(2, 128, "an even number")]
+    rate: Rate
+    delay: Delay
+    queue: Annotated[Queue, QUEUE] = ONE_BDP
+    oversubscription: Annotated[float, number(lambda x: 1 <= x <= 1000, "a number from 1 to 1000")] = 1.0
+
+    @model_validator(mode="after")
+    def _even(self) -> Self:
+        if self.k % 2:
+            raise faults("Topology", [(("k",), show(self.k), "an even number, as a fat tree halves its ports")])
+        return self
+
+
+class Head(Table):
+    """What stands before the first table of the file."""
+
+    expected: ClassVar[str] = "a scenario"
+    title: Annotated[str, text("a title, a string")] | None = None
+    duration: Annotated[int, DURATION]
+    seed: Annotated[int, integer(0, 2**64 - 1, "a whole number")] = 1
+    link: Any = None
+    path: Any = None
+    connection: Any = None
+    event: Any = None
+    measure: Any = None
+    topology: Any = None
+    traffic: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A scenario file, read and found right."""
+
+    title: str
+    duration_ns: int
+    seed: int
+    links: Mapping[str, Link]
+    paths: Mapping[str, Path]
+    """As the file has them; a link's name is a path too and is not repeated here."""
+    connections: Mapping[str, Connection]
+    events: tuple[Event, ...]
+    measure: Measure
+    topology: Topology | None
+    traffic: Traffic | None
+
+    def path_links(self, name: str) -> tuple[str, ...]:
+        """The links of a path, or the link itself when a link has this name."""
+        return self.paths[name].links if name in self.paths else (name,)
+
+    def paths_in_use(self) -> list[str]:
+        """The paths that connections name, each once, in the order of their first use."""
+        return list(dict.fromkeys(name for connection in self.connections.values() for name in connection.paths))

@@ -1,0 +1,95 @@
+"""`--set key=value`: one key of a scenario, changed before it is validated."""
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+from mptcplab.scenario.errors import Part, Problem, did_you_mean, dotted, one_of, show
+
+FILE = "--set"
+"""What stands in the place of a file in the problems of an override."""
+
+# Tables whose keys are names: an override changes what has such a name, a slip of the pen does not make a new one.
+_NAMED = ("link", "path", "connection")
+Key = tuple[Part, ...]
+
+
+class _Wrong(Exception):
+    def __init__(self, key: str, found: str, expected: str) -> None:
+        super().__init__(key)
+        self.problem = Problem(FILE, key, found, expected)
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """The parts of the key and the value; the key is what TOML takes for one, up to the first `=` that ends it."""
+    at = text.find("=")
+    while at >= 0:
+        try:
+            nested: Any = tomllib.loads(f"{text[:at]} = 0") if "\n" not in text[:at] else {}
+        except tomllib.TOMLDecodeError:
+            nested = {}
+        parts = []
+        while isinstance(nested, dict) and len(nested) == 1:
+            part, nested = next(iter(nested.items()))
+            parts.append(part)
+        if parts and nested == 0:
+            return parts, text[at + 1 :].strip()
+        at = text.find("=", at + 1)
+    raise _Wrong("", show(text), 'KEY=VALUE, such as link.wifi.rate="10 Mbit/s"')
+
+
+def _value(text: str) -> Any:
+    """TOML where it is TOML, else the text itself: `10 Mbit/s` needs no quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    return parsed["value"] if list(parsed) == ["value"] else text
+
+
+def _index(part: str, items: list[Any], key: Key) -> int:
+    if part.isdecimal() and int(part) < len(items):
+        return int(part)
+    have = f"an index from 0 to {len(items) - 1}" if items else "no index, as the array is empty"
+    raise _Wrong(dotted((*key, part)), show(part), have)
+
+
+def _apply(data: dict[str, Any], text: str) -> Key:
+    parts, value_text = _split(text)
+    here: Any = data
+    key: Key = ()
+    for position, part in enumerate(parts):
+        last = position == len(parts) - 1
+        if isinstance(here, list):
+            index = _index(part, here, key)
+            key += (index,)
+            if last:
+                here[index] = _value(value_text)
+            else:
+                here = here[index]
+            continue
+        if not isinstance(here, dict):
+            found = f"{show(here)}, which has no keys"
+            raise _Wrong(dotted(key), found, f"the whole value at once: {dotted(key)}={{ {part} = … }}")
+        if not last and len(key) == 1 and key[0] in _NAMED and part not in here:
+            names = list(here)
+            kind = f"the {key[0]} {one_of([show(name) for name in names])}" if names else f"a {key[0]} of the scenario"
+            raise _Wrong(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
+        key += (part,)
+        if last:
+            here[part] = _value(value_text)
+        else:
+            here = here.setdefault(part, {})
+    return key
+
+
+def apply(data: dict[str, Any], overrides: Sequence[str]) -> tuple[list[Key], list[Problem]]:
+    """Changes `data` by each override in turn; the keys that were set, and what is wrong with the rest."""
+    keys: list[Key] = []
+    problems: list[Problem] = []
+    for text in overrides:
+        try:
+            keys.append(_apply(data, text))
+        except _Wrong as wrong:
+            problems.append(wrong.problem)
+    return keys, problems

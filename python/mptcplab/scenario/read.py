@@ -1,0 +1,122 @@
+"""From a parsed TOML file to a `Document`: every part for itself, then what must agree between them."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from mptcplab.scenario import checks
+from mptcplab.scenario.checks import Parts
+from mptcplab.scenario.connections import Connection, Traffic
+from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
+from mptcplab.scenario.kinds import Table
+from mptcplab.scenario.lines import Places
+from mptcplab.scenario.links import Link
+from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
+
+_POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
+_EXAMPLES = {"link": "[link.wifi]", "path": "[path.home]", "connection": "[connection.download]"}
+T = TypeVar("T", bound=Table)
+
+
+def parse(text: str, source: str) -> dict[str, Any]:
+    """The text as TOML; a syntax error becomes a `ScenarioError` with line and column."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        position = _POSITION.search(message)
+        reason = (message[: position.start()] if position else message).strip()
+        lines = text.split("\n")
+        at_end = position is None or position["line"] is None
+        line = len(lines) if position is None or at_end else int(position["line"])
+        column = None if position is None or at_end else int(position["column"])
+        found = "the end of the file" if at_end else show(lines[line - 1].strip())
+        expected = f"TOML ({reason[0].lower()}{reason[1:]})"
+        raise ScenarioError([Problem(source, "", found, expected, line, column)]) from None
+    except RecursionError:
+        raise ScenarioError([Problem(source, "", "values nested too deeply", "a scenario")]) from None
+
+
+class Reader:
+    """Reads the parts of a scenario and keeps what is wrong."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.problems: list[Problem] = []
+
+    def _report(self, key: tuple[Part, ...], found: str, expected: str) -> None:
+        self.problems.append(self._places.problem(key, found, expected))
+
+    def _part(self, model: type[T], value: object, *key: Part) -> T | None:
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                self._report((*key, *detail["loc"]), detail["ctx"]["found"], detail["ctx"]["expected"])
+            return None
+
+    def _named(self, model: type[T], data: Mapping[str, Any], key: str) -> dict[str, T | None]:
+        tables = data.get(key, {})
+        if not isinstance(tables, dict):
+            self._report((key,), show(tables), f"tables with names, such as {_EXAMPLES[key]}")
+            return {}
+        for name in tables:
+            if not _NAME.fullmatch(name):
+                self._report((key, name), show(name), "a name of 1 to 64 printable characters, no space around it")
+        return {name: self._part(model, table, key, name) for name, table in tables.items()}
+
+    def _optional(self, model: type[T], data: Mapping[str, Any], key: str) -> T | None:
+        return self._part(model, data[key], key) if key in data else None
+
+    def _events(self, data: Mapping[str, Any]) -> list[Event | None]:
+        items = data.get("event", [])
+        if not isinstance(items, list):
+            self._report(("event",), show(items), "an array of events, each under [[event]] with two brackets")
+            return []
+        return [self._part(Event, item, "event", index) for index, item in enumerate(items)]
+
+    def document(self, data: Mapping[str, Any], title: str) -> Document | None:
+        """The whole; `title` stands where the file has none. What is wrong is in `problems`."""
+        head = self._part(Head, data)
+        parts = Parts(
+            duration_ns=head.duration if head else _duration(data),
+            links=self._named(Link, data, "link"),
+            paths=self._named(Path, data, "path"),
+            connections=self._named(Connection, data, "connection"),
+            events=self._events(data),
+            measure=self._part(Measure, data.get("measure", {}), "measure"),
+            topology=self._optional(Topology, data, "topology"),
+            traffic=self._optional(Traffic, data, "traffic"),
+        )
+        checks.whole(parts, data, self._report)
+        checks.names(parts, self._report)
+        checks.times(parts, self._report)
+        if self.problems or head is None or parts.measure is None:
+            return None
+        document = Document(
+            title=head.title or title,
+            duration_ns=head.duration,
+            seed=head.seed,
+            links={name: link for name, link in parts.links.items() if link},
+            paths={name: path for name, path in parts.paths.items() if path},
+            connections={name: connection for name, connection in parts.connections.items() if connection},
+            events=tuple(event for event in parts.events if event),
+            measure=parts.measure,
+            topology=parts.topology,
+            traffic=parts.traffic,
+        )
+        checks.thresholds(document, self._report)
+        return document
+
+
+def _duration(data: Mapping[str, Any]) -> int | None:
+    """The duration where something else before the first table is wrong."""
+    try:
+        duration: int = DURATION.validate(data.get("duration"))
+    except ValueError:
+        return None
+    return duration

@@ -1,0 +1,77 @@
+"""What an engine cannot do yet, by name: nothing that a scenario asks for is left out silently."""
+
+from mptcplab import registry
+from mptcplab.scenario.algorithms import Named
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.errors import Part, Problem, one_of, show
+from mptcplab.scenario.lines import Places
+from mptcplab.scenario.links import WAYS, Link, Red
+from mptcplab.scenario.model import Document
+
+Key = tuple[Part, ...]
+Refusals = dict[Key, tuple[str, str]]
+
+
+def _offer(family: str, engine: str) -> str:
+    return f"one that the {engine} engine runs: {one_of(registry.names(family, engine))}"
+
+
+def _entry(refused: Refusals, key: Key, family: str, name: str, engine: str) -> None:
+    entry = registry.find(family, name)
+    if entry is None or engine not in entry.engines:
+        refused[key] = (show(name), _offer(family, engine))
+
+
+def _named(refused: Refusals, key: Key, family: str, named: Named, engine: str) -> None:
+    _entry(refused, key, family, named.name, engine)
+    entry = registry.find(family, named.name)
+    for parameter in entry.parameters if entry is not None and key not in refused else ():
+        runs = parameter.runs.get(engine)
+        if runs is not None and named.parameters[parameter.name] not in runs:
+            offer = one_of([show(value) for value in runs])
+            refused[(*key, parameter.name)] = (
+                show(named.parameters[parameter.name]),
+                f"what the {engine} engine runs: {offer}",
+            )
+
+
+def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
+    for way in WAYS:
+        direction = link.direction(way)
+        if direction.trace is not None:
+            offer = f"a rate: the {engine} engine runs no traces yet"
+            refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace), offer)
+        queue_key = (*key, *link.origin(way, "queue"))
+        _entry(refused, (*queue_key, "kind"), "queues", direction.queue.kind, engine)
+        if isinstance(direction.queue, Red) and direction.queue.ecn:
+            refused[(*queue_key, "ecn")] = ("true", f"false: the {engine} engine marks no packets yet")
+        _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
+
+
+def _connection(refused: Refusals, key: Key, connection: Connection, engine: str) -> None:
+    _named(refused, (*key, "congestion"), "congestion", connection.congestion, engine)
+    if connection.protocol == "mptcp":
+        _named(refused, (*key, "scheduler"), "schedulers", connection.scheduler_used, engine)
+        _named(refused, (*key, "path_manager"), "path-managers", connection.path_manager_used, engine)
+    _entry(refused, (*key, "application"), "applications", connection.application.kind, engine)
+
+
+def unsupported(document: Document, engine: str, places: Places) -> list[Problem]:
+    """Everything in the scenario that this engine cannot do, each with what would do."""
+    if engine not in registry.BUILT:
+        return [places.problem((), f"the engine {show(engine)}", f"one that there is already: {one_of(registry.BUILT)}")]
+    refused: Refusals = {}
+    if document.topology is not None:
+        offer = f"links and connections: the {engine} engine generates no networks yet"
+        refused[("topology", "kind")] = (show(document.topology.kind), offer)
+    if document.traffic is not None:
+        offer = f"connections: the {engine} engine generates no traffic yet"
+        refused[("traffic", "kind")] = (show(document.traffic.kind), offer)
+    for name, link in document.links.items():
+        _link(refused, ("link", name), link, engine)
+    for name, connection in document.connections.items():
+        _connection(refused, ("connection", name), connection, engine)
+    for index, event in enumerate(document.events):
+        if event.set.loss is not None:
+            _entry(refused, ("event", index, "set", "loss", "kind"), "losses", event.set.loss.kind, engine)
+    return [places.problem(key, found, expected) for key, (found, expected) in refused.items()]
