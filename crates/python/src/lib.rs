@@ -1,12 +1,54 @@
 //! The Python module `mptcplab._core`: the one door between Python and the engines in Rust. It converts and checks
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
+mod columns;
+mod watch;
+
 use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    mptcplab._core,
+    SimulationError,
+    pyo3::exceptions::PyException,
+    "A simulation that could not be carried out or finished."
+);
 
 /// The engines in Rust.
 #[pymodule]
 mod _core {
+    use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+    use simulator::SimulateError;
+    use simulator::description::Description;
+
+    #[pymodule_export]
+    use super::SimulationError;
+    use crate::columns;
+    use crate::watch::Watch;
+
+    /// Simulate one complete description (JSON of `simulator::description`).
+    ///
+    /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
+    /// seconds; an exception from either ends the simulation and is raised.
+    ///
+    /// Raises ValueError for a description that is not one, SimulationError when the simulation fails.
+    #[pyfunction]
+    #[pyo3(signature = (description, progress=None))]
+    fn simulate<'py>(py: Python<'py>, description: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+        let description: Description =
+            serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut watch = Watch::new(progress);
+        let simulated = py.detach(|| simulator::simulate(&description, &mut |now_ns| watch.go_on(now_ns)));
+        if let Some(raised) = watch.into_error() {
+            return Err(raised);
+        }
+        match simulated {
+            Ok(outcome) => columns::to_python(py, outcome),
+            Err(error @ SimulateError::Invalid(_)) => Err(PyValueError::new_err(error.to_string())),
+            Err(error) => Err(SimulationError::new_err(error.to_string())),
+        }
+    }
 
     /// Version of the core; equals that of the Python package.
     #[pyfunction]

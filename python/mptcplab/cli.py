@@ -1,0 +1,238 @@
+"""The command `mptcplab`. Exit status: 0 done, 1 the run failed, 2 the input is wrong, 3 this machine cannot do it."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+import mptcplab
+from mptcplab import doctor as machine
+from mptcplab import listing, store, table
+from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
+from mptcplab.progress import Progress
+from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
+
+FAILED, WRONG_INPUT, CANNOT = 1, 2, 3
+# What a table may take where nobody's terminal bounds it (a file, a pipe) and COLUMNS is not set.
+_UNBOUNDED_WIDTH = 160
+
+app = typer.Typer(
+    name="mptcplab",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a key of the scenario; may be repeated.", show_default=False
+    ),
+]
+EngineName = Annotated[str, typer.Option("--engine", metavar="|".join(ENGINES), help="What runs it.")]
+
+
+class Failure(Exception):  # noqa: N818 - it ends the command, with the status it carries
+    """The command ends here, with this status and these lines on standard error."""
+
+    def __init__(self, status: int, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.status = status
+        self.lines = lines
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        _print(f"mptcplab {mptcplab.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001 - its callback does the work
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The laboratory for Multipath TCP: describe a network once; calculate, simulate and run it."""
+
+
+@app.command("run")
+def run_command(
+    file: File,
+    engine: EngineName = "sim",
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed in place of the scenario's.", show_default=False)
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs, with the seeds N, N + 1, …")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; the result does not depend on it.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write Parquet files, plots and report.html there; replaces an earlier result.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document instead.")] = False,
+    through_wire: Annotated[
+        bool, typer.Option("--through-wire", help="Encode, decode and compare every simulated segment (slow).")
+    ] = False,
+) -> None:
+    """Run a scenario.
+
+    Example: `mptcplab run scenarios/wifi-lte.toml --set link.wifi.rate="10 Mbit/s" --out out/slow-wifi`
+    """
+    available(engine)
+    scenario = Scenario.load(file, overrides=overrides or [])
+    if out is not None:
+        store.check(out)
+    interrupted = None
+    with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
+        try:
+            result = run(
+                scenario,
+                engine,
+                seed=seed,
+                repeat=repeat,
+                jobs=jobs,
+                progress=progress.update,
+                through_wire=through_wire,
+            )
+        except Interrupted as stop:
+            if stop.finished is None:
+                raise
+            interrupted, result = stop, stop.finished
+    if out is not None:
+        result.save(out)
+    if as_json:
+        sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
+    else:
+        console = _console()
+        console.print(
+            f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
+        )
+        console.print(table.for_terminal(result, console))
+    if out is not None:
+        _say(f"wrote {out / 'report.html'}")
+    if interrupted is not None:
+        raise Failure(FAILED, f"{interrupted}; what was finished is above")
+
+
+@app.command()
+def check(file: File, overrides: Overrides = None) -> None:
+    """Validate a scenario and say which engines can run it; run nothing.
+
+    Example: `mptcplab check scenarios/wifi-lte.toml`
+    """
+    scenario = Scenario.load(file, overrides=overrides or [])
+    _print(f"{file}: valid")
+    for engine in ENGINES.values():
+        if engine.runner is None:
+            _print(f"  {engine.name:<6} not part of this version")
+            continue
+        problems = scenario.unsupported(engine.name)
+        _print(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
+        for problem in problems:
+            _print(f"         {problem}")
+
+
+@app.command("list")
+def list_command(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar=f"[{'|'.join(listing.TOPICS)}]", help="Only this; everything without it.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """What there is, one line each, and which engines can do it.
+
+    Example: `mptcplab list congestion`
+    """
+    if what is not None and what not in listing.TOPICS:
+        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; there are {', '.join(listing.TOPICS)}")
+    console = _console()
+    console.print(listing.show(what))
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine can run, and what to do about the rest.
+
+    Example: `mptcplab doctor`
+    """
+    _console().print(machine.show(machine.examine()))
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and leave with its status; every error goes to standard error through here."""
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its status."""
+    try:
+        status = app(args=None if arguments is None else list(arguments), prog_name="mptcplab", standalone_mode=False)
+    except Failure as failure:
+        return _fail(failure.status, *failure.lines)
+    except typer.TyperException as error:
+        return _usage(error)
+    except (ScenarioError, UnsupportedError) as error:
+        return _fail(WRONG_INPUT, *map(str, error.problems))
+    except (UnknownEngineError, store.OccupiedError) as error:
+        return _fail(WRONG_INPUT, str(error))
+    except EngineUnavailableError as error:
+        return _fail(CANNOT, str(error))
+    except mptcplab.SimulationError as error:
+        return _fail(FAILED, str(error))
+    except KeyboardInterrupt as stop:
+        return _fail(FAILED, str(stop) or "interrupted")
+    except BrokenPipeError:
+        # Whoever read standard output has seen enough; nothing more can be said there, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        return _fail(FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    command = "mptcplab" if context is None else context.command_path
+    return _fail(WRONG_INPUT, error.format_message(), remedy=f"{command} --help shows what it takes")
+
+
+def _fail(status: int, *lines: str, remedy: str | None = None) -> int:
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    for line in lines:
+        console.print("[bold red]error:[/] ", end="")
+        console.print(line, markup=False)
+    if remedy is not None:
+        console.print(remedy, markup=False)
+    return status
+
+
+def _console() -> Console:
+    bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if bounded else _UNBOUNDED_WIDTH, highlight=False)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
+def _seeds(result: mptcplab.Result) -> str:
+    seeds = [run.seed for _, run in result.runs]
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"

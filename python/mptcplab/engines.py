@@ -1,0 +1,176 @@
+"""The engines, and `run`: one scenario, one engine, any number of seeds."""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from mptcplab import provenance
+from mptcplab.result import Result, Run
+from mptcplab.simulation import simulate
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+
+class Runner(Protocol):
+    """What an engine does: one scenario, one seed, one Run; `progress` gets the scenario's time in seconds."""
+
+    def __call__(
+        self, scenario: "Scenario", *, seed: int, through_wire: bool, progress: Callable[[float], None] | None
+    ) -> Run:
+        """Run it."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine by its name; without `runner` it is planned and not part of this version."""
+
+    name: str
+    summary: str
+    runner: Runner | None
+
+
+ENGINES: Final[Mapping[str, Engine]] = {
+    engine.name: engine
+    for engine in (
+        Engine("sim", "our own TCP and Multipath TCP in virtual time, packet by packet", simulate),
+        Engine("model", "closed forms, equilibria, fluid and round models", None),
+        Engine("stack", "the same TCP and Multipath TCP on TUN devices: real packets, real clock", None),
+        Engine("linux", "the kernel's Multipath TCP in network namespaces, real programs", None),
+    )
+}
+
+
+class UnknownEngineError(ValueError):
+    """There is no engine of that name."""
+
+
+class EngineUnavailableError(RuntimeError):
+    """The engine exists and cannot be used here; the message says why and what would help."""
+
+
+class Interrupted(KeyboardInterrupt):  # noqa: N818 - it is an interrupt, not an error
+    """Ctrl-C during `run`; `finished` holds the runs that were complete, None when none was."""
+
+    def __init__(self, finished: Result | None, asked: int) -> None:
+        super().__init__(f"interrupted after {0 if finished is None else len(finished.runs)} of {asked} runs")
+        self.finished = finished
+
+
+class _Cancelled(Exception):  # noqa: N818
+    """Raised within a run to end it."""
+
+
+def available(name: str) -> Runner:
+    """The runner of an engine.
+
+    Raises UnknownEngineError and EngineUnavailableError.
+    """
+    engine = ENGINES.get(name)
+    if engine is None:
+        raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    if engine.runner is None:
+        ready = ", ".join(other.name for other in ENGINES.values() if other.runner is not None)
+        raise EngineUnavailableError(f"the engine {name!r} is not part of this version; use {ready}")
+    return engine.runner
+
+
+def run(
+    scenario: "Scenario",
+    engine: str = "sim",
+    *,
+    seed: int | None = None,
+    repeat: int = 1,
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+    through_wire: bool = False,
+) -> Result:
+    """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
+
+    `seed` replaces the scenario's own. `jobs` runs go on at a time; the result does not depend on it. `progress` is
+    called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment.
+
+    Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
+    mptcplab.scenario.ScenarioError for a seed that is none, SimulationError when a run fails, Interrupted on Ctrl-C.
+    """
+    runner = available(engine)
+    if repeat < 1 or jobs < 1:
+        raise ValueError(f"repeat and jobs are at least 1, not {repeat} and {jobs}")
+    if seed is not None:
+        scenario = scenario.with_overrides([f"seed={seed}"])
+    series = _Series(scenario, runner, repeat, through_wire, progress)
+    origin = provenance.collect(
+        scenario_sha256=scenario.sha256(),
+        engine=engine,
+        seed=scenario.seed,
+        repeat=repeat,
+        through_wire=through_wire,
+    )
+
+    def result(runs: Mapping[int, Run]) -> Result:
+        return Result(scenario=scenario, engine=engine, provenance=origin, runs=tuple(sorted(runs.items())))
+
+    try:
+        return result(series.all(jobs))
+    except KeyboardInterrupt:
+        raise Interrupted(result(series.finished) if series.finished else None, repeat) from None
+
+
+class _Series:
+    """The runs of one scenario, on threads: the engines release the GIL."""
+
+    def __init__(
+        self,
+        scenario: "Scenario",
+        runner: Runner,
+        repeat: int,
+        through_wire: bool,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.finished: dict[int, Run] = {}
+        self._scenario = scenario
+        self._runner = runner
+        self._through_wire = through_wire
+        self._progress = progress
+        self._parts = [0.0] * repeat
+        self._cancel = threading.Event()
+        self._lock = threading.Lock()
+
+    def all(self, jobs: int) -> Mapping[int, Run]:
+        """Every run; the first failure, in the order of the numbers, ends the series."""
+        # Also for one job: signals reach the main thread only, which is free here to notice them.
+        with ThreadPoolExecutor(max_workers=min(jobs, len(self._parts))) as pool:
+            futures: list[Future[None]] = [pool.submit(self._one, number) for number in range(len(self._parts))]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                self._cancel.set()
+                for future in futures:
+                    future.cancel()
+                raise
+        return self.finished
+
+    def _one(self, number: int) -> None:
+        def watch(time_s: float) -> None:
+            if self._cancel.is_set():
+                raise _Cancelled
+            self._tell(number, time_s / (self._scenario.duration_ns / 1e9))
+
+        if self._cancel.is_set():
+            raise CancelledError
+        run = self._runner(
+            self._scenario, seed=self._scenario.seed + number, through_wire=self._through_wire, progress=watch
+        )
+        with self._lock:
+            self.finished[number] = run
+        self._tell(number, 1.0)
+
+    def _tell(self, number: int, part: float) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            self._parts[number] = min(part, 1.0)
+            self._progress(sum(self._parts) / len(self._parts))

@@ -1,0 +1,169 @@
+"""The figures of a Result: what each shows, panel by panel."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from mptcplab.plots import series, style
+from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+
+if TYPE_CHECKING:
+    from mptcplab.plots.series import Thinned
+    from mptcplab.result import Result, Run
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot with its data; the data stand apart so that a page can hold them compactly."""
+
+    chart: alt.LayerChart
+    data: Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels under one another that show the same quantity."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+
+
+def figures(result: "Result") -> tuple[Figure, ...]:
+    """Every figure of this result; time series show the first run."""
+    drawn = [_across_runs(result)] if len(result.runs) > 1 else []
+    run = result.runs[0][1]
+    if run.samples.is_empty():
+        return tuple(drawn)
+    frame, colours = _frame(result), colours_of(result)
+    which = f" Run {result.runs[0][0]}, seed {run.seed}." if len(result.runs) > 1 else ""
+    by_path = {
+        row["name"]: row["paths"] for row in run.connections.unique("name", maintain_order=True).iter_rows(named=True)
+    }
+
+    def of_connections(
+        name: str, title: str, caption: str, unit: str, pick: Callable[[str], "Thinned"], *, stack: bool = False
+    ) -> Figure:
+        panels, behind = [], 1
+        for connection in list(by_path)[: series.PANELS]:
+            thinned = pick(connection)
+            if thinned.points.is_empty():
+                continue
+            behind = max(behind, thinned.samples_per_point)
+            heading = _heading(run, connection, summed=stack)
+            draw = stacked if stack else lines
+            chart = draw(heading, unit, frame, thinned.points, {path: colours[path] for path in by_path[connection]})
+            panels.append(Panel(chart, {"points": thinned.points}))
+        notes = _notes(behind, "mean", len(by_path), "connections")
+        return Figure(name, title, f"{caption}{notes}{which}", tuple(panels))
+
+    drawn += [
+        of_connections(
+            "goodput",
+            "Goodput by subflow",
+            "New application data that arrived, by path; the line is the total.",
+            "goodput (Mbit/s)",
+            lambda name: series.goodput(run, name, by_path[name]),
+            stack=True,
+        ),
+        of_connections(
+            "windows",
+            "Congestion windows",
+            "Congestion window of each subflow.",
+            "window (segments)",
+            lambda name: series.of_subflows(run, name, "cwnd_segments", 1.0),
+        ),
+        of_connections(
+            "rtts",
+            "Smoothed RTTs",
+            "The sender's smoothed round-trip time of each subflow.",
+            "smoothed RTT (ms)",
+            lambda name: series.of_subflows(run, name, "srtt_s", 1e3),
+        ),
+        _queues(run, frame, colours, which),
+    ]
+    return tuple(figure for figure in drawn if figure.panels)
+
+
+def colours_of(result: "Result") -> dict[str, str]:
+    """The colours of the paths and links of a result."""
+    connections = result.connections["paths"].explode().drop_nulls().to_list()
+    return style.path_colours([*connections, *result.subflows["path"].to_list(), *result.links["name"].to_list()])
+
+
+def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) -> Figure:
+    names = list(dict.fromkeys(run.links["name"].to_list()))
+    panels, behind = [], 1
+    for name in names[: series.PANELS]:
+        thinned = series.of_link(run, name, "queue_packets")
+        if thinned.points.is_empty():
+            continue
+        behind = max(behind, thinned.samples_per_point)
+        # Both directions in the link's colour, told apart by the line.
+        chart = lines(
+            name, "queue (packets)", frame, thinned.points, {"down": colours[name], "up": colours[name]}, dash=True
+        )
+        panels.append(Panel(chart, {"points": thinned.points}))
+    caption = "Packets in the queue of each link, the one being sent counted; down is from server to client."
+    return Figure(
+        "queues", "Queues", f"{caption}{_notes(behind, 'largest', len(names), 'links')}{which}", tuple(panels)
+    )
+
+
+def _across_runs(result: "Result") -> Figure:
+    points = result.connections.select(
+        connection=pl.format("{} {}", "name", "index") if result.connections["index"].max() else pl.col("name"),
+        congestion="congestion",
+        seed="seed",
+        value=pl.col("goodput_bps") / 1e6,
+    ).drop_nulls("value")
+    caption = (
+        "Goodput of each connection in each run; the bar is the mean. Colour and marker tell the congestion control."
+    )
+    panels = () if points.is_empty() else (Panel(runs_strip(points), {"points": points}),)
+    return Figure("runs", "Goodput over the runs", caption, panels)
+
+
+def _frame(result: "Result") -> Frame:
+    description: dict[str, Any] = result.scenario.description()
+    events = [
+        (event["at_ns"] / 1e9, f"{description['links'][event['link']]['name']}: {_change(event)}")
+        for event in description["events"]
+    ]
+    return Frame(description["duration_ns"] / 1e9, description["warmup_ns"] / 1e9, tuple(sorted(events)))
+
+
+def _change(event: Mapping[str, Any]) -> str:
+    words = []
+    for key, value in event["set"].items():
+        if value is None:
+            continue
+        if key == "dead":
+            words.append("goes down" if value else "comes back")
+        elif key == "rate_bps":
+            words.append(f"{value / 1e6:g} Mbit/s")
+        elif key == "delay_ns":
+            words.append(f"{value / 1e6:g} ms")
+        else:
+            words.append(f"new {key}")
+    return ", ".join(words)
+
+
+def _heading(run: "Run", name: str, *, summed: bool) -> str:
+    rows = run.connections.filter(name=name)
+    first = rows.row(0, named=True)
+    kind = f"{name}: {first['protocol'].upper()}, {first['congestion']}"
+    if rows.height == 1:
+        return kind
+    shown = f"sum of {rows.height}" if summed else f"{min(rows.height, series.MEMBERS)} of {rows.height}"
+    return f"{kind} ({shown} connections)"
+
+
+def _notes(behind: int, what: str, count: int, of: str) -> str:
+    thinned = f" Each point is the {what} of up to {behind} samples." if behind > 1 else ""
+    cut = f" The first {series.PANELS} of {count} {of} are shown." if count > series.PANELS else ""
+    return thinned + cut

@@ -1,0 +1,162 @@
+"""The forms of a panel, in Altair. Each takes its data by name, `points`, so that data and form travel apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from mptcplab.plots import style
+
+_POINTS = alt.NamedData(name="points")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all time series of a result share."""
+
+    duration_s: float
+    warmup_s: float
+    events: tuple[tuple[float, str], ...]
+    """Time and text of what happened to a link."""
+
+
+def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str]) -> alt.LayerChart:
+    """Areas on one another, and a line along the top."""
+    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
+    base = alt.Chart(_POINTS)
+    areas = (
+        base.mark_area(line=False)
+        .encode(
+            x=_time(frame),
+            y=alt.Y("value:Q", title=unit, stack="zero"),
+            color=_colour(colours),
+            opacity=alt.condition(picked, alt.value(0.75), alt.value(0.15)),
+        )
+        .add_params(picked, _zoom())
+    )
+    total = (
+        base.transform_aggregate(total="sum(value)", groupby=["t"])
+        .mark_line(strokeWidth=1.2, color=_INK)
+        .encode(x=_time(frame), y=alt.Y("total:Q"))
+    )
+    return _layers(title, frame, [areas, total, _reading(points, frame, unit, total=len(colours) > 1)])
+
+
+def lines(
+    title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str], *, dash: bool = False
+) -> alt.LayerChart:
+    """A line per series. Colours are by `path` where the points have one, else by series; `dash` by series too."""
+    key = "path" if "path" in points.columns else "series"
+    picked = alt.selection_point(name="picked", fields=[key], bind="legend")
+    faint = points["series"].n_unique() > 4
+    encoding: dict[str, Any] = {
+        "x": _time(frame),
+        "y": alt.Y("value:Q", title=unit),
+        "color": _colour(colours, key),
+        "detail": "series:N",
+        "opacity": alt.condition(picked, alt.value(0.6 if faint else 0.95), alt.value(0.12)),
+    }
+    if dash:
+        pattern = alt.Scale(domain=list(colours), range=[[1, 0], [4, 3]])
+        encoding["strokeDash"] = alt.StrokeDash(f"{key}:N", scale=pattern, title=None)
+    drawn = (
+        alt.Chart(_POINTS).mark_line(strokeWidth=1.2 if faint else 1.7).encode(**encoding).add_params(picked, _zoom())
+    )
+    return _layers(title, frame, [drawn, _reading(points, frame, unit)])
+
+
+def runs_strip(points: pl.DataFrame) -> alt.LayerChart:
+    """A point per run and connection, and a bar at the mean."""
+    names = points["connection"].unique(maintain_order=True).to_list()
+    algorithms = sorted(set(points["congestion"].to_list()))
+    marks = [style.algorithm(name) for name in algorithms]
+    y = alt.Y("connection:N", sort=names, title=None)
+    x = alt.X("value:Q", title="goodput (Mbit/s)", scale=alt.Scale(zero=True))
+    domain = {"domain": algorithms}
+    base = alt.Chart(_POINTS)
+    dots = base.mark_point(filled=True, size=55, opacity=0.75).encode(
+        x=x,
+        y=y,
+        color=alt.Color("congestion:N", title=None, scale=alt.Scale(**domain, range=[mark.colour for mark in marks])),
+        shape=alt.Shape("congestion:N", title=None, scale=alt.Scale(**domain, range=[mark.shape for mark in marks])),
+        tooltip=[
+            alt.Tooltip("connection:N"),
+            alt.Tooltip("congestion:N"),
+            alt.Tooltip("seed:Q", format="d"),
+            alt.Tooltip("value:Q", title="goodput (Mbit/s)", format=".4~g"),
+        ],
+    )
+    means = base.mark_tick(thickness=2, size=20, color=_INK).encode(x="mean(value):Q", y=y)
+    return alt.layer(dots, means)
+
+
+_INK = "#777777"
+"""For what must be seen on a light and on a dark page."""
+
+
+def _time(frame: Frame) -> alt.X:
+    return alt.X("t:Q", title="time (s)", scale=alt.Scale(domain=[0, frame.duration_s], nice=False))
+
+
+def _colour(colours: Mapping[str, str], key: str = "series") -> alt.Color:
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(f"{key}:N", title=None, scale=scale)
+
+
+def _zoom() -> alt.Parameter:
+    # The wheel scrolls the page; with shift it zooms. All plots follow one another: report.js links them by this name.
+    return alt.selection_interval(
+        name="zoom", bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]", clear="dblclick"
+    )
+
+
+def _reading(points: pl.DataFrame, frame: Frame, unit: str, *, total: bool = False) -> alt.LayerChart:
+    """A rule at the pointer's time that reads off every series."""
+    names = points["series"].unique(maintain_order=True).to_list()[:16]
+    near = alt.selection_point(name="near", fields=["t"], nearest=True, on="pointermove", clear="pointerout")
+    pivoted = alt.Chart(_POINTS).transform_pivot("series", value="value", groupby=["t"])
+    tooltip = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
+    # Vega reads . and [ in a field's name as steps into an object.
+    quoted = {
+        name: name.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]") for name in names
+    }
+    tooltip += [alt.Tooltip(f"{quoted[name]}:Q", title=name, format=".4~g") for name in names]
+    if total:
+        sums = " + ".join(f"(datum[{name!r}] || 0)" for name in names)
+        pivoted = pivoted.transform_calculate(total=sums)
+        tooltip.append(alt.Tooltip("total:Q", title=f"total, {unit}", format=".4~g"))
+    return (
+        pivoted.mark_rule(color=_INK, strokeWidth=1)
+        .encode(x=_time(frame), opacity=alt.condition(near, alt.value(0.7), alt.value(0), empty=False), tooltip=tooltip)
+        .add_params(near)
+    )
+
+
+def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.LayerChart:
+    below: list[Any] = []
+    if frame.warmup_s > 0:
+        warm = alt.Chart(
+            alt.InlineData(values=[{"a": 0, "b": min(frame.warmup_s, frame.duration_s), "text": "warm-up"}])
+        )
+        below.append(warm.mark_rect(color=_INK, opacity=0.12, clip=True).encode(x=alt.X("a:Q"), x2="b:Q"))
+        below.append(
+            warm.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=10, color=_INK, clip=True).encode(
+                x=alt.X("a:Q"), y=alt.value(0), text="text:N"
+            )
+        )
+    above: list[Any] = []
+    if frame.events:
+        happened = alt.Chart(alt.InlineData(values=[{"e": at_s, "text": text} for at_s, text in frame.events]))
+        above.append(
+            happened.mark_rule(color=_INK, strokeDash=[3, 3], clip=True).encode(
+                x=alt.X("e:Q"), tooltip=[alt.Tooltip("e:Q", title="time (s)"), alt.Tooltip("text:N", title="event")]
+            )
+        )
+        above.append(
+            happened.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=10, color=_INK, clip=True).encode(
+                x=alt.X("e:Q"), y=alt.value(0), text="text:N"
+            )
+        )
+    return alt.layer(*below, *drawn, *above).properties(title=title)

@@ -1,0 +1,93 @@
+"""One look for every plot: an algorithm and a path have the same colour and marker wherever they appear.
+
+Both palettes are made for colour-blind readers: paths take Okabe & Ito's, without its black and yellow, which vanish on
+a dark or a light page; algorithms take Tol's "muted", so that the two are not taken for each other.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_PATHS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
+_OTHER: Final = "#8A8A8A"
+"""For what is beyond the palettes: a seventh path, an algorithm without a row."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How an algorithm is drawn."""
+
+    colour: str
+    shape: str
+    """A shape of Vega's point mark."""
+
+
+ALGORITHMS: Final[Mapping[str, Mark]] = {
+    "reno": Mark("#332288", "circle"),
+    "cubic": Mark("#88CCEE", "square"),
+    "ewtcp": Mark("#44AA99", "diamond"),
+    "coupled": Mark("#117733", "triangle-up"),
+    "lia": Mark("#CC6677", "cross"),
+    "olia": Mark("#AA4499", "triangle-down"),
+    "balia": Mark("#999933", "triangle-right"),
+    "wvegas": Mark("#882255", "triangle-left"),
+    "mppert": Mark("#DDCC77", "stroke"),
+}
+
+
+def algorithm(name: str) -> Mark:
+    """Colour and marker of a congestion control."""
+    return ALGORITHMS.get(name, Mark(_OTHER, "circle"))
+
+
+def path_colours(names: Iterable[str]) -> dict[str, str]:
+    """Colours of paths and links by name; a path and a link of one name share theirs.
+
+    Give the names in the scenario's order, paths first: the same scenario then has the same colours everywhere.
+    """
+    distinct = list(dict.fromkeys(names))
+    return {name: _PATHS[at] if at < len(_PATHS) else _OTHER for at, name in enumerate(distinct)}
+
+
+def config(ink: str) -> dict[str, Any]:
+    """Vega-Lite's configuration with `ink` for text and axes: a colour, or "currentColor" to follow the page."""
+    font = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
+    return {
+        "background": None,
+        "font": font,
+        "padding": {"left": 4, "right": 8, "top": 4, "bottom": 4},
+        "view": {"stroke": None},
+        "title": {
+            "anchor": "start",
+            "color": ink,
+            "subtitleColor": ink,
+            "fontSize": 13,
+            "fontWeight": 600,
+            "subtitleFontSize": 12,
+            "offset": 8,
+        },
+        "axis": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "tickColor": ink,
+            "domainColor": ink,
+            "gridColor": ink,
+            "gridOpacity": 0.12,
+            "tickOpacity": 0.5,
+            "domainOpacity": 0.5,
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+        },
+        "legend": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "symbolStrokeWidth": 2.5,
+            "orient": "top",
+            "offset": 4,
+        },
+    }

@@ -1,0 +1,90 @@
+"""Where a result comes from: versions, commit, scenario. No wall clock and no host name, so equal runs stay equal."""
+
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version as package_version
+from pathlib import Path
+
+from mptcplab import _core
+
+# What computes, or decides on the bytes of what is written.
+_PACKAGES = ("altair", "numpy", "polars", "pydantic", "vl-convert-python")
+# What a result depends on in a checkout; a scenario or a note that is not committed does not make it dirty.
+_SOURCES = ("crates", "python", "Cargo.toml", "Cargo.lock", "pyproject.toml")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What has to be known to get the same result again."""
+
+    version: str
+    commit: str | None
+    """Commit of the checkout, or of the build; None when neither is known."""
+    dirty: bool | None
+    """Whether sources differ from the commit; None when there is no checkout to ask."""
+    scenario_sha256: str
+    engine: str
+    seed: int
+    repeat: int
+    through_wire: bool
+    python: str
+    packages: dict[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        """The object `provenance` of the JSON document."""
+        return asdict(self)
+
+
+def collect(*, scenario_sha256: str, engine: str, seed: int, repeat: int, through_wire: bool) -> Provenance:
+    """Describe this program, as it stands, and what it is asked to run."""
+    commit, dirty = source_state()
+    return Provenance(
+        version=_core.version(),
+        commit=commit,
+        dirty=dirty,
+        scenario_sha256=scenario_sha256,
+        engine=engine,
+        seed=seed,
+        repeat=repeat,
+        through_wire=through_wire,
+        python=platform.python_version(),
+        packages={name: package_version(name) for name in _PACKAGES},
+    )
+
+
+def checkout() -> Path | None:
+    """Root of the checkout that this package is imported from; None when it is installed from a wheel."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() and (root / "crates").is_dir() else None
+
+
+@cache
+def source_state() -> tuple[str | None, bool | None]:
+    """Commit, and whether the sources differ from it."""
+    root = checkout()
+    if root is not None and (root / ".git").exists():
+        head = _git(root, "rev-parse", "HEAD")
+        status = _git(root, "status", "--porcelain", "--", *_SOURCES)
+        if head is not None and status is not None:
+            return head, status != ""
+    return _core.build_commit(), None
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    # GIT_DIR and its like, set while a hook runs, would name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+            timeout=30,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

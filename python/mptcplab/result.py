@@ -1,0 +1,95 @@
+"""What an engine answers: four data frames, the document of `--json`, and a directory of files."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mptcplab import document, store
+from mptcplab.provenance import Provenance
+from mptcplab.schema import polars_schema
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a scenario with one seed: the frames of docs/results.md without `repeat` and `seed`."""
+
+    seed: int
+    connections: pl.DataFrame
+    subflows: pl.DataFrame
+    links: pl.DataFrame
+    samples: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scenario's runs on one engine; docs/results.md has every column and its unit."""
+
+    scenario: "Scenario"
+    engine: str
+    provenance: Provenance
+    runs: tuple[tuple[int, Run], ...]
+    """Each run with its number, in the order of the numbers; an interrupted series has fewer than were asked for."""
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection and run."""
+        return self._frame("connections", lambda run: run.connections)
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """One row per subflow and run."""
+        return self._frame("subflows", lambda run: run.subflows)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per direction of a link and run."""
+        return self._frame("links", lambda run: run.links)
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """The time series of subflows and links, one long frame."""
+        return self._frame("samples", lambda run: run.samples)
+
+    def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
+        """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""
+        return document.build(self, samples_file=samples_file)
+
+    def to_json(self, *, samples_file: str | None = None) -> str:
+        """`to_dict` as text: two spaces of indentation, a line feed at the end."""
+        return json.dumps(self.to_dict(samples_file=samples_file), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def report(self) -> str:
+        """One HTML page with tables, plots and provenance; needs no network."""
+        from mptcplab.report import render  # altair and vl-convert load slowly
+
+        return render(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write the frames (Parquet), result.json, scenario.toml, report.html and plots/ to `directory`.
+
+        Nothing is left half-written. An earlier result there is replaced.
+
+        Raises store.OccupiedError when `directory` holds anything else, OSError when it cannot be written.
+        """
+        return store.save(self, Path(directory))
+
+    def _frame(self, name: str, pick: Callable[[Run], pl.DataFrame]) -> pl.DataFrame:
+        schema = polars_schema(name)
+        frames = [
+            pick(run).select(
+                pl.lit(number, dtype=schema["repeat"]).alias("repeat"),
+                pl.lit(run.seed, dtype=schema["seed"]).alias("seed"),
+                pl.all(),
+            )
+            for number, run in self.runs
+        ]
+        return pl.concat(frames) if frames else schema.to_frame()

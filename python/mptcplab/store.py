@@ -1,0 +1,81 @@
+"""A Result as a directory: written beside its place and then moved there, so it is complete or absent."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mptcplab.schema import FRAMES
+
+if TYPE_CHECKING:
+    from mptcplab.result import Result
+
+_FILES = (*(f"{name}.parquet" for name in FRAMES), "scenario.toml", "result.json", "report.html")
+_PLOTS = "plots"
+
+
+class OccupiedError(Exception):
+    """The directory holds something that is not an earlier result."""
+
+
+def check(directory: Path) -> None:
+    """Raise OccupiedError unless a result may be written to `directory`: absent, empty, or an earlier result."""
+    if not os.path.lexists(directory):
+        return
+    if not directory.is_dir():
+        raise OccupiedError(f"{directory} is not a directory; name another one")
+    found = sorted(entry.name for entry in directory.iterdir())
+    foreign = [name for name in found if name not in (*_FILES, _PLOTS)]
+    foreign += sorted(
+        f"{_PLOTS}/{entry.name}"
+        for entry in (directory / _PLOTS).glob("*")
+        if entry.suffix not in (".svg", ".png") or not entry.is_file()
+    )
+    if foreign:
+        shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        raise OccupiedError(
+            f"{directory} holds what is not part of a result: {shown}; move it or name another directory"
+        )
+    if found and not _is_result(directory / "result.json"):
+        raise OccupiedError(f"{directory} is not an earlier result (no result.json of one); name another directory")
+
+
+def save(result: "Result", directory: Path) -> Path:
+    """Write `result` to `directory`; what was there stays until all of it is written."""
+    from mptcplab import plots  # altair and vl-convert load slowly
+
+    check(directory)
+    place = directory.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+    try:
+        fresh, old = work / "new", work / "old"
+        fresh.mkdir()
+        for name in FRAMES:
+            getattr(result, name).write_parquet(fresh / f"{name}.parquet", statistics=True)
+        (fresh / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
+        (fresh / "report.html").write_text(result.report(), encoding="utf-8")
+        (fresh / _PLOTS).mkdir()
+        plots.write_static(result, fresh / _PLOTS)
+        (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")
+        if place.exists():
+            place.rename(old)
+        try:
+            fresh.rename(place)
+        except OSError:
+            if old.exists():
+                old.rename(place)
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return directory
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and "provenance" in content and "engine" in content
