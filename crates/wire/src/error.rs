@@ -45,7 +45,9 @@ pub enum EncodeError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes end before the packet does, as in a capture with a snap length.
-    #[error("truncated: the {what} ends at byte {needed}, only {captured} bytes are there (a capture's snap length?)")]
+    #[error(
+        "truncated in the {what}: {needed} bytes are needed up to its end, {captured} are there (a capture's snap length?)"
+    )]
     Truncated {
         /// What is cut.
         what: &'static str,

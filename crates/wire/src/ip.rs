@@ -1,14 +1,12 @@
-//! IP packets that carry TCP: IPv4 (RFC 791) and IPv6 (RFC 8200). The headers are etherparse's work.
+//! IP packets that carry TCP: IPv4 (RFC 791) and IPv6 (RFC 8200). The fixed headers are
+//! etherparse's work.
 
 use crate::checksum::OnesComplement;
 use crate::length::{IPV4_HEADER_LEN, IPV6_HEADER_LEN};
 use crate::tcp_options::be16;
 use crate::{DecodeError, EncodeError, Payload, Segment, tcp};
 use etherparse::err::{ipv4::HeaderError as Ipv4Error, ipv4::HeaderSliceError as Ipv4SliceError};
-use etherparse::err::{ipv6_exts::HeaderError as ExtensionError, ipv6_exts::HeaderSliceError as ExtensionSliceError};
-use etherparse::{
-    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6FlowLabel, Ipv6Header,
-};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What an IP header says, of either version, as far as TCP and a capture's reader care.
@@ -275,36 +273,12 @@ impl<'a> Packet<'a> {
         })?;
         let end = IPV6_HEADER_LEN + usize::from(header.payload_length);
         let payload = &bytes[IPV6_HEADER_LEN..end.min(bytes.len())];
-        let (extensions, next, tcp, error) = Ipv6ExtensionsSlice::from_slice_lax(header.next_header, payload);
-        let tcp_offset = IPV6_HEADER_LEN + extensions.slice().len();
-        for extension in extensions {
-            let Ipv6ExtensionSlice::Fragment(fragment) = extension else { continue };
-            if fragment.is_fragmenting_payload() {
-                let fragment_offset = usize::from(fragment.fragment_offset().value()) * 8;
-                return Err(DecodeError::Fragment { fragment_offset, more: fragment.more_fragments() });
-            }
+        let (protocol, extensions_len) = skip_extensions(header.next_header.0, payload, end)?;
+        if protocol != tcp::PROTOCOL {
+            return Err(DecodeError::NotTcp { protocol });
         }
-        match error.map(|(error, _)| error) {
-            None => {}
-            Some(ExtensionSliceError::Len(_)) if bytes.len() < end => {
-                return Err(DecodeError::Truncated { what: "packet", needed: end, captured: bytes.len() });
-            }
-            Some(ExtensionSliceError::Len(len)) => {
-                let expected = "room for the whole IPv6 extension header that begins here";
-                return Err(header_error("bytes left in the packet", tcp_offset, len.len as u64, expected));
-            }
-            Some(ExtensionSliceError::Content(ExtensionError::HopByHopNotAtStart)) => {
-                let expected = "the hop-by-hop options (0) only directly after the IPv6 header";
-                return Err(header_error("IPv6 next header, of the header before,", tcp_offset, 0, expected));
-            }
-            Some(ExtensionSliceError::Content(ExtensionError::IpAuth(_))) => {
-                let expected = "1 or more";
-                return Err(header_error("length of the authentication header", tcp_offset + 1, 0, expected));
-            }
-        }
-        if next != IpNumber::TCP {
-            return Err(DecodeError::NotTcp { protocol: next.0 });
-        }
+        let tcp = &payload[extensions_len..];
+        let tcp_offset = IPV6_HEADER_LEN + extensions_len;
         let ip = IpHeader {
             src: IpAddr::V6(Ipv6Addr::from(header.source)),
             dst: IpAddr::V6(Ipv6Addr::from(header.destination)),
@@ -331,6 +305,64 @@ impl<'a> Packet<'a> {
         };
         let rest = tcp::checksum(self.ip.src, self.ip.dst, self.tcp);
         fits("TCP", offset, u16::from_be_bytes([high, low]), rest)
+    }
+}
+
+/// IPv6 extension headers that may stand before TCP (RFC 8200 §4).
+mod extension {
+    pub(super) const HOP_BY_HOP: u8 = 0;
+    pub(super) const ROUTING: u8 = 43;
+    pub(super) const FRAGMENT: u8 = 44;
+    pub(super) const AUTHENTICATION: u8 = 51;
+    pub(super) const DESTINATION: u8 = 60;
+}
+
+/// The protocol after the extension headers, and their length. `payload` is what is there of the packet after the
+/// IPv6 header; `end` is where the packet ends by its length field. By hand: etherparse 0.20 walks past the end of the
+/// slice when it is asked for the headers before a malformed one.
+fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Result<(u8, usize), DecodeError> {
+    let mut at = 0;
+    loop {
+        let offset = IPV6_HEADER_LEN + at;
+        if !matches!(
+            next,
+            extension::HOP_BY_HOP
+                | extension::ROUTING
+                | extension::FRAGMENT
+                | extension::AUTHENTICATION
+                | extension::DESTINATION
+        ) {
+            return Ok((next, at));
+        }
+        if next == extension::HOP_BY_HOP && at > 0 {
+            let expected = "the hop-by-hop options (0) only directly after the IPv6 header";
+            return Err(header_error("IPv6 next header, of the header before,", offset, 0, expected));
+        }
+        // All are 8 bytes or more, the second byte counts the words that follow the first two or eight bytes.
+        let words = payload.get(at + 1).copied().map(usize::from);
+        let len = match next {
+            extension::FRAGMENT => 8,
+            extension::AUTHENTICATION => 4 * (words.unwrap_or(0) + 2),
+            _ => 8 * (words.unwrap_or(0) + 1),
+        };
+        let Some(header) = payload.get(at..at + len) else {
+            if offset + len > end {
+                let expected = "room for the whole IPv6 extension header that begins here";
+                return Err(header_error("bytes left in the packet", offset, (end - offset) as u64, expected));
+            }
+            let captured = IPV6_HEADER_LEN + payload.len();
+            return Err(DecodeError::Truncated { what: "IPv6 extension header", needed: offset + len, captured });
+        };
+        if next == extension::FRAGMENT {
+            let place = be16(header, 2);
+            let (fragment_offset, more) = (usize::from(place & !7), place & 1 != 0);
+            // Offset 0 and no more is an atomic fragment: a whole packet (RFC 6946).
+            if fragment_offset > 0 || more {
+                return Err(DecodeError::Fragment { fragment_offset, more });
+            }
+        }
+        next = header[0];
+        at += len;
     }
 }
 
