@@ -34,7 +34,8 @@ def _parameter(parameter: Parameter, value: object) -> Value:
         hint = did_you_mean(value, parameter.choices) if isinstance(value, str) else ""
         raise fault(show(value), f"{one_of([show(name) for name in parameter.choices])}{hint}")
     low, high = parameter.minimum, parameter.maximum
-    assert low is not None and high is not None, "a number has bounds"
+    assert low is not None, "a number has bounds"
+    assert high is not None, "a number has bounds"
     numeric = isinstance(value, int) or (kind is float and isinstance(value, float))
     if isinstance(value, bool) or not numeric or not isinstance(value, int | float) or not low <= value <= high:
         what = "a whole number" if kind is int else "a number"
@@ -63,12 +64,16 @@ def algorithm(family: str, noun: str) -> Kind:
         known = [parameter.name for parameter in entry.parameters]
         for key in table:
             if key != "name" and key not in known:
-                takes = f"one of the parameters of {name}: {', '.join(known)}" if known else f"{name} without parameters"
+                takes = (
+                    f"one of the parameters of {name}: {', '.join(known)}" if known else f"{name} without parameters"
+                )
                 wrong.append(((key,), f"an unknown parameter {show(key)}", takes + did_you_mean(key, known)))
         parameters: dict[str, Value] = {}
         for parameter in entry.parameters:
             given = table.get(parameter.name, parameter.default)
-            parameters[parameter.name] = attempt(partial(_parameter, parameter), given, (parameter.name,), wrong)
+            read = attempt(partial(_parameter, parameter), given, (parameter.name,), wrong)
+            if read is not None:
+                parameters[parameter.name] = read
         if wrong:
             raise faults(noun, wrong)
         return Named(entry.name, parameters)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
@@ -22,7 +22,7 @@ class Constant(Table):
     distribution: Annotated[str, choice("constant")] = "constant"
     mean: Size
 
-    def written(self) -> Any:
+    def written(self) -> object:
         """The size alone."""
         return SIZE.write(self.mean)
 
@@ -75,7 +75,11 @@ def _short_arrivals(value: str) -> Periodic:
 
 FLOW_SIZE = one_kind(SIZES, None, _short_size, 'a size such as "57 kB", or a distribution of sizes', "distribution")
 FLOW_ARRIVALS = one_kind(
-    ARRIVALS, None, _short_arrivals, 'a distribution, such as { distribution = "poisson", rate = "5 /s" }', "distribution"
+    ARRIVALS,
+    None,
+    _short_arrivals,
+    'a distribution, such as { distribution = "poisson", rate = "5 /s" }',
+    "distribution",
 )
 
 
@@ -85,7 +89,7 @@ class Bulk(Table):
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("bulk")] = "bulk"
 
-    def written(self) -> Any:
+    def written(self) -> object:
         """The name alone."""
         return self.kind
 

@@ -1,6 +1,7 @@
 """What must agree between the parts of a scenario: names, times, and what excludes what.
 
-The parts that are wrong in themselves are `None` here, so that everything else is still checked and one reading reports all.
+The parts that are wrong in themselves are `None` here, so that everything else is still checked and one reading reports
+all.
 """
 
 from collections.abc import Callable, Mapping

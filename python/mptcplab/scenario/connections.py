@@ -1,5 +1,6 @@
 """Connections of a scenario file: paths, algorithms, times and what is sent; and the traffic of generated networks."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -46,12 +47,10 @@ def _start() -> Kind:
         if len(value) != 2:
             raise fault(show(value), kind)
         wrong: list[Wrong] = []
-        moments = []
-        for index, item in enumerate(value):
-            moments.append(attempt(MOMENT.validate, item, (index,), wrong))
-        if wrong:
+        first = attempt(MOMENT.validate, value[0], (0,), wrong)
+        last = attempt(MOMENT.validate, value[1], (1,), wrong)
+        if first is None or last is None:
             raise faults("start", wrong)
-        first, last = moments
         if first > last:
             raise fault(show(value), "the earlier time first")
         return (first, last)
@@ -63,18 +62,24 @@ def _start() -> Kind:
     return Kind(kind, validate, write)
 
 
-def _default_congestion(data: dict[str, Any]) -> Named:
-    validated: Named = CONGESTION.validate("reno" if data["protocol"] == "tcp" else "lia")
-    return validated
+def _named(kind: Kind, for_tcp: str, for_mptcp: str) -> Callable[[dict[str, Any]], Named]:
+    """A default that depends on the protocol."""
+
+    def default(data: dict[str, Any]) -> Named:
+        named: Named = kind.validate(for_tcp if data["protocol"] == "tcp" else for_mptcp)
+        return named
+
+    return default
 
 
 class Sender(Table):
     """What every connection has, whether written out or generated."""
 
     protocol: Annotated[str, choice("mptcp", "tcp")] = "mptcp"
-    congestion: Annotated[Named, CONGESTION] = Field(default_factory=_default_congestion)
-    scheduler: Annotated[Named, SCHEDULER] | None = None
-    path_manager: Annotated[Named, PATH_MANAGER] | None = None
+    congestion: Annotated[Named, CONGESTION] = Field(default_factory=_named(CONGESTION, "reno", "lia"))
+    # TCP takes neither; the core is told what does nothing with a single subflow.
+    scheduler: Annotated[Named, SCHEDULER] = Field(default_factory=_named(SCHEDULER, "min-rtt", "min-rtt"))
+    path_manager: Annotated[Named, PATH_MANAGER] = Field(default_factory=_named(PATH_MANAGER, "default", "fullmesh"))
     application: Annotated[Application, APPLICATION] = Bulk()
     start: Annotated[tuple[int, int], _start()] = (0, 0)
     stop: Annotated[int, quantity(units.TIME, 1, LONGEST)] | None = None
@@ -91,9 +96,8 @@ class Sender(Table):
                 found = f"{show(entry.name)}, which couples the subflows of MPTCP"
                 wrong.append((("congestion",), found, f'{one_of(single)}, or protocol = "mptcp"'))
             for key in ("scheduler", "path_manager"):
-                named = getattr(self, key)
-                if named is not None:
-                    found = f'{show(named.name)} for protocol = "tcp"'
+                if key in self.model_fields_set:
+                    found = f'{show(getattr(self, key).name)} for protocol = "tcp"'
                     wrong.append(((key,), found, "none: TCP has a single subflow"))
         if self.stop is not None and self.stop <= self.start[1]:
             start = show(units.write(units.TIME, self.start[1]))
@@ -106,23 +110,11 @@ class Sender(Table):
             raise faults("Sender", wrong)
         return self
 
-    @property
-    def scheduler_used(self) -> Named:
-        """The scheduler, the default when none is named."""
-        named: Named = self.scheduler or SCHEDULER.validate("min-rtt")
-        return named
-
-    @property
-    def path_manager_used(self) -> Named:
-        """The path manager, the default when none is named; TCP opens nothing."""
-        named: Named = self.path_manager or PATH_MANAGER.validate("default" if self.protocol == "tcp" else "fullmesh")
-        return named
-
     def written(self) -> dict[str, Any]:
-        """With the algorithms that are used where the file names none."""
-        table: dict[str, Any] = super().written()
-        if self.protocol == "mptcp":
-            table |= {"scheduler": self.scheduler_used.written(), "path_manager": self.path_manager_used.written()}
+        """Without what the protocol does not take."""
+        table = self.table()
+        if self.protocol == "tcp":
+            del table["scheduler"], table["path_manager"]
         return table
 
 

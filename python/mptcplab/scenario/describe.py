@@ -1,4 +1,7 @@
-"""The complete description that the simulation core reads (crates/simulator/src/description.rs): base units, no defaults."""
+"""The complete description that the simulation core reads: base units, no defaults.
+
+Its shape is that of crates/simulator/src/description.rs.
+"""
 
 from typing import Any
 
@@ -68,8 +71,8 @@ def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str
         "paths": [paths.index(path) for path in connection.paths],
         "protocol": connection.protocol,
         "congestion": _named(connection.congestion),
-        "scheduler": _named(connection.scheduler_used),
-        "path_manager": _named(connection.path_manager_used),
+        "scheduler": _named(connection.scheduler),
+        "path_manager": _named(connection.path_manager),
         "application": _application(connection),
         "direction": connection.direction,
         "start_ns": list(connection.start),
@@ -117,9 +120,7 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
             }
             for name, link in document.links.items()
         ],
-        "paths": [
-            {"name": name, "links": [links.index(link) for link in document.path_links(name)]} for name in paths
-        ],
+        "paths": [{"name": name, "links": [links.index(link) for link in document.path_links(name)]} for name in paths],
         "connections": [_connection(name, each, paths) for name, each in document.connections.items()],
         "events": [_event(event, links) for event in document.events],
     }

@@ -1,14 +1,14 @@
 """The kinds of values in a scenario file, as annotated types for the models.
 
-Each kind validates by itself and fails with what was found and what would do, so that no message of the validation library
-reaches a user. `Table` is the base of every model: it explains unknown and missing keys.
+Each kind validates by itself and fails with what was found and what would do, so that no message of the validation
+library reaches a user. `Table` is the base of every model: it explains unknown and missing keys.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -24,11 +24,13 @@ from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_functi
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import Part, did_you_mean, dotted, one_of, show
-from mptcplab.scenario.units import Amount, Dimension, Unreadable
+from mptcplab.scenario.units import Amount, Dimension, UnreadableError
 
 MICROSECOND = 1_000
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND
+
+_FIRST = ("kind", "distribution", "paths")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Kind:
     write: Callable[[Any], Any] = lambda value: value
     """The value as the file has it: the inverse of `validate`."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_plain_validator_function(self.validate)
 
 
@@ -59,6 +61,7 @@ def fault(found: str, expected: str) -> PydanticCustomError:
     return PydanticCustomError("fault", "{found}; expected {expected}", {"found": found, "expected": expected})
 
 
+T = TypeVar("T")
 Wrong = tuple[tuple[Part, ...], str, str]
 """A fault with its place (relative to the value that is validated): place, found, expected."""
 
@@ -81,10 +84,16 @@ class Table(BaseModel):
         """The keys as the file has them."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
-    def written(self) -> Any:
-        """As the file has it, defaults written out: what reads as an equal table."""
+    def written(self) -> object:
+        """As the file has it, defaults written out: what reads as an equal value."""
+        return self.table()
+
+    def table(self) -> dict[str, Any]:
+        """Every key with its value as the file has it."""
         table = {}
-        for name, field in type(self).model_fields.items():
+        # What says which table this is comes first, though a base class may have declared other keys before.
+        fields = sorted(type(self).model_fields.items(), key=lambda item: item[0] not in _FIRST)
+        for name, field in fields:
             value = getattr(self, name)
             kind, optional = _kind(field)
             if value is not None or not optional:
@@ -93,7 +102,7 @@ class Table(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _explain(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _explain(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(value, dict):
             raise fault(show(value), f"{cls.expected} with the keys {', '.join(cls.keys())}")
         try:
@@ -128,7 +137,7 @@ def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, no
     def validate(value: object) -> int | Fraction:
         try:
             _, number = units.read(value, [dimension])
-        except Unreadable as problem:
+        except UnreadableError as problem:
             known = f" ({units.unit_names([dimension])})" if "no such unit" in problem.found else ""
             raise fault(problem.found, f"{kind}{known}{problem.hint}") from None
         if not low <= number <= high:
@@ -151,7 +160,7 @@ def amount(fractional_packets: bool = False) -> Kind:
     def validate(value: object) -> Amount:
         try:
             dimension, number = units.read(value, dimensions)
-        except Unreadable as problem:
+        except UnreadableError as problem:
             raise fault(problem.found, f"{kind}{problem.hint}") from None
         if not 0 <= number <= most[dimension]:
             zero, high = units.write(dimension, 0), units.write(dimension, most[dimension])
@@ -263,7 +272,7 @@ def one_kind(
     return Kind(kind, validate, lambda table: table.written())
 
 
-def attempt(validate: Callable[[Any], Any], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> Any:
+def attempt(validate: Callable[[object], T], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> T | None:
     """What `validate` makes of the value; or `None`, with its fault added to `wrong`."""
     try:
         return validate(value)
@@ -277,7 +286,7 @@ def or_word(word: str, kind: Kind) -> Kind:
     """What `kind` reads, or a word that stands for `None`."""
     expected = f"{show(word)} or {kind.expected}"
 
-    def validate(value: object) -> Any:
+    def validate(value: object) -> object:
         if value == word:
             return None
         wrong: list[Wrong] = []

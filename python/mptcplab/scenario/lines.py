@@ -40,7 +40,7 @@ def _record(prefix: Key, value: object, line: int, found: dict[Key, int]) -> Non
 def key_lines(text: str) -> dict[Key, int]:
     """The line, from 1, of every key of a text that `tomllib` reads.
 
-    A statement ends with the first line at which it parses, so strings and arrays over several lines need no lexer here.
+    A statement ends with the first line at which it parses, so strings and arrays of several lines need no lexer.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     found: dict[Key, int] = {}

@@ -53,9 +53,9 @@ class DropTail(Limited):
     expected: ClassVar[str] = "a drop-tail queue"
     kind: Annotated[str, choice("drop-tail")] = "drop-tail"
 
-    def written(self) -> Any:
+    def written(self) -> object:
         """The length alone where there is nothing more to say."""
-        return str(self.limit) if self.at_least is None else super().written()
+        return str(self.limit) if self.at_least is None else self.table()
 
 
 class Red(Limited):
@@ -96,7 +96,7 @@ class Bernoulli(Table):
     kind: Annotated[str, choice("bernoulli")] = "bernoulli"
     probability: Percentage
 
-    def written(self) -> Any:
+    def written(self) -> object:
         """The percentage alone."""
         return PERCENTAGE.write(self.probability)
 
@@ -117,8 +117,8 @@ Loss = Bernoulli | GilbertElliott
 QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel}
 LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott}
 
-NO_LOSS = Bernoulli(probability="0 %")  # type: ignore[arg-type]  # the field reads what the file has
-ONE_BDP = DropTail(limit="1 BDP")  # type: ignore[arg-type]
+NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})
+ONE_BDP = DropTail.model_validate({"limit": "1 BDP"})
 
 
 def _short_queue(value: str) -> DropTail:
@@ -135,7 +135,9 @@ def _short_loss(value: str) -> Bernoulli:
     return Bernoulli.model_validate({"probability": value})
 
 
-QUEUE: Kind = one_kind(QUEUES, "drop-tail", _short_queue, f'{_LENGTH.expected}, or a table such as {{ kind = "red", … }}')
+QUEUE: Kind = one_kind(
+    QUEUES, "drop-tail", _short_queue, f'{_LENGTH.expected}, or a table such as {{ kind = "red", … }}'
+)
 LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
 TRACE: Kind = text("the name of a Mahimahi trace file")
 
@@ -189,7 +191,7 @@ class Link(Side):
         down, up = (
             Side.model_construct(
                 rate=each.rate_bps, trace=each.trace, delay=each.delay_ns, queue=each.queue, loss=each.loss
-            ).written()
+            ).table()
             for each in (self.direction(way) for way in WAYS)
         )
         table: dict[str, Any] = {}
@@ -222,7 +224,8 @@ class Link(Side):
                 wrong.append(((key,), "nothing", kind.expected))
             elif not own:
                 wrong.extend(((way, key), "nothing", kind.expected) for way in lacking)
-        for key, value in Side.written(self).items():
+        both = Side.model_construct(**{key: getattr(self, key) for key in Side.model_fields})
+        for key, value in both.table().items():
             others = ("rate", "trace") if key in ("rate", "trace") else (key,)
             if all(any(getattr(self.side(way), other) is not None for other in others) for way in WAYS):
                 found = f"{show(value)}, which holds for neither direction, as down and up have their own"

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
+from mptcplab.scenario.errors import show
 from mptcplab.scenario.kinds import (
     MICROSECOND,
     Kind,
@@ -24,7 +25,6 @@ from mptcplab.scenario.kinds import (
     quantity,
     text,
 )
-from mptcplab.scenario.errors import show
 from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Link, Loss, Queue, Rate
 
 DURATION: Kind = quantity(units.TIME, 1, LONGEST)

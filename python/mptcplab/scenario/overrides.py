@@ -14,7 +14,7 @@ _NAMED = ("link", "path", "connection")
 Key = tuple[Part, ...]
 
 
-class _Wrong(Exception):
+class _OverrideError(Exception):
     def __init__(self, key: str, found: str, expected: str) -> None:
         super().__init__(key)
         self.problem = Problem(FILE, key, found, expected)
@@ -35,10 +35,10 @@ def _split(text: str) -> tuple[list[str], str]:
         if parts and nested == 0:
             return parts, text[at + 1 :].strip()
         at = text.find("=", at + 1)
-    raise _Wrong("", show(text), 'KEY=VALUE, such as link.wifi.rate="10 Mbit/s"')
+    raise _OverrideError("", show(text), 'KEY=VALUE, such as link.wifi.rate="10 Mbit/s"')
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """TOML where it is TOML, else the text itself: `10 Mbit/s` needs no quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
@@ -51,7 +51,7 @@ def _index(part: str, items: list[Any], key: Key) -> int:
     if part.isdecimal() and int(part) < len(items):
         return int(part)
     have = f"an index from 0 to {len(items) - 1}" if items else "no index, as the array is empty"
-    raise _Wrong(dotted((*key, part)), show(part), have)
+    raise _OverrideError(dotted((*key, part)), show(part), have)
 
 
 def _apply(data: dict[str, Any], text: str) -> Key:
@@ -70,11 +70,11 @@ def _apply(data: dict[str, Any], text: str) -> Key:
             continue
         if not isinstance(here, dict):
             found = f"{show(here)}, which has no keys"
-            raise _Wrong(dotted(key), found, f"the whole value at once: {dotted(key)}={{ {part} = … }}")
+            raise _OverrideError(dotted(key), found, f"the whole value at once: {dotted(key)}={{ {part} = … }}")
         if not last and len(key) == 1 and key[0] in _NAMED and part not in here:
             names = list(here)
             kind = f"the {key[0]} {one_of([show(name) for name in names])}" if names else f"a {key[0]} of the scenario"
-            raise _Wrong(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
+            raise _OverrideError(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
         key += (part,)
         if last:
             here[part] = _value(value_text)
@@ -90,6 +90,6 @@ def apply(data: dict[str, Any], overrides: Sequence[str]) -> tuple[list[Key], li
     for text in overrides:
         try:
             keys.append(_apply(data, text))
-        except _Wrong as wrong:
+        except _OverrideError as wrong:
             problems.append(wrong.problem)
     return keys, problems

@@ -51,15 +51,17 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
 def _connection(refused: Refusals, key: Key, connection: Connection, engine: str) -> None:
     _named(refused, (*key, "congestion"), "congestion", connection.congestion, engine)
     if connection.protocol == "mptcp":
-        _named(refused, (*key, "scheduler"), "schedulers", connection.scheduler_used, engine)
-        _named(refused, (*key, "path_manager"), "path-managers", connection.path_manager_used, engine)
+        _named(refused, (*key, "scheduler"), "schedulers", connection.scheduler, engine)
+        _named(refused, (*key, "path_manager"), "path-managers", connection.path_manager, engine)
     _entry(refused, (*key, "application"), "applications", connection.application.kind, engine)
 
 
 def unsupported(document: Document, engine: str, places: Places) -> list[Problem]:
     """Everything in the scenario that this engine cannot do, each with what would do."""
     if engine not in registry.BUILT:
-        return [places.problem((), f"the engine {show(engine)}", f"one that there is already: {one_of(registry.BUILT)}")]
+        return [
+            places.problem((), f"the engine {show(engine)}", f"one that there is already: {one_of(registry.BUILT)}")
+        ]
     refused: Refusals = {}
     if document.topology is not None:
         offer = f"links and connections: the {engine} engine generates no networks yet"

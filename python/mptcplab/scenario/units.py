@@ -1,7 +1,7 @@
 """Quantities with their units, exactly: "12.5 ms" is 12 500 000 ns and not a floating-point neighbour of it.
 
-A quantity is read into a `Fraction` of its base unit and written in the largest unit in which it is at least 1, so that
-`read(write(x)) == x` and two ways to write one quantity become one.
+A quantity is read into a `Fraction` of its base unit and written in one way only, so that `read(write(x)) == x` and two
+ways to write one quantity become one.
 """
 
 import re
@@ -70,7 +70,7 @@ _MEANT = {
 _MEANT |= {unit.lower(): unit for dimension in DIMENSIONS for unit in dimension.units}
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """The value is no quantity of these dimensions."""
 
     def __init__(self, found: str, hint: str = "") -> None:
@@ -86,27 +86,27 @@ def unit_names(dimensions: Sequence[Dimension]) -> str:
 
 
 def read(value: object, dimensions: Sequence[Dimension]) -> tuple[Dimension, Fraction]:
-    """The dimension and the quantity in its base unit; raises `Unreadable`."""
+    """The dimension and the quantity in its base unit; raises `UnreadableError`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise Unreadable(f"{show(value)} (a bare number)")
+        raise UnreadableError(f"{show(value)} (a bare number)")
     if not isinstance(value, str):
-        raise Unreadable(show(value))
+        raise UnreadableError(show(value))
     match = _QUANTITY.fullmatch(value.strip()) if len(value) <= _LONGEST_TEXT else None
     if match is None:
-        raise Unreadable(show(value))
+        raise UnreadableError(show(value))
     number, unit = match["number"], match["unit"]
     for dimension in dimensions:
         if unit in dimension.units:
             return dimension, Fraction(number) * dimension.units[unit]
     if not unit:
-        raise Unreadable(f"{show(value)} (a number without a unit)")
+        raise UnreadableError(f"{show(value)} (a number without a unit)")
     for dimension in DIMENSIONS:
         if unit in dimension.units:
-            raise Unreadable(f"{show(value)} ({dimension.noun})")
+            raise UnreadableError(f"{show(value)} ({dimension.noun})")
     meant = _MEANT.get(unit.lower())
     known = any(meant in dimension.units for dimension in dimensions)
     hint = f'; did you mean "{number} {meant}"?' if known else ""
-    raise Unreadable(f'{show(value)} (no such unit as "{unit}")', hint)
+    raise UnreadableError(f'{show(value)} (no such unit as "{unit}")', hint)
 
 
 def decimal(number: Fraction) -> str:
@@ -123,11 +123,12 @@ def decimal(number: Fraction) -> str:
 
 
 def write(dimension: Dimension, quantity: Fraction | int) -> str:
-    """The quantity with the largest unit in which it is at least 1: `12.5 ms`, `0 s`, `0 B`."""
+    """The quantity with the unit that makes the shortest number of 1 or more: `12.5 ms`, `1460 B`, `0 s`."""
     quantity = Fraction(quantity)
     smallest = "s" if dimension is TIME and quantity == 0 else dimension.written[-1]
-    unit = next((u for u in dimension.written if abs(quantity) >= dimension.units[u]), smallest)
-    return f"{decimal(quantity / dimension.units[unit])} {unit}"
+    fitting = [unit for unit in dimension.written if abs(quantity) >= dimension.units[unit]] or [smallest]
+    # `min` keeps the first of equals, which is the largest unit.
+    return min((f"{decimal(quantity / dimension.units[unit])} {unit}" for unit in fitting), key=len)
 
 
 @dataclass(frozen=True, slots=True)
