@@ -249,24 +249,4 @@ impl Fabric {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn client_addresses_count_through_10_0_0_0() {
-        let text = |index| client_address(index).to_string();
-        assert_eq!(text(0), "10.0.0.1");
-        assert_eq!(text(254), "10.0.0.255");
-        assert_eq!(text(255), "10.0.1.0");
-        assert_eq!(text(CLIENT_ADDRESS_LIMIT - 1), "10.255.255.254");
-        for index in [0, 1, 255, 65_535, CLIENT_ADDRESS_LIMIT - 1] {
-            assert_eq!(client_index(client_address(index)), Some(index));
-        }
-        assert_eq!(client_index(IpAddr::V4(SERVER_ADDRESS)), None);
-    }
-
-    #[test]
-    fn a_packet_on_a_link_is_24_bytes() {
-        assert_eq!(size_of::<Packet<Tag>>(), 24);
-    }
-}
+mod tests;

@@ -18,7 +18,11 @@ pub fn check(description: &Description) -> Result<(), SimulateError> {
     measurement(description)?;
     links(description)?;
     paths(description)?;
+    let mut names = BTreeSet::new();
     for connection in &description.connections {
+        if !names.insert(&connection.name) {
+            return Err(SimulateError::Invalid(format!("two connections are called «{}»", connection.name)));
+        }
         self::connection(description, connection)
             .map_err(|reason| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name)))?;
     }

@@ -1,0 +1,100 @@
+//! What cannot be run is refused before anything runs, with its place and its reason.
+
+mod common;
+use common::*;
+use simulator::SimulateError;
+use simulator::description::{Application, Change, Description, Limit, Loss, Protocol};
+
+fn good() -> Description {
+    let mut description = with_links(description(SECOND), vec![link("a", MBIT, MS, Limit::Packets(10))]);
+    description.connections = vec![tcp("t", 0, file(1000))];
+    description.events = vec![event(SECOND / 2, 0, dead(true))];
+    description
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    type Spoil = fn(&mut Description);
+    let cases: &[(Spoil, &str)] = &[
+        (|d| d.duration_ns = 0, "the duration must be positive"),
+        (|d| d.warmup_ns = SECOND, "the warm-up (1000000000 ns) must end before the run does (1000000000 ns)"),
+        (|d| d.sample_ns = Some(0), "the distance of samples must be positive"),
+        (|d| d.links.push(d.links[0].clone()), "two links are called «a»"),
+        (|d| d.connections.push(d.connections[0].clone()), "two connections are called «t»"),
+        (|d| d.links[0].down.rate_bps = 0, "link «a» down: rate_bps: found 0"),
+        (|d| d.links[0].up.loss = Loss::Bernoulli { probability: 1.5 }, "link «a» up: probability: found 1.5"),
+        (|d| d.paths[0].links.clear(), "path «a»: it has no link"),
+        (|d| d.paths[0].links = vec![1], "path «a»: there is no link 1 (1 links)"),
+        (|d| d.paths[0].links = vec![0; 256], "path «a»: at most 255 links, found 256"),
+        (|d| d.connections[0].paths.clear(), "connection «t»: it has no path"),
+        (|d| d.connections[0].paths = vec![3], "connection «t»: there is no path 3 (1 paths)"),
+        (|d| d.connections[0].paths = vec![0, 0], "connection «t»: TCP takes one path, found 2"),
+        (|d| d.connections[0].mss_bytes = 40, "connection «t»: the MSS must be 88 to 65495 bytes, found 40"),
+        (|d| d.connections[0].mss_bytes = 65_500, "connection «t»: the MSS must be"),
+        (|d| d.connections[0].receive_buffer_bytes = Some(0), "connection «t»: the receive buffer must be positive"),
+        (|d| d.connections[0].start_ns = [2, 1], "connection «t»: it starts between 2 ns and 1 ns"),
+        (
+            |d| (d.connections[0].start_ns, d.connections[0].stop_ns) = ([0, 9], Some(8)),
+            "connection «t»: it stops at 8 ns, before its latest start at 9 ns",
+        ),
+        (
+            |d| d.connections[0].count = 20_000_000,
+            "connections times their paths must be at most 16777214, found 20000000",
+        ),
+        (|d| d.connections[0].count = 10_000_000, "connections and links together must be at most 8388608"),
+        (
+            |d| d.connections[0].congestion.name = "olia".into(),
+            "connection «t»: the simulator has no congestion control «olia»",
+        ),
+        (
+            |d| d.connections[0].scheduler.name = "blest".into(),
+            "connection «t»: the simulator has no scheduler «blest»",
+        ),
+        (
+            |d| d.connections[0].path_manager.name = "ndiffports".into(),
+            "connection «t»: the simulator has no path manager «ndiffports»",
+        ),
+        (
+            |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
+            "connection «t»: the congestion control «reno» takes no parameter «k»",
+        ),
+        (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
+        (
+            |d| d.events[0].set = Change { rate_bps: Some(0), dead: None, delay_ns: None, loss: None },
+            "event 0: rate_bps: found 0",
+        ),
+    ];
+    assert!(try_run(&good()).is_ok());
+    for (spoil, expected) in cases {
+        let mut description = good();
+        spoil(&mut description);
+        match try_run(&description) {
+            Err(SimulateError::Invalid(found)) => assert!(found.starts_with(expected), "«{found}» for «{expected}»"),
+            other => panic!("{other:?} for «{expected}»"),
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    let mut description = good();
+    description.duration_ns = 1000 * SECOND;
+    description.links[0].down.rate_bps = 100 * MBIT;
+    description.events.clear();
+    description.connections[0].application = Application::Bulk;
+    description.through_wire = false;
+    let mut seen = Vec::new();
+    let result = simulator::simulate(&description, &mut |now_ns| {
+        seen.push(now_ns);
+        seen.len() < 3
+    });
+    assert_eq!(result, Err(SimulateError::Stopped { at_ns: seen[2] }));
+    assert!(seen[0] < seen[1] && seen[1] < seen[2] && seen[2] < 1000 * SECOND);
+}
+
+#[test]
+fn mptcp_takes_what_tcp_takes() {
+    let mut description = good();
+    description.connections[0].protocol = Protocol::Mptcp;
+    assert!(try_run(&description).is_ok());
+}
