@@ -275,9 +275,7 @@ impl<T: Copy> Link<T> {
             self.dropped_dead += 1;
             dropped(*self.ring.at(number));
         }
-        if self.queue_packets() > 0 {
-            self.transmitter.stop(now_ns);
-        }
+        self.transmitter.stop(now_ns);
         self.ring.truncate(self.sent);
         self.accepted_bytes = self.sent_bytes;
     }
@@ -285,10 +283,9 @@ impl<T: Copy> Link<T> {
     /// Sends the queue anew from `now_ns` at another rate.
     fn change_rate(&mut self, now_ns: u64, rate_bps: u64) {
         if self.queue_packets() == 0 {
-            // Idle; a remainder below a nanosecond is not carried into another rate.
-            let idle_since_ns = self.transmitter.busy_until_ns();
-            self.transmitter.change_rate(now_ns, rate_bps, 0);
-            self.transmitter.stop(idle_since_ns);
+            // A remainder below a nanosecond is not carried into another rate.
+            self.transmitter.stop(now_ns);
+            self.transmitter.set_rate(rate_bps);
             return;
         }
         let behind = self.queue_bytes() - u64::from(self.ring.at(self.sent).size);

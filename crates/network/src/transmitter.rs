@@ -62,10 +62,18 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// Stops at `now_ns`: nothing is being sent any more.
+    /// Gives up at `now_ns` whatever is being sent, if anything is, the remainder of the last departure too.
     pub(crate) fn stop(&mut self, now_ns: u64) {
-        self.busy_until_ns = now_ns;
+        self.busy_until_ns = self.busy_until_ns.min(now_ns);
         self.remainder = 0;
+    }
+
+    /// Takes a new rate for the packets to come, nothing being sent.
+    pub(crate) const fn set_rate(&mut self, rate_bps: u64) {
+        self.rate_bps = rate_bps;
+        self.last_size = 0;
+        self.last_quotient_ns = 0;
+        self.last_remainder = 0;
     }
 
     /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet has sent so
@@ -76,10 +84,7 @@ impl Transmitter {
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
         let left = u128::from(left_ns) * u128::from(self.rate_bps) + u128::from(self.remainder);
         let of_first = left.saturating_sub(u128::from(behind) * u128::from(WORK_PER_BYTE));
-        self.rate_bps = rate_bps;
-        self.last_size = 0;
-        self.last_quotient_ns = 0;
-        self.last_remainder = 0;
+        self.set_rate(rate_bps);
         let rate = u128::from(rate_bps);
         self.busy_until_ns = now_ns.saturating_add(u64::try_from(of_first / rate).unwrap_or(u64::MAX));
         self.remainder = (of_first % rate) as u64;

@@ -162,7 +162,8 @@ impl Reference {
                 self.draw(if self.bad { loss_bad } else { loss_good })
             }
         };
-        let work = u64::from(size) * WORK_PER_BYTE + if self.queue.is_empty() { self.spill } else { 0 };
+        // A spill is only there while the queue is empty.
+        let work = u64::from(size) * WORK_PER_BYTE + std::mem::take(&mut self.spill);
         self.red.idle_ns = 0;
         self.queue.push_back(Waiting { tag, size, work, lost });
         self.depart();
@@ -171,6 +172,7 @@ impl Reference {
 
     fn change(&mut self, change: Change, log: &mut Vec<Line>) {
         if change.dead == Some(true) {
+            self.spill = 0;
             log.extend(self.queue.drain(..).map(|waiting| Line::Dropped(waiting.tag, DropReason::Dead)));
         }
         self.dead = change.dead.unwrap_or(self.dead);
@@ -308,7 +310,7 @@ fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), Te
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn the_link_does_what_a_model_does_bit_by_bit(
