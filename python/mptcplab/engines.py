@@ -51,7 +51,7 @@ class EngineUnavailableError(RuntimeError):
     """The engine exists and cannot be used here; the message says why and what would help."""
 
 
-class Interrupted(KeyboardInterrupt):  # noqa: N818 - it is an interrupt, not an error
+class Interrupted(KeyboardInterrupt):
     """Ctrl-C during `run`; `finished` holds the runs that were complete, None when none was."""
 
     def __init__(self, finished: Result | None, asked: int) -> None:

@@ -97,7 +97,7 @@ def tables(result: "Result") -> tuple[Table, Table, Table]:
     connections = result.connections
     keys = ["name", "index", "protocol", "congestion", "scheduler"]
     frame = _prepared(connections, keys, _CONNECTION_NUMBERS, several)
-    numbered = {name for name, index in connections.select("name", "index").iter_rows() if index > 0}
+    numbered = numbered_names(connections)
     connection_fields = [
         _text("connection", _names(frame, "name", numbered)),
         _text("protocol", frame["protocol"].to_list(), expendable=4),
@@ -142,6 +142,11 @@ def _prepared(frame: pl.DataFrame, keys: list[str], numbers: Sequence[_Number], 
     return means.rename({f"{number.source}:mean": number.source for number in numbers})
 
 
+def numbered_names(connections: pl.DataFrame) -> set[str]:
+    """The names that several connections share, and so are shown with an index."""
+    return set(connections.filter(pl.col("index") > 0)["name"].to_list())
+
+
 def _names(frame: pl.DataFrame, column: str, numbered: set[str]) -> list[str]:
     """Name of a connection, with its index where there are several of that name."""
     return [
@@ -163,7 +168,7 @@ def _numbers(frame: pl.DataFrame, numbers: Sequence[_Number], several: bool) -> 
     fields = []
     for number in numbers:
         values = [None if value is None else value * number.scale for value in frame[number.source].to_list()]
-        digits = 0 if number.whole and not several else decimals(values)
+        digits = int(several) if number.whole else decimals(values)
         show = formatter(digits)
         fields.append(Field(number.header, number.unit, tuple(map(show, values)), "number", number.expendable))
         if several and number.spread:
@@ -175,9 +180,9 @@ def _numbers(frame: pl.DataFrame, numbers: Sequence[_Number], several: bool) -> 
 
 
 def decimals(values: Sequence[float | None]) -> int:
-    """Decimals that give the largest value four significant digits, at most six."""
+    """Decimals that give the largest value four significant digits, at most three."""
     largest = max((abs(value) for value in values if value is not None), default=0.0)
-    return 2 if largest == 0.0 else min(6, max(0, 3 - math.floor(math.log10(largest))))
+    return 2 if largest == 0.0 else min(3, max(0, 3 - math.floor(math.log10(largest))))
 
 
 def formatter(digits: int) -> Callable[[float | None], str]:

@@ -1,6 +1,7 @@
 """Plots of a Result. `figures` makes them, `write_static` writes SVG and PNG copies."""
 
 import json
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,49 +23,58 @@ def write_static(result: "Result", directory: Path) -> None:
     """Write each figure as NAME.svg and NAME.png (twice the size), dark on white."""
     for figure in figures(result):
         spec = json.dumps(static_spec(figure))
-        (directory / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-        (directory / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(spec, scale=2.0))
+        drawing = vl_convert.vegalite_to_svg(spec)
+        (directory / f"{figure.name}.svg").write_text(drawing, encoding="utf-8")
+        (directory / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
 
 
 def panel_spec(panel: Panel) -> dict[str, Any]:
     """Vega-Lite of one panel without its data."""
     spec: dict[str, Any] = panel.chart.to_dict()
-    return {key: value for key, value in spec.items() if key not in ("config", "datasets")}
+    spec.pop("config", None)
+    return spec
 
 
 def static_spec(figure: Figure) -> dict[str, Any]:
     """Vega-Lite of a whole figure with its data: panels under one another, without what only a pointer could use."""
-    panels = []
-    for panel in figure.panels:
+    panels: list[dict[str, Any]] = []
+    datasets: dict[str, Any] = {}
+    for number, panel in enumerate(figure.panels):
         spec = _still(panel_spec(panel))
-        spec.pop("$schema", None)
-        for layer in spec["layer"]:
-            if layer.get("data") == {"name": "points"}:
-                layer["data"] = {"values": panel.data["points"].to_dicts()}
-        if spec.get("data") == {"name": "points"}:
-            spec["data"] = {"values": panel.data["points"].to_dicts()}
-        panels.append({"width": _WIDTH, "height": _HEIGHT, **spec})
+        datasets |= spec.pop("datasets", {})
+        for name, frame in panel.data.items():
+            datasets[f"{name}-{number}"] = frame.to_dicts()
+        panels.append({"width": _WIDTH, "height": _HEIGHT, **_renamed(spec, panel.data, number)})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "config": {**style.config(_INK), "background": "white"},
+        "datasets": datasets,
         "resolve": {"scale": {"color": "independent", "strokeDash": "independent", "y": "independent"}},
         "vconcat": panels,
     }
 
 
+def _renamed(part: Any, names: Container[str], number: int) -> Any:  # noqa: ANN401 - any JSON
+    """A specification whose named data sets carry the panel's number: panels of one figure use the same names."""
+    if isinstance(part, list):
+        return [_renamed(item, names, number) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if part.keys() == {"name"} and part["name"] in names:
+        return {"name": f"{part['name']}-{number}"}
+    return {key: _renamed(value, names, number) for key, value in part.items()}
+
+
 def _still(spec: dict[str, Any]) -> dict[str, Any]:
-    """The same without selections: layers that only read off values go, conditions keep their plain value."""
+    """The same without selections: the layer that reads off values goes, conditions keep their plain value."""
     kept = []
     for layer in spec["layer"]:
-        layer = dict(layer)
-        names = {parameter["name"] for parameter in layer.pop("params", [])}
-        if "near" in names:
+        encoding = {channel: value for channel, value in layer["encoding"].items() if channel != "tooltip"}
+        condition = encoding.get("opacity", {}).get("condition")
+        if condition is not None and condition["param"] == "near":
             continue
-        encoding = dict(layer["encoding"])
-        encoding.pop("tooltip", None)
-        opacity = encoding.get("opacity", {})
-        if "condition" in opacity:
-            encoding["opacity"] = {"value": opacity["condition"]["value"]}
+        if condition is not None:
+            encoding["opacity"] = {"value": condition["value"]}
         kept.append({**layer, "encoding": encoding})
-    rest = {key: value for key, value in spec.items() if key != "params"}
+    rest = {key: value for key, value in spec.items() if key not in ("$schema", "params")}
     return {**rest, "layer": kept}

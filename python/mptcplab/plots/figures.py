@@ -9,6 +9,7 @@ import polars as pl
 
 from mptcplab.plots import series, style
 from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+from mptcplab.table import numbered_names
 
 if TYPE_CHECKING:
     from mptcplab.plots.series import Thinned
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Panel:
     """One plot with its data; the data stand apart so that a page can hold them compactly."""
 
-    chart: alt.LayerChart
+    chart: alt.TopLevelMixin
     data: Mapping[str, pl.DataFrame]
 
 
@@ -115,8 +116,9 @@ def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) ->
 
 
 def _across_runs(result: "Result") -> Figure:
+    several = pl.col("name").is_in(list(numbered_names(result.connections)))
     points = result.connections.select(
-        connection=pl.format("{} {}", "name", "index") if result.connections["index"].max() else pl.col("name"),
+        connection=pl.when(several).then(pl.format("{} {}", "name", "index")).otherwise("name"),
         congestion="congestion",
         seed="seed",
         value=pl.col("goodput_bps") / 1e6,

@@ -1,8 +1,9 @@
 """The forms of a panel, in Altair. Each takes its data by name, `points`, so that data and form travel apart."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -10,6 +11,8 @@ import polars as pl
 from mptcplab.plots import style
 
 _POINTS = alt.NamedData(name="points")
+_READ = 16
+"""The most series that are read off at once."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Frame:
     """Time and text of what happened to a link."""
 
 
-def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str]) -> alt.LayerChart:
+def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str]) -> alt.TopLevelMixin:
     """Areas on one another, and a line along the top."""
     picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
     base = alt.Chart(_POINTS)
@@ -30,7 +33,7 @@ def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: 
         base.mark_area(line=False)
         .encode(
             x=_time(frame),
-            y=alt.Y("value:Q", title=unit, stack="zero"),
+            y=_value(unit, points.group_by("t").agg(pl.col("value").sum()), stacked=True),
             color=_colour(colours),
             opacity=alt.condition(picked, alt.value(0.75), alt.value(0.15)),
         )
@@ -41,19 +44,19 @@ def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: 
         .mark_line(strokeWidth=1.2, color=_INK)
         .encode(x=_time(frame), y=alt.Y("total:Q"))
     )
-    return _layers(title, frame, [areas, total, _reading(points, frame, unit, total=len(colours) > 1)])
+    return _layers(title, frame, [areas, total, _reading(points, frame, colours, total=len(colours) > 1)])
 
 
 def lines(
     title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str], *, dash: bool = False
-) -> alt.LayerChart:
+) -> alt.TopLevelMixin:
     """A line per series. Colours are by `path` where the points have one, else by series; `dash` by series too."""
     key = "path" if "path" in points.columns else "series"
     picked = alt.selection_point(name="picked", fields=[key], bind="legend")
     faint = points["series"].n_unique() > 4
     encoding: dict[str, Any] = {
         "x": _time(frame),
-        "y": alt.Y("value:Q", title=unit),
+        "y": _value(unit, points),
         "color": _colour(colours, key),
         "detail": "series:N",
         "opacity": alt.condition(picked, alt.value(0.6 if faint else 0.95), alt.value(0.12)),
@@ -64,23 +67,24 @@ def lines(
     drawn = (
         alt.Chart(_POINTS).mark_line(strokeWidth=1.2 if faint else 1.7).encode(**encoding).add_params(picked, _zoom())
     )
-    return _layers(title, frame, [drawn, _reading(points, frame, unit)])
+    return _layers(title, frame, [drawn, _reading(points, frame, colours)])
 
 
-def runs_strip(points: pl.DataFrame) -> alt.LayerChart:
+def runs_strip(points: pl.DataFrame) -> alt.TopLevelMixin:
     """A point per run and connection, and a bar at the mean."""
     names = points["connection"].unique(maintain_order=True).to_list()
     algorithms = sorted(set(points["congestion"].to_list()))
     marks = [style.algorithm(name) for name in algorithms]
     y = alt.Y("connection:N", sort=names, title=None)
     x = alt.X("value:Q", title="goodput (Mbit/s)", scale=alt.Scale(zero=True))
-    domain = {"domain": algorithms}
+    colours = alt.Scale(domain=algorithms, range=[mark.colour for mark in marks])
+    shapes = alt.Scale(domain=algorithms, range=[mark.shape for mark in marks])
     base = alt.Chart(_POINTS)
     dots = base.mark_point(filled=True, size=55, opacity=0.75).encode(
         x=x,
         y=y,
-        color=alt.Color("congestion:N", title=None, scale=alt.Scale(**domain, range=[mark.colour for mark in marks])),
-        shape=alt.Shape("congestion:N", title=None, scale=alt.Scale(**domain, range=[mark.shape for mark in marks])),
+        color=alt.Color("congestion:N", title=None, scale=colours),
+        shape=alt.Shape("congestion:N", title=None, scale=shapes),
         tooltip=[
             alt.Tooltip("connection:N"),
             alt.Tooltip("congestion:N"),
@@ -100,6 +104,17 @@ def _time(frame: Frame) -> alt.X:
     return alt.X("t:Q", title="time (s)", scale=alt.Scale(domain=[0, frame.duration_s], nice=False))
 
 
+def _value(unit: str, points: pl.DataFrame, *, stacked: bool = False) -> alt.Y:
+    # Room above the largest value for the names of the warm-up and of events.
+    largest = points.select(pl.col("value").max()).item() or 1.0
+    return alt.Y(
+        "value:Q",
+        title=unit,
+        scale=alt.Scale(domain=[0, 1.15 * largest], nice=False),
+        stack="zero" if stacked else None,
+    )
+
+
 def _colour(colours: Mapping[str, str], key: str = "series") -> alt.Color:
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(f"{key}:N", title=None, scale=scale)
@@ -112,9 +127,11 @@ def _zoom() -> alt.Parameter:
     )
 
 
-def _reading(points: pl.DataFrame, frame: Frame, unit: str, *, total: bool = False) -> alt.LayerChart:
+def _reading(points: pl.DataFrame, frame: Frame, order: Iterable[str], *, total: bool = False) -> alt.Chart:
     """A rule at the pointer's time that reads off every series."""
-    names = points["series"].unique(maintain_order=True).to_list()[:16]
+    # In the order of the legend; series of several connections are not in it and follow.
+    found = points["series"].unique(maintain_order=True).to_list()
+    names = list(dict.fromkeys([*(name for name in order if name in found), *found]))[:_READ]
     near = alt.selection_point(name="near", fields=["t"], nearest=True, on="pointermove", clear="pointerout")
     pivoted = alt.Chart(_POINTS).transform_pivot("series", value="value", groupby=["t"])
     tooltip = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
@@ -124,17 +141,18 @@ def _reading(points: pl.DataFrame, frame: Frame, unit: str, *, total: bool = Fal
     }
     tooltip += [alt.Tooltip(f"{quoted[name]}:Q", title=name, format=".4~g") for name in names]
     if total:
-        sums = " + ".join(f"(datum[{name!r}] || 0)" for name in names)
+        sums = " + ".join(f"(datum[{json.dumps(name)}] || 0)" for name in names)
         pivoted = pivoted.transform_calculate(total=sums)
-        tooltip.append(alt.Tooltip("total:Q", title=f"total, {unit}", format=".4~g"))
-    return (
+        tooltip.append(alt.Tooltip("total:Q", title="total", format=".4~g"))
+    rule: alt.Chart = (
         pivoted.mark_rule(color=_INK, strokeWidth=1)
         .encode(x=_time(frame), opacity=alt.condition(near, alt.value(0.7), alt.value(0), empty=False), tooltip=tooltip)
         .add_params(near)
     )
+    return rule
 
 
-def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.LayerChart:
+def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.TopLevelMixin:
     below: list[Any] = []
     if frame.warmup_s > 0:
         warm = alt.Chart(
@@ -148,15 +166,32 @@ def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.LayerChart:
         )
     above: list[Any] = []
     if frame.events:
-        happened = alt.Chart(alt.InlineData(values=[{"e": at_s, "text": text} for at_s, text in frame.events]))
+        rules = alt.Chart(alt.InlineData(values=[{"e": at_s, "text": text} for at_s, text in frame.events]))
         above.append(
-            happened.mark_rule(color=_INK, strokeDash=[3, 3], clip=True).encode(
+            rules.mark_rule(color=_INK, strokeDash=[3, 3], clip=True).encode(
                 x=alt.X("e:Q"), tooltip=[alt.Tooltip("e:Q", title="time (s)"), alt.Tooltip("text:N", title="event")]
             )
         )
-        above.append(
-            happened.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=10, color=_INK, clip=True).encode(
-                x=alt.X("e:Q"), y=alt.value(0), text="text:N"
-            )
-        )
+        for side in ("left", "right"):
+            named = [{"e": at_s, "text": text} for at_s, text, where in _named_events(frame) if where == side]
+            if named:
+                names = alt.Chart(alt.InlineData(values=named)).mark_text(
+                    align=side, baseline="top", dx=4 if side == "left" else -4, dy=3, fontSize=10, color=_INK, clip=True
+                )
+                above.append(names.encode(x=alt.X("e:Q"), y=alt.value(0), text="text:N"))
     return alt.layer(*below, *drawn, *above).properties(title=title)
+
+
+def _named_events(frame: Frame) -> list[tuple[float, str, Literal["left", "right"]]]:
+    """The events that have room for their text beside the rule, and how the text is aligned; the rest have tooltips."""
+    named: list[tuple[float, str, Literal["left", "right"]]] = []
+    free_from = frame.warmup_s
+    for at_s, text in frame.events:
+        width = frame.duration_s * 0.011 * (len(text) + 2)
+        if at_s + width <= frame.duration_s and at_s >= free_from:
+            named.append((at_s, text, "left"))
+            free_from = at_s + width
+        elif at_s - width >= free_from and at_s <= frame.duration_s:
+            named.append((at_s, text, "right"))
+            free_from = at_s
+    return named

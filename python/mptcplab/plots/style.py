@@ -1,7 +1,7 @@
 """One look for every plot: an algorithm and a path have the same colour and marker wherever they appear.
 
-Both palettes are made for colour-blind readers: paths take Okabe & Ito's, without its black and yellow, which vanish on
-a dark or a light page; algorithms take Tol's "muted", so that the two are not taken for each other.
+The palettes are made for colour-blind readers and for light and dark pages: paths take Okabe & Ito's without black and
+yellow, which would vanish on one of the two; algorithms take Tol's "bright" and "vibrant", and each has its marker too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,15 +23,15 @@ class Mark:
 
 
 ALGORITHMS: Final[Mapping[str, Mark]] = {
-    "reno": Mark("#332288", "circle"),
-    "cubic": Mark("#88CCEE", "square"),
-    "ewtcp": Mark("#44AA99", "diamond"),
-    "coupled": Mark("#117733", "triangle-up"),
-    "lia": Mark("#CC6677", "cross"),
-    "olia": Mark("#AA4499", "triangle-down"),
-    "balia": Mark("#999933", "triangle-right"),
-    "wvegas": Mark("#882255", "triangle-left"),
-    "mppert": Mark("#DDCC77", "stroke"),
+    "reno": Mark("#4477AA", "circle"),
+    "cubic": Mark("#66CCEE", "square"),
+    "ewtcp": Mark("#009988", "diamond"),
+    "coupled": Mark("#228833", "triangle-up"),
+    "lia": Mark("#EE6677", "cross"),
+    "olia": Mark("#AA3377", "triangle-down"),
+    "balia": Mark("#CCBB44", "triangle-right"),
+    "wvegas": Mark("#EE7733", "triangle-left"),
+    "mppert": Mark("#9970CC", "stroke"),
 }
 
 
@@ -80,6 +80,8 @@ def config(ink: str) -> dict[str, Any]:
             "titleFontWeight": "normal",
             "titlePadding": 8,
         },
+        # The same for every panel, so that their time axes stand under one another.
+        "axisY": {"minExtent": 36, "tickCount": 5},
         "legend": {
             "labelColor": ink,
             "titleColor": ink,

@@ -1,0 +1,176 @@
+"""The HTML report of a Result: one file, all of it inside, drawn by the browser without a network."""
+
+import json
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+import vl_convert
+
+from mptcplab import plots
+from mptcplab.plots import style
+from mptcplab.plots.figures import colours_of
+from mptcplab.table import Field, Table, tables
+
+if TYPE_CHECKING:
+    from mptcplab.plots import Figure, Panel
+    from mptcplab.result import Result
+
+# The browser enforces it: not even a mistake in here can load or send anything. Vega compiles expressions with eval.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+_ROWS: Final = 200
+"""The most rows of a table; the Parquet files have them all."""
+# Unit squares around (0, 0), y down: the shapes of Vega's point marks that `style` uses.
+_SHAPES: Final = {
+    "circle": '<circle r="4.5"/>',
+    "square": '<path d="M-4-4H4V4H-4Z"/>',
+    "diamond": '<path d="M0-5.5L4.5 0L0 5.5L-4.5 0Z"/>',
+    "cross": '<path d="M-1.8-5H1.8V-1.8H5V1.8H1.8V5H-1.8V1.8H-5V-1.8H-1.8Z"/>',
+    "triangle-up": '<path d="M0-5L5 4H-5Z"/>',
+    "triangle-down": '<path d="M0 5L5-4H-5Z"/>',
+    "triangle-right": '<path d="M5 0L-4 5V-5Z"/>',
+    "triangle-left": '<path d="M-5 0L4 5V-5Z"/>',
+    "stroke": '<path d="M-5-1.5H5V1.5H-5Z"/>',
+}
+
+
+def render(result: "Result") -> str:
+    """The page."""
+    figures = plots.figures(result)
+    colours = colours_of(result)
+    numbered = iter(range(sum(len(figure.panels) for figure in figures)))
+    contents = [("results", "Results"), *((figure.name, figure.title) for figure in figures)]
+    contents += [("scenario", "Scenario"), ("provenance", "Provenance")]
+    body = "\n".join(
+        [
+            "<header>",
+            f"<h1>{escape(result.scenario.title)}</h1>",
+            f'<p class="lead">{escape(_lead(result))}</p>',
+            "<nav>" + "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in contents) + "</nav>",
+            "</header>",
+            '<main><section id="results"><h2>Results</h2>',
+            *(_table(table, colours) for table in tables(result)),
+            "</section>",
+            *(_figure(figure, [next(numbered) for _ in figure.panels]) for figure in figures),
+            '<section id="scenario"><h2>Scenario as run</h2>',
+            f"<pre>{escape(result.scenario.to_toml())}</pre></section>",
+            '<section id="provenance"><h2>Provenance</h2>',
+            _provenance(result),
+            "</section></main>",
+        ]
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<title>{escape(result.scenario.title)} – mptcplab</title>
+<style>
+{_asset("report.css")}</style>
+</head>
+<body>
+{body}
+<noscript><p>The plots need JavaScript; plots/ has them as pictures.</p></noscript>
+<script type="application/json" id="plots">{_data(figures)}</script>
+<script>{_bundle()}</script>
+<script>
+{_asset("report.js")}</script>
+</body>
+</html>
+"""
+
+
+def _lead(result: "Result") -> str:
+    seeds = [run.seed for _, run in result.runs]
+    runs = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
+    return f"{result.scenario.duration_ns / 1e9:g} s on the engine {result.engine}, {runs}"
+
+
+def _table(table: Table, colours: dict[str, str]) -> str:
+    head = "".join(
+        f'<th class="{field.kind}">{escape(field.header)}<span class="unit">{escape(field.unit)}</span></th>'
+        for field in table.fields
+    )
+    rows = "\n".join(
+        "<tr>" + "".join(_cell(field, row, colours) for field in table.fields) + "</tr>"
+        for row in range(min(table.length, _ROWS))
+    )
+    rest = f'<p class="caption">{table.length - _ROWS} more rows in the files.</p>' if table.length > _ROWS else ""
+    return (
+        f'<h3>{escape(table.title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody></table></div>{rest}"
+    )
+
+
+def _cell(field: Field, row: int, colours: dict[str, str]) -> str:
+    text = field.cells[row]
+    swatch = ""
+    if field.kind == "path" and text in colours:
+        swatch = _swatch(colours[text], "square")
+    elif field.kind == "algorithm":
+        mark = style.algorithm(text)
+        swatch = _swatch(mark.colour, mark.shape)
+    return f'<td class="{field.kind}">{swatch}{escape(text)}</td>'
+
+
+def _swatch(colour: str, shape: str) -> str:
+    return f'<svg viewBox="-6 -6 12 12" fill="{colour}" aria-hidden="true">{_SHAPES[shape]}</svg>'
+
+
+def _figure(figure: "Figure", numbers: list[int]) -> str:
+    hint = (
+        '<p class="hint">Click a name in the legend to single it out. Drag to move in time, shift and wheel to zoom, '
+        "double-click to reset; all plots over time move together.</p>"
+        if figure.name == "goodput"
+        else ""
+    )
+    drawn = "\n".join(f'<div class="plot" id="plot-{number}"></div>' for number in numbers)
+    return (
+        f'<section id="{figure.name}"><h2>{escape(figure.title)}</h2>\n<p class="caption">{escape(figure.caption)}</p>'
+        f"{hint}\n{drawn}\n</section>"
+    )
+
+
+def _provenance(result: "Result") -> str:
+    items = result.provenance.to_dict()
+    packages = items.pop("packages")
+    if isinstance(packages, dict):
+        items["packages"] = ", ".join(f"{name} {version}" for name, version in packages.items())
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(_word(value))}</dd>" for name, value in items.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else str(value)
+
+
+def _data(figures: "tuple[Figure, ...]") -> str:
+    panels = [_panel(figure, panel) for figure in figures for panel in figure.panels]
+    text = json.dumps({"config": style.config("currentColor"), "panels": panels}, separators=(",", ":"))
+    return text.replace("<", "\\u003c")  # nothing in it can end the script element
+
+
+def _panel(figure: "Figure", panel: "Panel") -> dict[str, Any]:
+    return {
+        "file": figure.name,
+        "time": figure.name != "runs",
+        "spec": plots.panel_spec(panel),
+        "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
+    }
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub wants an argument it does not need
+    return script.replace("</script", "<\\/script")
+
+
+def _asset(name: str) -> str:
+    return files("mptcplab").joinpath("assets", name).read_text(encoding="utf-8")
