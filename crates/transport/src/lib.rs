@@ -1,1 +1,31 @@
-//! transport
+//! TCP and Multipath TCP without I/O: time is an argument, segments go in and come out.
+//!
+//! A [`Host`] holds the connections of a machine, finds the one that a segment belongs to, and accepts new ones. A
+//! [`Connection`] is MPTCP with its subflows, or TCP, which is a connection with one subflow and no MPTCP options.
+//! Whoever drives it (a simulator in virtual time, a TUN device in real time) does this:
+//!
+//! 1. hand a segment that arrives to [`Host::receive`] (or to [`Host::receive_on`], when it knows the subflow);
+//! 2. call [`Connection::transmit`] until it answers `None`, and put each segment on its way;
+//! 3. call [`Connection::handle_timeout`] at [`Connection::next_timeout_ns`], then step 2 again;
+//! 4. ask [`Connection::poll_event`] and [`Connection::read`] for what happened and what arrived.
+//!
+//! Nothing here knows a wall clock, draws from a global random source or iterates in hash order: the same calls give
+//! the same segments. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
+
+mod config;
+pub mod congestion;
+mod host;
+mod mptcp;
+pub mod path_manager;
+mod queue;
+mod reassembly;
+pub mod scheduler;
+mod statistics;
+mod tcp;
+
+pub use config::{Config, Protocol, ReceiveBuffer, TcpOptions};
+pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};
+pub use mptcp::{Connection, Event};
+pub use path_manager::LocalAddress;
+pub use queue::{ByteQueue, SendQueue, SpanQueue, Stream};
+pub use statistics::{DelayHistogram, Statistics};

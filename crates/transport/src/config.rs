@@ -1,0 +1,100 @@
+//! What a connection is made with. The defaults are Linux's.
+
+use crate::{congestion, path_manager, scheduler};
+
+/// TCP or Multipath TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// Multipath TCP, version 1 (RFC 8684); falls back to TCP when the peer does not speak it.
+    Mptcp,
+}
+
+/// Size of the receive buffer; under MPTCP one for all subflows (RFC 8684 §3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReceiveBuffer {
+    /// Grows with what the application reads in a round trip, from 64 KiB to 6 MiB.
+    Auto,
+    /// So many bytes.
+    Fixed(u64),
+}
+
+/// How loss is found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpOptions {
+    /// Offer selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Lower bound of the retransmission timeout. Linux: 200 ms; RFC 6298 §2.4 says 1 s.
+    pub rto_min_ns: u64,
+    /// Upper bound of the retransmission timeout (RFC 6298 §2.5: at least 60 s).
+    pub rto_max_ns: u64,
+    /// Segments of data per acknowledgment when all is well ("b"; RFC 9293 §3.8.6.3: at most 2).
+    pub segments_per_ack: u32,
+    /// Longest time that an acknowledgment is held back (RFC 9293: below 500 ms; Linux: 40 ms).
+    pub ack_delay_ns: u64,
+    /// Segments at the start of a connection that are acknowledged at once, so that the peer's slow start is not held
+    /// back (Linux's quick-ACK; 0: none).
+    pub quick_acks: u32,
+    /// Retransmissions of the same data before a subflow is given up (RFC 9293 §3.8.3, R2; Linux: 15).
+    pub retries: u32,
+    /// Retransmissions of a SYN before the attempt is given up (Linux: 6).
+    pub syn_retries: u32,
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        TcpOptions {
+            sack: true,
+            timestamps: true,
+            initial_window: 10,
+            rto_min_ns: 200_000_000,
+            rto_max_ns: 120_000_000_000,
+            segments_per_ack: 2,
+            ack_delay_ns: 40_000_000,
+            quick_acks: 16,
+            retries: 15,
+            syn_retries: 6,
+        }
+    }
+}
+
+/// What a connection is made with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// TCP or MPTCP.
+    pub protocol: Protocol,
+    /// Maximum segment size announced and used, in bytes; options take from it.
+    pub mss: u16,
+    /// Receive buffer.
+    pub receive_buffer: ReceiveBuffer,
+    /// Congestion control.
+    pub congestion: congestion::Choice,
+    /// Packet scheduler.
+    pub scheduler: scheduler::Choice,
+    /// Path manager.
+    pub path_manager: path_manager::Choice,
+    /// Most subflows of a connection that are open at once.
+    pub max_subflows: u8,
+    /// TCP.
+    pub tcp: TcpOptions,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            protocol: Protocol::Mptcp,
+            mss: 1460,
+            receive_buffer: ReceiveBuffer::Auto,
+            congestion: congestion::Choice::Lia,
+            scheduler: scheduler::Choice::MinRtt,
+            path_manager: path_manager::Choice::Fullmesh,
+            max_subflows: 8,
+            tcp: TcpOptions::default(),
+        }
+    }
+}

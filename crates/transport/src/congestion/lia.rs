@@ -1,0 +1,78 @@
+//! Linked increases (RFC 6356; Wischik 2011; Khalili 2013 equation 1).
+
+use super::{Rule, View};
+
+/// w_r grows by min(α/w_total, 1/w_r) per segment acknowledged, with
+/// α = w_total · max_i(w_i/rtt_i²) / (Σ_i w_i/rtt_i)². Decrease: w_r/2.
+///
+/// α is computed from the present windows at each ACK, as the paper has it; RFC 6356 §4 allows once a round trip.
+#[derive(Debug, Default)]
+pub struct Lia;
+
+impl Lia {
+    /// α/w_total: the increase that makes the whole connection as aggressive as one TCP on its best path.
+    fn coupled_increase(group: &[View]) -> f64 {
+        let mut best = 0.0_f64;
+        let mut rate = 0.0;
+        for v in group.iter().filter(|v| v.active) {
+            let per_rtt = 1.0 / v.srtt_ns as f64; // the unit of time cancels out
+            best = best.max(v.cwnd * per_rtt * per_rtt);
+            rate += v.cwnd * per_rtt;
+        }
+        best / (rate * rate)
+    }
+}
+
+impl Rule for Lia {
+    const NAME: &'static str = "lia";
+
+    fn increase(&mut self, group: &[View], r: usize) -> f64 {
+        let own = 1.0 / group[r].cwnd;
+        if group.len() == 1 || !group[r].active {
+            return own;
+        }
+        own.min(Self::coupled_increase(group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(cwnd: f64, rtt_ms: u64) -> View {
+        View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+    }
+
+    #[test]
+    fn numbers_worked_by_hand() {
+        // w = (10, 20), rtt = (10, 40) ms. w/rtt² = (0.1, 0.0125) per ms²; Σ w/rtt = 1 + 0.5 = 1.5 per ms;
+        // increase = 0.1/2.25 = 0.04444…; 1/w = (0.1, 0.05): the coupled one is the smaller on both.
+        let group = [view(10.0, 10), view(20.0, 40)];
+        for r in 0..2 {
+            assert!((Lia.increase(&group, r) - 0.1 / 2.25).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn never_more_aggressive_than_tcp_on_the_same_path() {
+        // w = (2, 40), rtt = (10, 100) ms: w/rtt² = (0.02, 0.004), Σ = 0.2 + 0.4 = 0.6, coupled 0.0556 > 1/40.
+        let group = [view(2.0, 10), view(40.0, 100)];
+        assert!((Lia.increase(&group, 1) - 1.0 / 40.0).abs() < 1e-12);
+        assert!((Lia.increase(&group, 0) - 0.02 / 0.36).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_equal_paths_share_one_tcps_increase() {
+        // α = 2w·(w/rtt²)/(2w/rtt)² = 1/2, so each grows by 1/(4w) per segment. In balance 1/(4w) = p·w/2, so
+        // w = ½·√(2/p): each holds half of the window of one TCP.
+        let group = [view(10.0, 50), view(10.0, 50)];
+        assert!((Lia.increase(&group, 0) - 1.0 / 40.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_inactive_sibling_does_not_count() {
+        let mut away = view(1000.0, 1);
+        away.active = false;
+        assert_eq!(Lia.increase(&[view(10.0, 50), away], 0), 0.1);
+    }
+}

@@ -1,0 +1,214 @@
+//! Congestion control: one controller a connection, one algorithm a file.
+//!
+//! A controller decides the windows of all subflows of its connection; plain TCP is a group of one. It sees its
+//! subflows as read-only [`View`]s and answers with a new [`Window`] for one of them. Windows are in segments, and
+//! may be fractions: the transport sends while fewer than ⌊cwnd⌋ segments are in flight.
+//!
+//! What all loss-based controls share, slow start, the reaction to loss, the floor of the windows, stands once in
+//! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. To add one: a file with its rule, a variant in
+//! [`Choice`] and [`Controller`], its numbers in a test beside it (docs/add-an-algorithm.md).
+
+mod classic;
+pub mod conformance;
+mod lia;
+mod reno;
+
+pub use classic::{Classic, Rule};
+pub use lia::Lia;
+pub use reno::Reno;
+
+/// What a controller, a scheduler and the transport know of a subflow. `group[r]` is the subflow with id r; one that
+/// is not [`active`](View::active) takes no part in sums.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct View {
+    /// Congestion window in segments.
+    pub cwnd: f64,
+    /// Slow start threshold in segments; infinite until the first loss.
+    pub ssthresh: f64,
+    /// Smoothed round-trip time (RFC 6298); 0 before the first sample.
+    pub srtt_ns: u64,
+    /// Its mean deviation (RFC 6298).
+    pub rttvar_ns: u64,
+    /// Smallest round-trip time seen; 0 before the first sample.
+    pub min_rtt_ns: u64,
+    /// Segments believed to be in the network (the "pipe" of RFC 6675).
+    pub in_flight: u32,
+    /// Segments bound to this subflow and not sent yet.
+    pub queued: u32,
+    /// Bytes of data a segment carries.
+    pub mss: u32,
+    /// Loss recovery.
+    pub phase: Phase,
+    /// Bytes acknowledged since the last loss event.
+    pub bytes_since_loss: u64,
+    /// Bytes acknowledged between the last two loss events.
+    pub bytes_between_losses: u64,
+    /// Established, with an RTT sample, not closed.
+    pub active: bool,
+    /// To be used only when no other subflow works (RFC 8684 §3.3.8).
+    pub backup: bool,
+    /// A retransmission timeout occurred and nothing was acknowledged since.
+    pub potentially_failed: bool,
+}
+
+impl View {
+    /// A subflow that is not established yet.
+    #[must_use]
+    pub fn new(initial_window: f64, mss: u32) -> Self {
+        View {
+            cwnd: initial_window,
+            ssthresh: f64::INFINITY,
+            srtt_ns: 0,
+            rttvar_ns: 0,
+            min_rtt_ns: 0,
+            in_flight: 0,
+            queued: 0,
+            mss,
+            phase: Phase::Open,
+            bytes_since_loss: 0,
+            bytes_between_losses: 0,
+            active: false,
+            backup: false,
+            potentially_failed: false,
+        }
+    }
+
+    /// Whether the window is below the slow start threshold.
+    #[must_use]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Smoothed RTT in seconds.
+    #[must_use]
+    pub fn srtt_s(&self) -> f64 {
+        self.srtt_ns as f64 * 1e-9
+    }
+
+    /// Whether another segment fits in the congestion window.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        f64::from(self.in_flight) + 1.0 <= self.cwnd
+    }
+}
+
+/// Loss recovery of a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Phase {
+    /// No loss is being repaired.
+    #[default]
+    Open,
+    /// Fast recovery (RFC 6675, RFC 6582).
+    Recovery,
+    /// After a retransmission timeout, until all that was in flight then is acknowledged.
+    Loss,
+}
+
+/// A window as a controller sets it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Window {
+    /// Congestion window in segments.
+    pub cwnd: f64,
+    /// Slow start threshold in segments.
+    pub ssthresh: f64,
+}
+
+/// An acknowledgment of new data, outside of fast recovery.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now_ns: u64,
+    /// What it acknowledged for the first time, cumulatively or selectively, in segments.
+    pub acked_segments: f64,
+    /// The RTT sample it gave.
+    pub rtt_ns: Option<u64>,
+    /// Whether the window, not the application or the receiver, limited what was sent (RFC 7661): a window that was
+    /// not used must not grow.
+    pub cwnd_limited: bool,
+}
+
+/// A congestion control for all subflows of a connection.
+pub trait CongestionControl: std::fmt::Debug + Send {
+    /// Its name as in `mptcplab list congestion`.
+    fn name(&self) -> &'static str;
+
+    /// New data of `group[r]` was acknowledged, outside of fast recovery: its new window.
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window;
+
+    /// Loss on `group[r]` was found by its duplicate acknowledgments: the new ssthresh, to which the window will
+    /// come during recovery. Called once for each recovery.
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64;
+
+    /// The retransmission timer of `group[r]` expired: the new ssthresh (the window becomes one segment).
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64;
+
+    /// `group[r]` became active.
+    fn on_join(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+
+    /// `group[r]` is no longer active.
+    fn on_leave(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+}
+
+/// Which congestion control a connection gets.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// Uncoupled Reno on each subflow.
+    Reno,
+    /// Linked increases (RFC 6356).
+    Lia,
+    /// One from outside: a function that makes a fresh controller for each connection.
+    Custom(fn() -> Box<dyn CongestionControl>),
+}
+
+/// A controller: the built-in ones without a virtual call, one from outside by its box.
+#[derive(Debug)]
+pub enum Controller {
+    /// Reno.
+    Reno(Classic<Reno>),
+    /// LIA.
+    Lia(Classic<Lia>),
+    /// From outside.
+    Custom(Box<dyn CongestionControl>),
+}
+
+macro_rules! each {
+    ($self:expr, $c:pat => $e:expr) => {
+        match $self {
+            Controller::Reno($c) => $e,
+            Controller::Lia($c) => $e,
+            Controller::Custom($c) => $e,
+        }
+    };
+}
+
+impl Controller {
+    /// A fresh controller.
+    #[must_use]
+    pub fn new(choice: &Choice) -> Self {
+        match choice {
+            Choice::Reno => Controller::Reno(Classic::new(Reno)),
+            Choice::Lia => Controller::Lia(Classic::new(Lia)),
+            Choice::Custom(make) => Controller::Custom(make()),
+        }
+    }
+
+    pub(crate) fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        each!(self, c => c.on_ack(group, r, ack))
+    }
+
+    pub(crate) fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        each!(self, c => c.on_loss(group, r, now_ns))
+    }
+
+    pub(crate) fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        each!(self, c => c.on_timeout(group, r, now_ns))
+    }
+
+    pub(crate) fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
+        each!(self, c => c.on_join(group, r, now_ns));
+    }
+
+    pub(crate) fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
+        each!(self, c => c.on_leave(group, r, now_ns));
+    }
+}

@@ -1,0 +1,209 @@
+//! A machine's transport: its connections, which of them a segment belongs to, and who may open new ones.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use wire::{Flags, MpJoin, MptcpOption, Options, Segment};
+
+use crate::mptcp::Connection;
+use crate::queue::Stream;
+use crate::{Config, LocalAddress};
+
+/// A connection of a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct ConnectionId(pub u32);
+
+/// A subflow of a connection, in the order they were opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct SubflowId(pub u8);
+
+/// Where a segment belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handle {
+    /// Connection.
+    pub connection: ConnectionId,
+    /// Subflow.
+    pub subflow: SubflowId,
+}
+
+/// The two ends of a subflow as this host sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct Tuple {
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+}
+
+/// A machine's transport.
+#[derive(Debug)]
+pub struct Host<P: Stream> {
+    rng: Xoshiro256PlusPlus,
+    connections: Vec<Connection<P>>,
+    listeners: BTreeMap<u16, Config>,
+    by_tuple: BTreeMap<Tuple, Handle>,
+    by_token: BTreeMap<u32, ConnectionId>,
+    outgoing: VecDeque<(Tuple, Segment<P>)>,
+}
+
+impl<P: Stream> Host<P> {
+    /// A host without connections. Keys, nonces and initial sequence numbers are drawn from `rng`.
+    #[must_use]
+    pub fn new(rng: Xoshiro256PlusPlus) -> Self {
+        Host {
+            rng,
+            connections: Vec::new(),
+            listeners: BTreeMap::new(),
+            by_tuple: BTreeMap::new(),
+            by_token: BTreeMap::new(),
+            outgoing: VecDeque::new(),
+        }
+    }
+
+    /// Accepts connections to `port` on any address, each made with `config`.
+    pub fn listen(&mut self, port: u16, config: Config) {
+        self.listeners.insert(port, config);
+    }
+
+    /// Opens a connection from `local[0]` and `local_port`; its SYN comes out of [`Connection::transmit`]. The other
+    /// addresses are the path manager's. Panics when `local` is empty.
+    pub fn connect(
+        &mut self,
+        now_ns: u64,
+        config: Config,
+        local: &[LocalAddress],
+        local_port: u16,
+        remote: SocketAddr,
+    ) -> ConnectionId {
+        let tuple = Tuple { local: SocketAddr::new(local[0].address, local_port), remote };
+        let (key, rng) = self.draw_key();
+        let connection = Connection::open(now_ns, config, local, tuple, key, rng);
+        let id = self.add(connection);
+        self.adopt_new_subflows(id);
+        id
+    }
+
+    /// A key whose token no connection of this host has (RFC 8684 §3.1), and a stream for the connection's draws.
+    fn draw_key(&mut self) -> (u64, Xoshiro256PlusPlus) {
+        let key = loop {
+            let key = self.rng.next_u64();
+            if !self.by_token.contains_key(&wire::keys::token(key)) {
+                break key;
+            }
+        };
+        (key, Xoshiro256PlusPlus::seed_from_u64(self.rng.next_u64()))
+    }
+
+    fn add(&mut self, connection: Connection<P>) -> ConnectionId {
+        let id = ConnectionId(self.connections.len() as u32);
+        if let Some(token) = connection.local_token() {
+            self.by_token.insert(token, id);
+        }
+        self.connections.push(connection);
+        id
+    }
+
+    /// Enters the subflows that a connection opened since the last call, so that their segments find it.
+    fn adopt_new_subflows(&mut self, id: ConnectionId) {
+        let connection = &mut self.connections[id.0 as usize];
+        for subflow in connection.take_unadopted() {
+            let handle = Handle { connection: id, subflow };
+            self.by_tuple.insert(connection.tuple(subflow), handle);
+        }
+    }
+
+    /// A segment from the network. Finds its subflow, or opens one: a connection for a SYN to a listening port, a
+    /// subflow for an MP_JOIN with a known token. A stray is answered with a reset, which waits in
+    /// [`Host::transmit`], and the answer is `None`.
+    pub fn receive(&mut self, now_ns: u64, tuple: Tuple, segment: Segment<P>) -> Option<Handle> {
+        if let Some(&at) = self.by_tuple.get(&tuple) {
+            self.receive_on(now_ns, at, segment);
+            return Some(at);
+        }
+        if segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst() {
+            let join = segment.options.rare.as_ref().and_then(|rare| {
+                rare.mptcp.iter().find_map(|o| match o {
+                    MptcpOption::MpJoin(MpJoin::Syn { token, .. }) => Some(*token),
+                    _ => None,
+                })
+            });
+            let handle = match join {
+                Some(token) => self.accept_join(now_ns, tuple, token, &segment),
+                None => self.accept(now_ns, tuple, &segment),
+            };
+            if handle.is_some() {
+                return handle;
+            }
+        }
+        self.refuse(tuple, &segment);
+        None
+    }
+
+    fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
+        let config = self.listeners.get(&tuple.local.port())?.clone();
+        let (key, rng) = self.draw_key();
+        let connection = Connection::accept(now_ns, config, tuple, key, rng, syn);
+        let id = self.add(connection);
+        self.adopt_new_subflows(id);
+        Some(Handle { connection: id, subflow: SubflowId(0) })
+    }
+
+    fn accept_join(&mut self, now_ns: u64, tuple: Tuple, token: u32, syn: &Segment<P>) -> Option<Handle> {
+        let id = *self.by_token.get(&token)?;
+        let subflow = self.connections[id.0 as usize].accept_join(now_ns, tuple, syn)?;
+        self.adopt_new_subflows(id);
+        Some(Handle { connection: id, subflow })
+    }
+
+    /// RFC 9293 §3.10.7.1: a segment for nobody is answered with a reset.
+    fn refuse(&mut self, tuple: Tuple, segment: &Segment<P>) {
+        if segment.flags.rst() {
+            return;
+        }
+        let (seq, ack, flags) = if segment.flags.ack() {
+            (segment.ack, 0, Flags::RST)
+        } else {
+            let len = segment.payload.len() as u32 + u32::from(segment.flags.syn()) + u32::from(segment.flags.fin());
+            (0, segment.seq.wrapping_add(len), Flags::RST | Flags::ACK)
+        };
+        let reset = Segment {
+            src_port: tuple.local.port(),
+            dst_port: tuple.remote.port(),
+            seq,
+            ack,
+            flags,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload: P::empty(),
+        };
+        self.outgoing.push_back((tuple, reset));
+    }
+
+    /// A segment from the network for a subflow that the driver knows already.
+    pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: Segment<P>) {
+        let connection = &mut self.connections[at.connection.0 as usize];
+        connection.receive(now_ns, at.subflow, segment);
+        if connection.has_unadopted() {
+            self.adopt_new_subflows(at.connection);
+        }
+    }
+
+    /// Segments that belong to no connection: resets in answer to strays.
+    pub fn transmit(&mut self) -> Option<(Tuple, Segment<P>)> {
+        self.outgoing.pop_front()
+    }
+
+    /// A connection. Panics when there is none with this id.
+    #[must_use]
+    pub fn connection(&self, id: ConnectionId) -> &Connection<P> {
+        &self.connections[id.0 as usize]
+    }
+
+    /// A connection, to act on it. Panics when there is none with this id.
+    pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<P> {
+        &mut self.connections[id.0 as usize]
+    }
+}

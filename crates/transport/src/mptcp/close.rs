@@ -1,0 +1,177 @@
+//! The end: DATA_FIN for the connection, FIN for each subflow (RFC 8684 §3.3.3, RFC 9293 §3.6), failure and reset.
+
+use super::connection::{Connection, Event, Mode};
+use crate::host::SubflowId;
+use crate::path_manager::PathEvent;
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+/// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
+const TIME_WAIT_NS: u64 = 60_000_000_000;
+
+impl<P: Stream> Connection<P> {
+    /// The application writes no more. What was written is sent, then the end of the stream.
+    pub fn close(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        if !self.close_requested {
+            self.close_requested = true;
+            self.may_send = true;
+            self.progress_close(now_ns);
+        }
+    }
+
+    /// Gives up at once: every subflow is reset.
+    pub fn abort(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].state != State::Closed {
+                self.reset_subflow(now_ns, r);
+            }
+        }
+        self.finish(Event::Aborted);
+    }
+
+    /// Sends FINs when it is time for them.
+    pub(super) fn progress_close(&mut self, now_ns: u64) {
+        let due = match self.mode {
+            Mode::Tcp => self.close_requested && self.snd_nxt == self.write_end,
+            // Subflows end when the data level has ended in both directions (RFC 8684 §3.3.3).
+            Mode::Mptcp => self.fin_acknowledged && self.end_received,
+        };
+        if due {
+            for r in 0..self.subflows.len() {
+                self.request_fin(now_ns, r);
+            }
+        }
+    }
+
+    fn request_fin(&mut self, now_ns: u64, r: usize) {
+        let subflow = &mut self.subflows[r];
+        match subflow.state {
+            State::Established | State::CloseWait if !subflow.fin_requested => {
+                subflow.fin_requested = true;
+                self.attention.insert(r);
+                if self.mode == Mode::Mptcp {
+                    self.leave(now_ns, r);
+                }
+            }
+            State::SynSent | State::SynReceived => self.fail_subflow(now_ns, r),
+            _ => {}
+        }
+    }
+
+    /// The subflow takes no new data any more.
+    fn leave(&mut self, now_ns: u64, r: usize) {
+        if self.views[r].active {
+            self.views[r].active = false;
+            self.controller.on_leave(&self.views, r, now_ns);
+        }
+    }
+
+    /// The peer's FIN, when everything before it has arrived (RFC 9293 §3.10.7.4, eighth).
+    pub(super) fn receive_fin(&mut self, now_ns: u64, r: usize) {
+        let subflow = &mut self.subflows[r];
+        if subflow.fin_at != Some(subflow.rcv_nxt) {
+            return;
+        }
+        subflow.fin_at = None;
+        subflow.rcv_nxt += 1;
+        subflow.ack.now = true;
+        self.ack_due.insert(r);
+        if self.mode == Mode::Tcp && !self.end_received {
+            self.end_received = true;
+            self.events.push_back(Event::EndOfStream);
+        }
+        let subflow = &mut self.subflows[r];
+        match subflow.state {
+            State::Established => subflow.state = State::CloseWait,
+            State::FinWait1 => subflow.state = State::Closing,
+            State::FinWait2 => self.time_wait(now_ns, r),
+            _ => {}
+        }
+        // The peer has done with this subflow: so have we, once what is in flight on it has arrived.
+        if self.mode == Mode::Mptcp && self.subflows[r].state == State::CloseWait {
+            self.request_fin(now_ns, r);
+        }
+    }
+
+    /// Our FIN was acknowledged.
+    pub(super) fn fin_acknowledged_on(&mut self, now_ns: u64, r: usize) {
+        if self.mode == Mode::Tcp {
+            self.fin_acknowledged = true;
+            self.check_flushed();
+        }
+        match self.subflows[r].state {
+            State::FinWait1 => self.subflows[r].state = State::FinWait2,
+            State::Closing => self.time_wait(now_ns, r),
+            State::LastAck => self.subflow_closed(now_ns, r),
+            _ => {}
+        }
+    }
+
+    pub(super) fn check_flushed(&mut self) {
+        if !self.flushed && self.fin_acknowledged && self.snd_una >= self.write_end {
+            self.flushed = true;
+            self.events.push_back(Event::Flushed);
+            self.data_timer_ns = NEVER;
+        }
+    }
+
+    fn time_wait(&mut self, now_ns: u64, r: usize) {
+        self.subflows[r].state = State::TimeWait;
+        self.subflows[r].timer_ns = now_ns + TIME_WAIT_NS;
+        self.wake_by(now_ns + TIME_WAIT_NS);
+        self.gone(now_ns, r);
+    }
+
+    pub(super) fn subflow_closed(&mut self, now_ns: u64, r: usize) {
+        self.subflows[r].state = State::Closed;
+        self.subflows[r].timer_ns = NEVER;
+        self.subflows[r].ack.deadline_ns = NEVER;
+        self.gone(now_ns, r);
+    }
+
+    fn gone(&mut self, now_ns: u64, r: usize) {
+        self.leave(now_ns, r);
+        self.events.push_back(Event::SubflowClosed(SubflowId(r as u8)));
+        if self.all_subflows_closed() {
+            let orderly = self.flushed && self.end_received;
+            self.finish(if orderly { Event::Closed } else { Event::Aborted });
+        }
+    }
+
+    /// The subflow is dead: reset by the peer or given up. What it carried goes to the others.
+    pub(super) fn fail_subflow(&mut self, now_ns: u64, r: usize) {
+        if self.subflows[r].state == State::Closed {
+            return;
+        }
+        self.reinject_all(r);
+        self.subflow_closed(now_ns, r);
+        let (local_id, remote_id) = (self.subflows[r].local_id, self.subflows[r].remote_id);
+        self.manage_paths(now_ns, PathEvent::SubflowClosed { local_id, remote_id });
+    }
+
+    /// As [`fail_subflow`](Self::fail_subflow), and tells the peer.
+    pub(super) fn reset_subflow(&mut self, now_ns: u64, r: usize) {
+        self.subflows[r].reset_due = true;
+        self.attention.insert(r);
+        self.fail_subflow(now_ns, r);
+    }
+
+    /// Everything that a subflow carried and the peer has not acknowledged at the data level is to go out again on
+    /// others.
+    pub(super) fn reinject_all(&mut self, r: usize) {
+        if self.mode == Mode::Tcp {
+            return;
+        }
+        for sent in self.subflows[r].board.iter() {
+            // What was selectively acknowledged has arrived, but on a dead subflow it may never be delivered.
+            let end = sent.offset + sent.payload.len() as u64;
+            if end > self.snd_una {
+                self.reinjections.add(sent.offset.max(self.snd_una), end, r);
+            }
+        }
+        self.may_send = true;
+    }
+}

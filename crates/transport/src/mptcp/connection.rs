@@ -1,0 +1,361 @@
+//! The state of a connection and what an application does with it.
+
+use std::collections::VecDeque;
+
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use wire::Span;
+
+use super::reinjection::Reinjections;
+use super::window::ReceiveWindow;
+use crate::congestion::{Controller, View};
+use crate::host::{SubflowId, Tuple};
+use crate::path_manager::{PathAction, PathContext, PathEvent, PathManager};
+use crate::queue::{SendQueue, Stream};
+use crate::reassembly::Reassembly;
+use crate::scheduler::{Scheduler, SubflowSet};
+use crate::statistics::{DelayHistogram, Statistics};
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::{State, Subflow};
+use crate::{Config, LocalAddress, Protocol};
+
+/// What happened to a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Data can be carried both ways.
+    Established,
+    /// A subflow can carry data.
+    SubflowEstablished(SubflowId),
+    /// A subflow is gone.
+    SubflowClosed(SubflowId),
+    /// The peer sends no more; all it sent can be read.
+    EndOfStream,
+    /// All that was written, and the end of it, was acknowledged by the peer at the data level.
+    Flushed,
+    /// Both directions ended in order and every subflow is closed.
+    Closed,
+    /// Reset by the peer, or given up.
+    Aborted,
+}
+
+/// Whether MPTCP is spoken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    /// TCP: asked for, or fallen back to.
+    Tcp,
+    /// MPTCP: offered, or agreed on.
+    Mptcp,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection<P: Stream> {
+    pub(super) config: Config,
+    pub(super) initiator: bool,
+    pub(super) mode: Mode,
+    pub(super) local_key: u64,
+    pub(super) remote_key: Option<u64>,
+    /// Initial data sequence numbers (RFC 8684 §3.1); the first byte of data is one more.
+    pub(super) local_idsn: u64,
+    pub(super) remote_idsn: u64,
+    /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
+    pub(super) fully_established: bool,
+    pub(super) established: bool,
+    pub(super) rng: Xoshiro256PlusPlus,
+    pub(super) local: Vec<LocalAddress>,
+    pub(super) local_port: u16,
+
+    pub(super) subflows: Vec<Subflow<P>>,
+    pub(super) views: Vec<View>,
+    pub(super) controller: Controller,
+    pub(super) scheduler: Scheduler,
+    pub(super) path_manager: PathManager,
+    unadopted: Vec<SubflowId>,
+
+    // Sending. Places in the stream count from 0.
+    pub(super) queue: P::Queue,
+    /// End of what was written.
+    pub(super) write_end: u64,
+    /// First byte not acknowledged at the data level.
+    pub(super) snd_una: u64,
+    /// First byte never sent.
+    pub(super) snd_nxt: u64,
+    /// The peer's window ends here.
+    pub(super) snd_right: u64,
+    pub(super) close_requested: bool,
+    pub(super) fin_acknowledged: bool,
+    pub(super) flushed: bool,
+    pub(super) reinjections: Reinjections,
+    /// Subflows that may have a SYN, a reset, a retransmission or a FIN to send.
+    pub(super) attention: SubflowSet,
+    /// Subflows that owe an acknowledgment.
+    pub(super) ack_due: SubflowSet,
+    /// New data or reinjections may find a subflow with room.
+    pub(super) may_send: bool,
+    pub(super) data_fin_due: bool,
+    pub(super) data_fin_sent: bool,
+    /// Retransmission at the data level.
+    pub(super) data_timer_ns: u64,
+    pub(super) data_backoff: u32,
+    /// Zero-window probe.
+    pub(super) probe_timer_ns: u64,
+    pub(super) probe_backoff: u32,
+    pub(super) probe_due: bool,
+    /// The scheduler asked to be asked again then.
+    pub(super) wait_until_ns: u64,
+
+    // Receiving.
+    pub(super) rcv_nxt: u64,
+    pub(super) ready: VecDeque<P>,
+    pub(super) reassembly: Reassembly<P>,
+    /// Place of the peer's DATA_FIN, which is the length of its stream.
+    pub(super) data_fin_at: Option<u64>,
+    pub(super) end_received: bool,
+    pub(super) window: ReceiveWindow,
+    pub(super) delays: DelayHistogram,
+
+    pub(super) events: VecDeque<Event>,
+    pub(super) over: bool,
+    /// Time of the last call that had one.
+    pub(super) clock_ns: u64,
+    /// A lower bound of all timers.
+    pub(super) next_timeout_ns: u64,
+}
+
+impl<P: Stream> Connection<P> {
+    pub(super) fn new(config: Config, initiator: bool, key: u64, rng: Xoshiro256PlusPlus) -> Self {
+        let mode = match config.protocol {
+            Protocol::Tcp => Mode::Tcp,
+            Protocol::Mptcp => Mode::Mptcp,
+        };
+        Connection {
+            initiator,
+            mode,
+            local_key: key,
+            remote_key: None,
+            local_idsn: wire::keys::idsn(key),
+            remote_idsn: 0,
+            fully_established: false,
+            established: false,
+            rng,
+            local: Vec::new(),
+            local_port: 0,
+            subflows: Vec::new(),
+            views: Vec::new(),
+            controller: Controller::new(&config.congestion),
+            scheduler: Scheduler::new(&config.scheduler),
+            path_manager: PathManager::new(&config.path_manager),
+            unadopted: Vec::new(),
+            queue: P::Queue::default(),
+            write_end: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_right: 0,
+            close_requested: false,
+            fin_acknowledged: false,
+            flushed: false,
+            reinjections: Reinjections::default(),
+            attention: SubflowSet::default(),
+            ack_due: SubflowSet::default(),
+            may_send: false,
+            data_fin_due: false,
+            data_fin_sent: false,
+            data_timer_ns: NEVER,
+            data_backoff: 0,
+            probe_timer_ns: NEVER,
+            probe_backoff: 0,
+            probe_due: false,
+            wait_until_ns: NEVER,
+            rcv_nxt: 0,
+            ready: VecDeque::new(),
+            reassembly: Reassembly::new(),
+            data_fin_at: None,
+            end_received: false,
+            window: ReceiveWindow::new(config.receive_buffer),
+            delays: DelayHistogram::default(),
+            events: VecDeque::new(),
+            over: false,
+            clock_ns: 0,
+            next_timeout_ns: NEVER,
+            config,
+        }
+    }
+
+    pub(super) fn draw_u32(&mut self) -> u32 {
+        self.rng.next_u32()
+    }
+
+    /// Enters a subflow with its view; it gets the next id.
+    pub(super) fn add_subflow(&mut self, subflow: Subflow<P>) -> usize {
+        let r = self.subflows.len();
+        let options_len = crate::mptcp::transmit::data_options_len(self.mode, subflow.timestamps);
+        let mut view =
+            View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
+        view.backup = subflow.backup;
+        self.subflows.push(subflow);
+        self.views.push(view);
+        self.unadopted.push(SubflowId(r as u8));
+        self.attention.insert(r);
+        r
+    }
+
+    pub(crate) fn take_unadopted(&mut self) -> Vec<SubflowId> {
+        std::mem::take(&mut self.unadopted)
+    }
+
+    pub(crate) fn has_unadopted(&self) -> bool {
+        !self.unadopted.is_empty()
+    }
+
+    /// The token that names this connection to peers that join; none for TCP.
+    pub(crate) fn local_token(&self) -> Option<u32> {
+        (self.mode == Mode::Mptcp).then(|| wire::keys::token(self.local_key))
+    }
+
+    /// Lowers the time at which the driver must call again.
+    pub(super) fn wake_by(&mut self, at_ns: u64) {
+        self.next_timeout_ns = self.next_timeout_ns.min(at_ns);
+    }
+
+    /// Asks the path manager and does what it wants.
+    pub(super) fn manage_paths(&mut self, now_ns: u64, event: PathEvent) {
+        let mut actions = Vec::new();
+        // The peer's own address has id 0; announced ones are added with ADD_ADDR.
+        let context = PathContext { initiator: self.initiator, local: &self.local, remote_ids: &[0] };
+        self.path_manager.on_event(event, &context, &mut actions);
+        for action in actions {
+            match action {
+                PathAction::Join { local_id, remote_id, backup } => {
+                    self.join(now_ns, local_id, remote_id, backup);
+                }
+            }
+        }
+    }
+
+    /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
+    pub fn write(&mut self, payload: P) {
+        if !self.close_requested {
+            self.write_end = self.write_end.saturating_add(self.queue.push(payload));
+            self.may_send = true;
+        }
+    }
+
+    /// The next piece of the stream from the peer, in order.
+    pub fn read(&mut self) -> Option<P> {
+        let payload = self.ready.pop_front()?;
+        if self.window.read(payload.len() as u64, self.rcv_nxt, self.config.mss) {
+            self.acknowledge_everywhere();
+        }
+        if self.window.round_is_over(self.clock_ns) {
+            // The slowest subflow's round trip: the buffer must hold what the others deliver in the meantime.
+            let rtt_ns = self.subflows.iter().map(|s| s.receive_rtt_ns).max().unwrap_or(0);
+            self.window.next_round(self.clock_ns, rtt_ns, self.config.mss);
+        }
+        Some(payload)
+    }
+
+    pub(super) fn acknowledge_everywhere(&mut self) {
+        for (r, subflow) in self.subflows.iter_mut().enumerate() {
+            if subflow.is_synchronised() {
+                subflow.ack.now = true;
+                self.ack_due.insert(r);
+            }
+        }
+    }
+
+    /// What happened since the last call, in order.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called: never later than needed, at times earlier.
+    /// `u64::MAX`: not at all.
+    #[must_use]
+    pub fn next_timeout_ns(&self) -> u64 {
+        self.next_timeout_ns
+    }
+
+    /// Whether MPTCP was asked for and TCP is spoken.
+    #[must_use]
+    pub fn is_fallback(&self) -> bool {
+        self.config.protocol == Protocol::Mptcp && self.mode == Mode::Tcp
+    }
+
+    /// Whether the connection is over: closed in order, reset or given up.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// How many subflows there are or were.
+    #[must_use]
+    pub fn subflow_count(&self) -> usize {
+        self.subflows.len()
+    }
+
+    /// The ends of a subflow. Panics when there is no such subflow.
+    #[must_use]
+    pub fn tuple(&self, subflow: SubflowId) -> Tuple {
+        self.subflows[subflow.0 as usize].tuple
+    }
+
+    /// What a scheduler sees of the subflows.
+    #[must_use]
+    pub fn views(&self) -> &[View] {
+        &self.views
+    }
+
+    /// Counters and present state of a subflow. Panics when there is no such subflow.
+    #[must_use]
+    pub fn statistics(&self, subflow: SubflowId) -> Statistics {
+        let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
+        Statistics {
+            cwnd_segments: v.cwnd,
+            srtt_ns: v.srtt_ns,
+            in_flight_segments: v.in_flight,
+            rtt_sum_ns: s.rtt.sum_ns,
+            rtt_samples: s.rtt.samples,
+            ..s.statistics
+        }
+    }
+
+    /// How long the bytes delivered so far waited at this host for those before them.
+    #[must_use]
+    pub fn out_of_order_delays(&self) -> &DelayHistogram {
+        &self.delays
+    }
+
+    /// Bytes delivered in order so far, read or waiting to be read.
+    #[must_use]
+    pub fn bytes_in_order(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    pub(super) fn finish(&mut self, event: Event) {
+        if !self.over {
+            self.over = true;
+            self.events.push_back(event);
+            self.data_timer_ns = NEVER;
+            self.probe_timer_ns = NEVER;
+        }
+    }
+
+    pub(super) fn all_subflows_closed(&self) -> bool {
+        self.subflows.iter().all(|s| matches!(s.state, State::Closed | State::TimeWait))
+    }
+}
+
+impl Connection<Span> {
+    /// The application offers so many bytes more; `u64::MAX` is a stream without end.
+    pub fn offer(&mut self, bytes: u64) {
+        if !self.close_requested {
+            self.write_end = self.write_end.saturating_add(bytes);
+            self.may_send = true;
+        }
+    }
+
+    /// Takes back what was offered and never sent: the stream ends at what was sent.
+    pub fn withdraw(&mut self) {
+        self.write_end = self.snd_nxt;
+    }
+}

@@ -1,0 +1,227 @@
+//! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use wire::{MpCapable, MpJoin, MptcpOption, Segment};
+
+use super::connection::{Connection, Event, Mode};
+use super::transmit::data_options_len;
+use crate::host::{SubflowId, Tuple};
+use crate::path_manager::PathEvent;
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::{State, Subflow};
+use crate::{Config, LocalAddress};
+
+/// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
+/// of 40 bytes and data must fit.
+const MIN_MSS: u32 = 88;
+/// RFC 9293 §3.7.1: without an MSS option.
+const DEFAULT_MSS: u16 = 536;
+
+impl<P: Stream> Connection<P> {
+    /// Active open.
+    pub(crate) fn open(
+        now_ns: u64,
+        config: Config,
+        local: &[LocalAddress],
+        tuple: Tuple,
+        key: u64,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        let mut c = Connection::new(config, true, key, rng);
+        c.clock_ns = now_ns;
+        c.local = local.to_vec();
+        c.local_port = tuple.local.port();
+        let iss = c.draw_u32();
+        let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
+        subflow.local_id = local[0].id;
+        subflow.backup = local[0].backup;
+        subflow.syn_due = true;
+        c.add_subflow(subflow);
+        c
+    }
+
+    /// Passive open by a SYN. A peer that does not offer MPTCP version 1 with HMAC-SHA256 gets TCP.
+    pub(crate) fn accept(
+        now_ns: u64,
+        config: Config,
+        tuple: Tuple,
+        key: u64,
+        rng: Xoshiro256PlusPlus,
+        syn: &Segment<P>,
+    ) -> Self {
+        let mut c = Connection::new(config, false, key, rng);
+        c.clock_ns = now_ns;
+        c.local_port = tuple.local.port();
+        c.local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
+        let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.flags & 0x01 != 0 && m.sender_key.is_none());
+        if !offered {
+            c.mode = Mode::Tcp;
+        }
+        let iss = c.draw_u32();
+        let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
+        subflow.state = State::SynReceived;
+        subflow.active_open = false;
+        subflow.syn_due = true;
+        negotiate(&c.config, c.window.scale(), &mut subflow, syn);
+        c.snd_right = u64::from(syn.window);
+        c.add_subflow(subflow);
+        c
+    }
+
+    /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
+    pub(super) fn receive_in_syn_sent(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        let acceptable = segment.flags.ack() && self.subflows[r].our_seq(segment.ack) == 1;
+        if segment.flags.rst() {
+            if acceptable {
+                self.fail_subflow(now_ns, r);
+            }
+            return;
+        }
+        if !acceptable || !segment.flags.syn() {
+            // A SYN without ACK would be a simultaneous open, which no application of ours can bring about.
+            return;
+        }
+        negotiate(&self.config, self.window.scale(), &mut self.subflows[r], segment);
+        if self.subflows[r].join.is_some() {
+            self.join_answered(now_ns, r, segment);
+            return;
+        }
+        match capable(segment) {
+            Some(MpCapable { version: 1, flags, sender_key: Some(key), receiver_key: None, .. })
+                if self.mode == Mode::Mptcp && flags & 0x01 != 0 =>
+            {
+                self.learn_key(*key);
+            }
+            _ => self.mode = Mode::Tcp,
+        }
+        self.snd_right = u64::from(segment.window);
+        self.synchronise(now_ns, r);
+        self.become_established(now_ns, r);
+        self.subflows[r].ack.now = true;
+        self.ack_due.insert(r);
+    }
+
+    pub(super) fn learn_key(&mut self, key: u64) {
+        self.remote_key = Some(key);
+        self.remote_idsn = wire::keys::idsn(key);
+    }
+
+    /// Our SYN was acknowledged.
+    pub(super) fn synchronise(&mut self, now_ns: u64, r: usize) {
+        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
+        subflow.snd_una = 1;
+        subflow.snd_nxt = 1;
+        subflow.state = State::Established;
+        subflow.timer_ns = NEVER;
+        if subflow.retries == 0 {
+            // Karn: a SYN that was sent twice gives no sample.
+            subflow.take_rtt(now_ns - subflow.syn_sent_ns, view);
+        }
+        subflow.retries = 0;
+        subflow.rtt.backoff = 0;
+        let options = data_options_len(self.mode, subflow.timestamps) as u32;
+        view.mss = subflow.mss.saturating_sub(options).max(1);
+        view.backup = subflow.backup;
+    }
+
+    /// A subflow can carry data from now on.
+    pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
+        let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
+        if subflow.rtt.samples == 0 {
+            // The SYN was retransmitted: an upper bound stands in until the first sample.
+            view.srtt_ns = now_ns - subflow.syn_sent_ns;
+        }
+        view.active = true;
+        subflow.statistics.established_ns = now_ns;
+        subflow.statistics.cwnd_integral_until_ns = now_ns;
+        let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
+        self.controller.on_join(&self.views, r, now_ns);
+        if !self.established {
+            self.established = true;
+            self.events.push_back(Event::Established);
+        }
+        self.events.push_back(Event::SubflowEstablished(SubflowId(r as u8)));
+        self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
+        self.may_send = true;
+        self.attention.insert(r);
+    }
+
+    /// A segment in SYN-RECEIVED (RFC 9293 §3.10.7.4). Answers whether it completes the handshake and is to be
+    /// processed further as one of an established subflow.
+    pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+        if segment.flags.rst() {
+            self.fail_subflow(now_ns, r);
+            return false;
+        }
+        if segment.flags.syn() {
+            if segment.seq == self.subflows[r].irs && !segment.flags.ack() {
+                self.subflows[r].syn_due = true; // our SYN/ACK was lost
+                self.attention.insert(r);
+            }
+            return false;
+        }
+        if !segment.flags.ack() || self.subflows[r].our_seq(segment.ack) != 1 {
+            return false;
+        }
+        if self.subflows[r].join.is_some() {
+            if !self.join_confirmed(now_ns, r, segment) {
+                return false;
+            }
+        } else if self.mode == Mode::Mptcp {
+            match capable(segment) {
+                Some(MpCapable { sender_key: Some(key), receiver_key: Some(ours), .. }) if *ours == self.local_key => {
+                    self.learn_key(*key);
+                    self.fully_established = true;
+                }
+                // A DSS that overtook the third ACK, or the ACK is lost: without its key nothing can be mapped, so it
+                // counts as lost. The peer sends the key again until it sees a DSS (RFC 8684 §3.1).
+                None if segment.options.dss.is_some() => return false,
+                _ => self.mode = Mode::Tcp,
+            }
+        }
+        self.synchronise(now_ns, r);
+        self.become_established(now_ns, r);
+        if self.subflows[r].join.is_some() {
+            // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
+            self.subflows[r].ack.now = true;
+            self.ack_due.insert(r);
+        } else if self.fully_established {
+            self.manage_paths(now_ns, PathEvent::FullyEstablished);
+        }
+        true
+    }
+}
+
+/// The MP_CAPABLE of a segment.
+pub(super) fn capable<P>(segment: &Segment<P>) -> Option<&MpCapable> {
+    segment.options.rare.as_deref()?.mptcp.iter().find_map(|o| match o {
+        MptcpOption::MpCapable(m) => Some(m),
+        _ => None,
+    })
+}
+
+/// The MP_JOIN of a segment.
+pub(super) fn join_option<P>(segment: &Segment<P>) -> Option<&MpJoin> {
+    segment.options.rare.as_deref()?.mptcp.iter().find_map(|o| match o {
+        MptcpOption::MpJoin(m) => Some(m),
+        _ => None,
+    })
+}
+
+/// Takes what the peer's SYN or SYN/ACK offers.
+pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Subflow<P>, syn: &Segment<P>) {
+    let rare = syn.options.rare.as_deref();
+    subflow.irs = syn.seq;
+    subflow.rcv_nxt = 1;
+    let peer_mss = rare.and_then(|o| o.mss).unwrap_or(DEFAULT_MSS);
+    subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
+    subflow.sack = config.tcp.sack && rare.is_some_and(|o| o.sack_permitted);
+    subflow.timestamps = config.tcp.timestamps;
+    subflow.learn_timestamps(syn.options.timestamps);
+    if let Some(shift) = rare.and_then(|o| o.window_scale) {
+        subflow.peer_scales = true;
+        subflow.snd_wscale = shift.min(14); // RFC 7323 §2.3
+        subflow.rcv_wscale = scale;
+    }
+}

@@ -1,0 +1,118 @@
+//! How a subflow joins: MP_JOIN with its HMACs (RFC 8684 §3.2).
+
+use std::net::SocketAddr;
+
+use wire::{MpJoin, Segment};
+
+use super::connection::{Connection, Mode};
+use super::handshake::{join_option, negotiate};
+use crate::host::{SubflowId, Tuple};
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::{Join, State, Subflow};
+
+impl<P: Stream> Connection<P> {
+    /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
+    /// unknown, or there are as many subflows as may be.
+    pub(super) fn join(&mut self, now_ns: u64, local_id: u8, remote_id: u8, backup: bool) {
+        let Some(local) = self.local.iter().find(|a| a.id == local_id).copied() else { return };
+        if self.mode != Mode::Mptcp || !self.fully_established || self.over || !self.room_for_subflow() {
+            return;
+        }
+        let first = self.subflows[0].tuple;
+        // Another subflow from the same address needs its own port.
+        let taken = self.subflows.iter().filter(|s| s.tuple.local.ip() == local.address).count() as u16;
+        let port = self.local_port.wrapping_add(taken);
+        let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: first.remote };
+        let iss = self.draw_u32();
+        let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
+        subflow.local_id = local_id;
+        subflow.remote_id = remote_id;
+        subflow.backup = backup;
+        subflow.join = Some(Join { local_nonce: self.draw_u32(), ..Join::default() });
+        subflow.syn_due = true;
+        self.clock_ns = now_ns;
+        self.add_subflow(subflow);
+    }
+
+    fn room_for_subflow(&self) -> bool {
+        let open = self.subflows.iter().filter(|s| s.state != State::Closed).count();
+        open < usize::from(self.config.max_subflows) && self.subflows.len() < 32
+    }
+
+    /// The peer opens a subflow with our token. None: refused.
+    pub(crate) fn accept_join(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<SubflowId> {
+        let Some(&MpJoin::Syn { backup, address_id, nonce, .. }) = join_option(syn) else { return None };
+        if self.mode != Mode::Mptcp || !self.fully_established || self.over || !self.room_for_subflow() {
+            return None;
+        }
+        self.clock_ns = now_ns;
+        let iss = self.draw_u32();
+        let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
+        subflow.state = State::SynReceived;
+        subflow.active_open = false;
+        subflow.remote_id = address_id;
+        subflow.backup = backup;
+        subflow.join = Some(Join { local_nonce: self.draw_u32(), remote_nonce: nonce, confirmed: false });
+        subflow.syn_due = true;
+        negotiate(&self.config, self.window.scale(), &mut subflow, syn);
+        Some(SubflowId(self.add_subflow(subflow) as u8))
+    }
+
+    /// The SYN/ACK to our MP_JOIN. A wrong HMAC closes the subflow with a reset (RFC 8684 §3.2).
+    pub(super) fn join_answered(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        let join = self.subflows[r].join.unwrap_or_default();
+        let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+        match join_option(segment) {
+            Some(&MpJoin::SynAck { backup, address_id, hmac, nonce })
+                if hmac == wire::keys::join_hmac_syn_ack(local, remote, join.local_nonce, nonce) =>
+            {
+                let subflow = &mut self.subflows[r];
+                subflow.join = Some(Join { remote_nonce: nonce, ..join });
+                subflow.remote_id = address_id;
+                subflow.backup |= backup;
+                self.synchronise(now_ns, r);
+                let subflow = &mut self.subflows[r];
+                // The third ACK is sent until the fourth arrives (RFC 8684 §3.2).
+                subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
+                let deadline_ns = subflow.timer_ns;
+                subflow.ack.now = true;
+                self.ack_due.insert(r);
+                self.wake_by(deadline_ns);
+            }
+            _ => self.reset_subflow(now_ns, r),
+        }
+    }
+
+    /// The third ACK of a subflow that the peer opens: whether its HMAC is right. One that is wrong closes the
+    /// subflow; one without HMAC is ignored, for the right one may be on its way.
+    pub(super) fn join_confirmed(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+        let join = self.subflows[r].join.unwrap_or_default();
+        let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+        match join_option(segment) {
+            Some(MpJoin::Ack { hmac })
+                if *hmac == wire::keys::join_hmac_ack(remote, local, join.remote_nonce, join.local_nonce) =>
+            {
+                self.subflows[r].join = Some(Join { confirmed: true, ..join });
+                true
+            }
+            Some(_) => {
+                self.reset_subflow(now_ns, r);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// The fourth ACK: the subflow that we opened may carry data.
+    pub(super) fn join_acknowledged(&mut self, now_ns: u64, r: usize) {
+        let subflow = &mut self.subflows[r];
+        if let Some(join) = subflow.join.as_mut().filter(|j| !j.confirmed) {
+            join.confirmed = true;
+            subflow.timer_ns = NEVER;
+            subflow.retries = 0;
+            subflow.rtt.backoff = 0;
+            self.become_established(now_ns, r);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A segment arrives (RFC 9293 §3.10.7.4).
+
+use wire::{Dss, Segment};
+
+use super::connection::{Connection, Mode};
+use crate::host::SubflowId;
+use crate::path_manager::PathEvent;
+use crate::queue::{SendQueue, Stream};
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+impl<P: Stream> Connection<P> {
+    pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: Segment<P>) {
+        self.clock_ns = now_ns;
+        let r = subflow.0 as usize;
+        match self.subflows[r].state {
+            State::Closed => self.answer_with_reset(r, &segment),
+            State::SynSent => self.receive_in_syn_sent(now_ns, r, &segment),
+            State::SynReceived => {
+                if self.receive_in_syn_received(now_ns, r, &segment) {
+                    self.receive_synchronised(now_ns, r, segment);
+                }
+            }
+            _ => self.receive_synchronised(now_ns, r, segment),
+        }
+        let deadline_ns = self.subflows[r].deadline_ns();
+        self.wake_by(deadline_ns);
+    }
+
+    /// CLOSED: whatever arrives is answered with a reset (RFC 9293 §3.10.7.1).
+    fn answer_with_reset(&mut self, r: usize, segment: &Segment<P>) {
+        if !segment.flags.rst() && segment.flags.ack() {
+            self.subflows[r].reset_due = true;
+            self.subflows[r].reset_seq = Some(segment.ack);
+            self.attention.insert(r);
+        }
+    }
+
+    fn receive_synchronised(&mut self, now_ns: u64, r: usize, segment: Segment<P>) {
+        let subflow = &mut self.subflows[r];
+        let seq = subflow.their_seq(segment.seq);
+        let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
+        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones.
+        let window = self.window.right().saturating_sub(self.rcv_nxt).max(1);
+        let limit = subflow.rcv_nxt + window;
+        let acceptable = seq < limit && (seq + len > subflow.rcv_nxt || (len == 0 && seq == subflow.rcv_nxt));
+        if !acceptable || !subflow.check_timestamps(seq, segment.options.timestamps) {
+            if !segment.flags.rst() {
+                subflow.ack.now = true;
+                self.ack_due.insert(r);
+            }
+            return;
+        }
+        // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2.
+        if segment.flags.rst() {
+            if seq == subflow.rcv_nxt {
+                self.fail_subflow(now_ns, r);
+            } else {
+                subflow.ack.now = true;
+                self.ack_due.insert(r);
+            }
+            return;
+        }
+        if segment.flags.syn() {
+            subflow.ack.now = true;
+            self.ack_due.insert(r);
+            return;
+        }
+        // Fifth: the ACK field.
+        if !segment.flags.ack() {
+            return;
+        }
+        let ack = subflow.our_seq(segment.ack);
+        if ack > subflow.snd_nxt {
+            subflow.ack.now = true;
+            self.ack_due.insert(r);
+            return;
+        }
+        if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
+            self.join_acknowledged(now_ns, r);
+        }
+        if self.mode == Mode::Mptcp {
+            self.receive_signal(now_ns, r, &segment);
+        }
+        self.process_ack(now_ns, r, ack, &segment);
+        if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
+            (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
+        {
+            self.receive_lone_data_fin(r, seq, mapping);
+        }
+        // Seventh and eighth: data and FIN.
+        let fin = segment.flags.fin();
+        let data_len = segment.payload.len() as u64;
+        if data_len > 0 {
+            self.receive_data(now_ns, r, seq, &segment.options, segment.payload);
+        }
+        if fin {
+            self.subflows[r].fin_at.get_or_insert(seq + data_len);
+            self.subflows[r].ack.now = true;
+            self.ack_due.insert(r);
+        }
+        self.receive_fin(now_ns, r);
+        self.progress_close(now_ns);
+    }
+
+    /// The subflow-level acknowledgment.
+    fn process_ack(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) {
+        let outstanding = !self.subflows[r].board.is_empty();
+        if outstanding {
+            let delivered = self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
+            if delivered.segments > 0 || self.subflows[r].board.has_unrepaired() {
+                self.attention.insert(r);
+            }
+            self.may_send = true;
+        }
+        if self.mode == Mode::Tcp {
+            // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
+            let subflow = &self.subflows[r];
+            let fin = u64::from(subflow.fin_sent && ack == subflow.snd_nxt);
+            let window = u64::from(segment.window) << subflow.snd_wscale;
+            self.data_acknowledged(now_ns, ack.saturating_sub(1 + fin), window);
+        }
+        let subflow = &mut self.subflows[r];
+        if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {
+            self.fin_acknowledged_on(now_ns, r);
+        }
+    }
+
+    /// What a segment says at the data level.
+    fn receive_signal(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        match segment.options.dss {
+            Some(Dss { data_ack: Some(number), .. }) => {
+                if !self.fully_established {
+                    self.fully_established = true;
+                    self.manage_paths(now_ns, PathEvent::FullyEstablished);
+                }
+                let reference = self.dsn(self.snd_una);
+                let ahead = number.expand(reference).wrapping_sub(self.dsn(0));
+                let (sent, fin) = (self.snd_nxt, u64::from(self.data_fin_sent));
+                // An acknowledgment of what was never sent is ignored, like one of the past.
+                if ahead <= sent + fin {
+                    if self.data_fin_sent && ahead == self.write_end.wrapping_add(1) && sent == self.write_end {
+                        self.fin_acknowledged = true;
+                    }
+                    let window = u64::from(segment.window) << self.subflows[r].snd_wscale;
+                    self.data_acknowledged(now_ns, ahead.min(sent), window);
+                }
+            }
+            None if self.initiator && !self.fully_established && !segment.payload.is_empty() && r == 0 => {
+                // Data without DSS before anything of MPTCP was seen: the peer or the path speaks TCP (RFC 8684 §3.7).
+                self.fall_back();
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn fall_back(&mut self) {
+        self.mode = Mode::Tcp;
+        let subflow = &self.subflows[0];
+        let options = super::transmit::data_options_len(Mode::Tcp, subflow.timestamps) as u32;
+        self.views[0].mss = subflow.mss.saturating_sub(options).max(1);
+    }
+
+    /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
+    fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
+        let right = to.saturating_add(window);
+        if right > self.snd_right {
+            self.snd_right = right;
+            self.may_send = true;
+            self.probe_timer_ns = NEVER;
+            self.probe_backoff = 0;
+        }
+        if to > self.snd_una {
+            self.snd_una = to;
+            self.queue.release(to);
+            self.data_backoff = 0;
+            self.data_timer_ns = NEVER;
+            if self.snd_una < self.snd_nxt || (self.data_fin_sent && !self.fin_acknowledged) {
+                self.arm_data_timer(now_ns);
+            }
+        }
+        self.check_flushed();
+    }
+}

@@ -1,0 +1,106 @@
+//! Data that another subflow is to carry again because the one that carried it failed (RFC 8684 §3.3.6).
+
+use std::collections::VecDeque;
+
+use crate::scheduler::SubflowSet;
+
+/// A range of the stream to send again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    pub from: u64,
+    pub to: u64,
+    /// The subflows that carried it.
+    pub tried: SubflowSet,
+}
+
+/// What waits to be sent again, in the order of the stream, without overlap.
+#[derive(Debug, Default)]
+pub struct Reinjections {
+    ranges: VecDeque<Range>,
+}
+
+impl Reinjections {
+    /// Adds a range that `subflow` carried. What is waiting already is not added twice.
+    pub fn add(&mut self, from: u64, to: u64, subflow: usize) {
+        self.add_tried(from, to, SubflowSet::one(subflow));
+    }
+
+    /// Adds a range that any subflow may carry.
+    pub fn add_untried(&mut self, from: u64, to: u64) {
+        self.add_tried(from, to, SubflowSet::default());
+    }
+
+    fn add_tried(&mut self, from: u64, to: u64, tried: SubflowSet) {
+        let mut at = from;
+        let mut i = self.ranges.partition_point(|r| r.to <= from);
+        while at < to {
+            match self.ranges.get_mut(i) {
+                Some(r) if r.from <= at => {
+                    r.tried.0 |= tried.0;
+                    at = r.to;
+                    i += 1;
+                }
+                next => {
+                    let end = next.map_or(to, |r| r.from.min(to));
+                    // Runs of segments become one range.
+                    match i.checked_sub(1).and_then(|before| self.ranges.get_mut(before)) {
+                        Some(before) if before.to == at && before.tried == tried => before.to = end,
+                        _ => {
+                            self.ranges.insert(i, Range { from: at, to: end, tried });
+                            i += 1;
+                        }
+                    }
+                    at = end;
+                }
+            }
+        }
+    }
+
+    /// The first range above `acknowledged`; what lies below needs no reinjection any more.
+    pub fn first(&mut self, acknowledged: u64) -> Option<Range> {
+        loop {
+            let first = self.ranges.front_mut()?;
+            if first.to <= acknowledged {
+                self.ranges.pop_front();
+                continue;
+            }
+            first.from = first.from.max(acknowledged);
+            return Some(*first);
+        }
+    }
+
+    /// The first `len` bytes of the first range were sent.
+    pub fn sent(&mut self, len: u64) {
+        if let Some(first) = self.ranges.front_mut() {
+            first.from += len;
+            if first.from >= first.to {
+                self.ranges.pop_front();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(r: &Reinjections) -> Vec<(u64, u64, u32)> {
+        r.ranges.iter().map(|r| (r.from, r.to, r.tried.0)).collect()
+    }
+
+    #[test]
+    fn runs_join_and_nothing_waits_twice() {
+        let mut r = Reinjections::default();
+        r.add(100, 200, 0);
+        r.add(200, 300, 0);
+        r.add(400, 500, 0);
+        assert_eq!(all(&r), [(100, 300, 1), (400, 500, 1)]);
+        r.add(250, 450, 1);
+        assert_eq!(all(&r), [(100, 300, 3), (300, 400, 2), (400, 500, 3)]);
+        assert_eq!(r.first(150).map(|f| (f.from, f.to)), Some((150, 300)));
+        r.sent(150);
+        assert_eq!(r.first(150).map(|f| (f.from, f.to)), Some((300, 400)));
+        assert_eq!(r.first(450).map(|f| (f.from, f.to)), Some((450, 500)));
+        assert!(r.first(500).is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! Timers: retransmission and delayed acknowledgment of each subflow, retransmission at the data level, zero-window
+//! probes.
+
+use wire::{Flags, Segment};
+
+use super::connection::{Connection, Mode};
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+impl<P: Stream> Connection<P> {
+    /// To be called at [`next_timeout_ns`](Self::next_timeout_ns); then `transmit`. Called too early, it only finds
+    /// out when it should have been.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].ack.deadline_ns <= now_ns {
+                self.subflows[r].ack.deadline_ns = NEVER;
+                self.subflows[r].ack.now = true;
+                self.ack_due.insert(r);
+            }
+            if self.subflows[r].timer_ns <= now_ns {
+                self.subflow_timer(now_ns, r);
+            }
+        }
+        if self.data_timer_ns <= now_ns {
+            self.data_timer(now_ns);
+        }
+        if self.probe_timer_ns <= now_ns {
+            self.probe_timer_ns = NEVER;
+            self.probe_due = true;
+            self.may_send = true;
+        }
+        if self.wait_until_ns <= now_ns {
+            self.wait_until_ns = NEVER;
+            self.may_send = true;
+        }
+        let own = self.data_timer_ns.min(self.probe_timer_ns).min(self.wait_until_ns);
+        self.next_timeout_ns = self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min);
+    }
+
+    fn subflow_timer(&mut self, now_ns: u64, r: usize) {
+        let subflow = &mut self.subflows[r];
+        subflow.timer_ns = NEVER;
+        match subflow.state {
+            State::Closed => {}
+            State::TimeWait => {
+                subflow.state = State::Closed;
+                subflow.ack.deadline_ns = NEVER;
+            }
+            State::SynSent | State::SynReceived => {
+                subflow.retries += 1;
+                subflow.rtt.backoff += 1;
+                if subflow.retries > self.config.tcp.syn_retries {
+                    self.fail_subflow(now_ns, r);
+                } else {
+                    subflow.syn_due = true;
+                    self.attention.insert(r);
+                }
+            }
+            _ if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) => {
+                // The third ACK of MP_JOIN was not acknowledged (RFC 8684 §3.2).
+                subflow.retries += 1;
+                subflow.rtt.backoff += 1;
+                if subflow.retries > self.config.tcp.syn_retries {
+                    self.reset_subflow(now_ns, r);
+                } else {
+                    subflow.ack.now = true;
+                    subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
+                    self.ack_due.insert(r);
+                }
+            }
+            _ if subflow.board.is_empty() => {}
+            _ if subflow.retries >= self.config.tcp.retries => self.reset_subflow(now_ns, r),
+            _ => {
+                let first = subflow.retries == 0;
+                subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller);
+                self.attention.insert(r);
+                if first {
+                    self.reinject_all(r);
+                }
+            }
+        }
+    }
+
+    pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
+        if self.mode == Mode::Mptcp && self.data_timer_ns == NEVER {
+            let slowest_ns =
+                self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
+            // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
+            let timeout_ns = (2 * slowest_ns) << self.data_backoff.min(8);
+            self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+            self.wake_by(self.data_timer_ns);
+        }
+    }
+
+    /// Nothing was acknowledged at the data level for long.
+    fn data_timer(&mut self, now_ns: u64) {
+        self.data_timer_ns = NEVER;
+        if self.snd_una < self.snd_nxt {
+            let first = self.snd_una;
+            let carried = (0..self.subflows.len()).any(|r| {
+                let working = self.subflows[r].is_synchronised() && !self.views[r].potentially_failed;
+                working && self.subflows[r].board.iter().any(|s| s.offset <= first && first < s.offset + s.len())
+            });
+            if !carried {
+                let mss = u64::from(self.views.iter().map(|v| v.mss).min().unwrap_or(1));
+                self.reinjections.add_untried(first, (first + mss).min(self.snd_nxt));
+            }
+        } else if self.data_fin_sent && !self.fin_acknowledged {
+            self.data_fin_due = true;
+        } else {
+            return;
+        }
+        self.data_backoff += 1;
+        self.may_send = true;
+        self.arm_data_timer(now_ns);
+    }
+
+    /// The peer's window is closed and nothing is under way that would bring news of it.
+    pub(super) fn arm_probe(&mut self, now_ns: u64) {
+        if self.probe_timer_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
+            let Some(r) = self.best_subflow() else { return };
+            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.probe_backoff.min(8);
+            self.probe_backoff += 1;
+            self.probe_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+            self.wake_by(self.probe_timer_ns);
+        }
+    }
+
+    /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
+    /// no data, so it cannot be taken for some.
+    pub(super) fn zero_window_probe(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+        let r = self.best_subflow()?;
+        let seq = self.subflows[r].snd_nxt - 1;
+        Some((r, self.segment(now_ns, r, seq, Flags::ACK)))
+    }
+}

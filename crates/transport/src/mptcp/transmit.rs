@@ -1,0 +1,397 @@
+//! What goes out: segments of the handshake and of the end, retransmissions, data by the scheduler, acknowledgments.
+
+use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, Segment};
+
+use super::connection::{Connection, Mode};
+use crate::congestion::Phase;
+use crate::host::SubflowId;
+use crate::queue::{SendQueue, Stream};
+use crate::scheduler::{Context, Decision, Demand};
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+/// DSS on a data segment: 64-bit DATA_ACK and DSN (RFC 8684 figure 9): 26 bytes, aligned.
+const DATA_DSS_LEN: usize = 28;
+
+/// Option bytes of a data segment: they take from the MSS (RFC 9293 §3.7.1).
+pub(super) fn data_options_len(mode: Mode, timestamps: bool) -> usize {
+    let dss = if mode == Mode::Mptcp { DATA_DSS_LEN } else { 0 };
+    dss + if timestamps { wire::TIMESTAMPS_LEN } else { 0 }
+}
+
+impl<P: Stream> Connection<P> {
+    /// The next segment to send now and the subflow it goes out on. Call until `None`.
+    pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
+        self.clock_ns = now_ns;
+        while self.attention.0 != 0 {
+            let r = self.attention.0.trailing_zeros() as usize;
+            match self.transmit_urgent(now_ns, r) {
+                Some(segment) => return Some((SubflowId(r as u8), segment)),
+                None => {
+                    self.attention.pop();
+                }
+            }
+        }
+        if self.may_send {
+            if let Some((r, segment)) = self.transmit_data(now_ns) {
+                return Some((SubflowId(r as u8), segment));
+            }
+            self.may_send = false;
+        }
+        while let Some(r) = self.ack_due.pop() {
+            if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
+                return Some((SubflowId(r as u8), self.acknowledgment(now_ns, r)));
+            }
+        }
+        None
+    }
+
+    /// SYN, reset, retransmissions as the window allows, FIN.
+    fn transmit_urgent(&mut self, now_ns: u64, r: usize) -> Option<Segment<P>> {
+        if self.subflows[r].reset_due {
+            self.subflows[r].reset_due = false;
+            return Some(self.reset(r));
+        }
+        if self.subflows[r].syn_due {
+            self.subflows[r].syn_due = false;
+            return Some(self.syn(now_ns, r));
+        }
+        if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) {
+            let sent = self.subflows[r].board.retransmit(now_ns)?;
+            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
+            let subflow = &mut self.subflows[r];
+            subflow.recovery.sent += 1;
+            if !payload.is_empty() {
+                subflow.statistics.data_segments_sent += 1;
+                subflow.statistics.retransmissions += 1;
+            }
+            if subflow.timer_ns == NEVER {
+                subflow.restart_timer(now_ns);
+            }
+            self.views[r].in_flight = subflow.pipe();
+            let deadline_ns = subflow.timer_ns;
+            self.wake_by(deadline_ns);
+            return Some(self.data_segment(now_ns, r, seq, offset, payload, fin));
+        }
+        if self.subflows[r].fin_requested && !self.subflows[r].fin_sent {
+            return Some(self.fin(now_ns, r));
+        }
+        None
+    }
+
+    /// A retransmission needs room in the window; the first of a recovery goes out in any case.
+    fn may_retransmit(&self, r: usize) -> bool {
+        self.views[r].has_room()
+            || (self.views[r].phase == Phase::Recovery && self.subflows[r].recovery.sent == 0)
+            || self.views[r].in_flight == 0
+    }
+
+    /// A reinjection or new data on the subflow that the scheduler chooses.
+    fn transmit_data(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+        if std::mem::take(&mut self.probe_due) {
+            return self.zero_window_probe(now_ns);
+        }
+        let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.snd_una) } else { None };
+        let unsent = self.write_end - self.snd_nxt;
+        let (demand, from, available) = match reinjection {
+            Some(range) => (Demand::Reinjection { tried: range.tried }, range.from, range.to - range.from),
+            None => {
+                let open = self.snd_right.saturating_sub(self.snd_nxt);
+                if unsent == 0 {
+                    return self.transmit_data_fin(now_ns);
+                }
+                if open == 0 {
+                    self.arm_probe(now_ns);
+                    return None;
+                }
+                (Demand::New, self.snd_nxt, unsent.min(open))
+            }
+        };
+        if !self.established {
+            return None;
+        }
+        let context =
+            Context { now_ns, unsent_bytes: unsent, free_window_bytes: self.snd_right.saturating_sub(self.snd_nxt) };
+        let r = match self.scheduler.choose(demand, &self.views, &context) {
+            Decision::Send { mut on, .. } => on.pop()?,
+            Decision::Wait { until_ns } => {
+                self.wait_until_ns = until_ns;
+                self.wake_by(until_ns);
+                return None;
+            }
+            Decision::Blocked => {
+                for (subflow, view) in self.subflows.iter_mut().zip(&self.views) {
+                    if view.active && !view.has_room() {
+                        subflow.note_limited();
+                    }
+                }
+                return None;
+            }
+        };
+        let mss = u64::from(self.views[r].mss);
+        let len = available.min(mss);
+        if demand == Demand::New && len < mss && len < unsent && self.snd_nxt > self.snd_una {
+            // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
+            // it opens while acknowledgments are under way.
+            return None;
+        }
+        let payload = self.queue.slice(from, len as u32);
+        match demand {
+            Demand::New => self.snd_nxt += len,
+            Demand::Reinjection { .. } => {
+                self.reinjections.sent(len);
+                self.subflows[r].statistics.reinjections += 1;
+            }
+        }
+        self.arm_data_timer(now_ns);
+        Some((r, self.first_transmission(now_ns, r, from, payload, false)))
+    }
+
+    /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
+    /// than a DSS.
+    fn carries_capable(&self, r: usize, from: u64) -> bool {
+        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == 0
+    }
+
+    fn first_transmission(&mut self, now_ns: u64, r: usize, offset: u64, payload: P, fin: bool) -> Segment<P> {
+        let subflow = &mut self.subflows[r];
+        let seq = subflow.snd_nxt;
+        subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
+        subflow.board.push(seq, offset, payload.clone(), fin, now_ns);
+        subflow.recovery.sent += 1;
+        subflow.statistics.data_segments_sent += u64::from(!payload.is_empty());
+        if subflow.timer_ns == NEVER {
+            subflow.restart_timer(now_ns);
+        }
+        self.views[r].in_flight = subflow.pipe();
+        let deadline_ns = subflow.timer_ns;
+        self.wake_by(deadline_ns);
+        self.data_segment(now_ns, r, seq, offset, payload, fin)
+    }
+
+    fn fin(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        let subflow = &mut self.subflows[r];
+        subflow.fin_sent = true;
+        subflow.state = match subflow.state {
+            State::CloseWait => State::LastAck,
+            _ => State::FinWait1,
+        };
+        let offset = self.snd_nxt;
+        self.first_transmission(now_ns, r, offset, P::empty(), true)
+    }
+
+    fn data_segment(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P, fin: bool) -> Segment<P> {
+        let len = payload.len() as u64;
+        let mut flags = Flags::ACK;
+        if offset + len == self.write_end {
+            flags = flags | Flags::PSH;
+        }
+        if fin {
+            flags = flags | Flags::FIN;
+        }
+        let mut segment = self.segment(now_ns, r, seq, flags);
+        if self.mode == Mode::Mptcp && len > 0 {
+            if self.carries_capable(r, offset) {
+                segment.options.dss = None;
+                segment.options.rare = self.capable(Some(len as u16));
+            } else if let Some(dss) = &mut segment.options.dss {
+                let end = self.close_requested && offset + len == self.write_end;
+                self.data_fin_sent |= end;
+                dss.data_fin = end;
+                dss.mapping = Some(Mapping {
+                    dsn: DataNumber::Long(self.dsn(offset)),
+                    ssn: seq as u32,
+                    len: len as u16 + u16::from(end), // RFC 8684 §3.3.3: DATA_FIN takes one octet of the mapping
+                    checksum: None,
+                });
+            }
+        } else if self.mode == Mode::Tcp && !self.subflows[r].reorder.is_empty() {
+            // Blocks that fit beside a full segment would not: they go where the segment is short enough.
+            let room = (u64::from(self.subflows[r].mss).saturating_sub(len) as usize).min(wire::MAX_OPTIONS_LEN);
+            segment.options.sack = self.subflows[r].sack_blocks(room.saturating_sub(segment.options.len()));
+        }
+        segment.payload = payload;
+        segment
+    }
+
+    /// A bare acknowledgment.
+    pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        let seq = self.subflows[r].snd_nxt;
+        let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
+        let subflow = &self.subflows[r];
+        if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
+            // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
+            let (key, remote_key) = (self.local_key, self.remote_key.unwrap_or(0));
+            let hmac = wire::keys::join_hmac_ack(key, remote_key, join.local_nonce, join.remote_nonce);
+            segment.options.dss = None;
+            segment.options.rare = rare(MptcpOption::MpJoin(MpJoin::Ack { hmac }));
+        } else if self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 {
+            segment.options.dss = None;
+            segment.options.rare = self.capable(None);
+        } else if !subflow.reorder.is_empty() {
+            let room = wire::MAX_OPTIONS_LEN - segment.options.len();
+            segment.options.sack = subflow.sack_blocks(room);
+        }
+        segment
+    }
+
+    /// MP_CAPABLE of the third ACK: both keys (RFC 8684 §3.1).
+    fn capable(&self, data_len: Option<u16>) -> Option<Box<RareOptions>> {
+        rare(MptcpOption::MpCapable(MpCapable {
+            version: 1,
+            flags: CAPABLE_FLAGS,
+            sender_key: Some(self.local_key),
+            receiver_key: self.remote_key,
+            data: data_len.map(|len| (len, None)),
+        }))
+    }
+
+    /// A segment of an established subflow, with its timestamps, acknowledgment and window. With it the peer has
+    /// the acknowledgment it was owed.
+    pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
+        let window = self.window.announce(self.rcv_nxt, self.subflows[r].rcv_wscale);
+        let data_ack = self.data_ack();
+        let subflow = &mut self.subflows[r];
+        subflow.ack.sent();
+        let dss = Dss { data_ack: Some(DataNumber::Long(data_ack)), mapping: None, data_fin: false };
+        Segment {
+            src_port: subflow.tuple.local.port(),
+            dst_port: subflow.tuple.remote.port(),
+            seq: subflow.iss.wrapping_add(seq as u32),
+            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
+            flags,
+            window,
+            urgent: 0,
+            options: Options {
+                timestamps: subflow.timestamps_now(now_ns),
+                dss: (self.mode == Mode::Mptcp).then_some(dss),
+                ..Options::default()
+            },
+            payload: P::empty(),
+        }
+    }
+
+    fn syn(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        let passive = self.subflows[r].state == State::SynReceived;
+        let flags = if passive { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        let seq = 0;
+        let mut segment = self.segment(now_ns, r, seq, flags);
+        // RFC 7323 §2.2: the window of a SYN is not scaled.
+        segment.window = self.window.right().min(0xffff) as u16;
+        segment.options.dss = None;
+        if !passive {
+            segment.ack = 0;
+            segment.options.timestamps =
+                self.config.tcp.timestamps.then(|| wire::Timestamps { value: (now_ns / 1_000_000) as u32, echo: 0 });
+        }
+        let mptcp = self.syn_option(r, passive);
+        segment.options.rare = Some(Box::new(RareOptions {
+            mss: Some(self.config.mss),
+            window_scale: (!passive || self.subflows[r].peer_scales).then(|| self.window.scale()),
+            sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.sack },
+            mptcp: mptcp.into_iter().collect(),
+            unknown: Vec::new(),
+        }));
+        let subflow = &mut self.subflows[r];
+        subflow.snd_nxt = 1;
+        subflow.syn_sent_ns = now_ns;
+        subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
+        let deadline_ns = subflow.timer_ns;
+        self.wake_by(deadline_ns);
+        segment
+    }
+
+    fn syn_option(&mut self, r: usize, passive: bool) -> Option<MptcpOption> {
+        if self.mode == Mode::Tcp {
+            return None;
+        }
+        let subflow = &self.subflows[r];
+        Some(match (subflow.join, passive) {
+            (None, _) => MptcpOption::MpCapable(MpCapable {
+                version: 1,
+                flags: CAPABLE_FLAGS,
+                sender_key: passive.then_some(self.local_key),
+                receiver_key: None,
+                data: None,
+            }),
+            (Some(join), false) => MptcpOption::MpJoin(MpJoin::Syn {
+                backup: subflow.backup,
+                address_id: subflow.local_id,
+                token: wire::keys::token(self.remote_key.unwrap_or(0)),
+                nonce: join.local_nonce,
+            }),
+            (Some(join), true) => {
+                let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+                MptcpOption::MpJoin(MpJoin::SynAck {
+                    backup: subflow.backup,
+                    address_id: subflow.local_id,
+                    hmac: wire::keys::join_hmac_syn_ack(remote, local, join.remote_nonce, join.local_nonce),
+                    nonce: join.local_nonce,
+                })
+            }
+        })
+    }
+
+    fn reset(&mut self, r: usize) -> Segment<P> {
+        let subflow = &self.subflows[r];
+        Segment {
+            src_port: subflow.tuple.local.port(),
+            dst_port: subflow.tuple.remote.port(),
+            seq: subflow.reset_seq.unwrap_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32)),
+            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
+            flags: Flags::RST | Flags::ACK,
+            window: 0,
+            urgent: 0,
+            options: Options::default(),
+            payload: P::empty(),
+        }
+    }
+
+    /// The data sequence number of a place in our stream.
+    pub(super) fn dsn(&self, offset: u64) -> u64 {
+        self.local_idsn.wrapping_add(1).wrapping_add(offset)
+    }
+
+    /// The DATA_ACK: the next data sequence number expected, the DATA_FIN counted (RFC 8684 §3.3.3).
+    fn data_ack(&self) -> u64 {
+        self.remote_idsn.wrapping_add(1).wrapping_add(self.rcv_nxt).wrapping_add(u64::from(self.end_received))
+    }
+
+    /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
+    fn transmit_data_fin(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+        if self.mode != Mode::Mptcp
+            || !self.close_requested
+            || self.fin_acknowledged
+            || (self.data_fin_sent && !self.data_fin_due)
+        {
+            return None;
+        }
+        let r = self.best_subflow()?;
+        self.data_fin_due = false;
+        self.data_fin_sent = true;
+        let seq = self.subflows[r].snd_nxt;
+        let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
+        if let Some(dss) = &mut segment.options.dss {
+            dss.data_fin = true;
+            dss.mapping =
+                Some(Mapping { dsn: DataNumber::Long(self.dsn(self.write_end)), ssn: 0, len: 1, checksum: None });
+        }
+        self.arm_data_timer(now_ns);
+        Some((r, segment))
+    }
+
+    /// The subflow for a segment that is not bound by a window: one that can send, not suspected dead if there is
+    /// such a one, with the smallest RTT.
+    pub(super) fn best_subflow(&self) -> Option<usize> {
+        (0..self.subflows.len())
+            .filter(|&r| self.subflows[r].can_send())
+            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt_ns))
+    }
+}
+
+/// H: HMAC-SHA256 (RFC 8684 §3.1).
+pub(super) const CAPABLE_FLAGS: u8 = 0x01;
+
+fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
+    Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))
+}

@@ -1,0 +1,113 @@
+//! The receive window: one for the connection, whatever the number of subflows (RFC 8684 §3.3.1), and the automatic
+//! size of its buffer.
+
+use crate::ReceiveBuffer;
+
+/// Linux's `tcp_rmem` and the window it announces at first.
+const INITIAL_AUTO_BYTES: u64 = 65_536;
+const MAX_AUTO_BYTES: u64 = 6 << 20;
+
+/// The receive buffer of a connection. Places in the stream count from 0.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveWindow {
+    size: u64,
+    max: u64,
+    /// Bytes the application has read.
+    read: u64,
+    /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
+    announced: u64,
+    round_ends_ns: u64,
+    round_from: u64,
+}
+
+impl ReceiveWindow {
+    pub fn new(buffer: ReceiveBuffer) -> Self {
+        let (size, max) = match buffer {
+            ReceiveBuffer::Auto => (INITIAL_AUTO_BYTES, MAX_AUTO_BYTES),
+            ReceiveBuffer::Fixed(bytes) => (bytes, bytes),
+        };
+        ReceiveWindow { size, max, read: 0, announced: 0, round_ends_ns: 0, round_from: 0 }
+    }
+
+    /// The window scale to offer: the least that lets the whole buffer be announced (RFC 7323 §2.3, at most 14).
+    pub fn scale(&self) -> u8 {
+        (0..14).find(|&s| self.max >> s <= 0xffff).unwrap_or(14)
+    }
+
+    /// The end of what the peer may send.
+    pub fn right(&self) -> u64 {
+        (self.read + self.size).max(self.announced)
+    }
+
+    /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.
+    pub fn announce(&mut self, rcv_nxt: u64, scale: u8) -> u16 {
+        let field = ((self.right().saturating_sub(rcv_nxt)) >> scale).min(0xffff);
+        self.announced = self.announced.max(rcv_nxt + (field << scale));
+        field as u16
+    }
+
+    /// The application has read `len` bytes. Answers whether the peer should be told at once that the window opened:
+    /// when it at least doubles and by a segment or half the buffer (RFC 9293 §3.8.6.2.2).
+    pub fn read(&mut self, len: u64, rcv_nxt: u64, mss: u16) -> bool {
+        self.read += len;
+        let known = self.announced.saturating_sub(rcv_nxt);
+        let open = self.right().saturating_sub(rcv_nxt);
+        open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1)
+    }
+
+    /// Whether a round trip has passed since the size was last looked at.
+    pub fn round_is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.round_ends_ns && self.size < self.max
+    }
+
+    /// Dynamic right-sizing: the buffer is four times what was read in a round trip, so that a sender in slow start,
+    /// which doubles, is held back neither now nor in the next round, and it never shrinks.
+    pub fn next_round(&mut self, now_ns: u64, rtt_ns: u64, mss: u16) {
+        if self.round_ends_ns > 0 && rtt_ns > 0 {
+            let wanted = 4 * (self.read - self.round_from) + 16 * u64::from(mss);
+            self.size = self.size.max(wanted.min(self.max));
+        }
+        self.round_from = self.read;
+        self.round_ends_ns = now_ns + rtt_ns.max(1_000_000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_right_edge_never_moves_back() {
+        let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
+        assert_eq!(w.scale(), 0);
+        assert_eq!(w.announce(0, 0), 10_000);
+        assert_eq!(w.announce(4_000, 0), 6_000);
+        assert!(!w.read(1_000, 4_000, 1460));
+        assert_eq!(w.announce(4_000, 0), 7_000);
+    }
+
+    #[test]
+    fn a_closed_window_that_opens_is_announced() {
+        let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
+        assert_eq!(w.announce(0, 0), 10_000);
+        assert_eq!(w.announce(10_000, 0), 0);
+        assert!(!w.read(1_000, 10_000, 1460), "not for less than a segment");
+        assert!(w.read(1_000, 10_000, 1460));
+        assert_eq!(w.announce(10_000, 0), 2_000);
+    }
+
+    #[test]
+    fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
+        let mut w = ReceiveWindow::new(ReceiveBuffer::Auto);
+        assert_eq!(w.scale(), 7);
+        w.next_round(1, 50_000_000, 1460);
+        w.read(100_000, 100_000, 1460);
+        w.next_round(50_000_001, 50_000_000, 1460);
+        assert_eq!(w.right(), 100_000 + 4 * 100_000 + 16 * 1460);
+        w.next_round(100_000_001, 50_000_000, 1460);
+        assert_eq!(w.right(), 100_000 + 4 * 100_000 + 16 * 1460);
+        w.read(100_000_000, 100_100_000, 1460);
+        w.next_round(150_000_001, 50_000_000, 1460);
+        assert_eq!(w.right(), 100_100_000 + (6 << 20));
+    }
+}

@@ -1,0 +1,78 @@
+//! Smallest RTT first: the default of Linux's MPTCP until 5.19 (Raiciu 2012; Chauvenne 2017 §2.2.1).
+
+use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use crate::congestion::View;
+
+/// Among the subflows with room: active before backup, one that has not carried the data before one that has, then
+/// the smallest smoothed RTT; ties to the subflow opened first.
+#[derive(Debug, Default)]
+pub struct MinRtt;
+
+impl PacketScheduler for MinRtt {
+    fn name(&self) -> &'static str {
+        "min-rtt"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], _context: &Context) -> Decision {
+        let tried = match demand {
+            Demand::New => SubflowSet::default(),
+            Demand::Reinjection { tried } => tried,
+        };
+        // A backup is used when no active subflow works at all, not when they are merely full (RFC 8684 §3.3.8).
+        let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
+        let mut best: Option<((bool, u64), usize)> = None;
+        for (r, v) in group.iter().enumerate() {
+            if usable(v) && (only_backups || !v.backup) {
+                let key = (tried.contains(r), v.srtt_ns);
+                if best.is_none_or(|(b, _)| key < b) {
+                    best = Some((key, r));
+                }
+            }
+        }
+        match best {
+            Some((_, r)) => Decision::Send { on: SubflowSet::one(r), burst: 1 },
+            None => Decision::Blocked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(srtt_ms: u64, in_flight: u32) -> View {
+        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1420) }
+    }
+
+    fn choose(demand: Demand, group: &[View]) -> Option<usize> {
+        let context = Context { now_ns: 0, unsent_bytes: 1, free_window_bytes: 1 };
+        match MinRtt.choose(demand, group, &context) {
+            Decision::Send { mut on, burst: 1 } => on.pop(),
+            Decision::Blocked => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn takes_the_smallest_rtt_with_room() {
+        assert_eq!(choose(Demand::New, &[view(50, 0), view(20, 9)]), Some(1));
+        assert_eq!(choose(Demand::New, &[view(50, 0), view(20, 10)]), Some(0));
+        assert_eq!(choose(Demand::New, &[view(50, 10), view(20, 10)]), None);
+        assert_eq!(choose(Demand::New, &[view(20, 0), view(20, 0)]), Some(0));
+    }
+
+    #[test]
+    fn a_reinjection_prefers_a_fresh_subflow() {
+        let tried = SubflowSet::one(1);
+        assert_eq!(choose(Demand::Reinjection { tried }, &[view(50, 0), view(20, 0)]), Some(0));
+        assert_eq!(choose(Demand::Reinjection { tried }, &[view(50, 10), view(20, 0)]), Some(1));
+    }
+
+    #[test]
+    fn a_backup_waits_until_the_others_fail() {
+        let backup = View { backup: true, ..view(5, 0) };
+        assert_eq!(choose(Demand::New, &[view(50, 10), backup]), None);
+        let failed = View { potentially_failed: true, ..view(50, 0) };
+        assert_eq!(choose(Demand::New, &[failed, backup]), Some(1));
+    }
+}

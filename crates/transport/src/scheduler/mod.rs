@@ -1,0 +1,133 @@
+//! Packet schedulers: which subflow carries the next segment. One algorithm a file; a scheduler only chooses, the
+//! transport acts.
+
+mod min_rtt;
+
+pub use min_rtt::MinRtt;
+
+use crate::congestion::View;
+
+/// A set of subflows, by id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SubflowSet(pub u32);
+
+impl SubflowSet {
+    /// The set of one.
+    #[must_use]
+    pub fn one(subflow: usize) -> Self {
+        SubflowSet(1 << subflow)
+    }
+
+    /// Whether it holds the subflow.
+    #[must_use]
+    pub fn contains(self, subflow: usize) -> bool {
+        self.0 & (1 << subflow) != 0
+    }
+
+    /// Adds a subflow.
+    pub fn insert(&mut self, subflow: usize) {
+        self.0 |= 1 << subflow;
+    }
+
+    /// Takes out and answers the smallest id.
+    pub fn pop(&mut self) -> Option<usize> {
+        (self.0 != 0).then(|| {
+            let subflow = self.0.trailing_zeros() as usize;
+            self.0 &= self.0 - 1;
+            subflow
+        })
+    }
+}
+
+/// What there is to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    /// Data never sent before.
+    New,
+    /// Data sent before, whose subflow failed or is late.
+    Reinjection {
+        /// The subflows that carried it.
+        tried: SubflowSet,
+    },
+}
+
+/// What a scheduler knows of the connection.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Context {
+    /// Now.
+    pub now_ns: u64,
+    /// Bytes written and never sent; `u64::MAX` when there is no end.
+    pub unsent_bytes: u64,
+    /// Bytes that the connection-level window still allows.
+    pub free_window_bytes: u64,
+}
+
+/// A scheduler's answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Send the next segment on each subflow of the set, and up to `burst` segments before asking again.
+    Send {
+        /// Where; not empty, each usable.
+        on: SubflowSet,
+        /// Segments.
+        burst: u32,
+    },
+    /// Better to wait for a subflow that is full now; ask again at the next event, or at this time.
+    Wait {
+        /// `u64::MAX`: only at the next event.
+        until_ns: u64,
+    },
+    /// No subflow can take anything.
+    Blocked,
+}
+
+/// A packet scheduler.
+pub trait PacketScheduler: std::fmt::Debug + Send {
+    /// Its name as in `mptcplab list schedulers`.
+    fn name(&self) -> &'static str;
+
+    /// Chooses; `group[r]` is the subflow with id r. Called for each segment (or burst), so it must be quick.
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision;
+}
+
+/// Whether a subflow can take a segment now: established, not suspected dead, with room in its window.
+#[must_use]
+pub fn usable(view: &View) -> bool {
+    view.active && !view.potentially_failed && view.has_room()
+}
+
+/// Which scheduler a connection gets.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// Smallest RTT first.
+    MinRtt,
+    /// One from outside.
+    Custom(fn() -> Box<dyn PacketScheduler>),
+}
+
+/// A scheduler: built-in, or from outside by its box.
+#[derive(Debug)]
+pub enum Scheduler {
+    /// Smallest RTT first.
+    MinRtt(MinRtt),
+    /// From outside.
+    Custom(Box<dyn PacketScheduler>),
+}
+
+impl Scheduler {
+    /// A fresh scheduler.
+    #[must_use]
+    pub fn new(choice: &Choice) -> Self {
+        match choice {
+            Choice::MinRtt => Scheduler::MinRtt(MinRtt),
+            Choice::Custom(make) => Scheduler::Custom(make()),
+        }
+    }
+
+    pub(crate) fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        match self {
+            Scheduler::MinRtt(s) => s.choose(demand, group, context),
+            Scheduler::Custom(s) => s.choose(demand, group, context),
+        }
+    }
+}

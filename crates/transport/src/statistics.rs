@@ -1,0 +1,126 @@
+//! What a subflow counts.
+
+/// Counters since the subflow began, and its present state. A driver subtracts snapshots.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Segments with data sent, retransmissions counted.
+    pub data_segments_sent: u64,
+    /// Of those, retransmissions on this subflow.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Segments that carried data sent before on another subflow.
+    pub reinjections: u64,
+    /// Sum of the RTT samples.
+    pub rtt_sum_ns: u128,
+    /// Number of RTT samples.
+    pub rtt_samples: u64,
+    /// When the subflow was established; 0 while it is not.
+    pub established_ns: u64,
+    /// Integral of the congestion window, in segments, over time since then, as far as the next field.
+    pub cwnd_integral_segment_ns: f64,
+    /// How far the integral goes. [`cwnd_segments`](Self::cwnd_segments) has held since.
+    pub cwnd_integral_until_ns: u64,
+    /// Congestion window now, in segments.
+    pub cwnd_segments: f64,
+    /// Smoothed RTT now; 0 before the first sample.
+    pub srtt_ns: u64,
+    /// Segments in flight now.
+    pub in_flight_segments: u32,
+    /// Bytes of the stream that arrived first by this subflow.
+    pub new_bytes_received: u64,
+    /// Segments with data received, duplicates counted.
+    pub data_segments_received: u64,
+}
+
+impl Statistics {
+    pub(crate) fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
+        if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
+            self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;
+        }
+        self.cwnd_integral_until_ns = now_ns;
+    }
+}
+
+/// How long bytes waited at the receiver for those before them: a histogram over bytes with eight buckets an octave,
+/// so a quantile is right within 9 %. Empty, and without memory, until something waited.
+#[derive(Clone, Debug, Default)]
+pub struct DelayHistogram {
+    counts: Vec<u64>,
+    total_bytes: u64,
+    sum_byte_ns: u128,
+}
+
+const BUCKETS_AN_OCTAVE: u32 = 8;
+
+impl DelayHistogram {
+    /// `bytes` were delivered `delay_ns` after they had arrived.
+    pub fn add(&mut self, delay_ns: u64, bytes: u64) {
+        self.total_bytes += bytes;
+        if delay_ns == 0 {
+            return;
+        }
+        self.sum_byte_ns += u128::from(delay_ns) * u128::from(bytes);
+        let i = Self::bucket(delay_ns);
+        if self.counts.len() <= i {
+            self.counts.resize(i + 1, 0);
+        }
+        self.counts[i] += bytes;
+    }
+
+    fn bucket(delay_ns: u64) -> usize {
+        let octave = delay_ns.ilog2();
+        let fraction = ((u128::from(delay_ns) * u128::from(BUCKETS_AN_OCTAVE)) >> octave) as u32 - BUCKETS_AN_OCTAVE;
+        (octave * BUCKETS_AN_OCTAVE + fraction) as usize
+    }
+
+    fn upper_ns(bucket: usize) -> f64 {
+        let (octave, fraction) = (bucket as u32 / BUCKETS_AN_OCTAVE, bucket as u32 % BUCKETS_AN_OCTAVE);
+        2f64.powi(octave as i32) * f64::from(BUCKETS_AN_OCTAVE + fraction + 1) / f64::from(BUCKETS_AN_OCTAVE)
+    }
+
+    /// Mean delay in seconds; none when nothing was delivered.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.total_bytes > 0).then(|| self.sum_byte_ns as f64 / self.total_bytes as f64 * 1e-9)
+    }
+
+    /// The delay in seconds that a share `q` of the bytes did not exceed, rounded up to its bucket.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        if self.total_bytes == 0 {
+            return None;
+        }
+        let waited: u64 = self.counts.iter().sum();
+        let mut below = (self.total_bytes - waited) as f64;
+        let wanted = q * self.total_bytes as f64;
+        if below >= wanted {
+            return Some(0.0);
+        }
+        for (i, &count) in self.counts.iter().enumerate() {
+            below += count as f64;
+            if below >= wanted {
+                return Some(Self::upper_ns(i) * 1e-9);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_within_a_bucket() {
+        let mut h = DelayHistogram::default();
+        assert_eq!((h.mean_s(), h.quantile_s(0.95)), (None, None));
+        h.add(0, 900);
+        h.add(10_000_000, 60);
+        h.add(100_000_000, 40);
+        assert!((h.mean_s().unwrap() - 0.0046).abs() < 1e-12);
+        assert_eq!(h.quantile_s(0.9), Some(0.0));
+        let p95 = h.quantile_s(0.95).unwrap();
+        assert!((0.010..0.0113).contains(&p95), "{p95}");
+        let p99 = h.quantile_s(0.99).unwrap();
+        assert!((0.100..0.113).contains(&p99), "{p99}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use crate::TcpOptions;
+
+/// Estimator of one subflow.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimator {
+    /// SRTT; 0 before the first sample.
+    pub srtt_ns: u64,
+    /// RTTVAR.
+    pub rttvar_ns: u64,
+    /// Smallest sample; 0 before the first.
+    pub min_rtt_ns: u64,
+    /// Sum of all samples.
+    pub sum_ns: u128,
+    /// Number of samples.
+    pub samples: u64,
+    /// Consecutive timeouts without progress.
+    pub backoff: u32,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+/// RFC 6298 §2.1: before the first sample.
+const INITIAL_RTO_NS: u64 = 1_000_000_000;
+
+impl RttEstimator {
+    /// No sample yet.
+    pub fn new(options: &TcpOptions) -> Self {
+        RttEstimator {
+            srtt_ns: 0,
+            rttvar_ns: 0,
+            min_rtt_ns: 0,
+            sum_ns: 0,
+            samples: 0,
+            backoff: 0,
+            min_ns: options.rto_min_ns,
+            max_ns: options.rto_max_ns,
+        }
+    }
+
+    /// Takes a sample, which must not come from a retransmitted segment (Karn; RFC 6298 §3).
+    pub fn sample(&mut self, rtt_ns: u64) {
+        let rtt_ns = rtt_ns.max(1); // 0 stands for "none"
+        if self.samples == 0 {
+            // RFC 6298 §2.2.
+            self.srtt_ns = rtt_ns;
+            self.rttvar_ns = rtt_ns / 2;
+            self.min_rtt_ns = rtt_ns;
+        } else {
+            // RFC 6298 §2.3, α = 1/8, β = 1/4; the deviation first.
+            self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
+            self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
+            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+        }
+        self.sum_ns += u128::from(rtt_ns);
+        self.samples += 1;
+    }
+
+    /// The timeout before backoff: SRTT + 4·RTTVAR, within its bounds.
+    pub fn base_rto_ns(&self) -> u64 {
+        if self.samples == 0 {
+            return INITIAL_RTO_NS.clamp(self.min_ns, self.max_ns);
+        }
+        // As Linux does it, the lower bound holds for the term of the deviation: a timeout is never closer to the
+        // smoothed RTT than rto_min, so a delayed ACK (40 ms) on a steady path is not a timeout.
+        (self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns)).min(self.max_ns)
+    }
+
+    /// The timeout with its exponential backoff (RFC 6298 §5.5).
+    pub fn rto_ns(&self) -> u64 {
+        let base = self.base_rto_ns();
+        base.saturating_mul(1 << self.backoff.min(16)).min(self.max_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn estimates_worked_by_hand() {
+        let mut e = RttEstimator::new(&TcpOptions { rto_min_ns: 0, ..TcpOptions::default() });
+        assert_eq!(e.rto_ns(), 1000 * MS);
+        e.sample(100 * MS);
+        assert_eq!((e.srtt_ns, e.rttvar_ns, e.rto_ns()), (100 * MS, 50 * MS, 300 * MS));
+        e.sample(180 * MS);
+        // RTTVAR = (3·50 + 80)/4 = 57.5, SRTT = (7·100 + 180)/8 = 110, RTO = 110 + 230.
+        assert_eq!((e.srtt_ns, e.rttvar_ns, e.rto_ns()), (110 * MS, 57_500_000, 340 * MS));
+        assert_eq!(e.min_rtt_ns, 100 * MS);
+    }
+
+    #[test]
+    fn bounds_and_backoff() {
+        let mut e = RttEstimator::new(&TcpOptions::default());
+        for _ in 0..100 {
+            e.sample(20 * MS);
+        }
+        assert_eq!(e.rto_ns(), 220 * MS);
+        e.backoff = 3;
+        assert_eq!(e.rto_ns(), 8 * 220 * MS);
+        e.backoff = 40;
+        assert_eq!(e.rto_ns(), 120_000 * MS);
+    }
+}

@@ -1,0 +1,228 @@
+//! Two hosts and the paths between them, in virtual time. Every segment goes through the codec; every byte that
+//! arrives is checked against its place.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::{Config, Connection, ConnectionId, Event, Host, LocalAddress, Tuple};
+use wire::{IpHeader, Segment, Span};
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000_000_000;
+pub const CLIENT: usize = 0;
+pub const SERVER: usize = 1;
+const PORT: u16 = 80;
+
+/// A path in both directions. Probabilities are out of 1000.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub delay_ns: u64,
+    /// Added at random, so that segments overtake each other.
+    pub jitter_ns: u64,
+    /// Bits per second; 0: no serialisation.
+    pub rate_bps: u64,
+    pub loss: u64,
+    pub duplication: u64,
+    /// Nothing passes in these intervals.
+    pub dead_ns: Vec<(u64, u64)>,
+}
+
+impl Path {
+    pub fn clean(delay_ns: u64) -> Self {
+        Path { delay_ns, jitter_ns: 0, rate_bps: 10_000_000, loss: 0, duplication: 0, dead_ns: Vec::new() }
+    }
+}
+
+/// What a test sees of a segment on its way.
+pub type Tap = Box<dyn FnMut(u64, usize, usize, &mut Segment<Span>) -> bool>;
+
+pub struct Pair {
+    pub now_ns: u64,
+    pub hosts: [Host<Span>; 2],
+    pub ids: [Option<ConnectionId>; 2],
+    pub events: [Vec<(u64, Event)>; 2],
+    /// In-order bytes read at each end.
+    pub read: [u64; 2],
+    /// Whether each end reads what arrives.
+    pub reading: [bool; 2],
+    pub close_on_end: bool,
+    paths: Vec<Path>,
+    busy_until_ns: Vec<[u64; 2]>,
+    flying: BTreeMap<(u64, u64), (usize, Tuple, Segment<Span>)>,
+    sequence: u64,
+    rng: Xoshiro256PlusPlus,
+    tap: Option<Tap>,
+    pub segments: u64,
+}
+
+impl Pair {
+    pub fn new(seed: u64, config: [Config; 2], paths: Vec<Path>) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut host = || Host::new(Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()));
+        let mut hosts = [host(), host()];
+        let [client, server] = config;
+        hosts[SERVER].listen(PORT, server);
+        let local: Vec<_> = (0..paths.len() as u8)
+            .map(|id| LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, id, 2)), backup: false })
+            .collect();
+        let remote = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9)), PORT);
+        let id = hosts[CLIENT].connect(0, client, &local, 40_000, remote);
+        let busy_until_ns = vec![[0; 2]; paths.len()];
+        Pair {
+            now_ns: 0,
+            hosts,
+            ids: [Some(id), None],
+            events: [Vec::new(), Vec::new()],
+            read: [0; 2],
+            reading: [true; 2],
+            close_on_end: true,
+            paths,
+            busy_until_ns,
+            flying: BTreeMap::new(),
+            sequence: 0,
+            rng,
+            tap: None,
+            segments: 0,
+        }
+    }
+
+    /// Looks at, changes, or (answering false) drops segments: (now, sending side, path, segment).
+    pub fn tap(&mut self, tap: impl FnMut(u64, usize, usize, &mut Segment<Span>) -> bool + 'static) {
+        self.tap = Some(Box::new(tap));
+    }
+
+    pub fn connection(&mut self, side: usize) -> &mut Connection<Span> {
+        let id = self.ids[side].expect("the connection does not exist yet");
+        self.hosts[side].connection_mut(id)
+    }
+
+    pub fn saw(&self, side: usize, event: Event) -> bool {
+        self.events[side].iter().any(|&(_, e)| e == event)
+    }
+
+    /// Runs until `done` or the time; answers whether `done`.
+    pub fn run_until(&mut self, until_ns: u64, mut done: impl FnMut(&mut Self) -> bool) -> bool {
+        loop {
+            self.pump();
+            if done(self) {
+                return true;
+            }
+            let arrival = self.flying.keys().next().map_or(u64::MAX, |k| k.0);
+            let timer = (0..2).map(|s| self.next_timeout(s)).min().unwrap_or(u64::MAX);
+            let next = arrival.min(timer);
+            if next > until_ns {
+                self.now_ns = until_ns;
+                return false;
+            }
+            assert!(next >= self.now_ns, "time ran backwards");
+            self.now_ns = next;
+            if arrival <= timer {
+                let (_, (from, tuple, segment)) = self.flying.pop_first().unwrap();
+                let to = 1 - from;
+                let seen = Tuple { local: tuple.remote, remote: tuple.local };
+                if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment) {
+                    self.ids[to] = Some(at.connection);
+                }
+            } else {
+                for side in 0..2 {
+                    if self.next_timeout(side) <= self.now_ns {
+                        let now_ns = self.now_ns;
+                        self.connection(side).handle_timeout(now_ns);
+                        assert!(self.next_timeout(side) > now_ns, "a timer that does not advance");
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_timeout(&self, side: usize) -> u64 {
+        self.ids[side].map_or(u64::MAX, |id| self.hosts[side].connection(id).next_timeout_ns())
+    }
+
+    fn pump(&mut self) {
+        for side in 0..2 {
+            while let Some((tuple, segment)) = self.hosts[side].transmit() {
+                self.send(side, tuple, segment);
+            }
+            let Some(id) = self.ids[side] else { continue };
+            loop {
+                while self.reading[side] {
+                    let Some(span) = self.hosts[side].connection_mut(id).read() else { break };
+                    assert_eq!(span.offset, self.read[side], "side {side} got the wrong bytes");
+                    self.read[side] += u64::from(span.len);
+                }
+                while let Some(event) = self.hosts[side].connection_mut(id).poll_event() {
+                    self.events[side].push((self.now_ns, event));
+                    if event == Event::EndOfStream && self.close_on_end {
+                        let now_ns = self.now_ns;
+                        self.connection(side).close(now_ns);
+                    }
+                }
+                let now_ns = self.now_ns;
+                let Some((subflow, segment)) = self.hosts[side].connection_mut(id).transmit(now_ns) else { break };
+                let tuple = self.hosts[side].connection(id).tuple(subflow);
+                self.send(side, tuple, segment);
+            }
+        }
+    }
+
+    fn send(&mut self, side: usize, tuple: Tuple, mut segment: Segment<Span>) {
+        self.segments += 1;
+        through_wire(tuple, &segment);
+        let ends = [tuple.local, tuple.remote];
+        let IpAddr::V4(client) = ends[side].ip() else { panic!("IPv4 only") };
+        let path = usize::from(client.octets()[2]);
+        if let Some(tap) = &mut self.tap {
+            if !tap(self.now_ns, side, path, &mut segment) {
+                return;
+            }
+        }
+        let p = &self.paths[path];
+        let dead = p.dead_ns.iter().any(|&(from, to)| (from..to).contains(&self.now_ns));
+        if dead || (p.loss > 0 && self.rng.next_u64() % 1000 < p.loss) {
+            return;
+        }
+        let size = 20 + segment.header_len() as u64 + u64::from(segment.payload.len);
+        let busy = &mut self.busy_until_ns[path][side];
+        let start = self.now_ns.max(*busy);
+        *busy = start + (size * 8 * SECOND).checked_div(p.rate_bps).unwrap_or(0);
+        let departure = *busy;
+        let copies = 1 + u64::from(p.duplication > 0 && self.rng.next_u64() % 1000 < p.duplication);
+        for _ in 0..copies {
+            let jitter = if p.jitter_ns > 0 { self.rng.next_u64() % p.jitter_ns } else { 0 };
+            self.sequence += 1;
+            self.flying.insert((departure + p.delay_ns + jitter, self.sequence), (side, tuple, segment.clone()));
+        }
+    }
+}
+
+/// Encodes a segment, decodes it, and checks that nothing was lost, and that its bytes are those of the span.
+fn through_wire(tuple: Tuple, segment: &Segment<Span>) {
+    let mut bytes = Vec::new();
+    let header = IpHeader::new(tuple.local.ip(), tuple.remote.ip());
+    wire::encode(&header, segment, &mut bytes).expect("every segment the transport sends can be encoded");
+    let size = 20 + segment.header_len() + segment.payload.len as usize;
+    assert_eq!(bytes.len(), size, "{segment:?}");
+    let (_, decoded) = wire::decode(&bytes).expect("what was encoded can be decoded");
+    let same_header = Segment { payload: (), ..header_of(segment) } == header_of(&decoded);
+    assert!(same_header, "{segment:?} became {decoded:?}");
+    for (i, &byte) in decoded.payload.iter().enumerate() {
+        assert_eq!(byte, Span::byte_at(segment.payload.offset + i as u64));
+    }
+}
+
+fn header_of<P>(s: &Segment<P>) -> Segment<()> {
+    Segment {
+        src_port: s.src_port,
+        dst_port: s.dst_port,
+        seq: s.seq,
+        ack: s.ack,
+        flags: s.flags,
+        window: s.window,
+        urgent: s.urgent,
+        options: s.options.clone(),
+        payload: (),
+    }
+}

@@ -1,0 +1,249 @@
+//! Behaviour of whole connections.
+
+mod common;
+
+use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
+
+fn tcp() -> Config {
+    Config { protocol: Protocol::Tcp, congestion: transport::congestion::Choice::Reno, ..Config::default() }
+}
+
+fn mptcp() -> Config {
+    Config::default()
+}
+
+fn both(config: Config) -> [Config; 2] {
+    [config.clone(), config]
+}
+
+/// Sends `bytes` from `side`, closes, and runs until both ends are closed.
+fn transfer(pair: &mut Pair, side: usize, bytes: u64) {
+    assert!(pair.run_until(60 * SECOND, |p| p.saw(side, Event::Established)), "no handshake");
+    pair.connection(side).offer(bytes);
+    let now_ns = pair.now_ns;
+    pair.connection(side).close(now_ns);
+    let done = pair.run_until(600 * SECOND, |p| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed));
+    assert!(done, "stuck: read {:?}, events {:?}", pair.read, pair.events);
+    assert_eq!(pair.read[1 - side], bytes);
+    assert!(pair.saw(side, Event::Flushed));
+}
+
+#[test]
+fn a_tcp_transfer_in_either_direction() {
+    for side in [CLIENT, SERVER] {
+        let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
+        transfer(&mut pair, side, 1_000_000);
+    }
+}
+
+#[test]
+fn an_mptcp_transfer_uses_both_paths() {
+    for side in [CLIENT, SERVER] {
+        let mut pair = Pair::new(1, both(mptcp()), vec![Path::clean(10 * MS), Path::clean(20 * MS)]);
+        transfer(&mut pair, side, 5_000_000);
+        let receiver = pair.connection(1 - side);
+        assert!(!receiver.is_fallback());
+        assert_eq!(receiver.subflow_count(), 2);
+        let new: Vec<_> = (0..2).map(|r| receiver.statistics(SubflowId(r)).new_bytes_received).collect();
+        assert_eq!(new.iter().sum::<u64>(), 5_000_000);
+        assert!(new.iter().all(|&n| n > 1_000_000), "{new:?}");
+    }
+}
+
+#[test]
+fn an_empty_stream_ends_in_order() {
+    for config in [tcp(), mptcp()] {
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS)]);
+        transfer(&mut pair, CLIENT, 0);
+    }
+}
+
+#[test]
+fn either_side_without_mptcp_means_tcp() {
+    for (config, capable) in [([mptcp(), tcp()], CLIENT), ([tcp(), mptcp()], SERVER)] {
+        let mut pair = Pair::new(1, config, vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
+        transfer(&mut pair, SERVER, 300_000);
+        assert!(pair.connection(capable).is_fallback());
+        assert_eq!(pair.connection(capable).subflow_count(), 1);
+    }
+}
+
+#[test]
+fn the_rtt_of_a_handshake_is_exact() {
+    // SYN: 20 IP + 20 TCP + 4 MSS + 12 SACK-permitted and timestamps + 4 window scale = 60 bytes, 48 µs at 10 Mbit/s;
+    // the SYN/ACK is as long. RTT at the client = 2 · (10 ms + 48 µs).
+    let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
+    assert!(pair.run_until(SECOND, |p| p.saw(CLIENT, Event::Established)));
+    assert_eq!(pair.now_ns, 2 * (10 * MS + 48_000));
+    let s = pair.connection(CLIENT).statistics(SubflowId(0));
+    assert_eq!((s.rtt_sum_ns, s.rtt_samples), (u128::from(2 * (10 * MS + 48_000)), 1));
+}
+
+#[test]
+fn a_lost_third_ack_is_repaired() {
+    // The server sends first; the client's ACK with the keys is lost, so the SYN/ACK is repeated and answered.
+    for config in [tcp(), mptcp()] {
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
+        let mut lost = false;
+        pair.tap(move |_, side, _, s| {
+            let first_ack = side == CLIENT && !s.flags.syn() && !lost;
+            lost |= first_ack;
+            !first_ack
+        });
+        transfer(&mut pair, SERVER, 100_000);
+        assert!(!pair.connection(SERVER).is_fallback());
+    }
+}
+
+#[test]
+fn a_lost_join_ack_is_repeated() {
+    let mut pair = Pair::new(1, both(mptcp()), vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
+    let mut dropped = 0;
+    pair.tap(move |_, side, path, s| {
+        let third = side == CLIENT && path == 1 && !s.flags.syn() && dropped < 3;
+        dropped += u32::from(third);
+        !third
+    });
+    transfer(&mut pair, SERVER, 5_000_000);
+    let second = pair.connection(CLIENT).statistics(SubflowId(1));
+    assert!(second.new_bytes_received > 0, "the subflow was established in the end");
+}
+
+#[test]
+fn a_join_with_a_wrong_hmac_is_refused() {
+    use wire::{MpJoin, MptcpOption};
+    for (victim, sender) in [("SYN/ACK", SERVER), ("ACK", CLIENT)] {
+        let mut pair = Pair::new(1, both(mptcp()), vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
+        pair.tap(move |_, side, path, s| {
+            if side == sender && path == 1 {
+                for option in s.options.rare.iter_mut().flat_map(|rare| &mut rare.mptcp) {
+                    match option {
+                        MptcpOption::MpJoin(MpJoin::SynAck { hmac, .. }) => *hmac ^= 1,
+                        MptcpOption::MpJoin(MpJoin::Ack { hmac }) => hmac[19] ^= 1,
+                        _ => {}
+                    }
+                }
+            }
+            true
+        });
+        transfer(&mut pair, SERVER, 2_000_000);
+        let s = pair.connection(CLIENT).statistics(SubflowId(1));
+        assert_eq!(s.new_bytes_received, 0, "{victim} forged");
+    }
+}
+
+#[test]
+fn a_path_that_dies_is_survived_and_used_again_when_it_returns() {
+    let mut second = Path::clean(20 * MS);
+    second.dead_ns = vec![(SECOND, 4 * SECOND)];
+    let mut pair = Pair::new(1, both(mptcp()), vec![Path::clean(10 * MS), second]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    pair.connection(SERVER).offer(40_000_000);
+    let used = |p: &mut Pair| p.connection(CLIENT).statistics(SubflowId(1)).new_bytes_received;
+    pair.run_until(3 * SECOND, |_| false);
+    let (while_dead, read_dead) = (used(&mut pair), pair.read[CLIENT]);
+    pair.run_until(4 * SECOND, |_| false);
+    assert_eq!(used(&mut pair), while_dead);
+    assert!(pair.read[CLIENT] - read_dead > 900_000, "the other path goes on at its own speed");
+    pair.run_until(12 * SECOND, |_| false);
+    assert!(used(&mut pair) > while_dead + 1_000_000, "the path is used again");
+    let s = pair.connection(SERVER).statistics(SubflowId(0));
+    assert!(s.reinjections > 0);
+}
+
+#[test]
+fn when_the_first_path_dies_for_good_the_second_finishes() {
+    let mut first = Path::clean(10 * MS);
+    first.dead_ns = vec![(SECOND, u64::MAX)];
+    let mut pair = Pair::new(1, both(mptcp()), vec![first, Path::clean(20 * MS)]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    pair.connection(SERVER).offer(10_000_000);
+    let now_ns = pair.now_ns;
+    pair.connection(SERVER).close(now_ns);
+    assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
+    assert_eq!(pair.read[CLIENT], 10_000_000);
+}
+
+#[test]
+fn a_slow_reader_closes_the_window_and_opens_it_again() {
+    for config in [tcp(), mptcp()] {
+        let config = Config { receive_buffer: ReceiveBuffer::Fixed(50_000), ..config };
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS)]);
+        pair.reading[CLIENT] = false;
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        pair.connection(SERVER).offer(200_000);
+        let now_ns = pair.now_ns;
+        pair.connection(SERVER).close(now_ns);
+        pair.run_until(20 * SECOND, |_| false);
+        let held = pair.connection(CLIENT).bytes_in_order();
+        assert!((48_000..=50_000).contains(&held), "the buffer is filled and not overrun: {held}");
+        // The window update that follows the reading is lost: a probe must find the window open.
+        let opened = pair.now_ns;
+        pair.tap(move |now, side, _, _| side != CLIENT || now > opened + 5 * MS);
+        pair.reading[CLIENT] = true;
+        assert!(pair.run_until(120 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
+        assert_eq!(pair.read[CLIENT], 200_000);
+    }
+}
+
+#[test]
+fn a_small_shared_buffer_bounds_what_is_in_flight() {
+    // The window is the connection's: with 100 kB, the sum over both subflows is never more.
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(100_000), ..mptcp() };
+    let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS), Path::clean(200 * MS)]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    pair.connection(SERVER).offer(u64::MAX);
+    let mut most = 0;
+    pair.run_until(10 * SECOND, |p| {
+        let c = p.connection(SERVER);
+        most = most.max(c.views().iter().map(|v| v.in_flight * v.mss).sum::<u32>());
+        false
+    });
+    assert!(most <= 100_000, "{most}");
+    assert!(most > 90_000, "and it is used: {most}");
+}
+
+#[test]
+fn a_reset_ends_a_tcp_connection_and_only_a_subflow_of_an_mptcp_connection() {
+    let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    let now_ns = pair.now_ns;
+    pair.connection(CLIENT).abort(now_ns);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Aborted)));
+    assert!(pair.saw(CLIENT, Event::Aborted));
+
+    let mut pair = Pair::new(1, both(mptcp()), vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
+    let mut done = false;
+    pair.tap(move |now, side, path, s| {
+        if side == CLIENT && path == 1 && now > SECOND && !done {
+            done = true;
+            s.flags = wire::Flags::RST | wire::Flags::ACK;
+        }
+        true
+    });
+    transfer(&mut pair, SERVER, 10_000_000);
+    assert!(pair.events[SERVER].iter().any(|&(at, e)| at < 2 * SECOND && e == Event::SubflowClosed(SubflowId(1))));
+}
+
+#[test]
+fn a_syn_to_nobody_is_refused() {
+    let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
+    pair.tap(|_, side, _, s| {
+        if side == CLIENT {
+            s.dst_port = 81;
+        }
+        true
+    });
+    // The tap changes the port in the header only; the demultiplexer goes by the tuple, so change that instead.
+    let remote = std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 9, 9)), 81);
+    let local = [transport::LocalAddress {
+        id: 0,
+        address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)),
+        backup: false,
+    }];
+    let id = pair.hosts[CLIENT].connect(0, tcp(), &local, 50_000, remote);
+    pair.ids[CLIENT] = Some(id);
+    assert!(pair.run_until(SECOND, |p| p.saw(CLIENT, Event::Aborted)));
+    assert!(pair.now_ns < 30 * MS, "refused after one round trip, not after a timeout");
+}
