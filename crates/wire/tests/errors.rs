@@ -11,7 +11,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 /// Options, and the message they give; the first option stands at byte 40, as after an IPv4 and a TCP header.
-const MALFORMED: [(&str, &str); 36] = [
+const MALFORMED: [(&str, &str); 37] = [
     ("02", "option MSS (kind 2): length at byte 41 is missing, expected a byte before the end of the header"),
     ("02 01", "option MSS (kind 2): length at byte 41 is 1, expected 2 or more"),
     ("63 00", "option unknown (kind 99): length at byte 41 is 0, expected 2 or more"),
@@ -46,6 +46,10 @@ const MALFORMED: [(&str, &str); 36] = [
     (
         "1e 0f 20 04 0000000000000000000000",
         "option DSS (kind 30): length at byte 41 is 15, expected what the flags ask for, or 2 more with a mapping",
+    ),
+    (
+        "1e 12 20 04 0000000000000000000000000000",
+        "option DSS (kind 30): length at byte 41 is 18, expected what the flags ask for, or 2 more with a mapping",
     ),
     (
         "1e 0a 20 01 00000000 beef",
