@@ -282,7 +282,7 @@ impl<P: Stream> Connection<P> {
         if !passive {
             segment.ack = 0;
             segment.options.timestamps =
-                self.config.tcp.timestamps.then(|| wire::Timestamps { value: (now_ns / 1_000_000) as u32, echo: 0 });
+                self.config.tcp.timestamps.then_some(wire::Timestamps { value: (now_ns / 1_000_000) as u32, echo: 0 });
         }
         let mptcp = self.syn_option(r, passive);
         segment.options.rare = Some(Box::new(RareOptions {

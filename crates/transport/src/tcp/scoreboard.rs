@@ -121,6 +121,7 @@ impl<P: Payload> Scoreboard<P> {
 
     /// The cumulative acknowledgment is `ack`.
     pub fn acknowledge(&mut self, ack: u64, now_ns: u64, delivered: &mut Delivered) {
+        let mut ambiguous = false;
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
@@ -140,9 +141,15 @@ impl<P: Payload> Scoreboard<P> {
             } else {
                 Self::count(first, now_ns, delivered);
             }
+            ambiguous |= first.is(EVER_RETRANSMITTED);
             self.lost -= u32::from(first.is(LOST));
             self.retransmitted -= u32::from(first.is(RETRANSMITTED));
             self.sent.pop_front();
+        }
+        if ambiguous {
+            // What stood behind a hole arrived long before the hole was filled: its age is no round trip.
+            delivered.rtt_ns = None;
+            delivered.last_rtt_ns = None;
         }
     }
 
@@ -328,6 +335,16 @@ mod tests {
         let mut delivered = Delivered::default();
         b.acknowledge(201, 50, &mut delivered);
         assert_eq!((delivered.rtt_ns, delivered.last_rtt_ns), (Some(49), Some(48)));
+    }
+
+    #[test]
+    fn what_waited_behind_a_retransmission_gives_no_sample() {
+        let mut b = board();
+        b.mark_first_lost();
+        assert_eq!(b.retransmit(1_000).map(|s| s.seq), Some(1));
+        let mut delivered = Delivered::default();
+        b.acknowledge(501, 1_010, &mut delivered);
+        assert_eq!((delivered.segments, delivered.rtt_ns), (5, None));
     }
 
     #[test]
