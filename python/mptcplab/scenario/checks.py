@@ -91,7 +91,7 @@ def times(parts: Parts, report: Report) -> None:
         report(("measure", "sample"), f"{_time(sample)} ({end // sample} samples)", f"at least {least}")
 
 
-def whole(parts: Parts, present: Mapping[str, object], report: Report) -> None:
+def whole(present: Mapping[str, object], report: Report) -> None:
     """A scenario is links and connections, or a generated network and its traffic."""
     generated = [key for key in ("topology", "traffic") if key in present]
     for key in ("link", "path", "connection", "event"):
@@ -101,17 +101,15 @@ def whole(parts: Parts, present: Mapping[str, object], report: Report) -> None:
     if len(generated) == 1:
         missing = "traffic" if generated == ["topology"] else "topology"
         report((missing,), "nothing", f"a table [{missing}] to go with [{generated[0]}]")
-    if not generated and not parts.links:
-        report(("link",), "nothing", "at least one link, such as [link.wifi]")
-    if not generated and not parts.connections and "connection" not in present:
-        report(("connection",), "nothing", "at least one connection, such as [connection.download]")
-    elif not generated and present.get("connection") == {}:
-        report(("connection",), "{}", "at least one connection, such as [connection.download]")
+    for key, example in (("link", "[link.wifi]"), ("connection", "[connection.download]")):
+        if not generated and present.get(key, {}) == {}:
+            report((key,), "nothing", f"at least one {key}, such as {example}")
 
 
 def thresholds(document: Document, report: Report) -> None:
     """RED's thresholds are in order also where they are given in two dimensions."""
     rtts = round_trips_ns(document)
+    reported: set[tuple[Part, ...]] = set()
     for name, link in document.links.items():
         for way in WAYS:
             direction = link.direction(way)
@@ -119,7 +117,8 @@ def thresholds(document: Document, report: Report) -> None:
             if not isinstance(red, Red) or rate is None or red.min.dimension is red.max.dimension:
                 continue
             low, high = (exact_packets(amount, rate, rtts[name]) for amount in (red.min, red.max))
-            if low >= high:
+            where = ("link", name, *link.origin(way, "queue"), "max")
+            if low >= high and where not in reported:
+                reported.add(where)
                 found = f"{show(str(red.max))} ({float(high):g} packets)"
-                where = ("link", name, *link.origin(way, "queue"), "max")
                 report(where, found, f"more than min, which is {show(str(red.min))} ({float(low):g} packets)")

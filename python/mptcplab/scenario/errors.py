@@ -24,6 +24,9 @@ def dotted(parts: Iterable[Part]) -> str:
 def _whole(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > 8 * _LONGEST:
+        # Python refuses to write numbers of thousands of digits, and nobody would read them.
+        return f"a number of {value.bit_length()} bits"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):

@@ -26,7 +26,7 @@ def _split(text: str) -> tuple[list[str], str]:
     while at >= 0:
         try:
             nested: Any = tomllib.loads(f"{text[:at]} = 0") if "\n" not in text[:at] else {}
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             nested = {}
         parts = []
         while isinstance(nested, dict) and len(nested) == 1:
@@ -42,7 +42,7 @@ def _value(text: str) -> object:
     """TOML where it is TOML, else the text itself: `10 Mbit/s` needs no quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
     return parsed["value"] if list(parsed) == ["value"] else text
 
@@ -73,7 +73,7 @@ def _apply(data: dict[str, Any], text: str) -> Key:
             raise _OverrideError(dotted(key), found, f"the whole value at once: {dotted(key)}={{ {part} = … }}")
         if not last and len(key) == 1 and key[0] in _NAMED and part not in here:
             names = list(here)
-            kind = f"the {key[0]} {one_of([show(name) for name in names])}" if names else f"a {key[0]} of the scenario"
+            kind = f"the {key[0]} {one_of([show(name) for name in names])}" if names else f"a {key[0]} of the scenario, of which there is none"
             raise _OverrideError(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
         key += (part,)
         if last:

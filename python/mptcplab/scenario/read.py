@@ -37,8 +37,9 @@ def parse(text: str, source: str) -> dict[str, Any]:
         found = "the end of the file" if at_end else show(lines[line - 1].strip())
         expected = f"TOML ({reason[0].lower()}{reason[1:]})"
         raise ScenarioError([Problem(source, "", found, expected, line, column)]) from None
-    except RecursionError:
-        raise ScenarioError([Problem(source, "", "values nested too deeply", "a scenario")]) from None
+    except (RecursionError, ValueError):
+        # Python's own limits: the depth of its stack, and the digits that it converts.
+        raise ScenarioError([Problem(source, "", "values too deep or too long to read", "a scenario")]) from None
 
 
 class Reader:
@@ -92,7 +93,7 @@ class Reader:
             topology=self._optional(Topology, data, "topology"),
             traffic=self._optional(Traffic, data, "traffic"),
         )
-        checks.whole(parts, data, self._report)
+        checks.whole(data, self._report)
         checks.names(parts, self._report)
         checks.times(parts, self._report)
         if self.problems or head is None or parts.measure is None:

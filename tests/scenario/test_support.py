@@ -1,0 +1,102 @@
+"""What an engine cannot do is refused by name; and the table of what there is."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from mptcplab import registry
+from mptcplab.scenario import Scenario, UnsupportedError
+
+TEXT = """\
+duration = "1 s"
+[link.a]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[connection.c]
+paths = ["a"]
+[[event]]
+at = "0 s"
+link = "a"
+set = { loss = "1 %" }
+"""
+
+REFUSED = tomllib.loads((Path(__file__).parent / "refused.toml").read_text(encoding="utf-8"))["sim"]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["set"])
+def test_refused_by_name(case: dict[str, str]) -> None:
+    scenario = Scenario.from_toml(TEXT, "x.toml", [case["set"]])
+    assert [str(each) for each in scenario.unsupported("sim")] == [case["problem"]]
+    with pytest.raises(UnsupportedError) as raised:
+        scenario.description()
+    assert raised.value.engine == "sim"
+    assert raised.value.problems == scenario.unsupported("sim")
+    assert str(raised.value) == case["problem"]
+
+
+def test_what_runs_is_not_refused() -> None:
+    assert Scenario.from_toml(TEXT).unsupported("sim") == []
+
+
+def test_the_line_is_named_and_everything_is_said_at_once() -> None:
+    text = TEXT.replace('paths = ["a"]', 'paths = ["a"]\nscheduler = "ecf"\npath_manager = "binder"')
+    problems = Scenario.from_toml(text, "x.toml").unsupported("sim")
+    assert [(each.file, each.line, each.key, each.found) for each in problems] == [
+        ("x.toml", 7, "connection.c.scheduler", '"ecf"'),
+        ("x.toml", 8, "connection.c.path_manager", '"binder"'),
+    ]
+
+
+def test_generated_networks_are_refused() -> None:
+    scenario = Scenario.from_toml("""
+        duration = "1 s"
+        topology = { kind = "fat-tree", k = 4, rate = "1 Gbit/s", delay = "20 us" }
+        traffic = { kind = "permutation" }
+    """)
+    assert [(each.key, each.found) for each in scenario.unsupported("sim")] == [
+        ("topology.kind", '"fat-tree"'),
+        ("traffic.kind", '"permutation"'),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["model", "stack", "linux"])
+def test_engines_that_are_not_built_do_nothing(engine: str) -> None:
+    (problem,) = Scenario.from_toml(TEXT, "x.toml").unsupported(engine)
+    assert str(problem) == f'x.toml: found the engine "{engine}"; expected one that there is already: sim'
+
+
+def test_an_engine_that_nobody_knows() -> None:
+    with pytest.raises(ValueError, match="no engine is called ns3; there are model, sim, stack, linux"):
+        Scenario.from_toml(TEXT).unsupported("ns3")
+
+
+def test_the_registry_is_complete_and_consistent() -> None:
+    for family, entries in registry.FAMILIES.items():
+        assert entries
+        assert len(set(registry.names(family))) == len(entries)
+        for entry in entries:
+            assert registry.find(family, entry.name) is entry
+            assert entry.summary
+            assert entry.source
+            assert set(entry.engines) <= set(registry.BUILT)
+            for parameter in entry.parameters:
+                assert entry.parameter(parameter.name) is parameter
+                assert bool(parameter.choices) == isinstance(parameter.default, str)
+                if parameter.choices:
+                    assert parameter.default in parameter.choices
+                numeric = isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
+                assert numeric == (parameter.minimum is not None) == (parameter.maximum is not None)
+    assert set(registry.BUILT) <= set(registry.ENGINES)
+    assert registry.find("congestion", "nothing") is None
+    assert registry.names("congestion", "sim") == ["reno", "lia"]
+
+
+@pytest.mark.parametrize(
+    ("family", "key"),
+    [("congestion", "congestion"), ("schedulers", "scheduler"), ("path-managers", "path_manager")],
+)
+def test_every_name_of_the_registry_is_accepted(family: str, key: str) -> None:
+    for entry in registry.FAMILIES[family]:
+        scenario = Scenario.from_toml(TEXT, "x.toml", [f"connection.c.{key}={entry.name}"])
+        refused = [problem.key for problem in scenario.unsupported("sim")]
+        assert refused == ([] if "sim" in entry.engines else [f"connection.c.{key}"])
