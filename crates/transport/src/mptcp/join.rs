@@ -112,7 +112,11 @@ impl<P: Stream> Connection<P> {
             subflow.timer_ns = NEVER;
             subflow.retries = 0;
             subflow.rtt.backoff = 0;
-            self.become_established(now_ns, r);
+            if subflow.fin_requested {
+                self.attention.insert(r); // the connection ended meanwhile
+            } else {
+                self.become_established(now_ns, r);
+            }
         }
     }
 }

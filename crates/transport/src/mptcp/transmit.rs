@@ -73,7 +73,8 @@ impl<P: Stream> Connection<P> {
             self.wake_by(deadline_ns);
             return Some(self.data_segment(now_ns, r, seq, offset, payload, fin));
         }
-        if self.subflows[r].fin_requested && !self.subflows[r].fin_sent {
+        let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
+        if self.subflows[r].fin_requested && !self.subflows[r].fin_sent && confirmed {
             return Some(self.fin(now_ns, r));
         }
         None

@@ -30,6 +30,7 @@ pub struct Path {
 }
 
 impl Path {
+    #[allow(dead_code)] // not every test binary that includes this module uses all of it
     pub fn clean(delay_ns: u64) -> Self {
         Path { delay_ns, jitter_ns: 0, rate_bps: 10_000_000, loss: 0, duplication: 0, dead_ns: Vec::new() }
     }
@@ -89,6 +90,7 @@ impl Pair {
     }
 
     /// Looks at, changes, or (answering false) drops segments: (now, sending side, path, segment).
+    #[allow(dead_code)]
     pub fn tap(&mut self, tap: impl FnMut(u64, usize, usize, &mut Segment<Span>) -> bool + 'static) {
         self.tap = Some(Box::new(tap));
     }
