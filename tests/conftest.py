@@ -64,7 +64,7 @@ def scenario(scenario_file: Path) -> Scenario:
     return Scenario.load(scenario_file)
 
 
-def made_up_outcome(description: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _made_up_outcome(description: Mapping[str, Any]) -> Any:
     """An Outcome in the form of the core with made-up values: for tests of what is done with one.
 
     Values are functions of time and position alone, so that a test can say what must become of them. The last
@@ -152,20 +152,26 @@ def made_up_outcome(description: Mapping[str, Any]) -> Any:  # noqa: ANN401
 
 
 @pytest.fixture
-def made_up_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core answers `made_up_outcome`."""
+def made_up_outcome() -> Callable[[Mapping[str, Any]], Any]:
+    """The function that makes an outcome up for a description."""
+    return _made_up_outcome
 
-    def simulate(description: str, progress: Callable[[float], None] | None = None) -> Any:  # noqa: ANN401
+
+@pytest.fixture
+def made_up_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core answers with made-up values."""
+
+    def simulate(description: str, progress: Callable[[float], None] | None = None) -> Any:
         parsed = json.loads(description)
         if progress is not None:
             progress(parsed["duration_ns"] / 2e9)
-        return made_up_outcome(parsed)
+        return _made_up_outcome(parsed)
 
     monkeypatch.setattr(_core, "simulate", simulate)
 
 
 @pytest.fixture
-def result(scenario: Scenario, made_up_core: None) -> Result:  # noqa: ARG001
+def result(scenario: Scenario, made_up_core: None) -> Result:
     """A result of made-up values."""
     from mptcplab import run
 

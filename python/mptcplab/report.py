@@ -1,6 +1,7 @@
 """The HTML report of a Result: one file, all of it inside, drawn by the browser without a network."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -8,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import vl_convert
 
-from mptcplab import plots
 from mptcplab.plots import style
 from mptcplab.plots.figures import colours_of
 from mptcplab.table import Field, Table, tables
@@ -37,9 +37,8 @@ _SHAPES: Final = {
 }
 
 
-def render(result: "Result") -> str:
-    """The page."""
-    figures = plots.figures(result)
+def render(result: "Result", figures: Sequence["Figure"]) -> str:
+    """The page, with these figures of the result."""
     colours = colours_of(result)
     numbered = iter(range(sum(len(figure.panels) for figure in figures)))
     contents = [("results", "Results"), *((figure.name, figure.title) for figure in figures)]
@@ -150,7 +149,7 @@ def _word(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _data(figures: "tuple[Figure, ...]") -> str:
+def _data(figures: Sequence["Figure"]) -> str:
     panels = [_panel(figure, panel) for figure in figures for panel in figure.panels]
     text = json.dumps({"config": style.config("currentColor"), "panels": panels}, separators=(",", ":"))
     return text.replace("<", "\\u003c")  # nothing in it can end the script element
@@ -160,7 +159,7 @@ def _panel(figure: "Figure", panel: "Panel") -> dict[str, Any]:
     return {
         "file": figure.name,
         "time": figure.name != "runs",
-        "spec": plots.panel_spec(panel),
+        "spec": panel.spec,
         "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
     }
 

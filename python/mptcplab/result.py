@@ -69,9 +69,9 @@ class Result:
 
     def report(self) -> str:
         """One HTML page with tables, plots and provenance; needs no network."""
-        from mptcplab.report import render  # altair and vl-convert load slowly
+        from mptcplab import plots, report  # altair and vl-convert load slowly
 
-        return render(self)
+        return report.render(self, plots.figures(self))
 
     def save(self, directory: str | PathLike[str]) -> Path:
         """Write the frames (Parquet), result.json, scenario.toml, report.html and plots/ to `directory`.

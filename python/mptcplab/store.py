@@ -44,7 +44,7 @@ def check(directory: Path) -> None:
 
 def save(result: "Result", directory: Path) -> Path:
     """Write `result` to `directory`; what was there stays until all of it is written."""
-    from mptcplab import plots  # altair and vl-convert load slowly
+    from mptcplab import plots, report  # altair and vl-convert load slowly
 
     check(directory)
     place = directory.resolve()
@@ -56,9 +56,10 @@ def save(result: "Result", directory: Path) -> Path:
         for name in FRAMES:
             getattr(result, name).write_parquet(fresh / f"{name}.parquet", statistics=True)
         (fresh / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
-        (fresh / "report.html").write_text(result.report(), encoding="utf-8")
+        figures = plots.figures(result)
+        (fresh / "report.html").write_text(report.render(result, figures), encoding="utf-8")
         (fresh / _PLOTS).mkdir()
-        plots.write_static(result, fresh / _PLOTS)
+        plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")
         if place.exists():
             place.rename(old)

@@ -1,38 +1,38 @@
 """Plots of a Result. `figures` makes them, `write_static` writes SVG and PNG copies."""
 
 import json
-from collections.abc import Container
+import re
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import vl_convert
 
 from mptcplab.plots import style
 from mptcplab.plots.figures import Figure, Panel, figures
 
-if TYPE_CHECKING:
-    from mptcplab.result import Result
-
-__all__ = ["Figure", "Panel", "figures", "panel_spec", "static_spec", "write_static"]
+__all__ = ["Figure", "Panel", "figures", "static_spec", "write_static"]
 
 _WIDTH, _HEIGHT = 640, 170
 _INK = "#222222"
+_IDENTIFIER = re.compile(r"((?<=id=\")(?:clip|gradient_)|(?<=url\(#)(?:clip|gradient_))\d+")
 
 
-def write_static(result: "Result", directory: Path) -> None:
+def write_static(drawn: Sequence[Figure], directory: Path) -> None:
     """Write each figure as NAME.svg and NAME.png (twice the size), dark on white."""
-    for figure in figures(result):
+    for figure in drawn:
         spec = json.dumps(static_spec(figure))
-        drawing = vl_convert.vegalite_to_svg(spec)
+        drawing = _renumbered(vl_convert.vegalite_to_svg(spec))
         (directory / f"{figure.name}.svg").write_text(drawing, encoding="utf-8")
         (directory / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
 
 
-def panel_spec(panel: Panel) -> dict[str, Any]:
-    """Vega-Lite of one panel without its data."""
-    spec: dict[str, Any] = panel.chart.to_dict()
-    spec.pop("config", None)
-    return spec
+def _renumbered(drawing: str) -> str:
+    """The drawing with its identifiers counted from 0: Vega counts on from one drawing to the next of a process."""
+    numbers: dict[str, int] = {}
+    return _IDENTIFIER.sub(
+        lambda found: found[1] + str(numbers.setdefault(found[0].lstrip('"#'), len(numbers))), drawing
+    )
 
 
 def static_spec(figure: Figure) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def static_spec(figure: Figure) -> dict[str, Any]:
     panels: list[dict[str, Any]] = []
     datasets: dict[str, Any] = {}
     for number, panel in enumerate(figure.panels):
-        spec = _still(panel_spec(panel))
+        spec = _still(panel.spec)
         datasets |= spec.pop("datasets", {})
         for name, frame in panel.data.items():
             datasets[f"{name}-{number}"] = frame.to_dicts()
@@ -65,7 +65,7 @@ def _renamed(part: Any, names: Container[str], number: int) -> Any:  # noqa: ANN
     return {key: _renamed(value, names, number) for key, value in part.items()}
 
 
-def _still(spec: dict[str, Any]) -> dict[str, Any]:
+def _still(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The same without selections: the layer that reads off values goes, conditions keep their plain value."""
     kept = []
     for layer in spec["layer"]:

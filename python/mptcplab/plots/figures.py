@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Panel:
     """One plot with its data; the data stand apart so that a page can hold them compactly."""
 
-    chart: alt.TopLevelMixin
+    spec: Mapping[str, Any]
+    """Vega-Lite, without the data."""
     data: Mapping[str, pl.DataFrame]
 
 
@@ -58,7 +59,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             heading = _heading(run, connection, summed=stack)
             draw = stacked if stack else lines
             chart = draw(heading, unit, frame, thinned.points, {path: colours[path] for path in by_path[connection]})
-            panels.append(Panel(chart, {"points": thinned.points}))
+            panels.append(_panel(chart, {"points": thinned.points}))
         notes = _notes(behind, "mean", len(by_path), "connections")
         return Figure(name, title, f"{caption}{notes}{which}", tuple(panels))
 
@@ -90,6 +91,13 @@ def figures(result: "Result") -> tuple[Figure, ...]:
     return tuple(figure for figure in drawn if figure.panels)
 
 
+def _panel(chart: alt.TopLevelMixin, data: Mapping[str, pl.DataFrame]) -> Panel:
+    # The tests check every form against the schema of Vega-Lite; to do it at run time takes longer than all the rest.
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec.pop("config", None)
+    return Panel(spec, data)
+
+
 def colours_of(result: "Result") -> dict[str, str]:
     """The colours of the paths and links of a result."""
     connections = result.connections["paths"].explode().drop_nulls().to_list()
@@ -108,7 +116,7 @@ def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) ->
         chart = lines(
             name, "queue (packets)", frame, thinned.points, {"down": colours[name], "up": colours[name]}, dash=True
         )
-        panels.append(Panel(chart, {"points": thinned.points}))
+        panels.append(_panel(chart, {"points": thinned.points}))
     caption = "Packets in the queue of each link, the one being sent counted; down is from server to client."
     return Figure(
         "queues", "Queues", f"{caption}{_notes(behind, 'largest', len(names), 'links')}{which}", tuple(panels)
@@ -126,7 +134,7 @@ def _across_runs(result: "Result") -> Figure:
     caption = (
         "Goodput of each connection in each run; the bar is the mean. Colour and marker tell the congestion control."
     )
-    panels = () if points.is_empty() else (Panel(runs_strip(points), {"points": points}),)
+    panels = () if points.is_empty() else (_panel(runs_strip(points), {"points": points}),)
     return Figure("runs", "Goodput over the runs", caption, panels)
 
 

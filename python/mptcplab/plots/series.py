@@ -9,11 +9,11 @@ import polars as pl
 if TYPE_CHECKING:
     from mptcplab.result import Run
 
-ROWS: Final = 2500
+ROWS: Final = 8000
 """The most points of one panel."""
 PANELS: Final = 8
 """The most panels of one figure."""
-MEMBERS: Final = 12
+MEMBERS: Final = 8
 """The most connections of one name that are drawn one by one."""
 
 

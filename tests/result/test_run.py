@@ -1,0 +1,119 @@
+"""`mptcplab.run`: seeds, jobs, progress, errors, interruption."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mptcplab
+import pytest
+from mptcplab import Scenario, _core, engines, registry
+
+Outcomes = Callable[[Mapping[str, Any]], Any]
+
+
+def test_a_seed_replaces_that_of_the_scenario(scenario: Scenario, made_up_core: None) -> None:
+    result = mptcplab.run(scenario, seed=3)
+    assert result.provenance.seed == 3
+    assert result.connections["seed"].to_list() == [3, 3, 3]
+    assert result.scenario.seed == 3, "the scenario as run says so"
+
+
+def test_repeat_counts_the_seeds_up(scenario: Scenario, made_up_core: None) -> None:
+    result = mptcplab.run(scenario, repeat=3)
+    keys = result.links.select("repeat", "seed").unique(maintain_order=True).rows()
+    assert keys == [(0, 7), (1, 8), (2, 9)]
+
+
+def test_jobs_do_not_change_the_result(scenario: Scenario, made_up_core: None) -> None:
+    one, four = mptcplab.run(scenario, repeat=6, jobs=1), mptcplab.run(scenario, repeat=6, jobs=4)
+    assert one.to_json() == four.to_json()
+    assert one.samples.equals(four.samples)
+
+
+def test_progress_rises_to_one(scenario: Scenario, made_up_core: None) -> None:
+    seen: list[float] = []
+    mptcplab.run(scenario, repeat=2, progress=seen.append)
+    assert seen == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_an_engine_nobody_knows_is_wrong_input(scenario: Scenario) -> None:
+    with pytest.raises(mptcplab.UnknownEngineError, match="no engine 'ns2'; there are sim, model, stack, linux"):
+        mptcplab.run(scenario, "ns2")
+
+
+@pytest.mark.parametrize("engine", ["model", "stack", "linux"])
+def test_an_engine_that_is_not_there_yet_says_so(scenario: Scenario, engine: str) -> None:
+    with pytest.raises(mptcplab.EngineUnavailableError, match=f"'{engine}' is not part of this version"):
+        mptcplab.run(scenario, engine)
+
+
+def test_registry_and_engines_agree_on_what_is_built() -> None:
+    assert set(registry.ENGINES) == set(engines.ENGINES)
+    assert set(registry.BUILT) == {name for name, engine in engines.ENGINES.items() if engine.runner is not None}
+
+
+@pytest.mark.parametrize("wrong", [{"repeat": 0}, {"jobs": 0}])
+def test_counts_are_at_least_one(scenario: Scenario, wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        mptcplab.run(scenario, **wrong)  # type: ignore[arg-type]
+
+
+def test_what_the_simulator_has_not_learnt_is_refused(scenario: Scenario) -> None:
+    changed = scenario.with_overrides(['connection.download.congestion="wvegas"'])
+    with pytest.raises(mptcplab.UnsupportedError) as refused:
+        mptcplab.run(changed)
+    assert "wvegas" in str(refused.value.problems[0])
+
+
+def test_a_failed_run_ends_the_series(
+    scenario: Scenario, made_up_outcome: Outcomes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def simulate(description: str, progress: object = None) -> Any:
+        parsed = json.loads(description)
+        if parsed["seed"] == 8:
+            raise mptcplab.SimulationError("made up")
+        return made_up_outcome(parsed)
+
+    monkeypatch.setattr(_core, "simulate", simulate)
+    with pytest.raises(mptcplab.SimulationError, match="made up"):
+        mptcplab.run(scenario, repeat=3)
+
+
+def test_an_interruption_keeps_what_is_finished(
+    scenario: Scenario, made_up_outcome: Outcomes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C arrives while the second of three runs is on its way; the second ends early, the third never begins."""
+    begun: list[int] = []
+    second = threading.Event()
+
+    def simulate(description: str, progress: Callable[[float], None] | None = None) -> Any:
+        parsed = json.loads(description)
+        begun.append(parsed["seed"])
+        if parsed["seed"] == 8:
+            second.set()
+            while True:  # until the progress call raises, as the core does
+                time.sleep(0.001)
+                assert progress is not None
+                progress(1.0)
+        return made_up_outcome(parsed)
+
+    def wait(future: Any, timeout: float | None = None) -> Any:
+        second.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_core, "simulate", simulate)
+    monkeypatch.setattr("concurrent.futures.Future.result", wait)
+    with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 3 runs") as stopped:
+        mptcplab.run(scenario, repeat=3)
+    assert begun == [7, 8]
+    assert stopped.value.finished is not None
+    assert stopped.value.finished.connections["seed"].unique().to_list() == [7]
+
+
+def test_provenance_names_what_has_to_be_known(scenario: Scenario, made_up_core: None) -> None:
+    origin = mptcplab.run(scenario).provenance
+    assert origin.version == mptcplab.__version__
+    assert origin.scenario_sha256 == scenario.sha256()
+    assert {"numpy", "polars"} <= origin.packages.keys()

@@ -1,0 +1,109 @@
+"""A Result as a directory."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from mptcplab import Result, Scenario, plots, run, store
+from mptcplab.schema import FRAMES, polars_schema
+
+NAMES = ["goodput", "queues", "rtts", "windows"]
+EVERYTHING = sorted(
+    [f"{name}.parquet" for name in FRAMES]
+    + ["report.html", "result.json", "scenario.toml"]
+    + [f"plots/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
+)
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(str(file.relative_to(directory)) for file in directory.rglob("*") if file.is_file())
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in files(directory)}
+
+
+def test_a_saved_result_has_all_its_files(result: Result, tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "out"
+    result.save(place)
+    assert files(place) == EVERYTHING
+    assert [entry.name for entry in place.parent.iterdir()] == ["out"], "nothing else is left beside it"
+
+
+def test_parquet_gives_the_frames_back(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    for name in FRAMES:
+        read = pl.read_parquet(tmp_path / "out" / f"{name}.parquet")
+        assert read.schema == polars_schema(name)
+        assert read.equals(getattr(result, name))
+
+
+def test_the_saved_scenario_is_the_one_that_ran(scenario: Scenario, made_up_core: None, tmp_path: Path) -> None:
+    run(scenario.with_overrides(["link.wifi.rate=3 Mbit/s"]), seed=11).save(tmp_path / "out")
+    again = Scenario.load(tmp_path / "out" / "scenario.toml")
+    assert again.seed == 11
+    assert again.description()["links"][0]["down"]["rate_bps"] == 3_000_000
+
+
+def test_equal_results_are_equal_bytes(scenario: Scenario, made_up_core: None, tmp_path: Path) -> None:
+    run(scenario, repeat=2).save(tmp_path / "one")
+    run(scenario, repeat=2, jobs=2).save(tmp_path / "two")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_an_earlier_result_is_replaced(scenario: Scenario, made_up_core: None, tmp_path: Path) -> None:
+    run(scenario, repeat=2).save(tmp_path / "out")
+    assert "plots/runs.svg" in files(tmp_path / "out")
+    run(scenario).save(tmp_path / "out")
+    assert files(tmp_path / "out") == EVERYTHING
+
+
+def test_an_empty_directory_will_do(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    result.save(tmp_path / "out")
+    assert files(tmp_path / "out") == EVERYTHING
+
+
+@pytest.mark.parametrize("name", ["notes.md", "plots/mine.txt"])
+def test_files_of_others_are_not_removed(result: Result, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "out"
+    result.save(place)
+    (place / name).write_text("precious")
+    before = contents(place)
+    with pytest.raises(store.OccupiedError, match=name):
+        result.save(place)
+    assert contents(place) == before
+
+
+def test_a_directory_that_only_looks_like_a_result_is_not_replaced(result: Result, tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    place.mkdir()
+    (place / "scenario.toml").write_text('title = "mine"')
+    with pytest.raises(store.OccupiedError, match="not an earlier result"):
+        result.save(place)
+    assert files(place) == ["scenario.toml"]
+
+
+def test_a_file_in_the_place_is_an_error(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(store.OccupiedError, match="is not a directory"):
+        result.save(tmp_path / "out")
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_failure_leaves_nothing_half_written(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
+) -> None:
+    place = tmp_path / "results" / "out"
+    if earlier:
+        result.save(place)
+    before = contents(place) if earlier else {}
+
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(plots, "write_static", fail)
+    with pytest.raises(OSError, match="no space left"):
+        result.save(place)
+    assert (contents(place) if earlier else {}) == before
+    assert [entry.name for entry in place.parent.iterdir()] == (["out"] if earlier else [])
