@@ -5,7 +5,10 @@ use crate::Payload;
 /// Bytes of a payload that are made at a time: a span has none until it is asked.
 const CHUNK: usize = 256;
 
-/// A running ones-complement sum of big-endian 16-bit words. Parts may be of any length: a word may span two of them.
+/// A running ones-complement sum of 16-bit words. Parts may be of any length: a word may span two of them.
+///
+/// The sum does not depend on the order of bytes in a word (RFC 1071 §2B), so words are read in the order that costs
+/// nothing on most machines, and the result is swapped at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OnesComplement {
     sum: u64,
@@ -16,21 +19,21 @@ impl OnesComplement {
     pub(crate) fn add(&mut self, mut bytes: &[u8]) {
         if self.odd {
             let Some((&low, rest)) = bytes.split_first() else { return };
-            self.sum += u64::from(low);
+            self.sum += u64::from(low) << 8;
             self.odd = false;
             bytes = rest;
         }
         // 2^16 is 1 modulo 2^16 - 1, so 32-bit words may be summed and folded at the end.
         let mut words = bytes.chunks_exact(4);
         for word in &mut words {
-            self.sum += u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+            self.sum += u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
         }
         let mut halves = words.remainder().chunks_exact(2);
         for half in &mut halves {
-            self.sum += u64::from(u16::from_be_bytes([half[0], half[1]]));
+            self.sum += u64::from(u16::from_le_bytes([half[0], half[1]]));
         }
         if let [high] = halves.remainder() {
-            self.sum += u64::from(*high) << 8;
+            self.sum += u64::from(*high);
             self.odd = true;
         }
         self.sum = (self.sum & 0xffff_ffff) + (self.sum >> 32);
@@ -53,13 +56,13 @@ impl OnesComplement {
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
         }
-        !(sum as u16)
+        !(sum as u16).swap_bytes()
     }
 }
 
 /// The DSS checksum of one mapping, fed with the mapping's data in order, which may arrive in several segments.
 ///
-/// It covers a pseudo-header and the data (RFC 8684 §3.3.1, figure 11): the data sequence number in 64 bits, also when
+/// It covers a pseudo-header and the data (RFC 8684 §3.3.1): the data sequence number in 64 bits, also when
 /// the option carries 32; the relative subflow sequence number; the data-level length, a DATA_FIN counted; zero.
 /// A DATA_FIN's octet is not data. The infinite mapping (length 0) has no checksum: its field is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

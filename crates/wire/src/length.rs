@@ -102,14 +102,14 @@ impl SackBlocks {
     #[inline]
     #[must_use]
     pub const fn wire_len(&self) -> usize {
-        if self.as_slice().is_empty() { 0 } else { 4 + 8 * self.as_slice().len() }
+        if self.is_empty() { 0 } else { 4 + 8 * self.len() }
     }
 
     /// The length byte; 0 without blocks, for then there is no option.
     #[inline]
     #[must_use]
     pub const fn length(&self) -> usize {
-        if self.as_slice().is_empty() { 0 } else { 2 + 8 * self.as_slice().len() }
+        if self.is_empty() { 0 } else { 2 + 8 * self.len() }
     }
 
     /// How many blocks fit in `room` bytes of option space: 0 to 4.
@@ -129,7 +129,7 @@ impl Dss {
         aligned(self.length())
     }
 
-    /// The length byte (RFC 8684 §3.3, figure 9).
+    /// The length byte (RFC 8684 §3.3).
     #[inline]
     #[must_use]
     pub const fn length(&self) -> usize {

@@ -6,7 +6,7 @@ use crate::tcp_options::{Raw, be16, be32, be64};
 use crate::{AddAddr, DataNumber, Dss, EncodeError, Mapping, MpCapable, MpJoin, MptcpOption, OptionError, Version0};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Subtypes (RFC 8684 §8, table 4).
+/// Subtypes (RFC 8684 §3; IANA keeps the registry).
 mod subtype {
     pub(super) const MP_CAPABLE: u8 = 0;
     pub(super) const MP_JOIN: u8 = 1;
@@ -19,7 +19,7 @@ mod subtype {
     pub(super) const MP_TCPRST: u8 = 8;
 }
 
-/// Flags of the DSS option (RFC 8684 §3.3, figure 9).
+/// Flags of the DSS option (RFC 8684 §3.3).
 mod dss_flag {
     pub(super) const DATA_FIN: u8 = 0x10;
     pub(super) const DSN_LONG: u8 = 0x08;

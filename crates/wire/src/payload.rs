@@ -77,9 +77,14 @@ impl Payload for Span {
         for (at, byte) in (self.offset..).zip(head.iter_mut()) {
             *byte = Span::byte_at(at);
         }
-        for (index, chunk) in (self.offset.div_ceil(8)..).zip(rest.chunks_mut(8)) {
-            chunk.copy_from_slice(&Span::word_at(index)[..chunk.len()]);
+        let first = self.offset.div_ceil(8);
+        let words = rest.len() as u64 / 8;
+        let mut chunks = rest.chunks_exact_mut(8);
+        for (index, chunk) in (first..).zip(&mut chunks) {
+            chunk.copy_from_slice(&Span::word_at(index));
         }
+        let tail = chunks.into_remainder();
+        tail.copy_from_slice(&Span::word_at(first + words)[..tail.len()]);
     }
 }
 

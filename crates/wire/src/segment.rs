@@ -150,7 +150,15 @@ impl SackBlocks {
         self.blocks.split_at(self.len as usize).0
     }
 
+    /// How many there are: 0 to 4.
+    #[inline]
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
     /// Whether there is none.
+    #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0

@@ -34,7 +34,10 @@ const KNOWN: [u8; 8] = [
 
 impl Options {
     /// Reads the options of a TCP header: the bytes between its fixed part and the data. `offset` is the place of the
-    /// first of them, for error messages. See the crate's documentation for what is kept and what is refused.
+    /// first of them, for error messages.
+    ///
+    /// # Errors
+    /// A malformed option, or a second one where there can be one: see the crate's documentation.
     pub fn decode(bytes: &[u8], offset: usize) -> Result<Options, OptionError> {
         let mut options = Options::default();
         let mut at = 0;
@@ -102,6 +105,9 @@ impl Options {
 
     /// Appends the options, padded to a multiple of four bytes: exactly [`Options::len`] bytes. On an error nothing
     /// is appended.
+    ///
+    /// # Errors
+    /// See [`Options::check`].
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.check()?;
         let start = out.len();
@@ -150,7 +156,11 @@ impl Options {
         Ok(())
     }
 
-    /// Whether the options can be written: each has a form that the standard knows, and together they fit.
+    /// Whether the options can be written.
+    ///
+    /// # Errors
+    /// [`EncodeError::Option`] for one without a valid form, [`EncodeError::OptionsTooLong`] when together they need
+    /// more than 40 bytes.
     pub fn check(&self) -> Result<(), EncodeError> {
         if let Some(rare) = &self.rare {
             rare.mptcp.iter().try_for_each(mptcp_options::check)?;

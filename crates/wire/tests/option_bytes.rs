@@ -93,7 +93,7 @@ fn the_options_of_a_syn_stand_in_this_order() {
     assert_eq!(options.len(), 36);
 }
 
-/// RFC 8684 figure 4: kind 30, length, subtype 0 and version, flags, keys, data-level length, checksum.
+/// RFC 8684 §3.1: kind 30, length, subtype 0 and version, flags, keys, data-level length, checksum.
 #[test]
 fn mp_capable_in_its_five_lengths() {
     let form = |sender_key, receiver_key, data| {
@@ -112,7 +112,7 @@ fn mp_capable_in_its_five_lengths() {
     );
 }
 
-/// RFC 6824 figure 4: the same figure, with keys on SYN and SYN/ACK, and on the third ACK.
+/// RFC 6824 §3.1: as in version 1, with keys on SYN and SYN/ACK, and on the third ACK.
 #[test]
 fn mp_capable_of_version_0() {
     let form = |receiver_key| {
@@ -130,7 +130,7 @@ fn mp_capable_of_a_later_version_keeps_its_version() {
     both_ways("1e 08 02 01 aabbccdd", &mptcp(MptcpOption::Unknown(bytes("02 01 aabbccdd"))));
 }
 
-/// RFC 8684 figures 5, 6 and 7.
+/// RFC 8684 §3.2.
 #[test]
 fn mp_join_in_its_three_forms() {
     both_ways(
@@ -154,7 +154,7 @@ fn mp_join_in_its_three_forms() {
     );
 }
 
-/// RFC 8684 figure 9. Flags: F 0x10, m 0x08, M 0x04, a 0x02, A 0x01.
+/// RFC 8684 §3.3. Flags: F 0x10, m 0x08, M 0x04, a 0x02, A 0x01.
 #[test]
 fn dss_in_its_forms() {
     let (short, long) = (DataNumber::Short(0xa1a2_a3a4), DataNumber::Long(KEY_A));
@@ -187,7 +187,7 @@ fn dss_in_its_forms() {
     both_ways("1e 04 20 00", &dss(Dss::default()));
 }
 
-/// RFC 8684 figure 12: subtype 3 and E, id, address, port, HMAC.
+/// RFC 8684 §3.4.1: subtype 3 and E, id, address, port, HMAC.
 #[test]
 fn add_addr_in_its_eight_lengths() {
     let (v4, v6): (IpAddr, IpAddr) = ("10.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap());
@@ -206,7 +206,7 @@ fn add_addr_in_its_eight_lengths() {
     both_ways(&format!("1e 16 31 05 {address} 1f90 01 01"), &form(v6, Some(8080), None));
 }
 
-/// RFC 6824 figure 11: subtype 3 and the IP version.
+/// RFC 6824 §3.4.1: subtype 3 and the IP version.
 #[test]
 fn add_addr_of_version_0() {
     let form = |address: &str, port| {
@@ -218,14 +218,14 @@ fn add_addr_of_version_0() {
     both_ways("1e 16 36 05 20010db8000000000000000000000001 1f90 01 01", &form("2001:db8::1", Some(8080)));
 }
 
-/// RFC 8684 figure 13.
+/// RFC 8684 §3.4.2.
 #[test]
 fn remove_addr() {
     both_ways("1e 04 40 03", &mptcp(MptcpOption::RemoveAddr(vec![3])));
     both_ways("1e 06 40 03 04 05 01 01", &mptcp(MptcpOption::RemoveAddr(vec![3, 4, 5])));
 }
 
-/// RFC 8684 figure 11 and RFC 6824 figure 10.
+/// §3.3.8 of RFC 8684 and of RFC 6824.
 #[test]
 fn mp_prio() {
     both_ways("1e 03 51 01", &mptcp(MptcpOption::MpPrio { backup: true }));
@@ -234,7 +234,7 @@ fn mp_prio() {
     both_ways("1e 04 51 07", &mptcp(MptcpOption::Version0(version_0)));
 }
 
-/// RFC 8684 figures 14, 15 and 16.
+/// RFC 8684 §3.7, §3.5 and §3.6.
 #[test]
 fn mp_fail_mp_fastclose_and_mp_tcprst() {
     both_ways("1e 0c 60 00 0102030405060708", &mptcp(MptcpOption::MpFail { dsn: KEY_A }));
