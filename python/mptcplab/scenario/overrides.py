@@ -73,7 +73,8 @@ def _apply(data: dict[str, Any], text: str) -> Key:
             raise _OverrideError(dotted(key), found, f"the whole value at once: {dotted(key)}={{ {part} = … }}")
         if not last and len(key) == 1 and key[0] in _NAMED and part not in here:
             names = list(here)
-            kind = f"the {key[0]} {one_of([show(name) for name in names])}" if names else f"a {key[0]} of the scenario, of which there is none"
+            have = [show(name) for name in names]
+            kind = f"the {key[0]} {one_of(have)}" if have else f"a {key[0]} of the scenario, of which there is none"
             raise _OverrideError(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
         key += (part,)
         if last:
