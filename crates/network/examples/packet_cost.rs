@@ -1,5 +1,5 @@
 //! Nanoseconds a packet for enqueue and deliver, on one core:
-//! `cargo run --release -p network --example packet_cost`.
+//! `cargo run --release -p network --example packet_cost [PACKETS]`.
 //!
 //! Drop-tail links with a standing queue and packets on the wire, driven as an event queue would: each
 //! delivery is followed by an arrival, mostly of 1,500 bytes. "1 link" stays in the cache; "4,096 links" in random order do not.
@@ -11,8 +11,8 @@ use std::time::Instant;
 use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
 use rand_core::{RngCore, SeedableRng};
 
-const PACKETS: u32 = 20_000_000;
-const ROUNDS: u32 = 5;
+const PACKETS: u32 = 5_000_000;
+const ROUNDS: u32 = 10;
 const DROP_TAIL: QueueConfig = QueueConfig::DropTail { limit: Limit::Packets(100) };
 /// The average stays below its thresholds: the cost of the average, not of drops.
 const RED: QueueConfig = QueueConfig::Red {
@@ -30,7 +30,7 @@ fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
 }
 
 /// The fastest of some rounds, in nanoseconds a packet.
-fn measure(name: &str, links: usize, size: impl Fn(u32) -> u16, queue: QueueConfig, loss: LossConfig) {
+fn measure(packets: u32, name: &str, links: usize, sizes: [u16; 2], queue: QueueConfig, loss: LossConfig) {
     let mut links: Vec<Link<[u32; 2]>> = (0..links).map(|seed| link(queue, loss, seed as u64)).collect();
     for link in &mut links {
         // 50 in the queue, 83 on the wire once the first arrives.
@@ -44,15 +44,15 @@ fn measure(name: &str, links: usize, size: impl Fn(u32) -> u16, queue: QueueConf
     let mut fastest_ns = f64::INFINITY;
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        for slot in 0..PACKETS {
+        for slot in 0..packets {
             let at = if links.len() == 1 { 0 } else { order.next_u64() as usize % links.len() };
             let link = &mut links[at];
             let now_ns = link.next_arrival_or_max_ns();
             black_box(link.deliver(now_ns));
-            let accepted = link.enqueue(now_ns, Packet::new([1, slot], size(slot), 0, Ecn::NotEct));
+            let accepted = link.enqueue(now_ns, Packet::new([1, slot], sizes[slot as usize % 2], 0, Ecn::NotEct));
             assert_ne!(black_box(accepted), Enqueue::Accepted { first: true });
         }
-        fastest_ns = fastest_ns.min(start.elapsed().as_nanos() as f64 / f64::from(PACKETS));
+        fastest_ns = fastest_ns.min(start.elapsed().as_nanos() as f64 / f64::from(packets));
     }
     let now_ns = links[0].next_arrival_or_max_ns();
     let counters = links[0].counters(now_ns);
@@ -64,17 +64,12 @@ fn measure(name: &str, links: usize, size: impl Fn(u32) -> u16, queue: QueueConf
 }
 
 fn main() {
+    let packets = std::env::args().nth(1).map_or(PACKETS, |word| word.parse().expect("PACKETS: a number"));
     println!("a link is {} bytes", size_of::<Link<[u32; 2]>>());
-    let data = |_| 1_500;
-    // One size, then sizes that alternate, so that each packet needs a division.
+    let measure = |name, links, sizes, queue, loss| measure(packets, name, links, sizes, queue, loss);
+    let data = [1_500; 2];
     measure("drop-tail, 1 link", 1, data, DROP_TAIL, LossConfig::None);
-    measure(
-        "drop-tail, 1 link, sizes alternate",
-        1,
-        |slot| if slot % 2 == 0 { 1_500 } else { 1_499 },
-        DROP_TAIL,
-        LossConfig::None,
-    );
+    measure("drop-tail, 1 link, sizes alternate", 1, [1_500, 1_499], DROP_TAIL, LossConfig::None);
     measure("drop-tail, 1 link, Bernoulli loss", 1, data, DROP_TAIL, LossConfig::Bernoulli { probability: 0.01 });
     measure("RED, 1 link", 1, data, RED, LossConfig::None);
     measure("drop-tail, 4,096 links in random order", 4_096, data, DROP_TAIL, LossConfig::None);

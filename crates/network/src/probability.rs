@@ -33,6 +33,21 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
+    /// Always the same word.
+    struct Constant(u64);
+
+    impl RngCore for Constant {
+        fn next_u32(&mut self) -> u32 {
+            unreachable!("only words of 64 bits are drawn")
+        }
+        fn next_u64(&mut self) -> u64 {
+            self.0
+        }
+        fn fill_bytes(&mut self, _: &mut [u8]) {
+            unreachable!("only words of 64 bits are drawn")
+        }
+    }
+
     #[test]
     fn same_answer_as_the_comparison_of_floats() {
         for p in [1e-300, 1e-9, 0.01, 1.0 / 3.0, 0.5, 0.999, 1.0 - f64::EPSILON / 2.0] {
@@ -51,6 +66,14 @@ mod tests {
         // Of the draws 0, 2⁻⁵³, 2·2⁻⁵³, … two are below 1.5·2⁻⁵³.
         assert_eq!(Probability::new(1.5 / ONE as f64), Probability(2));
         assert_eq!(Probability::new(1.0), Probability(ONE));
+    }
+
+    #[test]
+    fn a_draw_equal_to_the_probability_is_not_below_it() {
+        let happens = |word| Probability::new(0.5).happens(&mut Constant(word));
+        assert!(!happens(1 << 63), "the draw is 0.5");
+        assert!(happens((1 << 63) - 1), "the draw is 0.5 − 2⁻⁵³");
+        assert!(Probability::new(f64::MIN_POSITIVE).happens(&mut Constant(0)), "the draw is 0");
     }
 
     #[test]

@@ -64,6 +64,7 @@ mod tests {
         wire.change(2, 20);
         wire.change(2, 30);
         wire.change(3, 40);
+        assert_eq!(wire.later.len(), 2, "a delay that no packet takes is not kept");
         let mut arrivals = Vec::new();
         for (number, departure_ns) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)] {
             let at_ns = wire.arrival_ns(number, departure_ns);

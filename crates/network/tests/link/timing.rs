@@ -98,6 +98,19 @@ fn equal_links_in_a_row_do_not_drift() {
 }
 
 #[test]
+fn a_late_delivery_delays_nothing_behind_it() {
+    let mut link = link_of(12_000_000, 10_000_000, UNLIMITED);
+    for tag in 0..3 {
+        send(&mut link, 0, tag, 1_500);
+    }
+    assert_eq!(link.deliver(12_500_000).tag, 0);
+    // Due at 12 ms, though it is later than that.
+    assert_eq!(link.next_arrival_ns(), Some(12_000_000));
+    assert_eq!(link.deliver(12_500_000).departure_ns, 2_000_000);
+    assert_eq!(link.next_arrival_ns(), Some(13_000_000));
+}
+
+#[test]
 fn time_saturates() {
     let mut link = link_of(1, u64::MAX, UNLIMITED);
     send(&mut link, u64::MAX - 5, 0, u16::MAX);
