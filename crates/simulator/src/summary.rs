@@ -69,7 +69,7 @@ fn connection(number: usize, probe: &Probe, view: &View, window: Window) -> Conn
         .iter()
         .find_map(|&subflow| view.fabric.subflows[subflow as usize].handles[application.receiver()])
         .map(|handle| view.hosts[application.receiver()].connection(handle.connection));
-    let delay = receiver.and_then(|receiver| receiver.out_of_order_delay());
+    let delay = receiver.map(|receiver| receiver.out_of_order_delays());
     Connection {
         kind: application.kind as usize,
         index: application.index,
@@ -77,8 +77,8 @@ fn connection(number: usize, probe: &Probe, view: &View, window: Window) -> Conn
         goodput_bps: window.rate((application.bytes_read - warm_bytes) as f64 * 8.0),
         bytes_delivered: application.bytes_read,
         completion_s: application.completion_ns.map(|at_ns| (at_ns - application.start_ns) as f64 / 1e9),
-        out_of_order_delay_mean_s: delay.map(|(mean_s, _)| mean_s),
-        out_of_order_delay_p95_s: delay.map(|(_, p95_s)| p95_s),
+        out_of_order_delay_mean_s: delay.and_then(|delay| delay.mean_s()),
+        out_of_order_delay_p95_s: delay.and_then(|delay| delay.quantile_s(0.95)),
         fallback: receiver.is_some_and(|receiver| receiver.is_fallback()),
         subflows: counted.iter().map(|counted| counted.row(arrived, window)).collect(),
     }
