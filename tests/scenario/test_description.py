@@ -259,6 +259,7 @@ def test_the_bdp_is_of_the_longest_path_in_use() -> None:
         ('"1 BDP"', {"bytes": 1500}),  # 1 kbit/s · 2 ms is less than a packet
         ('"0 BDP"', {"bytes": 1500}),
         ('"100 ms"', {"bytes": 12}),  # 12.5, rounded down
+        ('"127 ms"', {"bytes": 15}),  # 15.875
         ('"0 ms"', {"bytes": 0}),
         ('"64 packets"', {"packets": 64}),
         ('"300 kB"', {"bytes": 300_000}),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mptcplab import registry
 from mptcplab.scenario import Scenario, ScenarioError, units
+from mptcplab.scenario.errors import show
 from mptcplab.scenario.kinds import Table
 
 REFERENCE = (Path(__file__).parents[2] / "docs" / "scenario-format.md").read_text(encoding="utf-8")
@@ -37,7 +38,7 @@ def test_every_algorithm_and_parameter_is_described() -> None:
         for entry in entries:
             assert f"`{entry.name}`" in REFERENCE or f'"{entry.name}"' in REFERENCE, (family, entry.name)
             for parameter in entry.parameters:
-                assert f"`{parameter.name}` (`" in REFERENCE, (entry.name, parameter.name)
+                assert f"`{parameter.name}` (`{show(parameter.default)}`" in REFERENCE, (entry.name, parameter.name)
 
 
 def test_what_the_simulator_runs_is_what_the_reference_says() -> None:
