@@ -17,6 +17,7 @@ from mptcplab.progress import Progress
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 
 FAILED, WRONG_INPUT, CANNOT = 1, 2, 3
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
 # What a table may take where nobody's terminal bounds it (a file, a pipe) and COLUMNS is not set.
 _UNBOUNDED_WIDTH = 160
 
@@ -108,7 +109,7 @@ def run_command(
             )
         except Interrupted as stop:
             if stop.finished is None:
-                raise
+                raise Failure(FAILED, str(stop)) from None
             interrupted, result = stop, stop.finished
     if out is not None:
         result.save(out)
@@ -193,14 +194,14 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         return _fail(CANNOT, str(error))
     except mptcplab.SimulationError as error:
         return _fail(FAILED, str(error))
-    except KeyboardInterrupt as stop:
-        return _fail(FAILED, str(stop) or "interrupted")
     except BrokenPipeError:
         # Whoever read standard output has seen enough; nothing more can be said there, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
         return _fail(FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    if status == _INTERRUPTED:
+        return _fail(FAILED, "interrupted")
     return status if isinstance(status, int) else 0
 
 

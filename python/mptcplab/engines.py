@@ -161,9 +161,13 @@ class _Series:
 
         if self._cancel.is_set():
             raise CancelledError
-        run = self._runner(
-            self._scenario, seed=self._scenario.seed + number, through_wire=self._through_wire, progress=watch
-        )
+        try:
+            run = self._runner(
+                self._scenario, seed=self._scenario.seed + number, through_wire=self._through_wire, progress=watch
+            )
+        except BaseException:
+            self._cancel.set()
+            raise
         with self._lock:
             self.finished[number] = run
         self._tell(number, 1.0)

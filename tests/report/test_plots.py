@@ -1,0 +1,114 @@
+"""Colours, forms and the static copies."""
+
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import altair as alt
+import polars as pl
+import pytest
+from mptcplab import Result, Scenario, plots, registry, run
+from mptcplab.plots import panels, style
+
+LIGHT, DARK = "#FFFFFF", "#14171B"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, two: str) -> float:
+    low, high = sorted((luminance(one), luminance(two)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#FFFFFF", "#000000") == pytest.approx(21)
+
+
+def test_every_algorithm_of_the_registry_has_a_colour_and_a_marker_of_its_own() -> None:
+    names = [entry.name for entry in registry.CONGESTION]
+    assert set(style.ALGORITHMS) == set(names)
+    for one, two in combinations(names, 2):
+        assert style.algorithm(one).colour != style.algorithm(two).colour
+        assert style.algorithm(one).shape != style.algorithm(two).shape
+
+
+@pytest.mark.parametrize("page", [LIGHT, DARK])
+def test_every_colour_can_be_seen_on_both_pages(page: str) -> None:
+    colours = [mark.colour for mark in style.ALGORITHMS.values()]
+    colours += style.path_colours(f"path {number}" for number in range(7)).values()
+    assert min(contrast(colour, page) for colour in colours) > 1.7
+
+
+def test_a_path_and_a_link_of_one_name_share_a_colour_and_order_decides() -> None:
+    colours = style.path_colours(["wifi", "lte", "wifi", "shared"])
+    assert list(colours) == ["wifi", "lte", "shared"]
+    assert colours["wifi"] == style.path_colours(["wifi"])["wifi"]
+    assert len(set(colours.values())) == 3
+
+
+def test_more_paths_than_colours_are_grey() -> None:
+    colours = list(style.path_colours(f"path {number}" for number in range(9)).values())
+    assert len(set(colours[:6])) == 6
+    assert len(set(colours[6:])) == 1
+
+
+def test_every_form_is_valid_vega_lite() -> None:
+    """`figures` leaves validation out for speed; here each form is validated."""
+    frame = panels.Frame(10.0, 1.0, ((2.0, "wifi: goes down"), (9.9, "wifi: comes back")))
+    points = pl.DataFrame({"t": [1.0, 2.0], "series": ["wifi", 'we"ird.[0]'], "value": [1.0, 2.0]})
+    colours = {"wifi": "#0072B2", 'we"ird.[0]': "#E69F00"}
+    strip = pl.DataFrame({"connection": ["a", "b"], "congestion": ["lia", "reno"], "seed": [1, 1], "value": [1.0, 2.0]})
+    for chart in (
+        panels.stacked("title", "goodput (Mbit/s)", frame, points, colours),
+        panels.lines("title", "window (segments)", frame, points, colours),
+        panels.lines("title", "queue (packets)", frame, points, colours, dash=True),
+        panels.runs_strip(strip),
+    ):
+        assert isinstance(chart, alt.TopLevelMixin)
+        assert chart.to_dict(validate=True)
+
+
+def test_every_axis_has_a_unit(scenario: Scenario, made_up_core: None) -> None:
+    for figure in plots.figures(run(scenario, repeat=2)):
+        for panel in figure.panels:
+            titles = set()
+            for layer in panel.spec["layer"]:
+                for channel in ("x", "y"):
+                    titles.add(layer["encoding"].get(channel, {}).get("title"))
+            titles -= {None}
+            assert titles, figure.name
+            assert all("(" in title for title in titles), titles
+
+
+def test_events_and_warm_up_are_marked(result: Result) -> None:
+    (goodput, *_) = plots.figures(result)
+    text = str(goodput.panels[0].spec)
+    assert "warm-up" in text
+    assert "wifi: 10 Mbit/s" in text
+
+
+def test_event_names_do_not_overlap() -> None:
+    crowded = panels.Frame(30.0, 0.0, tuple((10 + 0.1 * number, "wifi: goes down") for number in range(5)))
+    assert len(panels._named_events(crowded)) == 1
+    late = panels.Frame(30.0, 0.0, ((29.0, "wifi: goes down"),))
+    assert panels._named_events(late) == [(29.0, "wifi: goes down", "right")]
+
+
+def test_static_copies_are_pictures(result: Result, tmp_path: Path) -> None:
+    plots.write_static(plots.figures(result), tmp_path)
+    names = {file.name for file in tmp_path.glob("*.*") if file.suffix != ".toml"}
+    assert names == {f"{name}.{kind}" for name in ("goodput", "windows", "rtts", "queues") for kind in ("png", "svg")}
+    for file in tmp_path.glob("*.png"):
+        assert file.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    for file in tmp_path.glob("*.svg"):
+        drawing = file.read_text(encoding="utf-8")
+        assert ElementTree.fromstring(drawing).tag.endswith("svg")
+        assert "NaN" not in drawing
+    goodput = (tmp_path / "goodput.svg").read_text(encoding="utf-8")
+    for text in ("download: MPTCP, lia", "goodput (Mbit/s)", "time (s)", "wifi", "lte"):
+        assert text in goodput
