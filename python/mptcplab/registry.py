@@ -29,6 +29,10 @@ class Parameter:
     runs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """By engine, the values that it runs; an engine that is not named runs every one."""
 
+    def is_known_to(self, engine: str) -> bool:
+        """Whether this engine has the parameter at all: one that runs a single value of it has no such choice."""
+        return engine not in self.runs or len(self.runs[engine]) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -1,5 +1,6 @@
 """What the simulation core is told, against descriptions written by hand (crates/simulator/src/description.rs)."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mptcplab import registry
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.amounts import exact_bytes
 from mptcplab.scenario.units import BDP, PACKETS, SIZE, TIME, Amount
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NONE = {"kind": "none"}
-LIA = {"name": "lia", "variant": "paper"}
-MIN_RTT = {"name": "min-rtt", "reinjection": "none"}
+# Their parameters have a single value that the core runs, so it is not told of them.
+LIA = {"name": "lia"}
+MIN_RTT = {"name": "min-rtt"}
 FULLMESH = {"name": "fullmesh"}
 
 
@@ -293,3 +296,14 @@ def test_lengths_in_bytes(rate: int, time: int, k: Fraction) -> None:
 def test_no_seed_outside_64_bits(seed: int) -> None:
     with pytest.raises(ValueError, match="a seed is a whole number from 0 to 18446744073709551615"):
         Scenario.load(SCENARIOS / "one-link.toml").description(seed=seed)
+
+
+def test_parameters_that_the_core_has_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = replace(registry.CONGESTION[4].parameters[0], runs={})
+    lia = replace(registry.CONGESTION[4], parameters=(variant,))
+    congestion = (*registry.CONGESTION[:4], lia, *registry.CONGESTION[5:])
+    monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "congestion": congestion})
+    scenario = Scenario.load(
+        SCENARIOS / "two-paths.toml", ['connection.m.congestion={ name = "lia", variant = "linux" }']
+    )
+    assert scenario.description()["connections"][0]["congestion"] == {"name": "lia", "variant": "linux"}

@@ -5,6 +5,7 @@ Its shape is that of crates/simulator/src/description.rs.
 
 from typing import Any
 
+from mptcplab import registry
 from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
 from mptcplab.scenario.applications import Bulk, File
@@ -52,8 +53,12 @@ def _direction(direction: Direction, rtt_ns: int) -> dict[str, Any]:
     }
 
 
-def _named(named: Named) -> dict[str, Any]:
-    return {"name": named.name, **named.parameters}
+def _named(family: str, named: Named) -> dict[str, Any]:
+    """The name and the parameters that the core has; the value of any other is the only one that it runs."""
+    entry = registry.find(family, named.name)
+    assert entry is not None, f"refused before: {named.name}"
+    known = [parameter.name for parameter in entry.parameters if parameter.is_known_to("sim")]
+    return {"name": named.name, **{name: named.parameters[name] for name in known}}
 
 
 def _application(connection: Connection) -> dict[str, Any]:
@@ -70,9 +75,9 @@ def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str
         "count": connection.count,
         "paths": [paths.index(path) for path in connection.paths],
         "protocol": connection.protocol,
-        "congestion": _named(connection.congestion),
-        "scheduler": _named(connection.scheduler),
-        "path_manager": _named(connection.path_manager),
+        "congestion": _named("congestion", connection.congestion),
+        "scheduler": _named("schedulers", connection.scheduler),
+        "path_manager": _named("path-managers", connection.path_manager),
         "application": _application(connection),
         "direction": connection.direction,
         "start_ns": list(connection.start),
