@@ -59,7 +59,8 @@ pub enum LossConfig {
         /// Probability of loss, in [0, 1].
         probability: f64,
     },
-    /// Two states (Gilbert 1960, Elliott 1963); before each packet the transition is drawn, then its loss in the state reached.
+    /// Two states (Gilbert 1960, Elliott 1963); before each packet the transition is drawn, then its loss in the
+    /// state reached.
     GilbertElliott {
         /// Probability to go from good to bad, in [0, 1].
         good_to_bad: f64,

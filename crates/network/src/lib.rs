@@ -1,11 +1,11 @@
 //! What lies between hosts: links with a queue, a rate, a propagation delay and loss. A link has no clock of its own:
 //! whoever owns the time (the simulator's virtual time, the emulator's real time) hands it in, and asks when
-//! the next packet arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes in bytes
-//! with all headers.
+//! the next packet arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes
+//! in bytes with all headers.
 //!
-//! One event a hop: a first-in-first-out link knows when a packet departs the moment it is enqueued, so only the oldest packet of a
-//! link ([`Link::next_arrival_ns`]) need stand in the caller's event queue. The length of the queue is brought up to date when it
-//! is asked for, each departure at its exact time.
+//! One event a hop: a first-in-first-out link knows when a packet departs the moment it is enqueued, so only the
+//! oldest packet of a link ([`Link::next_arrival_ns`]) need stand in the caller's event queue. The length of the
+//! queue is brought up to date when it is asked for, each departure at its exact time.
 //!
 //! ```
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};

@@ -11,14 +11,15 @@ use crate::queue::{Arrival, Queue};
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
-/// One direction of a link. Time is an argument of every call and must not fall from call to call; it saturates at `u64::MAX`.
+/// One direction of a link. Time is an argument of every call and must not fall from call to call; it saturates at
+/// `u64::MAX`.
 ///
-/// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each division goes
-/// to the next packet while the link stays busy, so a busy period of n packets takes the true total, rounded down.
-/// At its departure a packet leaves the queue; after the propagation delay it is at the far end.
+/// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each
+/// division goes to the next packet while the link stays busy, so a busy period of n packets takes the true total,
+/// rounded down. At its departure a packet leaves the queue; after the propagation delay it is at the far end.
 ///
-/// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then, if it accepts, loss.
-/// What is certain draws nothing: a drop-tail link without loss never touches its stream.
+/// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
+/// if it accepts, loss. What is certain draws nothing: a drop-tail link without loss never touches its stream.
 #[derive(Clone, Debug)]
 pub struct Link<T> {
     /// When the oldest packet reaches the far end; `u64::MAX` if there is none.
@@ -31,7 +32,8 @@ pub struct Link<T> {
     sent_bytes: u64,
     /// Bytes of the packets below the ring's tail.
     accepted_bytes: u64,
-    /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the length.
+    /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
+    /// length.
     queue_packet_ns: u128,
     max_packets: u64,
     max_bytes: u64,
@@ -77,7 +79,8 @@ impl<T: Copy> Link<T> {
         }
     }
 
-    /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by then.
+    /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by
+    /// then.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, mut packet: Packet<T>) -> Enqueue {
         if self.dead {
@@ -123,7 +126,8 @@ impl<T: Copy> Link<T> {
     }
 
     /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire comes too, with
-    /// [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the packets behind keep their times.
+    /// [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the
+    /// packets behind keep their times.
     ///
     /// # Panics
     /// When nothing is under way.
@@ -140,12 +144,13 @@ impl<T: Copy> Link<T> {
         packet
     }
 
-    /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may differ, either way, or
-    /// be `None`: the caller reschedules.
+    /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may
+    /// differ, either way, or be `None`: the caller reschedules.
     ///
     /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
     ///   arrive. A link that comes back is idle.
-    /// - `rate_bps`: what the packet in service has sent stays sent; the rest of it and the packets behind go at the new rate.
+    /// - `rate_bps`: what the packet in service has sent stays sent; the rest of it and the packets behind go at the
+    ///   new rate.
     /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
     /// - `loss`: for packets that arrive from now on.
     ///

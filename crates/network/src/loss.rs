@@ -12,8 +12,9 @@ pub(crate) enum Loss {
     GilbertElliott(GilbertElliott),
 }
 
-/// Gilbert (1960) and Elliott (1963): a Markov chain of two states with a loss probability in each. The stationary share of the bad
-/// state is `good_to_bad` / (`good_to_bad` + `bad_to_good`); its mean stay is 1 / `bad_to_good` packets.
+/// Gilbert (1960) and Elliott (1963): a Markov chain of two states with a loss probability in each. The stationary
+/// share of the bad state is `good_to_bad` / (`good_to_bad` + `bad_to_good`); its mean stay is 1 / `bad_to_good`
+/// packets.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliott {
     /// Probability to leave the good state and the bad one.
@@ -39,8 +40,8 @@ impl Loss {
         }
     }
 
-    /// Whether the next packet is lost. Draws: Bernoulli one; Gilbert–Elliott the transition, then the loss in the state
-    /// reached; each only where its probability is neither 0 nor 1.
+    /// Whether the next packet is lost. Draws: Bernoulli one; Gilbert–Elliott the transition, then the loss in the
+    /// state reached; each only where its probability is neither 0 nor 1.
     #[inline]
     pub(crate) fn strikes(&mut self, rng: &mut impl RngCore) -> bool {
         match self {

@@ -29,7 +29,7 @@ pub struct Packet<T> {
     flags: u8,
 }
 
-// Three records and more in a cache line's pair: growth here costs every hop.
+// Eight records in three cache lines: growth here costs every hop.
 const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 2]>>() == 24);
 
 const ECN_MASK: u8 = 0b11;

@@ -10,7 +10,8 @@ const ONE: u64 = 1 << 53;
 pub(crate) struct Probability(u64);
 
 impl Probability {
-    /// `p` in [0, 1]. Scaling by a power of two is exact; a draw u is less than p exactly if its integer is less than ⌈2⁵³·p⌉.
+    /// `p` in [0, 1]. Scaling by a power of two is exact; a draw u is less than p exactly if its integer is less than
+    /// ⌈2⁵³·p⌉.
     #[inline]
     pub(crate) fn new(p: f64) -> Self {
         debug_assert!((0.0..=1.0).contains(&p), "a probability from 0 to 1, not {p}");

@@ -7,7 +7,8 @@ pub(crate) struct Propagation {
     /// Delay of the packets numbered below `until`.
     delay_ns: u64,
     until: u64,
-    /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is under way.
+    /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is
+    /// under way.
     later: VecDeque<(u64, u64)>,
     /// When the packet before the oldest one arrived.
     last_arrival_ns: u64,

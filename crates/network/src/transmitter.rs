@@ -1,8 +1,8 @@
 //! The sending end of a link: when does the last bit of each packet leave?
 //!
-//! Work is counted in units of 10⁻⁹ bit, so that `rate_bps` units are done in a nanosecond and every quantity is an integer:
-//! a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down once, not once a packet:
-//! the remainder of each division goes to the next packet.
+//! Work is counted in units of 10⁻⁹ bit, so that `rate_bps` units are done in a nanosecond and every quantity is an
+//! integer: a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down
+//! once, not once a packet: the remainder of each division goes to the next packet.
 
 /// Units of work in a byte.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
@@ -14,15 +14,11 @@ pub(crate) struct Transmitter {
     /// What is left of its work then: less than a nanosecond's, `< rate_bps`.
     remainder: u64,
     rate_bps: u64,
-    /// Most packets are as long as the one before: its division is kept.
-    last_size: u16,
-    last_quotient_ns: u64,
-    last_remainder: u64,
 }
 
 impl Transmitter {
     pub(crate) const fn new(rate_bps: u64) -> Self {
-        Self { busy_until_ns: 0, remainder: 0, rate_bps, last_size: 0, last_quotient_ns: 0, last_remainder: 0 }
+        Self { busy_until_ns: 0, remainder: 0, rate_bps }
     }
 
     pub(crate) const fn rate_bps(&self) -> u64 {
@@ -43,20 +39,16 @@ impl Transmitter {
             self.busy_until_ns = now_ns;
             self.remainder = 0;
         }
-        if size != self.last_size {
-            let work = u64::from(size) * WORK_PER_BYTE;
-            self.last_size = size;
-            self.last_quotient_ns = work / self.rate_bps;
-            self.last_remainder = work % self.rate_bps;
-        }
-        // remainder + last_remainder without overflow: both are below the rate.
-        let missing = self.rate_bps - self.last_remainder;
-        let mut service_ns = self.last_quotient_ns;
+        let work = u64::from(size) * WORK_PER_BYTE;
+        let mut service_ns = work / self.rate_bps;
+        let fraction = work % self.rate_bps;
+        // remainder + fraction without overflow: both are below the rate.
+        let missing = self.rate_bps - fraction;
         if self.remainder >= missing {
             self.remainder -= missing;
             service_ns += 1;
         } else {
-            self.remainder += self.last_remainder;
+            self.remainder += fraction;
         }
         self.busy_until_ns = self.busy_until_ns.saturating_add(service_ns);
         self.busy_until_ns
@@ -71,15 +63,12 @@ impl Transmitter {
     /// Takes a new rate for the packets to come, nothing being sent.
     pub(crate) const fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
-        self.last_size = 0;
-        self.last_quotient_ns = 0;
-        self.last_remainder = 0;
     }
 
-    /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet has sent so
-    /// far stays sent; the rest of its work, exact to the unit, goes at the new rate. Tells when it departs now; the packets
-    /// behind it are to be handed to `send` again. (Where its predecessor departed at this very nanosecond, the remainder of
-    /// that work is before it, as it would have been at the old rate.)
+    /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet
+    /// has sent so far stays sent; the rest of its work, exact to the unit, goes at the new rate. Tells when it
+    /// departs now; the packets behind it are to be handed to `send` again. (Where its predecessor departed at this
+    /// very nanosecond, the remainder of that work is before it, as it would have been at the old rate.)
     pub(crate) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, behind: u64) -> u64 {
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
         let left = u128::from(left_ns) * u128::from(self.rate_bps) + u128::from(self.remainder);
@@ -91,7 +80,8 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// How many packets of `size` bytes could have been sent in `time_ns`, rounded down, and the time they take, rounded down.
+    /// How many packets of `size` bytes could have been sent in `time_ns`, rounded down, and the time they take,
+    /// rounded down.
     pub(crate) fn could_send(&self, time_ns: u64, size: u16) -> (u64, u64) {
         let work = u128::from(size.max(1)) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate_bps);

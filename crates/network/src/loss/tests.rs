@@ -43,8 +43,8 @@ fn bernoulli_has_no_memory() {
     assert!((share(&after) - p).abs() < 5.0 * deviation);
 }
 
-/// Closed form of the stationary loss rate, and a generous deviation: the correlation of the states, λ = 1 − a − b, widens
-/// the binomial one by (1 + λ)/(1 − λ).
+/// Closed form of the stationary loss rate, and a generous deviation: the correlation of the states, λ = 1 − a − b,
+/// widens the binomial one by (1 + λ)/(1 − λ).
 #[test]
 fn gilbert_elliott_loses_its_stationary_share() {
     for (seed, (a, b, good, bad)) in [

@@ -1,19 +1,20 @@
-//! Random early detection: packets are dropped with a probability that rises with the average queue, before the queue is full.
+//! Random early detection: packets are dropped with a probability that rises with the average queue, before the queue
+//! is full.
 //!
-//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking
-//! 1(4), 1993; the gentle slope from S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
+//! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993; the gentle slope from S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
 //!
 //! At each arrival, with q packets in the queue before it (the one being sent counted) and weight w:
 //!
 //! - avg ← (1 − w)·avg + w·q, or, when the queue is empty, avg ← (1 − w)^m·avg, with m the whole packets that
-//!   could have been sent since it became empty. The paper leaves open how long those are; here they are as long as the arriving one.
-//!   Each stretch of idle time counts once, though several packets may be dropped in it.
+//!   could have been sent since it became empty. The paper leaves open how long those are; here they are as long as
+//!   the arriving one. Each stretch of idle time counts once, though several packets may be dropped in it.
 //! - p_b = 0 below `min`; `max_probability`·(avg − min)/(max − min) up to `max`; when gentle, `max_probability` +
 //!   (1 − `max_probability`)·(avg − max)/max up to 2·`max`; then 1.
-//! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 when count·p_b ≥ 1. `count` is the number of packets let in since the last
-//!   drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b (the paper's §7, method 2),
-//!   and their share for a constant average is 2·p_b/(1 + p_b). The paper's listing counts the arriving packet after a drop too,
-//!   which contradicts that section; the text is followed.
+//! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 when count·p_b ≥ 1. `count` is the number of packets
+//!   let in since the last drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b
+//!   (the paper's §7, method 2), and their share for a constant average is 2·p_b/(1 + p_b). The paper's listing
+//!   counts the arriving packet after a drop too, which contradicts that section; the text is followed.
 //! - What passes must still find room below the hard limit.
 //!
 //! One number is drawn a packet, and none where p_a is 0 or 1.

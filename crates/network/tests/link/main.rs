@@ -2,10 +2,10 @@
 #![allow(missing_docs)]
 
 mod changes;
-mod clean;
 mod conservation;
 mod faults;
 mod limits;
+mod random;
 mod reference;
 mod timing;
 

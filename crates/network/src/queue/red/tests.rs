@@ -51,8 +51,8 @@ fn mean_distance(p_b: f64) -> f64 {
     mean
 }
 
-/// With weight 1 the average is the queue at the arrival. Every integer average of each segment, against the definition.
-/// Drops evenly spread vary less than independent ones, so the binomial deviation is an upper bound.
+/// With weight 1 the average is the queue at the arrival. Every integer average of each segment, against the
+/// definition. Drops evenly spread vary less than independent ones, so the binomial deviation is an upper bound.
 #[test]
 fn drop_curve_meets_its_definition_at_every_point() {
     const PACKETS: u32 = 200_000;
