@@ -12,9 +12,10 @@
 //! - p_b = 0 below `min`; `max_probability`·(avg − min)/(max − min) up to `max`; when gentle, `max_probability` +
 //!   (1 − `max_probability`)·(avg − max)/max up to 2·`max`; then 1.
 //! - The packet is dropped with p_a = p_b / (1 − count·p_b), 1 when count·p_b ≥ 1. `count` is the number of packets
-//!   let in since the last drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b
-//!   (the paper's §7, method 2), and their share for a constant average is 2·p_b/(1 + p_b). The paper's listing
-//!   counts the arriving packet after a drop too, which contradicts that section; the text is followed.
+//!   let in since the last drop (or since avg was below `min`): the distance of drops is then uniform on 1 … 1/p_b,
+//!   which is what the paper wants, and their share for a constant average is 2·p_b/(1 + p_b). (The paper's listing
+//!   sets count to 0 at a drop and raises it before it is used next, so that distances would end at 1/p_b − 1, and
+//!   with p_b ≥ ½, on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
 //! - What passes must still find room below the hard limit.
 //!
 //! One number is drawn a packet, and none where p_a is 0 or 1.
