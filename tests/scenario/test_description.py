@@ -49,7 +49,7 @@ def test_wifi_lte() -> None:
     wifi = {
         "rate_bps": 25_000_000,
         "delay_ns": 12_500_000,
-        "queue": {"kind": "drop-tail", "limit": {"bytes": 312_500}},  # 25 Mbit/s · 0.1 s / 8
+        "queue": {"kind": "drop-tail", "limit": {"bytes": 125_000}},  # 25 Mbit/s · 0.04 s / 8
         "loss": NONE,
     }
     assert Scenario.load(SCENARIOS / "wifi-lte.toml").description() == {
@@ -65,13 +65,13 @@ def test_wifi_lte() -> None:
                 "down": {
                     "rate_bps": 30_000_000,
                     "delay_ns": 32_500_000,
-                    "queue": {"kind": "drop-tail", "limit": {"bytes": 375_000}},
+                    "queue": {"kind": "drop-tail", "limit": {"bytes": 150_000}},
                     "loss": NONE,
                 },
                 "up": {
                     "rate_bps": 5_000_000,
                     "delay_ns": 32_500_000,
-                    "queue": {"kind": "drop-tail", "limit": {"bytes": 62_500}},  # more than 20 · 1500 B
+                    "queue": {"kind": "drop-tail", "limit": {"bytes": 30_000}},  # 20 · 1500 B, more than 25 kB
                     "loss": NONE,
                 },
             },
