@@ -64,3 +64,58 @@ impl Agenda {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::{Change, Event};
+
+    fn agenda(sample_ns: Option<u64>, change_at_ns: &[u64]) -> Agenda {
+        let set = Change { dead: None, rate_bps: None, delay_ns: None, loss: None };
+        let event = |&at_ns| Event { at_ns, link: 0, down: true, up: true, set };
+        let description = Description {
+            duration_ns: 100,
+            seed: 0,
+            warmup_ns: 20,
+            sample_ns,
+            through_wire: false,
+            links: Vec::new(),
+            paths: Vec::new(),
+            connections: Vec::new(),
+            events: change_at_ns.iter().map(event).collect(),
+        };
+        Agenda::new(&description, &[])
+    }
+
+    #[test]
+    fn actions_come_by_time_and_a_sample_first() {
+        let mut agenda = agenda(Some(10), &[30, 5, 20, 5]);
+        let mut taken = Vec::new();
+        while agenda.next_ns() <= 30 {
+            let now_ns = agenda.next_ns();
+            while let Some(action) = agenda.take(now_ns) {
+                taken.push((now_ns, action));
+            }
+        }
+        let expected = [
+            (5, Action::Change(1)),
+            (5, Action::Change(3)),
+            (10, Action::Sample),
+            (20, Action::Sample),
+            (20, Action::WarmUpEnds),
+            (20, Action::Change(2)),
+            (30, Action::Sample),
+            (30, Action::Change(0)),
+        ];
+        assert_eq!(taken, expected);
+        assert_eq!(agenda.next_ns(), 40);
+    }
+
+    #[test]
+    fn an_agenda_without_samples_ends() {
+        let mut agenda = agenda(None, &[]);
+        assert_eq!(agenda.next_ns(), 20);
+        assert_eq!((agenda.take(19), agenda.take(20), agenda.take(20)), (None, Some(Action::WarmUpEnds), None));
+        assert_eq!((agenda.next_ns(), agenda.take(u64::MAX)), (u64::MAX, None));
+    }
+}

@@ -157,3 +157,81 @@ impl Misplaced {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::{Connection, Named, Protocol};
+
+    fn download(content: description::Application) -> Application {
+        let named = || Named { name: String::new(), parameters: serde_json::Map::new() };
+        let connection = Connection {
+            name: "download".into(),
+            count: 3,
+            paths: vec![0],
+            protocol: Protocol::Tcp,
+            congestion: named(),
+            scheduler: named(),
+            path_manager: named(),
+            application: content,
+            direction: Way::Down,
+            start_ns: [5, 5],
+            stop_ns: None,
+            mss_bytes: 1460,
+            receive_buffer_bytes: None,
+        };
+        Application::new(0, 2, 5, &connection)
+    }
+
+    fn span(offset: u64, len: u32) -> Span {
+        Span { offset, len }
+    }
+
+    #[test]
+    fn a_file_is_complete_with_its_last_byte() {
+        let mut application = download(description::Application::File { size_bytes: 100 });
+        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
+        assert_eq!((application.bytes_read, application.completion_ns), (60, None));
+        assert!(application.read(20, CLIENT, span(60, 40)).is_ok());
+        application.end_of_stream(30);
+        assert_eq!((application.bytes_read, application.completion_ns), (100, Some(20)));
+    }
+
+    #[test]
+    fn a_stream_without_a_size_is_complete_when_it_ended() {
+        let mut application = download(description::Application::Bulk);
+        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
+        assert_eq!(application.completion_ns, None);
+        application.end_of_stream(30);
+        assert_eq!(application.completion_ns, Some(10));
+    }
+
+    #[test]
+    fn a_file_cut_short_is_not_complete() {
+        let mut application = download(description::Application::File { size_bytes: 100 });
+        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
+        application.end_of_stream(30);
+        assert_eq!(application.completion_ns, None);
+    }
+
+    #[test]
+    fn every_misplaced_byte_is_found() {
+        let error = |spans: &[(usize, Span)]| {
+            let mut application = download(description::Application::File { size_bytes: 100 });
+            let misplaced = spans.iter().find_map(|&(side, span)| application.read(10, side, span).err());
+            misplaced.map(|misplaced| misplaced.into_error("download", 2).to_string())
+        };
+        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(50, 50))]), None);
+        let text = |end, position, due| {
+            format!(
+                "connection «download» number 2: its {end} read byte {position} of the stream where byte {due} was due"
+            )
+        };
+        // Doubled, left out, out of order, beyond the end, at the end that sends.
+        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(49, 50))]), Some(text("client", 49, 50)));
+        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(51, 49))]), Some(text("client", 51, 50)));
+        assert_eq!(error(&[(CLIENT, span(50, 50))]), Some(text("client", 50, 0)));
+        assert!(error(&[(CLIENT, span(0, 101))]).is_some());
+        assert_eq!(error(&[(SERVER, span(0, 1))]), Some(text("server", 0, 0)));
+    }
+}

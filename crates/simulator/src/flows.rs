@@ -41,16 +41,14 @@ pub fn client_index(address: IpAddr) -> Option<u32> {
 /// What a packet on a link stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
+    /// Its flow.
     pub flow: u32,
-    pub slot: u32,
+    /// The slot of its segment, and [`COUNTED`] when it carries data and left after the warm-up, so that it counts for
+    /// the loss rate.
+    slot: u32,
 }
 
-/// A segment on its way.
-pub struct InFlight {
-    pub segment: Segment<Span>,
-    /// It carries data and left after the warm-up: it counts for the loss rate.
-    counted: bool,
-}
+const COUNTED: u32 = 1 << 31;
 
 /// One direction of a subflow.
 pub struct Flow {
@@ -85,12 +83,6 @@ impl Subflow {
     }
 }
 
-/// A packet at the end of its route.
-pub struct Arrival {
-    pub flow: u32,
-    pub segment: Segment<Span>,
-}
-
 /// Links, routes, flows, and the event queue that drives them.
 pub struct Fabric {
     pub queue: EventQueue,
@@ -103,7 +95,7 @@ pub struct Fabric {
     pub segments_delivered: u64,
     /// Whether the warm-up is over.
     pub measuring: bool,
-    segments: Slab<InFlight>,
+    segments: Slab<Segment<Span>>,
     /// Packets sent by hosts, received by hosts, lost between them.
     sent: u64,
     delivered: u64,
@@ -174,14 +166,15 @@ impl Fabric {
         let first_link = self.routes[record.route as usize];
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
-        let slot = self.segments.insert(InFlight { segment, counted });
+        let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
         self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot }, size, 0, Ecn::NotEct));
         Ok(())
     }
 
-    /// The packet at the head of `link` has reached the far end: on to the next link, or out.
+    /// The packet at the head of `link` has reached the far end: on to the next link, or, at the end of its route, to
+    /// the host; then its segment is to be taken with [`Fabric::take`].
     #[inline]
-    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Arrival> {
+    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Tag> {
         self.packet_hops += 1;
         let from = &mut self.links[link as usize];
         let mut packet = from.deliver(now_ns);
@@ -194,20 +187,26 @@ impl Fabric {
             return None;
         }
         packet.hop += 1;
-        let Tag { flow, slot } = packet.tag;
-        let route = self.flows[flow as usize].route;
+        let route = self.flows[packet.tag.flow as usize].route;
         let next_link = self.routes[route as usize + usize::from(packet.hop)];
         if next_link != ROUTE_END {
             self.enqueue(now_ns, next_link, packet);
             return None;
         }
-        let segment = self.segments.take(slot).segment;
-        self.delivered += 1;
-        self.segments_delivered += u64::from(segment.payload.len > 0);
-        Some(Arrival { flow, segment })
+        Some(packet.tag)
     }
 
+    /// The segment of a packet that has arrived.
     #[inline]
+    pub fn take(&mut self, arrived: Tag) -> Segment<Span> {
+        let slot = arrived.slot & !COUNTED;
+        self.delivered += 1;
+        self.segments_delivered += u64::from(self.segments.get(slot).is_some_and(|segment| segment.payload.len > 0));
+        self.segments.take(slot)
+    }
+
+    // Inlined by force: a packet that is passed in memory costs more than the queue itself.
+    #[inline(always)]
     fn enqueue(&mut self, now_ns: u64, link: u32, packet: Packet<Tag>) {
         let onto = &mut self.links[link as usize];
         match onto.enqueue(now_ns, packet) {
@@ -220,8 +219,8 @@ impl Fabric {
     /// Counts a packet that the network lost and frees its segment.
     fn lose(&mut self, packet: Packet<Tag>) {
         self.lost += 1;
-        let in_flight = self.segments.take(packet.tag.slot);
-        self.flows[packet.tag.flow as usize].data_lost += u64::from(in_flight.counted);
+        self.segments.take(packet.tag.slot & !COUNTED);
+        self.flows[packet.tag.flow as usize].data_lost += u64::from(packet.tag.slot & COUNTED != 0);
     }
 
     /// Changes a link and schedules its head anew.

@@ -1,6 +1,9 @@
 //! An arena with a free list: what is put in keeps its slot until it is taken out. The slot freed last is used
 //! first, while it is still in the cache.
 
+/// The most slots there can be: the uppermost bit of a slot's number is free for other use.
+const SLOT_LIMIT: usize = 1 << 31;
+
 /// An arena of `T`.
 pub struct Slab<T> {
     slots: Vec<Option<T>>,
@@ -21,17 +24,23 @@ impl<T> Slab<T> {
             self.slots[slot as usize] = Some(value);
             return slot;
         }
-        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 segments in flight");
+        assert!(self.slots.len() < SLOT_LIMIT, "more than {SLOT_LIMIT} segments in flight");
         self.slots.push(Some(value));
-        slot
+        self.slots.len() as u32 - 1
     }
 
     /// Takes out what stands in `slot`. Panics when it is empty: the simulator would have lost or doubled a packet.
     #[inline]
     pub fn take(&mut self, slot: u32) -> T {
-        let value = self.slots[slot as usize].take().expect("a packet's segment stands in its slot");
+        // Taken out last, so that the value goes straight to the caller: each further copy of a segment is felt.
         self.free.push(slot);
-        value
+        self.slots[slot as usize].take().expect("a packet's segment stands in its slot")
+    }
+
+    /// What stands in `slot`.
+    #[inline]
+    pub fn get(&self, slot: u32) -> Option<&T> {
+        self.slots[slot as usize].as_ref()
     }
 
     /// How many there are.

@@ -6,7 +6,7 @@ use crate::application::{Application, CLIENT, SERVER};
 use crate::convert;
 use crate::description::Description;
 use crate::endpoint::Endpoint;
-use crate::flows::{Arrival, CLIENT_PORT, FIRST_PORT, Fabric, SERVER_ADDRESS, Subflow, client_address, client_index};
+use crate::flows::{CLIENT_PORT, FIRST_PORT, Fabric, SERVER_ADDRESS, Subflow, Tag, client_address, client_index};
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::{SimulateError, random, summary};
@@ -111,8 +111,8 @@ impl<'d> World<'d> {
             }
             if target >= self.first_timer {
                 self.timer((target - self.first_timer) as usize)?;
-            } else if let Some(arrival) = self.fabric.hop(at_ns, target) {
-                self.receive(arrival)?;
+            } else if let Some(arrived) = self.fabric.hop(at_ns, target) {
+                self.receive(arrived)?;
             }
         }
         Ok(())
@@ -175,24 +175,25 @@ impl<'d> World<'d> {
         }
     }
 
-    /// A segment reaches a host.
+    /// A packet reaches a host.
     #[inline]
-    fn receive(&mut self, arrival: Arrival) -> Step {
-        let flow = &self.fabric.flows[arrival.flow as usize];
+    fn receive(&mut self, arrived: Tag) -> Step {
+        let flow = &self.fabric.flows[arrived.flow as usize];
         let to = flow.to as usize;
         match flow.handle {
-            Some(handle) => self.hosts[to % 2].receive_on(self.now_ns, handle, arrival.segment),
-            None => self.receive_first(arrival, to)?,
+            Some(handle) => self.hosts[to % 2].receive_on(self.now_ns, handle, self.fabric.take(arrived)),
+            None => self.receive_first(arrived, to)?,
         }
         self.drive(to)
     }
 
-    /// The first segment of a flow: the host finds by address, port or token where it belongs, as a real one does.
+    /// The first packet of a flow: the host finds by address, port or token where it belongs, as a real one does.
     #[cold]
-    fn receive_first(&mut self, arrival: Arrival, to: usize) -> Step {
-        let (number, side) = (arrival.flow as usize / 2, to % 2);
+    fn receive_first(&mut self, arrived: Tag, to: usize) -> Step {
+        let (number, side) = (arrived.flow as usize / 2, to % 2);
+        let segment = self.fabric.take(arrived);
         let subflow = &mut self.fabric.subflows[number];
-        let found = self.hosts[side].receive(self.now_ns, subflow.tuple(side), arrival.segment);
+        let found = self.hosts[side].receive(self.now_ns, subflow.tuple(side), segment);
         if let Some(handle) = found {
             assert!(
                 subflow.handles[side].is_none_or(|known| known == handle),
@@ -200,13 +201,13 @@ impl<'d> World<'d> {
                 subflow.handles[side]
             );
             subflow.handles[side] = Some(handle);
-            self.fabric.flows[arrival.flow as usize].handle = Some(handle);
+            self.fabric.flows[arrived.flow as usize].handle = Some(handle);
             self.endpoints[to].open(handle.connection);
-            self.endpoints[to].set_flow(handle.subflow, arrival.flow ^ 1);
+            self.endpoints[to].set_flow(handle.subflow, arrived.flow ^ 1);
         }
         // Whoever is nobody's is answered with a reset, the way it came.
         while let Some((_, segment)) = self.hosts[side].transmit() {
-            self.fabric.send(self.now_ns, arrival.flow ^ 1, segment)?;
+            self.fabric.send(self.now_ns, arrived.flow ^ 1, segment)?;
         }
         Ok(())
     }

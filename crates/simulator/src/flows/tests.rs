@@ -45,8 +45,8 @@ fn segment(size: u32) -> Segment<Span> {
 fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
     let mut arrivals = Vec::new();
     while let Some((at_ns, link)) = fabric.queue.pop_before(u64::MAX) {
-        if let Some(arrival) = fabric.hop(at_ns, link) {
-            arrivals.push((at_ns, arrival.flow, arrival.segment.payload.len + 40));
+        if let Some(arrived) = fabric.hop(at_ns, link) {
+            arrivals.push((at_ns, arrived.flow, fabric.take(arrived).payload.len + 40));
         }
     }
     fabric.assert_conserved();
