@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -41,6 +41,9 @@ ENGINES: Final[Mapping[str, Engine]] = {
         Engine("linux", "the kernel's Multipath TCP in network namespaces, real programs", None),
     )
 }
+
+
+_LOOK_EVERY_S: Final = 0.1
 
 
 class UnknownEngineError(ValueError):
@@ -139,19 +142,28 @@ class _Series:
         self._lock = threading.Lock()
 
     def all(self, jobs: int) -> Mapping[int, Run]:
-        """Every run; the first failure, in the order of the numbers, ends the series."""
+        """Every run; a failure ends the series."""
         # Also for one job: signals reach the main thread only, which is free here to notice them.
         with ThreadPoolExecutor(max_workers=min(jobs, len(self._parts))) as pool:
-            futures: list[Future[None]] = [pool.submit(self._one, number) for number in range(len(self._parts))]
+            futures = [pool.submit(self._one, number) for number in range(len(self._parts))]
+            waiting: set[Future[None]] = set(futures)
             try:
-                for future in futures:
-                    future.result()
+                while waiting:
+                    # Not without end: a signal that another thread took does not wake this one.
+                    done, waiting = wait(waiting, timeout=_LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
+                    for future in done:
+                        self._raise_failure(future)
             except BaseException:
                 self._cancel.set()
                 for future in futures:
                     future.cancel()
                 raise
         return self.finished
+
+    def _raise_failure(self, future: Future[None]) -> None:
+        # A run that was told to end is not why the series ends.
+        if not future.cancelled() and not isinstance(future.exception(), _Cancelled):
+            future.result()
 
     def _one(self, number: int) -> None:
         def watch(time_s: float) -> None:
@@ -160,7 +172,7 @@ class _Series:
             self._tell(number, time_s / (self._scenario.duration_ns / 1e9))
 
         if self._cancel.is_set():
-            raise CancelledError
+            raise _Cancelled
         try:
             run = self._runner(
                 self._scenario, seed=self._scenario.seed + number, through_wire=self._through_wire, progress=watch

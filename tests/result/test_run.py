@@ -99,12 +99,12 @@ def test_an_interruption_keeps_what_is_finished(
                 progress(1.0)
         return made_up_outcome(parsed)
 
-    def wait(future: Any, timeout: float | None = None) -> Any:
+    def wait(*_: Any, **__: Any) -> Any:
         second.wait()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_core, "simulate", simulate)
-    monkeypatch.setattr("concurrent.futures.Future.result", wait)
+    monkeypatch.setattr(engines, "wait", wait)
     with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 3 runs") as stopped:
         mptcplab.run(scenario, repeat=3)
     assert begun == [7, 8]

@@ -1,0 +1,109 @@
+"""The command with the real simulator: the same bytes in every process and for any number of jobs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mptcplab
+import polars as pl
+import pytest
+from mptcplab.schema import FRAMES, polars_schema
+
+PROGRAM = Path(sys.executable).with_name("mptcplab")
+
+
+def mptcplab_run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [PROGRAM, "run", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
+def test_two_processes_and_any_jobs_write_the_same_bytes(scenario_file: Path, tmp_path: Path) -> None:
+    for name, jobs in (("one", 1), ("again", 1), ("jobs", 2)):
+        done = mptcplab_run(scenario_file, "--repeat", 2, "--jobs", jobs, "--out", tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, f"wrote {tmp_path / name}/report.html\n")
+    one = contents(tmp_path / "one")
+    assert one == contents(tmp_path / "again")
+    assert one == contents(tmp_path / "jobs")
+
+
+def test_two_runs_in_one_process_are_equal(scenario: mptcplab.Scenario) -> None:
+    one, two = mptcplab.run(scenario), mptcplab.run(scenario)
+    assert one.to_json() == two.to_json()
+    assert one.samples.equals(two.samples)
+
+
+def test_another_seed_is_another_run(scenario: mptcplab.Scenario) -> None:
+    lossy = scenario.with_overrides(["link.wifi.loss=1 %"])
+    assert not mptcplab.run(lossy).subflows.equals(mptcplab.run(lossy, seed=8).subflows)
+
+
+def test_what_is_written_runs_again_to_the_same(scenario_file: Path, tmp_path: Path) -> None:
+    first = mptcplab_run(scenario_file, "--seed", 12, "--set", "link.wifi.loss=1 %", "--out", tmp_path / "one")
+    assert first.returncode == 0
+    again = mptcplab_run(tmp_path / "one" / "scenario.toml", "--out", tmp_path / "two")
+    assert again.returncode == 0
+    for name in FRAMES:
+        file = f"{name}.parquet"
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_through_wire_changes_nothing_but_its_mark(scenario: mptcplab.Scenario) -> None:
+    plain, checked = mptcplab.run(scenario), mptcplab.run(scenario, through_wire=True)
+    assert plain.samples.equals(checked.samples)
+    assert checked.provenance.through_wire
+
+
+def test_the_frames_are_within_physical_bounds(scenario: mptcplab.Scenario) -> None:
+    result = mptcplab.run(scenario)
+    for name in FRAMES:
+        assert getattr(result, name).schema == polars_schema(name)
+    # 25 (later 10) and 30 Mbit/s; nothing delivers more than the links carry.
+    assert 20e6 < result.connections["goodput_bps"].sum() < 55e6
+    assert result.links["utilization"].is_between(0, 1).all()
+    shares = result.subflows.group_by("connection", "index").agg(pl.col("share").sum())
+    assert shares["share"].to_list() == pytest.approx([1.0] * shares.height)
+    # Both ways over the shorter path take 25 ms at least.
+    assert result.subflows["rtt_mean_s"].min() >= 0.025  # type: ignore[operator]
+    # Samples every 100 ms for 4 s: 4 subflows and 4 directions of links at the most.
+    assert result.samples.filter(kind="link").height == 40 * 4
+
+
+def test_a_description_that_is_none_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="duration_ns"):
+        mptcplab._core.simulate("{}")
+
+
+def test_an_exception_of_the_progress_call_ends_the_simulation(scenario: mptcplab.Scenario) -> None:
+    class EnoughError(Exception):
+        pass
+
+    def progress(_: float) -> None:
+        raise EnoughError
+
+    long = scenario.with_overrides(["duration=3600 s", "measure.sample=never"])
+    with pytest.raises(EnoughError):
+        mptcplab._core.simulate(json.dumps(long.description()), progress)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_stops_a_long_run_and_writes_nothing(scenario_file: Path, tmp_path: Path) -> None:
+    command = [PROGRAM, "run", scenario_file, "--set", "duration=100000 s", "--set", "measure.sample=never"]
+    arguments = [*map(str, command), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            time.sleep(3)  # well within the simulation, which would take minutes
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (1, "", "error: interrupted after 0 of 1 runs\n")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [scenario_file.name]
