@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: help setup run test test-rust test-python lint format bench fuzz lock wheel clean
+.PHONY: missing-core help setup run test test-rust test-python lint format bench fuzz lock wheel clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,9 +24,12 @@ $(VENV)/.packages: requirements.lock $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
-$(VENV)/.core: pyproject.toml $(RUST_SOURCES) $(VENV)/.packages
+# Also when the module itself is gone.
+$(VENV)/.core: pyproject.toml $(RUST_SOURCES) $(VENV)/.packages $(if $(wildcard python/mptcplab/_core*.so),,missing-core)
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	@touch $@
+
+missing-core:
 
 run: setup  ## Run scenarios/wifi-lte.toml on the simulator; the report goes to out/wifi-lte/report.html
 	$(BIN)/mptcplab run scenarios/wifi-lte.toml --out $(OUT)
