@@ -14,6 +14,11 @@ pub trait Rule: std::fmt::Debug + Send {
     fn decrease(&mut self, group: &[View], r: usize) -> f64 {
         group[r].cwnd / 2.0
     }
+
+    /// The least slow start threshold in segments. RFC 5681 §3.1, equation 4: two.
+    fn min_ssthresh(&self, _group: &[View]) -> f64 {
+        2.0
+    }
 }
 
 /// A control that is TCP's but for its rule.
@@ -22,8 +27,9 @@ pub struct Classic<R> {
     rule: R,
 }
 
-/// RFC 5681 §3.1, equation 4: ssthresh is never below two segments.
-const MIN_SSTHRESH: f64 = 2.0;
+/// RFC 8511 §3: after a congestion mark 0.8 of the window remains where a loss leaves 0.5, so the reduction is this
+/// fraction of what a loss takes.
+const ABE_FRACTION: f64 = 0.4;
 
 impl<R: Rule> Classic<R> {
     /// The classic machine with this rule.
@@ -51,15 +57,35 @@ impl<R: Rule> CongestionControl for Classic<R> {
         }
         if acked > 0.0 {
             cwnd += acked * self.rule.increase(group, r);
+            // A rule with a negative term stops at one segment. (Not `max`, which would hide a NaN.)
+            if cwnd < 1.0 {
+                cwnd = 1.0;
+            }
         }
         Window { cwnd, ssthresh }
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        self.rule.decrease(group, r).max(MIN_SSTHRESH)
+        self.rule.decrease(group, r).max(self.rule.min_ssthresh(group))
     }
 
     fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        self.rule.decrease(group, r).max(MIN_SSTHRESH)
+        self.rule.decrease(group, r).max(self.rule.min_ssthresh(group))
     }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, _now_ns: u64, abe: bool) -> f64 {
+        let (cwnd, lost) = (group[r].cwnd, self.rule.decrease(group, r));
+        let left = if abe { cwnd - ABE_FRACTION * (cwnd - lost) } else { lost };
+        left.max(self.rule.min_ssthresh(group))
+    }
+}
+
+/// Whether nothing couples `group[r]` to a sibling: it is the only active subflow, or not one yet.
+pub(super) fn alone(group: &[View], r: usize) -> bool {
+    !group[r].active || active_count(group) == 1
+}
+
+/// How many subflows take part.
+pub(super) fn active_count(group: &[View]) -> usize {
+    group.iter().filter(|v| v.active).count()
 }

@@ -1,5 +1,6 @@
 //! Linked increases (RFC 6356; Wischik 2011; Khalili 2013 equation 1).
 
+use super::classic::alone;
 use super::{Rule, View};
 
 /// w_r grows by min(α/w_total, 1/w_r) per segment acknowledged, with
@@ -28,7 +29,7 @@ impl Rule for Lia {
 
     fn increase(&mut self, group: &[View], r: usize) -> f64 {
         let own = 1.0 / group[r].cwnd;
-        if group.len() == 1 || !group[r].active {
+        if alone(group, r) {
             return own;
         }
         own.min(Self::coupled_increase(group))

@@ -8,12 +8,18 @@
 //! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. To add one: a file with its rule, a variant in
 //! [`Choice`] and [`Controller`], its numbers in a test beside it (docs/add-an-algorithm.md).
 
+mod choice;
 mod classic;
 pub mod conformance;
+mod coupled;
+mod ewtcp;
 mod lia;
 mod reno;
 
+pub use choice::{Choice, Controller, NAMES, Variant};
 pub use classic::{Classic, Rule};
+pub use coupled::Coupled;
+pub use ewtcp::Ewtcp;
 pub use lia::Lia;
 pub use reno::Reno;
 
@@ -142,73 +148,20 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The retransmission timer of `group[r]` expired: the new ssthresh (the window becomes one segment).
     fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64;
 
+    /// The peer echoed a congestion mark seen on `group[r]`: the new ssthresh, to which the window comes at once. Called
+    /// at most once for each window of data (RFC 3168 §6.1.2). With `abe` the reduction is the smaller one of
+    /// RFC 8511, if the control has one.
+    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, _abe: bool) -> f64 {
+        self.on_loss(group, r, now_ns)
+    }
+
+    /// The last loss of `group[r]` was none: its window, already restored, is that of before (RFC 4015). A control
+    /// that keeps more state than the window restores it here.
+    fn on_undo(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+
     /// `group[r]` became active.
     fn on_join(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
 
     /// `group[r]` is no longer active.
     fn on_leave(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
-}
-
-/// Which congestion control a connection gets.
-#[derive(Clone, Debug)]
-pub enum Choice {
-    /// Uncoupled Reno on each subflow.
-    Reno,
-    /// Linked increases (RFC 6356).
-    Lia,
-    /// One from outside: a function that makes a fresh controller for each connection.
-    Custom(fn() -> Box<dyn CongestionControl>),
-}
-
-/// A controller: the built-in ones without a virtual call, one from outside by its box.
-#[derive(Debug)]
-pub enum Controller {
-    /// Reno.
-    Reno(Classic<Reno>),
-    /// LIA.
-    Lia(Classic<Lia>),
-    /// From outside.
-    Custom(Box<dyn CongestionControl>),
-}
-
-macro_rules! each {
-    ($self:expr, $c:pat => $e:expr) => {
-        match $self {
-            Controller::Reno($c) => $e,
-            Controller::Lia($c) => $e,
-            Controller::Custom($c) => $e,
-        }
-    };
-}
-
-impl Controller {
-    /// A fresh controller.
-    #[must_use]
-    pub fn new(choice: &Choice) -> Self {
-        match choice {
-            Choice::Reno => Controller::Reno(Classic::new(Reno)),
-            Choice::Lia => Controller::Lia(Classic::new(Lia)),
-            Choice::Custom(make) => Controller::Custom(make()),
-        }
-    }
-
-    pub(crate) fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        each!(self, c => c.on_ack(group, r, ack))
-    }
-
-    pub(crate) fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        each!(self, c => c.on_loss(group, r, now_ns))
-    }
-
-    pub(crate) fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
-        each!(self, c => c.on_timeout(group, r, now_ns))
-    }
-
-    pub(crate) fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
-        each!(self, c => c.on_join(group, r, now_ns));
-    }
-
-    pub(crate) fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
-        each!(self, c => c.on_leave(group, r, now_ns));
-    }
 }

@@ -1,0 +1,156 @@
+//! Which controls there are, by name, and one of them at work.
+
+use super::{Ack, Classic, CongestionControl, Coupled, Ewtcp, Lia, Reno, View, Window};
+
+/// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Variant {
+    /// As the paper prints it, in real numbers.
+    #[default]
+    Paper,
+    /// As the Multipath TCP kernel computes it, in whole segments and counted acknowledgments.
+    Linux,
+}
+
+/// Which congestion control a connection gets.
+#[derive(Clone, Debug)]
+pub enum Choice {
+    /// Uncoupled Reno on each subflow.
+    Reno,
+    /// Equally weighted TCP.
+    Ewtcp,
+    /// Fully coupled.
+    Coupled,
+    /// Linked increases (RFC 6356).
+    Lia,
+    /// One from outside: a function that makes a fresh controller for each connection.
+    Custom(fn() -> Box<dyn CongestionControl>),
+}
+
+/// A controller: the built-in ones without a virtual call, one from outside by its box.
+#[derive(Debug)]
+pub enum Controller {
+    /// Reno.
+    Reno(Classic<Reno>),
+    /// EWTCP.
+    Ewtcp(Classic<Ewtcp>),
+    /// Fully coupled.
+    Coupled(Classic<Coupled>),
+    /// LIA.
+    Lia(Classic<Lia>),
+    /// From outside.
+    Custom(Box<dyn CongestionControl>),
+}
+
+macro_rules! each {
+    ($self:expr, $c:pat => $e:expr) => {
+        match $self {
+            Controller::Reno($c) => $e,
+            Controller::Ewtcp($c) => $e,
+            Controller::Coupled($c) => $e,
+            Controller::Lia($c) => $e,
+            Controller::Custom($c) => $e,
+        }
+    };
+}
+
+/// The name of each built-in control, and what it is.
+pub const NAMES: &[(&str, &str)] = &[
+    ("reno", "uncoupled Reno on each subflow (RFC 5681)"),
+    ("ewtcp", "equally weighted TCP: each of n subflows is 1/n of a TCP (Honda 2009)"),
+    ("coupled", "fully coupled windows: only the path with the least loss is used (Kelly and Voice 2005)"),
+    ("lia", "linked increases (RFC 6356; Wischik 2011)"),
+];
+
+impl Choice {
+    /// The built-in control of this name. None: there is no such control, or not in that variant; without a variant
+    /// it is the paper's form, or the only one.
+    #[must_use]
+    pub fn by_name(name: &str, variant: Option<Variant>) -> Option<Self> {
+        let choice = match name {
+            "reno" => Choice::Reno,
+            "ewtcp" => Choice::Ewtcp,
+            "coupled" => Choice::Coupled,
+            "lia" => Choice::Lia,
+            _ => return None,
+        };
+        // Where there is one form only, no variant may be asked for.
+        variant.is_none().then_some(choice)
+    }
+}
+
+impl Controller {
+    /// A fresh controller.
+    #[must_use]
+    pub fn new(choice: &Choice) -> Self {
+        match choice {
+            Choice::Reno => Controller::Reno(Classic::new(Reno)),
+            Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
+            Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
+            Choice::Lia => Controller::Lia(Classic::new(Lia)),
+            Choice::Custom(make) => Controller::Custom(make()),
+        }
+    }
+}
+
+/// The trait's methods once more, so that the transport calls them without a dispatch through it.
+macro_rules! forward {
+    ($(fn $method:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {
+        impl Controller {
+            $(
+                #[doc = concat!("As [`CongestionControl::", stringify!($method), "`].")]
+                pub fn $method(&mut self, group: &[View], r: usize, $($arg: $type),*) $(-> $answer)? {
+                    each!(self, c => c.$method(group, r, $($arg),*))
+                }
+            )*
+        }
+
+        impl CongestionControl for Controller {
+            fn name(&self) -> &'static str {
+                each!(self, c => c.name())
+            }
+            $(
+                fn $method(&mut self, group: &[View], r: usize, $($arg: $type),*) $(-> $answer)? {
+                    each!(self, c => c.$method(group, r, $($arg),*))
+                }
+            )*
+        }
+    };
+}
+
+forward! {
+    fn on_ack(ack: &Ack) -> Window;
+    fn on_loss(now_ns: u64) -> f64;
+    fn on_timeout(now_ns: u64) -> f64;
+    fn on_ecn(now_ns: u64, abe: bool) -> f64;
+    fn on_undo(now_ns: u64);
+    fn on_join(now_ns: u64);
+    fn on_leave(now_ns: u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_makes_the_control_of_that_name() {
+        for (name, what) in NAMES {
+            let choice = Choice::by_name(name, None).unwrap();
+            assert_eq!(Controller::new(&choice).name(), *name);
+            assert!(!what.is_empty());
+            let linux = Choice::by_name(name, Some(Variant::Linux));
+            assert_eq!(linux.is_some(), Choice::by_name(name, Some(Variant::Paper)).is_some(), "{name}");
+            if let Some(choice) = linux {
+                assert_eq!(Controller::new(&choice).name(), *name);
+                assert!(format!("{choice:?}").ends_with("Linux"), "{choice:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_no_other() {
+        assert!(Choice::by_name("bbr", None).is_none());
+        assert!(Choice::by_name("reno", Some(Variant::Linux)).is_none());
+        assert!(Choice::by_name("reno", Some(Variant::Paper)).is_none());
+    }
+}

@@ -1,0 +1,137 @@
+//! The built-in controls conform, and controls broken in one way each are caught.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::{Choice, Classic, Controller, NAMES, Rule, Variant};
+use super::*;
+
+#[test]
+fn the_built_in_controls_conform() {
+    for (name, _) in NAMES {
+        for variant in [None, Some(Variant::Linux)] {
+            let Some(choice) = Choice::by_name(name, variant) else { continue };
+            assert_eq!(check(|| Box::new(Controller::new(&choice))), Ok(()), "{choice:?}");
+        }
+    }
+}
+
+/// A rule broken in one way each.
+#[derive(Debug)]
+struct BrokenRule(u8);
+
+impl Rule for BrokenRule {
+    const NAME: &'static str = "broken";
+    fn increase(&mut self, group: &[View], r: usize) -> f64 {
+        match self.0 {
+            0 => 2.0,
+            1 => f64::NAN,
+            _ => 1.0 / group[r].cwnd,
+        }
+    }
+    fn decrease(&mut self, group: &[View], r: usize) -> f64 {
+        match self.0 {
+            2 => group[r].cwnd * 2.0,
+            3 => f64::INFINITY,
+            _ => group[r].cwnd / 2.0,
+        }
+    }
+    fn min_ssthresh(&self, _: &[View]) -> f64 {
+        if self.0 == 4 { 0.0 } else { 2.0 }
+    }
+}
+
+#[test]
+fn broken_rules_are_caught() {
+    let expected = [
+        "a window grows by no more than was acknowledged",
+        "windows are finite and at least one segment",
+        "a loss does not raise the window",
+        "a loss leaves a threshold of at least one segment",
+        "a loss leaves a threshold of at least one segment",
+    ];
+    for (kind, rule) in expected.into_iter().enumerate() {
+        let found = check(|| Box::new(Classic::new(BrokenRule(kind as u8)))).map_err(|v| v.rule);
+        assert_eq!(found, Err(rule), "kind {kind}");
+    }
+}
+
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// Whole controls broken in one way each; what it counts is the fault of some.
+#[derive(Debug)]
+struct Broken {
+    kind: Fault,
+    count: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    GrowsUnused,
+    ForgetsTheFloor,
+    LosesTheThreshold,
+    MarkRaises,
+    TimeoutStops,
+    RemembersOtherConnections,
+    RemembersTheSubflowBefore,
+}
+
+impl CongestionControl for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        let View { cwnd, ssthresh, .. } = group[r];
+        if matches!(self.kind, Fault::RemembersTheSubflowBefore) {
+            self.count += 1.0;
+        }
+        match self.kind {
+            Fault::GrowsUnused => return Window { cwnd: cwnd + 0.1 * ack.acked_segments, ssthresh },
+            Fault::ForgetsTheFloor => return Window { cwnd: cwnd - 0.1, ssthresh },
+            Fault::LosesTheThreshold => return Window { cwnd, ssthresh: 0.0 },
+            _ => {}
+        }
+        if !ack.cwnd_limited {
+            return Window { cwnd, ssthresh };
+        }
+        let by = match self.kind {
+            // Alone it does not show it, so that the last rule is not what catches it.
+            Fault::RemembersOtherConnections if group.len() == 1 => 1.0 / cwnd,
+            _ => 1.0 / (cwnd + self.count),
+        };
+        Window { cwnd: cwnd + by * ack.acked_segments, ssthresh }
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, _: u64) -> f64 {
+        (group[r].cwnd / 2.0).max(2.0)
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        if matches!(self.kind, Fault::TimeoutStops) { 0.0 } else { self.on_loss(group, r, now_ns) }
+    }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, _: bool) -> f64 {
+        if matches!(self.kind, Fault::MarkRaises) { 1.2 * group[r].cwnd + 2.0 } else { self.on_loss(group, r, now_ns) }
+    }
+}
+
+#[test]
+fn broken_controls_are_caught() {
+    let expected = [
+        (Fault::GrowsUnused, "an unused window does not grow"),
+        (Fault::ForgetsTheFloor, "windows are finite and at least one segment"),
+        (Fault::LosesTheThreshold, "a threshold is at least one segment"),
+        (Fault::MarkRaises, "a loss does not raise the window"),
+        (Fault::TimeoutStops, "a loss leaves a threshold of at least one segment"),
+        (Fault::RemembersOtherConnections, "the same operations give the same windows"),
+        (Fault::RemembersTheSubflowBefore, "a lone subflow that joins again starts afresh"),
+    ];
+    for (kind, rule) in expected {
+        let found = check(|| {
+            let earlier = CONNECTIONS.fetch_add(1, Ordering::Relaxed) as f64;
+            let count = if matches!(kind, Fault::RemembersOtherConnections) { earlier } else { 0.0 };
+            Box::new(Broken { kind, count })
+        });
+        assert_eq!(found.map_err(|v| v.rule), Err(rule), "{kind:?}");
+    }
+}
