@@ -55,6 +55,26 @@ fn an_upload_takes_one_exchange_less() {
 }
 
 #[test]
+fn a_timer_fires_at_its_time() {
+    // The SYN at 0 finds the link dead. RFC 6298 §2.1: the next leaves at 1 s, and the first example follows.
+    let mut description = with_links(description(2 * SECOND), vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(100))]);
+    description.connections = vec![tcp("t", 0, file(1000))];
+    description.events = vec![event(0, 0, dead(true)), event(SECOND / 2, 0, dead(false))];
+    assert_eq!(run(&description).connections[0].completion_s, Some(1.040_979_2));
+}
+
+#[test]
+fn every_path_of_a_description_is_used() {
+    let links = (0..12).map(|n| bdp_link(&format!("l{n}"), 2 * MBIT, 10 * MS)).collect();
+    let mut description = with_links(description(10 * SECOND), links);
+    description.warmup_ns = 2 * SECOND;
+    description.connections = vec![mptcp("m", &(0..12).collect::<Vec<_>>(), Application::Bulk)];
+    let outcome = run(&description);
+    assert_eq!(outcome.connections[0].subflows.iter().map(|s| s.path).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+    assert!(outcome.connections[0].subflows.iter().all(|subflow| subflow.goodput_bps.unwrap() > 1e6));
+}
+
+#[test]
 fn two_links_in_a_row_add_their_times() {
     // The data of the first test over a second link of 5 Mbit/s and 3 ms: each packet is serialised twice.
     //   SYN 48 + 96, SYN/ACK 96 + 48, ACK 41.6 + 83.2, data 1683.2 + 841.6 µs, and 13 ms four times.
