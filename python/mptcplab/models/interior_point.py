@@ -9,7 +9,6 @@ laws are powers and so nearly straight in them.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from .checks import Array, NotConvergedError, ParameterError
@@ -237,7 +236,9 @@ class _System:
         diagonal[hard] = (point.slack / point.loss)[hard]
         diagonal[curved] = self.curve / point.loss[curved]
         schur[np.diag_indices_from(schur)] += diagonal
-        self.schur = schur
+        # Losses span many powers of ten (a sharp law far below its capacity): each unknown is its relative change,
+        # each equation a fraction of the capacity.
+        self.schur = schur * point.loss[None, :] / capacity[:, None]
 
     def direction(self, barrier: float) -> _Direction:
         """The Newton step towards products equal to ``barrier``."""
@@ -249,7 +250,7 @@ class _System:
         right = self.gained @ pull
         right[hard] += (self.over + link_target / point.loss - point.slack)[hard]
         right[~hard] += self.curve_error * self.curve
-        d_loss = la.solve(self.schur, right, check_finite=False)
+        d_loss = point.loss * np.linalg.solve(self.schur, right / point.capacity)
         d_log_v = self.inverse @ (pull - (point.price @ d_loss) / self.p)
         d_v = point.v * d_log_v
         # Where a law holds on every route its rate moves in the logarithm; where routes may empty, in the rate itself:

@@ -99,7 +99,7 @@ class Network:
 
     def user_sums(self, values: Array) -> Array:
         """Sum of ``values`` of the routes, shape (R,), over the routes of each user, shape (U,)."""
-        return np.bincount(self.owner, weights=values, minlength=len(self.users))
+        return np.asarray(np.bincount(self.owner, weights=values, minlength=len(self.users)), dtype=np.float64)
 
     def routes_of(self, user: str) -> slice:
         """The routes of the user of that name, as a slice. Raises ParameterError (no such user)."""

@@ -50,17 +50,16 @@ def lia(p: npt.ArrayLike, rtt_s: npt.ArrayLike, b: float = 1.0) -> Array:
 def lia_capped(p: npt.ArrayLike, rtt_s: npt.ArrayLike, b: float = 1.0) -> Array:
     """LIA with min(α/w_total, 1/w_r) kept: the fixed point that Chauvenne 2017 §6.1.5 leaves open. See `mppert_capped`.
 
-    A path is capped when it would exceed a TCP's window: one with few losses and a long RTT beside a best path that is
-    best by its short RTT. The others make up for it, so the total is never less than `lia`'s: with X = Σ w_r/rtt_r and
-    i the best path, an uncapped i has X² = max(w_r/rtt_r²)/a ≥ (W_i/rtt_i)², and a capped one alone brings W_i/rtt_i.
+    The cap never changes the total, the rate of TCP on the best path; it takes from a path with few losses and a long
+    RTT, whose window would exceed a TCP's, and gives to the others.
     """
     return mppert_capped(p, rtt_s, b, k=0.0, beta=0.5)
 
 
 def _mppert_parts(
     p: npt.ArrayLike, rtt_s: npt.ArrayLike, b: float, k: float, alpha: float, beta: float
-) -> tuple[Array, Array, Array, float]:
-    """RTTs, a lone flow's windows, those raised to 2/(k+1), and the exponent k + 1."""
+) -> tuple[Array, Array, Array]:
+    """RTTs, a lone flow's windows, and those raised to 2/(k+1)."""
     loss, rtt = paths(p, rtt_s)
     if not -1 < k <= 1:
         raise ParameterError(f"k = {k!r}: MPPERT takes -1 < k <= 1 (Singh 2012 ch. III B); 0 is LIA's share of traffic")
@@ -69,7 +68,7 @@ def _mppert_parts(
     gain = positive("alpha", alpha) / (segments_per_ack(b) * beta)
     alone = np.sqrt(gain / loss)
     split = gain / loss if k == 0 else alone ** (2 / (k + 1))
-    return rtt, alone, split, k + 1.0
+    return rtt, alone, split
 
 
 def mppert(
@@ -85,7 +84,7 @@ def mppert(
     ``p`` counts early responses and losses alike. ``k`` in (−1, 1]: at 1 the split of uncoupled flows, at 0 LIA's,
     towards −1 only the best path. Source: Singh 2012 eq. 3.4–3.6; eq. 3.6 makes the total Σ w_r/rtt_r = max W_r/rtt_r.
     """
-    rtt, alone, split, _ = _mppert_parts(p, rtt_s, b, k, alpha, beta)
+    rtt, alone, split = _mppert_parts(p, rtt_s, b, k, alpha, beta)
     # s = a^{1/(k+1)} follows from the total, so that eq. 3.6 need not be iterated.
     scale = (alone / rtt).max(axis=-1) / (split / rtt).sum(axis=-1)
     return np.asarray(split * scale[..., None])
@@ -99,49 +98,26 @@ def mppert_capped(
     alpha: float = 1.0,
     beta: float = 0.5,
 ) -> Array:
-    """Multipath PERT (LIA at k = 0) with min(aα/w_r^k, α/w_r) kept: w_r = min(a^{1/(k+1)} W_r^{2/(k+1)}, W_r).
+    """Multipath PERT (LIA at k = 0) with min(aα/w_r^k, α/w_r) kept: w_r = min(s·W_r^{2/(k+1)}, W_r), s = a^{1/(k+1)}.
 
-    The fixed point is unique. With X(a) = Σ w_r/rtt_r and M(a) = max w_r^{k+1}/rtt_r², eq. 3.6 reads a·X(a)² = M(a).
-    X does not fall in a, M(a)/a does not rise, and one of them is strict until all paths are capped: a·X²/M has one
-    crossing of 1. So path j is capped just when a_j·X(a_j)² < M(a_j) at its own breakpoint a_j = W_j^{k−1}; with the
-    capped set known, one equation in one unknown remains, s^{k+1}(K + cs)² = m, convex in log s.
+    Its fixed point in closed form. Let X = Σ w_r/rtt_r, so that eq. 3.6 reads a·X² = max w_r^{k+1}/rtt_r². A path j
+    that attains the maximum is not capped: with w_j = W_j, a = W_j^{k+1}/(rtt_j X)² ≤ W_j^{k−1}, since X ≥ W_j/rtt_j,
+    and the cap needs a > W_j^{k−1}. So the maximum is that of a·W_r²/rtt_r² over uncapped paths, and X = max W_r/rtt_r
+    over them; the best path of all is among them, for if it were capped X would exceed every W_r/rtt_r. Hence X is the
+    best lone flow's rate, cap or no cap, and s follows from Σ min(s·W_r^{2/(k+1)}, W_r)/rtt_r = X, which rises in s.
     """
-    rtt, alone, split, order = _mppert_parts(p, rtt_s, b, k, alpha, beta)
+    rtt, alone, split = _mppert_parts(p, rtt_s, b, k, alpha, beta)
+    total = (alone / rtt).max(axis=-1)
     capped = np.zeros(alone.shape, dtype=np.bool_)
     if k < 1:  # at k = 1 eq. 3.6 gives a <= 1: the cap cannot bind
         for j in range(alone.shape[-1]):
-            s = alone[..., j, None] ** ((k - 1) / order)
-            w = np.minimum(split * s, alone)
-            total = (w / rtt).sum(axis=-1)
-            most = (w**order / rtt**2).max(axis=-1)
-            # Paths that sit on their breakpoint exactly are the same capped or not: rounding may decide.
-            capped[..., j] = s[..., 0] ** order * total**2 < most * (1 - 1e-14)
-    fixed = np.where(capped, alone / rtt, 0).sum(axis=-1)
-    slope = np.where(capped, 0, split / rtt).sum(axis=-1)
-    most_fixed = np.where(capped, alone**order / rtt**2, 0).max(axis=-1)
-    root_free = np.where(capped, 0, alone / rtt).max(axis=-1)
-    free = slope > 0
-    c = np.where(free, slope, 1.0)
-    scale = (root_free - fixed) / c  # a capped path does not set the maximum
-    mixed = free & (most_fixed > 0)  # or it does
-    if mixed.any():
-        u = _log_scale(fixed[mixed], c[mixed], most_fixed[mixed], order)
-        scale[mixed] = np.maximum(scale[mixed], np.exp(u))
+            s = (alone[..., j] / split[..., j])[..., None]
+            reached = (np.minimum(split * s, alone) / rtt).sum(axis=-1)
+            # A path on its breakpoint exactly is the same capped or not: rounding may decide.
+            capped[..., j] = reached < total * (1 - 1e-14)
+    left = total - np.where(capped, alone / rtt, 0).sum(axis=-1)
+    scale = left / np.where(capped, 0, split / rtt).sum(axis=-1)
     return np.asarray(np.where(capped, alone, split * scale[..., None]))
-
-
-def _log_scale(fixed: Array, slope: Array, most: Array, order: float) -> Array:
-    """u = log s with s^order (fixed + slope·s)² = most, by Newton from above: convex and rising in u, so monotone."""
-    target = np.log(most)
-    u = np.minimum((target - 2 * np.log(fixed)) / order, (target - 2 * np.log(slope)) / (order + 2))
-    for _ in range(60):
-        part = slope * np.exp(u)
-        total = fixed + part
-        step = (order * u + 2 * np.log(total) - target) / (order + 2 * part / total)
-        u = u - step
-        if np.abs(step).max() < 1e-14:
-            break
-    return np.asarray(u)
 
 
 def _best(quality: Array) -> npt.NDArray[np.bool_]:
