@@ -3,6 +3,7 @@
 use crate::application::Application;
 use crate::outcome::{Connection, Link, Outcome, Subflow, Work};
 use crate::probe::{Probe, SubflowMark, View};
+use network::Counters;
 
 /// The part of the run in which a connection was active and measured.
 #[derive(Clone, Copy)]
@@ -30,6 +31,12 @@ fn fraction(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// Packets in the queue. Those that waited when the warm-up ended may be lost after it.
+fn waiting(counters: &Counters) -> u64 {
+    let dropped = counters.dropped_full + counters.dropped_early + counters.dropped_dead;
+    counters.arrived_packets - dropped - counters.sent_packets
+}
+
 /// The outcome at `end_ns`. `events` is how many there were.
 pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
     let connections = (0..view.applications.len())
@@ -45,7 +52,7 @@ pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u6
                 link: direction / 2,
                 down: direction % 2 == 0,
                 utilization: mark.utilization_since(&probe.warm_links[direction]),
-                loss_rate: fraction(drops, now.arrived_packets - warm.arrived_packets),
+                loss_rate: fraction(drops, now.arrived_packets - warm.arrived_packets + waiting(warm)),
                 drops,
                 queue_mean_packets: (now.queue_packet_ns - warm.queue_packet_ns) as f64 / span_ns as f64,
                 queue_max_packets: now.queue_max_packets,

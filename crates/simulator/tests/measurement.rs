@@ -64,6 +64,23 @@ fn a_dead_link_has_no_capacity() {
 }
 
 #[test]
+fn what_waited_when_the_warm_up_ended_can_still_be_lost() {
+    // Ten flows keep the queue full; the link dies right after the warm-up, with it all of them.
+    let mut description = with_links(description(6 * SECOND), vec![link("a", 10 * MBIT, 10 * MS, Limit::Packets(40))]);
+    description.connections = vec![tcp("t", 0, Application::Bulk)];
+    description.connections[0].count = 10;
+    description.warmup_ns = 5 * SECOND;
+    description.events = vec![event(5 * SECOND, 0, dead(true))];
+    let outcome = run(&description);
+    let down = &outcome.links[0];
+    assert!((20..=200).contains(&down.drops), "{down:?}");
+    assert_eq!((down.loss_rate, down.utilization), (Some(1.0), 0.0));
+    for connection in &outcome.connections {
+        assert!(connection.subflows[0].loss_rate.is_none_or(|rate| rate == 1.0), "{connection:?}");
+    }
+}
+
+#[test]
 fn random_loss_is_found_again() {
     let loss = Loss::Bernoulli { probability: 0.02 };
     let mut description =
