@@ -69,7 +69,9 @@ lock: setup  ## Write requirements.lock anew from what .venv holds
 	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
-wheel: setup  ## A wheel in target/wheels that knows its commit
+# The scenario files stand outside of the package; a wheel takes a copy along.
+wheel: setup  ## A wheel in target/wheels that knows its commit and has the ready-made scenarios
+	@trap 'rm -rf python/mptcplab/scenarios' EXIT; cp -r scenarios python/mptcplab/scenarios; \
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked
 
 clean:  ## Remove what was built

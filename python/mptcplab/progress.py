@@ -48,8 +48,9 @@ class Progress:
                 BarColumn(),
                 TaskProgressColumn(),
                 TimeElapsedColumn(),
-                TextColumn("left"),
+                TextColumn("·"),
                 TimeRemainingColumn(),
+                TextColumn("left"),
                 console=Console(file=self._stream),
                 transient=True,
             )
