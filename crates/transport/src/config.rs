@@ -20,9 +20,22 @@ pub enum ReceiveBuffer {
     Fixed(u64),
 }
 
-/// How loss is found and repaired.
+/// How a sender finds out that a segment is lost, when the peer has SACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossDetection {
+    /// By time, with tail loss probes (RFC 8985; Linux's default).
+    RackTlp,
+    /// By three segments above it that were selectively acknowledged (RFC 6675).
+    Sack,
+}
+
+/// How TCP behaves, on each subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpOptions {
+    /// How loss is found.
+    pub loss_detection: LossDetection,
+    /// Find out spurious timeouts by forward RTO-recovery (RFC 5682).
+    pub frto: bool,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
@@ -49,6 +62,8 @@ pub struct TcpOptions {
 impl Default for TcpOptions {
     fn default() -> Self {
         TcpOptions {
+            loss_detection: LossDetection::RackTlp,
+            frto: true,
             sack: true,
             timestamps: true,
             initial_window: 10,

@@ -23,7 +23,7 @@ pub mod scheduler;
 mod statistics;
 mod tcp;
 
-pub use config::{Config, Protocol, ReceiveBuffer, TcpOptions};
+pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
 pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};
 pub use mptcp::{Connection, Event};
 pub use path_manager::LocalAddress;

@@ -9,6 +9,10 @@ pub struct Statistics {
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Losses, found or suspected, that turned out to be none.
+    pub undone: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
     /// Segments that carried data sent before on another subflow.
     pub reinjections: u64,
     /// Sum of the RTT samples.

@@ -1,6 +1,9 @@
 //! Which controls there are, by name, and one of them at work.
 
-use super::{Ack, Classic, CongestionControl, Coupled, Ewtcp, Lia, Reno, View, Window};
+use super::{
+    Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Ewtcp, Lia, LiaLinux, Olia, OliaLinux, Reno,
+    View, Window,
+};
 
 /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,6 +26,16 @@ pub enum Choice {
     Coupled,
     /// Linked increases (RFC 6356).
     Lia,
+    /// LIA in the kernel's integers.
+    LiaLinux,
+    /// Opportunistic linked increases (Khalili 2013).
+    Olia,
+    /// OLIA in the kernel's integers.
+    OliaLinux,
+    /// Balanced linked adaptation (Peng 2016).
+    Balia,
+    /// BALIA in the kernel's integers.
+    BaliaLinux,
     /// One from outside: a function that makes a fresh controller for each connection.
     Custom(fn() -> Box<dyn CongestionControl>),
 }
@@ -38,6 +51,16 @@ pub enum Controller {
     Coupled(Classic<Coupled>),
     /// LIA.
     Lia(Classic<Lia>),
+    /// LIA, kernel.
+    LiaLinux(Counting<LiaLinux>),
+    /// OLIA.
+    Olia(Classic<Olia>),
+    /// OLIA, kernel.
+    OliaLinux(Counting<OliaLinux>),
+    /// BALIA.
+    Balia(Classic<Balia>),
+    /// BALIA, kernel.
+    BaliaLinux(Counting<BaliaLinux>),
     /// From outside.
     Custom(Box<dyn CongestionControl>),
 }
@@ -49,6 +72,11 @@ macro_rules! each {
             Controller::Ewtcp($c) => $e,
             Controller::Coupled($c) => $e,
             Controller::Lia($c) => $e,
+            Controller::LiaLinux($c) => $e,
+            Controller::Olia($c) => $e,
+            Controller::OliaLinux($c) => $e,
+            Controller::Balia($c) => $e,
+            Controller::BaliaLinux($c) => $e,
             Controller::Custom($c) => $e,
         }
     };
@@ -60,6 +88,8 @@ pub const NAMES: &[(&str, &str)] = &[
     ("ewtcp", "equally weighted TCP: each of n subflows is 1/n of a TCP (Honda 2009)"),
     ("coupled", "fully coupled windows: only the path with the least loss is used (Kelly and Voice 2005)"),
     ("lia", "linked increases (RFC 6356; Wischik 2011)"),
+    ("olia", "opportunistic linked increases (Khalili 2013)"),
+    ("balia", "balanced linked adaptation (Peng 2016)"),
 ];
 
 impl Choice {
@@ -67,15 +97,19 @@ impl Choice {
     /// it is the paper's form, or the only one.
     #[must_use]
     pub fn by_name(name: &str, variant: Option<Variant>) -> Option<Self> {
-        let choice = match name {
-            "reno" => Choice::Reno,
-            "ewtcp" => Choice::Ewtcp,
-            "coupled" => Choice::Coupled,
-            "lia" => Choice::Lia,
+        Some(match (name, variant) {
+            // Where there is one form only, no variant can be asked for.
+            ("reno", None) => Choice::Reno,
+            ("ewtcp", None) => Choice::Ewtcp,
+            ("coupled", None) => Choice::Coupled,
+            ("lia", None | Some(Variant::Paper)) => Choice::Lia,
+            ("lia", Some(Variant::Linux)) => Choice::LiaLinux,
+            ("olia", None | Some(Variant::Paper)) => Choice::Olia,
+            ("olia", Some(Variant::Linux)) => Choice::OliaLinux,
+            ("balia", None | Some(Variant::Paper)) => Choice::Balia,
+            ("balia", Some(Variant::Linux)) => Choice::BaliaLinux,
             _ => return None,
-        };
-        // Where there is one form only, no variant may be asked for.
-        variant.is_none().then_some(choice)
+        })
     }
 }
 
@@ -88,6 +122,11 @@ impl Controller {
             Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
             Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
             Choice::Lia => Controller::Lia(Classic::new(Lia)),
+            Choice::LiaLinux => Controller::LiaLinux(Counting::new(LiaLinux::default())),
+            Choice::Olia => Controller::Olia(Classic::new(Olia)),
+            Choice::OliaLinux => Controller::OliaLinux(Counting::new(OliaLinux::default())),
+            Choice::Balia => Controller::Balia(Classic::new(Balia)),
+            Choice::BaliaLinux => Controller::BaliaLinux(Counting::new(BaliaLinux::default())),
             Choice::Custom(make) => Controller::Custom(make()),
         }
     }

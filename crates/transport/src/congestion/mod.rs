@@ -8,19 +8,31 @@
 //! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. To add one: a file with its rule, a variant in
 //! [`Choice`] and [`Controller`], its numbers in a test beside it (docs/add-an-algorithm.md).
 
+mod balia;
+mod balia_linux;
 mod choice;
 mod classic;
 pub mod conformance;
+mod counting;
 mod coupled;
 mod ewtcp;
 mod lia;
+mod lia_linux;
+mod olia;
+mod olia_linux;
 mod reno;
 
+pub use balia::Balia;
+pub use balia_linux::BaliaLinux;
 pub use choice::{Choice, Controller, NAMES, Variant};
 pub use classic::{Classic, Rule};
+pub use counting::{Counting, CountingRule};
 pub use coupled::Coupled;
 pub use ewtcp::Ewtcp;
 pub use lia::Lia;
+pub use lia_linux::LiaLinux;
+pub use olia::Olia;
+pub use olia_linux::OliaLinux;
 pub use reno::Reno;
 
 /// What a controller, a scheduler and the transport know of a subflow. `group[r]` is the subflow with id r; one that

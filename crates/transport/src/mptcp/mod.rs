@@ -5,6 +5,7 @@ mod connection;
 mod data;
 mod handshake;
 mod join;
+mod probe;
 mod receive;
 mod reinjection;
 mod timers;

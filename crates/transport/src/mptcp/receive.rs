@@ -46,6 +46,10 @@ impl<P: Stream> Connection<P> {
         let acceptable = seq < limit && (seq + len > subflow.rcv_nxt || (len == 0 && seq == subflow.rcv_nxt));
         if !acceptable || !subflow.check_timestamps(seq, segment.options.timestamps) {
             if !segment.flags.rst() {
+                let data = segment.payload.len() as u64;
+                if data > 0 && seq + data <= subflow.rcv_nxt {
+                    subflow.duplicate = Some((seq, seq + data));
+                }
                 subflow.ack.now = true;
                 self.ack_due.insert(r);
             }

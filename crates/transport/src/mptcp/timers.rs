@@ -19,6 +19,16 @@ impl<P: Stream> Connection<P> {
                 self.subflows[r].ack.now = true;
                 self.ack_due.insert(r);
             }
+            if self.subflows[r].rack.timer_ns <= now_ns {
+                self.subflows[r].reordering_timer(now_ns, &mut self.views, r, &mut self.controller);
+                self.attention.insert(r);
+                self.may_send = true;
+            }
+            if self.subflows[r].rack.probe_ns <= now_ns {
+                self.subflows[r].rack.probe_ns = NEVER;
+                self.subflows[r].probe_due = true;
+                self.attention.insert(r);
+            }
             if self.subflows[r].timer_ns <= now_ns {
                 self.subflow_timer(now_ns, r);
             }
@@ -74,7 +84,7 @@ impl<P: Stream> Connection<P> {
             _ if subflow.retries >= self.config.tcp.retries => self.reset_subflow(now_ns, r),
             _ => {
                 let first = subflow.retries == 0;
-                subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller);
+                subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
                 self.attention.insert(r);
                 if first {
                     self.reinject_all(r);

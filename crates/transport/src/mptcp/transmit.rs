@@ -37,6 +37,9 @@ impl<P: Stream> Connection<P> {
                 return Some((SubflowId(r as u8), segment));
             }
             self.may_send = false;
+            if self.release_retransmissions() {
+                return self.transmit(now_ns);
+            }
         }
         while let Some(r) = self.ack_due.pop() {
             if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
@@ -56,11 +59,17 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].syn_due = false;
             return Some(self.syn(now_ns, r));
         }
-        if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) {
+        if self.subflows[r].probe_due {
+            if let Some(segment) = self.tail_loss_probe(now_ns, r) {
+                return Some(segment);
+            }
+        }
+        if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let sent = self.subflows[r].board.retransmit(now_ns)?;
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
+            subflow.note_retransmission(now_ns);
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
                 subflow.statistics.retransmissions += 1;
@@ -154,7 +163,14 @@ impl<P: Stream> Connection<P> {
         self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == 0
     }
 
-    fn first_transmission(&mut self, now_ns: u64, r: usize, offset: u64, payload: P, fin: bool) -> Segment<P> {
+    pub(super) fn first_transmission(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        offset: u64,
+        payload: P,
+        fin: bool,
+    ) -> Segment<P> {
         let subflow = &mut self.subflows[r];
         let seq = subflow.snd_nxt;
         subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
@@ -165,7 +181,8 @@ impl<P: Stream> Connection<P> {
             subflow.restart_timer(now_ns);
         }
         self.views[r].in_flight = subflow.pipe();
-        let deadline_ns = subflow.timer_ns;
+        subflow.arm_probe(now_ns, &self.views[r]);
+        let deadline_ns = subflow.deadline_ns();
         self.wake_by(deadline_ns);
         self.data_segment(now_ns, r, seq, offset, payload, fin)
     }
@@ -181,7 +198,15 @@ impl<P: Stream> Connection<P> {
         self.first_transmission(now_ns, r, offset, P::empty(), true)
     }
 
-    fn data_segment(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P, fin: bool) -> Segment<P> {
+    pub(super) fn data_segment(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        seq: u64,
+        offset: u64,
+        payload: P,
+        fin: bool,
+    ) -> Segment<P> {
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
         if offset + len == self.write_end {
@@ -206,7 +231,7 @@ impl<P: Stream> Connection<P> {
                     checksum: None,
                 });
             }
-        } else if self.mode == Mode::Tcp && !self.subflows[r].reorder.is_empty() {
+        } else if self.mode == Mode::Tcp && self.subflows[r].has_blocks() {
             // Blocks that fit beside a full segment would not: they go where the segment is short enough.
             let room = (u64::from(self.subflows[r].mss).saturating_sub(len) as usize).min(wire::MAX_OPTIONS_LEN);
             segment.options.sack = self.subflows[r].sack_blocks(room.saturating_sub(segment.options.len()));
@@ -229,9 +254,9 @@ impl<P: Stream> Connection<P> {
         } else if self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 {
             segment.options.dss = None;
             segment.options.rare = self.capable(None);
-        } else if !subflow.reorder.is_empty() {
+        } else if subflow.has_blocks() {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
-            segment.options.sack = subflow.sack_blocks(room);
+            segment.options.sack = self.subflows[r].sack_blocks(room);
         }
         segment
     }

@@ -1,7 +1,9 @@
-//! One subflow: TCP as RFC 9293 has it, with the recovery of RFC 6675.
+//! One subflow: TCP as RFC 9293 has it, with the loss detection of RFC 8985 or RFC 6675.
 
 pub mod acknowledge;
+pub mod rack;
 pub mod recovery;
 pub mod rtt;
 pub mod scoreboard;
+pub mod sender;
 pub mod subflow;

@@ -14,6 +14,29 @@ pub struct Recovery {
     pub sent: u32,
 }
 
+/// What to return to when a loss turns out to have been none (RFC 3522, RFC 4015, RFC 2883).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Undo {
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// Retransmissions that no D-SACK has reported as needless.
+    pub retransmissions: u32,
+    /// The timestamp of the first retransmission.
+    pub stamp: Option<u32>,
+}
+
+/// Forward RTO-recovery (RFC 5682 §2.1): is a timeout spurious?
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Frto {
+    /// It is not asked, or answered.
+    #[default]
+    Off,
+    /// The first segment was sent again; nothing was acknowledged since (step 1).
+    Waiting,
+    /// The first acknowledgment advanced: only new data is sent until the next one (step 2b). Holds snd_nxt of then.
+    NewDataOnly(u64),
+}
+
 impl Recovery {
     /// A recovery that begins now.
     pub fn begin(point: u64, flight: u32) -> Self {

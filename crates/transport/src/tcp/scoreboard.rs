@@ -57,6 +57,12 @@ pub struct Delivered {
     pub last_rtt_ns: Option<u64>,
     /// Whether the cumulative acknowledgment advanced.
     pub advanced: bool,
+    /// Send time and end of the segment that was sent last among them (RFC 8985 §6.2 step 2).
+    pub latest: Option<(u64, u64)>,
+    /// One of them had never been sent again and lies below one delivered before: the network reorders.
+    pub reordered: bool,
+    /// The highest end of those that were sent only once.
+    pub original_end: u64,
 }
 
 /// The scoreboard.
@@ -66,6 +72,10 @@ pub struct Scoreboard<P> {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Retransmissions in the network by time: (sent_ns, seq). Entries may be stale.
+    resent: VecDeque<(u64, u64)>,
+    /// The end of the highest segment that was delivered.
+    highest_delivered: u64,
     /// The end of the highest segment that was selectively acknowledged.
     highest_sacked: u64,
     /// Every segment below is sacked or lost already: where the search for losses goes on.
@@ -82,6 +92,8 @@ impl<P: Payload> Scoreboard<P> {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
+            resent: VecDeque::new(),
+            highest_delivered: 0,
             highest_sacked: 0,
             lost_below: 0,
             repaired_below: 0,
@@ -139,7 +151,8 @@ impl<P: Payload> Scoreboard<P> {
             if first.is(SACKED) {
                 self.sacked -= 1;
             } else {
-                Self::count(first, now_ns, delivered);
+                Self::count(first, now_ns, self.highest_delivered, delivered);
+                self.highest_delivered = self.highest_delivered.max(first.end());
             }
             ambiguous |= first.is(EVER_RETRANSMITTED);
             self.lost -= u32::from(first.is(LOST));
@@ -153,13 +166,16 @@ impl<P: Payload> Scoreboard<P> {
         }
     }
 
-    fn count(segment: &Sent<P>, now_ns: u64, delivered: &mut Delivered) {
+    fn count(segment: &Sent<P>, now_ns: u64, highest_delivered: u64, delivered: &mut Delivered) {
         delivered.segments += 1;
         delivered.bytes += segment.payload.len() as u64;
+        delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
         if !segment.is(EVER_RETRANSMITTED) {
             let age_ns = now_ns - segment.sent_ns;
             delivered.rtt_ns = Some(delivered.rtt_ns.map_or(age_ns, |other| other.max(age_ns)));
             delivered.last_rtt_ns = Some(delivered.last_rtt_ns.map_or(age_ns, |other| other.min(age_ns)));
+            delivered.reordered |= segment.end() < highest_delivered;
+            delivered.original_end = delivered.original_end.max(segment.end());
         }
     }
 
@@ -206,7 +222,8 @@ impl<P: Payload> Scoreboard<P> {
                 self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
                 segment.marks &= !(LOST | RETRANSMITTED);
                 self.highest_sacked = self.highest_sacked.max(segment.end());
-                Self::count(segment, now_ns, delivered);
+                Self::count(segment, now_ns, self.highest_delivered, delivered);
+                self.highest_delivered = self.highest_delivered.max(segment.end());
             }
             i += 1;
         }
@@ -239,6 +256,77 @@ impl<P: Payload> Scoreboard<P> {
         found
     }
 
+    /// Loss detection by time (RFC 8985 §6.2 step 5): a segment is lost when one that was sent after it, at
+    /// `latest` = (send time, end), was delivered, and `patience_ns` has passed since it was sent itself. Answers
+    /// whether one was found, and when the next would be if nothing else arrives.
+    pub fn find_losses_by_time(&mut self, latest: (u64, u64), patience_ns: u64, now_ns: u64) -> (bool, Option<u64>) {
+        if self.sacked + self.retransmitted == 0 && self.sent.front().is_none_or(|s| s.seq >= self.highest_delivered) {
+            return (false, None); // nothing was delivered ahead of what is outstanding
+        }
+        let (mut found, mut next) = (false, None);
+        while let Some(&(sent_ns, seq)) = self.resent.front() {
+            let i = self.sent.partition_point(|s| s.seq < seq);
+            let current = self.sent.get_mut(i).filter(|s| s.seq == seq && s.sent_ns == sent_ns && s.is(RETRANSMITTED));
+            if let Some(segment) = current {
+                if (sent_ns, segment.end()) >= latest {
+                    break;
+                }
+                if sent_ns + patience_ns > now_ns {
+                    next = Some(sent_ns + patience_ns);
+                    break;
+                }
+                segment.marks &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+                self.repaired_below = self.repaired_below.min(seq);
+                found = true;
+            }
+            self.resent.pop_front();
+        }
+        // Segments sent only once stand in the order of time.
+        let start = self.sent.partition_point(|s| s.seq < self.lost_below);
+        let mut searched = self.lost_below;
+        for segment in self.sent.range_mut(start..) {
+            if !segment.is(SACKED | LOST) {
+                if (segment.sent_ns, segment.end()) >= latest {
+                    break;
+                }
+                if segment.sent_ns + patience_ns > now_ns {
+                    next = Some(next.unwrap_or(u64::MAX).min(segment.sent_ns + patience_ns));
+                    break;
+                }
+                segment.marks |= LOST;
+                self.lost += 1;
+                self.repaired_below = self.repaired_below.min(segment.seq);
+                found = true;
+            }
+            searched = segment.end();
+        }
+        self.lost_below = searched;
+        (found, next)
+    }
+
+    /// The loss was none: nothing is lost, retransmissions stay in the network.
+    pub fn forget_losses(&mut self) {
+        for segment in &mut self.sent {
+            if segment.is(LOST) {
+                // One that was sent again is in the network twice; the pipe counts it once.
+                segment.marks &= !(LOST | RETRANSMITTED);
+            }
+        }
+        self.lost = 0;
+        self.retransmitted = 0;
+        self.resent.clear();
+        self.lost_below = 0;
+    }
+
+    /// The last segment once more, as a probe (RFC 8985 §7.3); it is not counted as lost.
+    pub fn last(&mut self, now_ns: u64) -> Option<&Sent<P>> {
+        let last = self.sent.back_mut()?;
+        last.marks |= EVER_RETRANSMITTED;
+        last.sent_ns = now_ns;
+        Some(last)
+    }
+
     /// Marks the oldest segment as lost (NewReno, RFC 6582, where the peer has no SACK).
     pub fn mark_first_lost(&mut self) {
         if let Some(first) = self.sent.front_mut() {
@@ -253,6 +341,7 @@ impl<P: Payload> Scoreboard<P> {
 
     /// After a retransmission timeout: all that is not sacked is lost, nothing is in the network (RFC 6675 §5.1).
     pub fn mark_all_lost(&mut self) {
+        self.resent.clear();
         self.retransmitted = 0;
         self.lost = 0;
         for segment in &mut self.sent {
@@ -283,6 +372,7 @@ impl<P: Payload> Scoreboard<P> {
         segment.sent_ns = now_ns;
         self.retransmitted += 1;
         self.repaired_below = segment.end();
+        self.resent.push_back((now_ns, segment.seq));
         Some(&self.sent[i])
     }
 }
@@ -325,7 +415,8 @@ mod tests {
         assert_eq!(b.pipe(), 7);
         let mut delivered = Delivered::default();
         b.acknowledge(501, 300, &mut delivered);
-        assert_eq!(delivered, Delivered { segments: 2, bytes: 200, rtt_ns: None, last_rtt_ns: None, advanced: true });
+        assert_eq!((delivered.segments, delivered.bytes, delivered.rtt_ns), (2, 200, None));
+        assert!(delivered.advanced);
         assert_eq!((b.pipe(), b.outstanding()), (5, 5));
     }
 
@@ -345,6 +436,34 @@ mod tests {
         let mut delivered = Delivered::default();
         b.acknowledge(501, 1_010, &mut delivered);
         assert_eq!((delivered.segments, delivered.rtt_ns), (5, None));
+    }
+
+    #[test]
+    fn time_tells_a_loss_and_a_lost_retransmission() {
+        let mut b = board();
+        let rtt_ns = 20;
+        // Segment 4 (sent at 5) is delivered at 25: those sent before it are lost once their own 20 ns are over.
+        let delivered = sack(&mut b, &[(401, 501)]);
+        assert_eq!(delivered.latest, Some((5, 501)));
+        assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 25), (true, Some(26)));
+        assert_eq!(b.pipe(), 10 - 1 - 3, "those of 1, 2 and 3 ns; that of 4 ns has one left");
+        assert_eq!(b.find_losses_by_time((5, 501), rtt_ns + 2, 26), (true, None));
+        assert_eq!(b.pipe(), 10 - 1 - 4);
+        assert_eq!(b.retransmit(30).map(|s| s.seq), Some(1));
+        assert_eq!(b.retransmit(31).map(|s| s.seq), Some(101));
+        // The second retransmission arrives, the first does not: it is lost again.
+        sack(&mut b, &[(101, 201), (401, 501)]);
+        assert_eq!(b.find_losses_by_time((31, 201), rtt_ns, 51), (true, None));
+        assert_eq!(b.retransmit(52).map(|s| s.seq), Some(1));
+    }
+
+    #[test]
+    fn a_loss_that_was_none_is_forgotten() {
+        let mut b = board();
+        b.mark_all_lost();
+        b.retransmit(50);
+        b.forget_losses();
+        assert_eq!((b.pipe(), b.has_unrepaired()), (10, false));
     }
 
     #[test]

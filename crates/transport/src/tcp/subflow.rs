@@ -1,16 +1,17 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use wire::{Payload, SackBlock, SackBlocks, Segment, Timestamps, expand32};
+use wire::{Payload, SackBlock, SackBlocks, Timestamps, expand32};
 
 use super::acknowledge::{Acknowledging, NEVER};
-use super::recovery::Recovery;
+use super::rack::Rack;
+use super::recovery::{Frto, Recovery, Undo};
 use super::rtt::RttEstimator;
-use super::scoreboard::{Delivered, Scoreboard};
-use crate::TcpOptions;
-use crate::congestion::{Ack, Controller, Phase, View, Window};
+use super::scoreboard::Scoreboard;
+use crate::congestion::{View, Window};
 use crate::host::Tuple;
 use crate::reassembly::Reassembly;
 use crate::statistics::Statistics;
+use crate::{LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +77,13 @@ pub struct Subflow<P> {
     pub board: Scoreboard<P>,
     pub rtt: RttEstimator,
     pub recovery: Recovery,
+    pub detection: LossDetection,
+    pub rack: Rack,
+    pub undo: Option<Undo>,
+    pub frto: Frto,
     pub duplicate_acks: u32,
+    /// A tail loss probe is to be sent.
+    pub probe_due: bool,
     /// Retransmission, handshake or TIME-WAIT timer.
     pub timer_ns: u64,
     pub retries: u32,
@@ -90,7 +97,7 @@ pub struct Subflow<P> {
     /// Its sequence number, when it answers a segment (RFC 9293 §3.10.7.1).
     pub reset_seq: Option<u32>,
     /// Data below this sequence number was sent while the window was the limit.
-    limited_below: u64,
+    pub limited_below: u64,
 
     pub rcv_nxt: u64,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
@@ -100,6 +107,8 @@ pub struct Subflow<P> {
     pub mappings: Vec<MapRange>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
+    /// What arrived twice and is to be reported (D-SACK, RFC 2883).
+    pub duplicate: Option<(u64, u64)>,
     pub ack: Acknowledging,
     pub statistics: Statistics,
 }
@@ -128,6 +137,11 @@ impl<P: Payload> Subflow<P> {
             board: Scoreboard::new(),
             rtt: RttEstimator::new(options),
             recovery: Recovery::default(),
+            detection: options.loss_detection,
+            rack: Rack::new(),
+            undo: None,
+            frto: Frto::Off,
+            probe_due: false,
             duplicate_acks: 0,
             timer_ns: NEVER,
             retries: 0,
@@ -143,6 +157,7 @@ impl<P: Payload> Subflow<P> {
             reorder: Reassembly::new(),
             mappings: Vec::new(),
             fin_at: None,
+            duplicate: None,
             ack: Acknowledging::new(options),
             statistics: Statistics::default(),
         }
@@ -177,7 +192,7 @@ impl<P: Payload> Subflow<P> {
     }
 
     /// RFC 7323's clock: milliseconds.
-    fn ts_now(now_ns: u64) -> u32 {
+    pub fn ts_now(now_ns: u64) -> u32 {
         (now_ns / 1_000_000) as u32
     }
 
@@ -217,14 +232,23 @@ impl<P: Payload> Subflow<P> {
         }
     }
 
-    /// SACK blocks for a segment with `room` bytes of option space left.
-    pub fn sack_blocks(&self, room: usize) -> SackBlocks {
+    /// Whether there is anything to report in SACK blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.sack && (self.duplicate.is_some() || !self.reorder.is_empty())
+    }
+
+    /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
+    /// arrived out of order.
+    pub fn sack_blocks(&mut self, room: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        if self.sack && !self.reorder.is_empty() {
-            for (left, right) in self.reorder.blocks().take(SackBlocks::fitting(room)) {
-                let wire = |n: u64| self.irs.wrapping_add(n as u32);
-                blocks.push(SackBlock { left: wire(left), right: wire(right) });
-            }
+        let fitting = SackBlocks::fitting(room);
+        if !self.sack || fitting == 0 {
+            return blocks;
+        }
+        let duplicate = self.duplicate.take();
+        for (left, right) in duplicate.into_iter().chain(self.reorder.blocks()).take(fitting) {
+            let wire = |n: u64| self.irs.wrapping_add(n as u32);
+            blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }
         blocks
     }
@@ -241,63 +265,7 @@ impl<P: Payload> Subflow<P> {
 
     /// When this subflow wants attention.
     pub fn deadline_ns(&self) -> u64 {
-        self.timer_ns.min(self.ack.deadline_ns)
-    }
-
-    /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
-    /// Answers what was delivered.
-    pub fn acknowledged(
-        &mut self,
-        now_ns: u64,
-        segment: &Segment<P>,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) -> Delivered {
-        let ack = self.our_seq(segment.ack);
-        let (una_before, pipe_before) = (self.snd_una, group[r].in_flight);
-        let mut delivered = Delivered::default();
-        self.board.acknowledge(ack, now_ns, &mut delivered);
-        if ack > self.snd_una {
-            self.snd_una = ack;
-            self.retries = 0;
-            self.rtt.backoff = 0;
-            group[r].potentially_failed = false;
-        }
-        if self.sack {
-            let blocks = segment.options.sack;
-            if !blocks.is_empty() {
-                let (una, iss) = (self.snd_una, self.iss);
-                let expand = |n: u32| expand32(una, n.wrapping_sub(iss));
-                self.board.selectively_acknowledge(blocks.as_slice(), expand, now_ns, &mut delivered);
-            }
-        } else if delivered.advanced {
-            self.duplicate_acks = self.duplicate_acks.saturating_sub(delivered.segments - 1);
-        } else if segment.payload.is_empty() && !self.board.is_empty() && ack == self.snd_una {
-            self.duplicate_acks += 1;
-        }
-        if let Some(rtt_ns) = delivered.rtt_ns {
-            self.take_rtt(rtt_ns, &mut group[r]);
-        }
-        if delivered.advanced {
-            self.restart_timer(now_ns);
-        }
-        group[r].bytes_since_loss += delivered.bytes;
-        self.recover(now_ns, &delivered, group, r, controller);
-        group[r].in_flight = self.pipe();
-        if group[r].phase != Phase::Recovery && delivered.segments > 0 {
-            let limited = una_before < self.limited_below
-                || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
-            let ack = Ack {
-                now_ns,
-                acked_segments: delivered.bytes as f64 / f64::from(group[r].mss),
-                rtt_ns: delivered.last_rtt_ns,
-                cwnd_limited: limited,
-            };
-            let window = controller.on_ack(group, r, &ack);
-            self.set_window(now_ns, window, &mut group[r]);
-        }
-        delivered
+        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns)
     }
 
     /// Takes an RTT sample.
@@ -308,85 +276,6 @@ impl<P: Payload> Subflow<P> {
         view.min_rtt_ns = self.rtt.min_rtt_ns;
     }
 
-    fn recover(
-        &mut self,
-        now_ns: u64,
-        delivered: &Delivered,
-        group: &mut [View],
-        r: usize,
-        controller: &mut Controller,
-    ) {
-        let over = self.snd_una >= self.recovery.point;
-        match group[r].phase {
-            Phase::Open => {}
-            // RFC 6675 §5.1 and RFC 5681 §3.2 step 6: the window deflates to ssthresh.
-            Phase::Recovery if over => {
-                group[r].phase = Phase::Open;
-                self.duplicate_acks = 0;
-                let ssthresh = group[r].ssthresh;
-                self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
-            }
-            Phase::Loss if over => {
-                group[r].phase = Phase::Open;
-                self.duplicate_acks = 0;
-            }
-            Phase::Recovery if !self.sack && delivered.advanced => {
-                self.board.mark_first_lost(); // RFC 6582 §3.2 step 3, partial acknowledgment
-            }
-            Phase::Recovery | Phase::Loss => {}
-        }
-        if self.sack {
-            self.board.find_losses(DUP_THRESH);
-        } else if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open {
-            self.board.mark_first_lost();
-        }
-        let mut first = false;
-        if group[r].phase == Phase::Open && self.board.has_unrepaired() {
-            // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
-            let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
-            let ssthresh = controller.on_loss(group, r, now_ns);
-            self.recovery = Recovery::begin(self.snd_nxt, flight);
-            let view = &mut group[r];
-            view.phase = Phase::Recovery;
-            view.ssthresh = ssthresh;
-            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
-            first = true;
-        }
-        if group[r].phase == Phase::Recovery {
-            let ssthresh = group[r].ssthresh;
-            let cwnd = self.recovery.window(delivered.segments, self.pipe(), ssthresh, delivered.advanced, first);
-            self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
-        }
-    }
-
-    /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
-    pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
-        // The threshold falls once for each window in which something was lost, not again for a retransmission
-        // that is lost too (RFC 5681 §3.1, below equation 4).
-        let fresh = match group[r].phase {
-            Phase::Open => true,
-            Phase::Recovery => false,
-            Phase::Loss => self.retries == 0,
-        };
-        if fresh {
-            group[r].ssthresh = controller.on_timeout(group, r, now_ns);
-            let view = &mut group[r];
-            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
-        }
-        self.board.mark_all_lost();
-        self.duplicate_acks = 0;
-        self.recovery.point = self.snd_nxt;
-        group[r].phase = Phase::Loss;
-        group[r].potentially_failed = true;
-        group[r].in_flight = self.pipe();
-        let ssthresh = group[r].ssthresh;
-        self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
-        self.statistics.timeouts += 1;
-        self.retries += 1;
-        self.rtt.backoff += 1;
-        self.restart_timer(now_ns);
-    }
-
     /// Sets the window and keeps its mean over time.
     pub fn set_window(&mut self, now_ns: u64, window: Window, view: &mut View) {
         self.statistics.extend_cwnd(view.cwnd, now_ns);
@@ -394,6 +283,3 @@ impl<P: Payload> Subflow<P> {
         view.ssthresh = window.ssthresh;
     }
 }
-
-/// RFC 6675 §2: DupThresh.
-const DUP_THRESH: u32 = 3;

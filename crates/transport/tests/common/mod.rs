@@ -172,6 +172,7 @@ impl Pair {
 
     fn send(&mut self, side: usize, tuple: Tuple, mut segment: Segment<Span>) {
         self.segments += 1;
+        assert!(self.segments < 3_000_000, "a storm of segments: side {side}, {segment:?}");
         through_wire(tuple, &segment);
         let ends = [tuple.local, tuple.remote];
         let IpAddr::V4(client) = ends[side].ip() else { panic!("IPv4 only") };

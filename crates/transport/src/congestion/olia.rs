@@ -1,0 +1,147 @@
+//! OLIA, the opportunistic linked increases algorithm (Khalili 2013).
+
+use super::classic::{active_count, alone};
+use super::{Rule, View};
+
+/// w_r grows by w_r/rtt_r² / (Σ_p w_p/rtt_p)² + α_r/w_r per segment acknowledged (equation 5). Decrease: w_r/2.
+///
+/// α_r moves windows to where capacity is (equation 6). With n paths, M those with the largest window (equation 3) and
+/// B those with the largest ℓ_p/rtt_p² (equation 4), ℓ_p being the more of what was acknowledged since the last
+/// loss and between the last two: when B∖M is not empty, α_r is 1/(n·|B∖M|) on B∖M and −1/(n·|M|) on M; else it is 0.
+///
+/// The paper says that with several paths the least ssthresh is one segment (§IV.B), and its Theorem 1 that in balance
+/// only the best paths are used, with a total of √(2/p)/rtt.
+#[derive(Debug, Default)]
+pub struct Olia;
+
+/// Bytes: an estimate of 1/p_r (§IV.A).
+pub(super) fn between_losses(v: &View) -> u64 {
+    v.bytes_since_loss.max(v.bytes_between_losses)
+}
+
+impl Olia {
+    /// α_r. Paths compare by ℓ_p/rtt_p², here multiplied out so that equal paths are equal.
+    fn alpha(group: &[View], r: usize) -> f64 {
+        let better = |p: &View, q: &View| {
+            let square = |v: &View| (v.srtt_ns as f64) * (v.srtt_ns as f64);
+            between_losses(p) as f64 * square(q) > between_losses(q) as f64 * square(p)
+        };
+        let paths = || group.iter().filter(|v| v.active);
+        let mut best = &group[r];
+        let mut largest = group[r].cwnd;
+        for v in paths() {
+            if better(v, best) {
+                best = v;
+            }
+            largest = largest.max(v.cwnd);
+        }
+        let in_m = |v: &View| v.cwnd >= largest;
+        let in_b_only = |v: &View| !in_m(v) && !better(best, v);
+        let (mut n, mut m, mut b_only) = (0.0, 0.0, 0.0);
+        for v in paths() {
+            n += 1.0;
+            if in_m(v) {
+                m += 1.0;
+            } else if !better(best, v) {
+                b_only += 1.0;
+            }
+        }
+        if b_only == 0.0 {
+            0.0
+        } else if in_m(&group[r]) {
+            -1.0 / (n * m)
+        } else if in_b_only(&group[r]) {
+            1.0 / (n * b_only)
+        } else {
+            0.0
+        }
+    }
+}
+
+impl Rule for Olia {
+    const NAME: &'static str = "olia";
+
+    fn increase(&mut self, group: &[View], r: usize) -> f64 {
+        let own = &group[r];
+        if alone(group, r) {
+            return 1.0 / own.cwnd;
+        }
+        // The first term with rtt_r taken into the sum: w_r / (Σ w_p rtt_r/rtt_p)².
+        let rtt = own.srtt_ns as f64;
+        let sum: f64 = group.iter().filter(|v| v.active).map(|v| v.cwnd * (rtt / v.srtt_ns as f64)).sum();
+        let increase = own.cwnd / (sum * sum) + Self::alpha(group, r) / own.cwnd;
+        // Below 1.5 segments both terms together can ask for more than slow start gives.
+        increase.min(1.0)
+    }
+
+    fn min_ssthresh(&self, group: &[View]) -> f64 {
+        if active_count(group) > 1 { 1.0 } else { 2.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ack, Classic, CongestionControl};
+    use super::*;
+
+    fn view(cwnd: f64, rtt_ms: u64, kilobytes: u64) -> View {
+        View {
+            cwnd,
+            ssthresh: 1.0,
+            srtt_ns: rtt_ms * 1_000_000,
+            bytes_since_loss: kilobytes * 1000,
+            active: true,
+            ..View::new(10.0, 1420)
+        }
+    }
+
+    #[test]
+    fn numbers_worked_by_hand() {
+        // w = (10, 20), rtt = (10, 40) ms, ℓ = (100, 800) kB. ℓ/rtt² = (1, 0.5): B = {0}; M = {1}; n = 2.
+        // First terms: path 0: 0.1/(1 + 0.5)² = 0.04444; path 1: 0.0125/2.25 = 0.005556.
+        // α = (+1/2, −1/2): increases 0.04444 + 0.05 and 0.005556 − 0.025.
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        assert!((Olia.increase(&group, 0) - (0.1 / 2.25 + 0.05)).abs() < 1e-12);
+        assert!((Olia.increase(&group, 1) - (0.0125 / 2.25 - 0.025)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_moves_when_the_best_path_has_the_largest_window() {
+        let group = [view(20.0, 10, 100), view(10.0, 10, 50)];
+        assert_eq!(Olia::alpha(&group, 0), 0.0);
+        assert_eq!(Olia::alpha(&group, 1), 0.0);
+        // Equal RTTs: w_r/(Σ w)².
+        assert!((Olia.increase(&group, 0) - 20.0 / 900.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alpha_sums_to_zero_over_every_kind_of_path() {
+        // Two best small paths, two largest, one that is neither: n = 5, ±1/(5·2).
+        let mut group =
+            [view(5.0, 20, 400), view(6.0, 20, 400), view(30.0, 20, 10), view(30.0, 20, 20), view(8.0, 20, 100)];
+        let alpha: Vec<f64> = (0..5).map(|r| Olia::alpha(&group, r)).collect();
+        assert_eq!(alpha, [0.1, 0.1, -0.1, -0.1, 0.0]);
+        // A best path among the largest leaves B∖M as it is: 1/(5·1) for the other, −1/(5·3) each for the largest.
+        group[0].cwnd = 30.0;
+        let alpha: Vec<f64> = (0..5).map(|r| Olia::alpha(&group, r)).collect();
+        assert_eq!(alpha, [-1.0 / 15.0, 0.2, -1.0 / 15.0, -1.0 / 15.0, 0.0]);
+    }
+
+    #[test]
+    fn the_distance_between_losses_is_the_longer_of_two() {
+        let v = View { bytes_since_loss: 10, bytes_between_losses: 70, ..view(1.0, 1, 0) };
+        assert_eq!(between_losses(&v), 70);
+        assert_eq!(between_losses(&View { bytes_since_loss: 90, ..v }), 90);
+    }
+
+    #[test]
+    fn a_path_may_shrink_to_one_segment_and_not_below() {
+        let mut olia = Classic::new(Olia);
+        let group = [view(1.1, 100, 1), view(1.05, 10, 1000)];
+        let ack = Ack { now_ns: 0, acked_segments: 2.0, rtt_ns: None, cwnd_limited: true };
+        // 1.1/(1.1 + 10.5)² − 0.25·2/1.1 = 0.00817 − 0.4545 a segment: two take it below one.
+        assert_eq!(olia.on_ack(&group, 0, &ack).cwnd, 1.0);
+        assert_eq!(olia.on_loss(&group, 0, 0), 1.0);
+        assert_eq!(olia.on_loss(&group[..1], 0, 0), 2.0, "alone it is TCP");
+    }
+}

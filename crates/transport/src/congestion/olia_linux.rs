@@ -1,0 +1,137 @@
+//! OLIA as the Multipath TCP kernel computes it.
+
+use super::counting::{CountingRule, slot, srtt_eighths, whole};
+use super::olia::between_losses;
+use super::{Phase, View, classic};
+
+/// Each acknowledgment adds ⌊2¹⁰·(w_r/rtt_r²/(Σ_p w_p/rtt_p)² + ε_r/w_r)⌋ to a counter, rounded toward zero, ε_r being
+/// α_r of [`Olia`](super::Olia); the window moves by one segment when the counter reaches ±(2¹⁰ − 1), and the counter
+/// starts at zero again. The window of a path in recovery counts as its ssthresh.
+///
+/// The first term is computed as w_r/S² with S² = (1 + Σ_p ⌊w_p·2¹⁰·srtt_r/srtt_p⌋)². The least ssthresh is Reno's
+/// two segments, not the one of the paper's §IV.B.
+#[derive(Debug, Default)]
+pub struct OliaLinux {
+    counts: Vec<i64>,
+}
+
+const SCALE: u32 = 10;
+
+fn window(v: &View) -> u64 {
+    whole(if v.phase == Phase::Recovery { v.ssthresh } else { v.cwnd })
+}
+
+impl OliaLinux {
+    /// ε_r as (sign, denominator).
+    fn epsilon(group: &[View], r: usize) -> (i8, u64) {
+        let square = |v: &View| u128::from(srtt_eighths(v)) * u128::from(srtt_eighths(v));
+        // ℓ_p/srtt_p² against ℓ_q/srtt_q², multiplied out.
+        let better =
+            |p: &View, q: &View| u128::from(between_losses(p)) * square(q) > u128::from(between_losses(q)) * square(p);
+        let paths = || group.iter().filter(|v| v.active);
+        let largest = paths().map(window).max().unwrap_or(1);
+        let best = paths().fold(&group[r], |best, v| if better(v, best) { v } else { best });
+        let in_m = |v: &View| window(v) == largest;
+        let in_b_only = |v: &View| !in_m(v) && !better(best, v);
+        let count = |keep: &dyn Fn(&View) -> bool| paths().filter(|v| keep(v)).count() as u64;
+        let (n, b_only) = (count(&|_| true), count(&in_b_only));
+        if b_only == 0 {
+            (0, 1)
+        } else if in_m(&group[r]) {
+            (-1, n * count(&in_m))
+        } else if in_b_only(&group[r]) {
+            (1, n * b_only)
+        } else {
+            (0, 1)
+        }
+    }
+
+    /// What an acknowledgment adds to the counter.
+    fn increment(group: &[View], r: usize, w: u64) -> i64 {
+        let srtt = srtt_eighths(&group[r]);
+        let sum: u64 = group.iter().filter(|v| v.active).map(|v| (window(v) << SCALE) * srtt / srtt_eighths(v)).sum();
+        let rate = u128::from(sum + 1) * u128::from(sum + 1);
+        let (sign, denominator) = Self::epsilon(group, r);
+        let (w, denominator) = (u128::from(w), u128::from(denominator));
+        // Over the common denominator: (ε's denominator)·(2¹⁰ w)² against ε's sign times the rate.
+        let first = denominator * (w << SCALE) * (w << SCALE);
+        let under = denominator * w * rate;
+        let scaled = |n: u128| ((n << SCALE) / under) as i64;
+        match sign {
+            1 => scaled(first + rate),
+            0 => scaled(first),
+            _ if first >= rate => scaled(first - rate),
+            _ => -scaled(rate - first),
+        }
+    }
+}
+
+impl CountingRule for OliaLinux {
+    const NAME: &'static str = <super::Olia as classic::Rule>::NAME;
+
+    fn step(&mut self, group: &[View], r: usize, w: u64) -> i8 {
+        let increment = Self::increment(group, r, w);
+        let count = slot(&mut self.counts, r);
+        *count += increment;
+        let limit = (1 << SCALE) - 1;
+        if count.abs() < limit {
+            return 0;
+        }
+        let step = count.signum() as i8;
+        *count = 0;
+        step
+    }
+
+    fn joined(&mut self, r: usize) {
+        *slot(&mut self.counts, r) = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(cwnd: f64, rtt_ms: u64, kilobytes: u64) -> View {
+        View {
+            cwnd,
+            ssthresh: 1.0,
+            srtt_ns: rtt_ms * 1_000_000,
+            bytes_since_loss: kilobytes * 1000,
+            active: true,
+            ..View::new(10.0, 1420)
+        }
+    }
+
+    #[test]
+    fn numbers_worked_by_hand() {
+        // w = (10, 20), rtt = (10, 40) ms, ℓ = (100, 800) kB: ε = (+1/2, −1/2) as in the paper's form.
+        // Path 0: S = 10 240 + 5 120 + 1; 2¹⁰·(10·2²⁰/S² + 1/(2·10)) = 1024·(0.044439 + 0.05) = 96.7: 96.
+        // Path 1: S = 40 960 + 20 480 + 1; 1024·(20·2²⁰/S² − 1/40) = 1024·(0.0055554 − 0.025) = −19.9: −19.
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        assert_eq!(OliaLinux::epsilon(&group, 0), (1, 2));
+        assert_eq!(OliaLinux::epsilon(&group, 1), (-1, 2));
+        assert_eq!(OliaLinux::increment(&group, 0, 10), 96);
+        assert_eq!(OliaLinux::increment(&group, 1, 20), -19);
+    }
+
+    #[test]
+    fn a_step_is_made_when_the_counter_is_full() {
+        // 10·96 = 960 < 1023 ≤ 11·96; 53·19 = 1007 < 1023 ≤ 54·19.
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        let mut olia = OliaLinux::default();
+        let first =
+            |olia: &mut OliaLinux, r, w| (1..200).find_map(|n| Some((n, olia.step(&group, r, w))).filter(|s| s.1 != 0));
+        assert_eq!(first(&mut olia, 0, 10), Some((11, 1)));
+        assert_eq!(first(&mut olia, 1, 20), Some((54, -1)));
+    }
+
+    #[test]
+    fn in_recovery_a_window_counts_as_its_threshold() {
+        let mut group = [view(3.0, 10, 100), view(20.0, 10, 50)];
+        group[0].phase = Phase::Recovery;
+        group[0].ssthresh = 30.0;
+        assert_eq!(OliaLinux::epsilon(&group, 1), (0, 1), "path 0 is best and the largest");
+        // S = 1024·(30 + 20) + 1: 1024·20·2²⁰/S² = 8.19.
+        assert_eq!(OliaLinux::increment(&group, 1, 20), 8);
+    }
+}

@@ -1,0 +1,65 @@
+//! Tail loss probes (RFC 8985 §7.3) and the step of F-RTO that sends only new data (RFC 5682 §3.1 step 2b).
+
+use wire::Segment;
+
+use super::connection::Connection;
+use crate::queue::{SendQueue, Stream};
+use crate::tcp::recovery::Frto;
+
+impl<P: Stream> Connection<P> {
+    /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
+    /// else the last segment again. None when there is nothing outstanding any more.
+    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize) -> Option<Segment<P>> {
+        self.subflows[r].probe_due = false;
+        if self.subflows[r].board.is_empty() {
+            return None;
+        }
+        self.subflows[r].statistics.probes += 1;
+        let unsent = self.write_end - self.snd_nxt;
+        let open = self.snd_right.saturating_sub(self.snd_nxt);
+        let len = unsent.min(u64::from(self.views[r].mss));
+        let segment = if len > 0 && len <= open && self.subflows[r].can_send() {
+            let from = self.snd_nxt;
+            let payload = self.queue.slice(from, len as u32);
+            self.snd_nxt += len;
+            self.arm_data_timer(now_ns);
+            let segment = self.first_transmission(now_ns, r, from, payload, false);
+            self.subflows[r].probe_sent(now_ns, false);
+            segment
+        } else {
+            let sent = self.subflows[r].board.last(now_ns)?;
+            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
+            let subflow = &mut self.subflows[r];
+            if !payload.is_empty() {
+                subflow.statistics.data_segments_sent += 1;
+                subflow.statistics.retransmissions += 1;
+            }
+            subflow.probe_sent(now_ns, true);
+            self.data_segment(now_ns, r, seq, offset, payload, fin)
+        };
+        let deadline_ns = self.subflows[r].deadline_ns();
+        self.wake_by(deadline_ns);
+        Some(segment)
+    }
+
+    /// Whether F-RTO wants new data rather than retransmissions on subflow `r` now.
+    pub(super) fn holds_retransmissions(&self, r: usize) -> bool {
+        matches!(self.subflows[r].frto, Frto::NewDataOnly(_))
+    }
+
+    /// Nothing more can be sent now. When F-RTO waited for new data that was not there, retransmissions go on:
+    /// answers whether there is one to try.
+    pub(super) fn release_retransmissions(&mut self) -> bool {
+        let mut released = false;
+        for (r, subflow) in self.subflows.iter_mut().enumerate() {
+            if let Frto::NewDataOnly(nothing_after) = subflow.frto {
+                if subflow.snd_nxt == nothing_after {
+                    subflow.frto = Frto::Off;
+                    self.attention.insert(r);
+                    released = true;
+                }
+            }
+        }
+        released
+    }
+}

@@ -1,0 +1,147 @@
+//! Loss detection by time, and the tail loss probe: RACK-TLP (RFC 8985). What of it needs the list of segments is in
+//! the scoreboard.
+
+use super::acknowledge::NEVER;
+use super::scoreboard::Delivered;
+
+/// State of a sender (RFC 8985 §5.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Rack {
+    /// Send time and end of the segment that was sent last among all that were delivered.
+    pub latest: (u64, u64),
+    /// Its round trip.
+    rtt_ns: u64,
+    /// The network has been seen to reorder.
+    reordering: bool,
+    /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
+    multiplier: u64,
+    /// When the next segment would count as lost.
+    pub timer_ns: u64,
+    /// When the tail loss probe goes out.
+    pub probe_ns: u64,
+    /// The probe that is under way.
+    pub probe: Option<Probe>,
+}
+
+/// A tail loss probe (RFC 8985 §7.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Probe {
+    /// snd_nxt when it went out (TLP.end_seq).
+    pub end: u64,
+    /// It repeated the last segment (TLP.is_retrans); else it carried new data.
+    pub repeated: bool,
+}
+
+/// RFC 8985 §7.2: the longest a receiver holds an acknowledgment back (TLP.max_ack_delay; Linux takes 200 ms).
+const MAX_ACK_DELAY_NS: u64 = 200_000_000;
+/// §7.2: without an RTT sample.
+const UNKNOWN_RTT_PTO_NS: u64 = 1_000_000_000;
+/// §6.2 step 4: D-SACKs widen the window this far at most, and it returns after so many recoveries in Linux; here it
+/// stays, for a path that reorders so much goes on doing so.
+const MAX_MULTIPLIER: u64 = 20;
+
+impl Rack {
+    pub fn new() -> Self {
+        Rack {
+            latest: (0, 0),
+            rtt_ns: 0,
+            reordering: false,
+            multiplier: 1,
+            timer_ns: NEVER,
+            probe_ns: NEVER,
+            probe: None,
+        }
+    }
+
+    /// §6.2 steps 2 and 3: an acknowledgment delivered something.
+    pub fn delivered(&mut self, delivered: &Delivered, now_ns: u64, min_rtt_ns: u64) {
+        self.reordering |= delivered.reordered;
+        if let Some(latest) = delivered.latest {
+            let rtt_ns = now_ns - latest.0;
+            // An answer quicker than any before is one to an earlier copy: it says nothing of this one.
+            if latest > self.latest && rtt_ns >= min_rtt_ns {
+                self.latest = latest;
+                self.rtt_ns = rtt_ns;
+            }
+        }
+    }
+
+    /// A D-SACK: something was sent again in vain, so segments may come later than thought (§6.2 step 4).
+    pub fn duplicate_reported(&mut self) {
+        self.reordering = true;
+        self.multiplier = (self.multiplier + 1).min(MAX_MULTIPLIER);
+    }
+
+    /// How long after its transmission a segment may be outstanding when a later one was delivered: the round trip
+    /// and the reordering window (§6.2 step 4).
+    pub fn patience_ns(&self, min_rtt_ns: u64, srtt_ns: u64, recovering: bool, sacked: u32) -> u64 {
+        let window_ns = if !self.reordering && (recovering || sacked >= 3) {
+            0
+        } else {
+            (self.multiplier * min_rtt_ns / 4).min(srtt_ns)
+        };
+        self.rtt_ns + window_ns
+    }
+
+    /// §7.2: schedules a probe at two smoothed round trips from now, when that is before the retransmission timer.
+    pub fn arm_probe(&mut self, now_ns: u64, srtt_ns: u64, outstanding: u32, rto_at_ns: u64) {
+        let mut pto_ns = if srtt_ns == 0 { UNKNOWN_RTT_PTO_NS } else { 2 * srtt_ns };
+        if outstanding == 1 && srtt_ns > 0 {
+            pto_ns += MAX_ACK_DELAY_NS;
+        }
+        let at_ns = now_ns + pto_ns;
+        self.probe_ns = if at_ns < rto_at_ns { at_ns } else { NEVER };
+    }
+
+    /// Neither losses by time nor probes until something new happens.
+    pub fn disarm(&mut self) {
+        self.timer_ns = NEVER;
+        self.probe_ns = NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn delivered(sent_ns: u64, end: u64) -> Delivered {
+        Delivered { latest: Some((sent_ns, end)), ..Delivered::default() }
+    }
+
+    #[test]
+    fn patience_is_a_round_trip_and_a_quarter_until_three_are_sacked() {
+        let mut rack = Rack::new();
+        rack.delivered(&delivered(100 * MS, 1), 140 * MS, 40 * MS);
+        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 1), 50 * MS);
+        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 3), 40 * MS);
+        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 0), 40 * MS);
+        // Once reordering was seen, the window stays open; D-SACKs widen it, up to the smoothed RTT.
+        rack.duplicate_reported();
+        assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 9), 60 * MS);
+        for _ in 0..30 {
+            rack.duplicate_reported();
+        }
+        assert_eq!(rack.patience_ns(40 * MS, 48 * MS, true, 9), 88 * MS);
+    }
+
+    #[test]
+    fn an_impossibly_quick_answer_is_not_taken() {
+        let mut rack = Rack::new();
+        rack.delivered(&delivered(100 * MS, 1), 140 * MS, 40 * MS);
+        rack.delivered(&delivered(139 * MS, 2), 141 * MS, 40 * MS);
+        assert_eq!(rack.latest, (100 * MS, 1));
+    }
+
+    #[test]
+    fn the_probe_waits_for_a_delayed_ack_when_one_segment_is_out() {
+        let mut rack = Rack::new();
+        rack.arm_probe(0, 50 * MS, 4, 1_000 * MS);
+        assert_eq!(rack.probe_ns, 100 * MS);
+        rack.arm_probe(0, 50 * MS, 1, 1_000 * MS);
+        assert_eq!(rack.probe_ns, 300 * MS);
+        rack.arm_probe(0, 50 * MS, 1, 250 * MS);
+        assert_eq!(rack.probe_ns, NEVER, "the retransmission timer comes first");
+    }
+}

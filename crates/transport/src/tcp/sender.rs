@@ -1,0 +1,329 @@
+//! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
+
+use wire::{Payload, Segment, expand32};
+
+use super::acknowledge::NEVER;
+use super::rack::Probe;
+use super::recovery::{Frto, Recovery, Undo};
+use super::scoreboard::Delivered;
+use super::subflow::Subflow;
+use crate::LossDetection;
+use crate::congestion::{Ack, Controller, Phase, View, Window};
+
+/// RFC 6675 §2: DupThresh.
+const DUP_THRESH: u32 = 3;
+
+impl<P: Payload> Subflow<P> {
+    /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
+    /// Answers what was delivered.
+    pub fn acknowledged(
+        &mut self,
+        now_ns: u64,
+        segment: &Segment<P>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) -> Delivered {
+        let ack = self.our_seq(segment.ack);
+        let (una_before, pipe_before) = (self.snd_una, group[r].in_flight);
+        let mut delivered = Delivered::default();
+        self.board.acknowledge(ack, now_ns, &mut delivered);
+        if ack > self.snd_una {
+            self.snd_una = ack;
+            self.retries = 0;
+            self.rtt.backoff = 0;
+            group[r].potentially_failed = false;
+        }
+        let mut duplicate_reported = false;
+        if self.sack {
+            let blocks = segment.options.sack;
+            if !blocks.is_empty() {
+                let (una, iss) = (self.snd_una, self.iss);
+                let expand = |n: u32| expand32(una, n.wrapping_sub(iss));
+                // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
+                let first = blocks.as_slice()[0];
+                duplicate_reported = expand(first.right) <= una && expand(first.left) < expand(first.right);
+                self.board.selectively_acknowledge(blocks.as_slice(), expand, now_ns, &mut delivered);
+            }
+        } else if delivered.advanced {
+            self.duplicate_acks = self.duplicate_acks.saturating_sub(delivered.segments.saturating_sub(1));
+        } else if segment.payload.is_empty() && !self.board.is_empty() && ack == self.snd_una {
+            self.duplicate_acks += 1;
+        }
+        if let Some(rtt_ns) = delivered.rtt_ns {
+            self.take_rtt(rtt_ns, &mut group[r]);
+        }
+        if delivered.advanced {
+            self.restart_timer(now_ns);
+        }
+        group[r].bytes_since_loss += delivered.bytes;
+        if duplicate_reported {
+            self.rack.duplicate_reported();
+        }
+        if self.is_spurious(segment, ack, &delivered, duplicate_reported, group[r].phase) {
+            self.undo(now_ns, group, r, controller);
+        }
+        self.recover(now_ns, &delivered, group, r, controller);
+        self.settle_probe(now_ns, ack, duplicate_reported, group, r, controller);
+        group[r].in_flight = self.pipe();
+        if group[r].phase != Phase::Recovery && delivered.segments > 0 {
+            let limited = una_before < self.limited_below
+                || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
+            let ack = Ack {
+                now_ns,
+                acked_segments: delivered.bytes as f64 / f64::from(group[r].mss),
+                rtt_ns: delivered.last_rtt_ns,
+                cwnd_limited: limited,
+            };
+            let window = controller.on_ack(group, r, &ack);
+            self.set_window(now_ns, window, &mut group[r]);
+        }
+        if delivered.advanced {
+            self.arm_probe(now_ns, &group[r]);
+        }
+        delivered
+    }
+
+    /// Phase by phase: is the recovery over, is something lost, what may be sent.
+    fn recover(
+        &mut self,
+        now_ns: u64,
+        delivered: &Delivered,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let over = self.snd_una >= self.recovery.point;
+        match group[r].phase {
+            Phase::Open => {}
+            // RFC 6675 §5.1 and RFC 5681 §3.2 step 6: the window deflates to ssthresh.
+            Phase::Recovery if over => {
+                self.end_recovery(&mut group[r]);
+                let ssthresh = group[r].ssthresh;
+                self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+            }
+            Phase::Loss if over => self.end_recovery(&mut group[r]),
+            Phase::Recovery if !self.sack && delivered.advanced => {
+                self.board.mark_first_lost(); // RFC 6582 §3.2 step 3, partial acknowledgment
+            }
+            Phase::Recovery | Phase::Loss => {}
+        }
+        if self.sack && self.detection == LossDetection::RackTlp {
+            self.rack.delivered(delivered, now_ns, group[r].min_rtt_ns);
+        }
+        self.detect(now_ns, delivered, group, r, controller);
+    }
+
+    fn end_recovery(&mut self, view: &mut View) {
+        view.phase = Phase::Open;
+        self.duplicate_acks = 0;
+        self.undo = None;
+        self.frto = Frto::Off;
+    }
+
+    /// Looks for losses, enters recovery when there are, and sets the window during it.
+    fn detect(
+        &mut self,
+        now_ns: u64,
+        delivered: &Delivered,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        if !self.sack {
+            if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open {
+                self.board.mark_first_lost();
+            }
+        } else if self.detection == LossDetection::Sack {
+            self.board.find_losses(DUP_THRESH);
+        } else {
+            let v = &group[r];
+            let recovering = v.phase != Phase::Open;
+            let patience_ns = self.rack.patience_ns(v.min_rtt_ns, v.srtt_ns, recovering, self.board.sacked());
+            let (_, next) = self.board.find_losses_by_time(self.rack.latest, patience_ns, now_ns);
+            self.rack.timer_ns = next.unwrap_or(NEVER);
+        }
+        let first = group[r].phase == Phase::Open && self.board.has_unrepaired();
+        if first {
+            // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
+            let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
+            self.remember(&group[r]);
+            let ssthresh = controller.on_loss(group, r, now_ns);
+            self.recovery = Recovery::begin(self.snd_nxt, flight);
+            self.rack.probe_ns = NEVER;
+            let view = &mut group[r];
+            view.phase = Phase::Recovery;
+            view.ssthresh = ssthresh;
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        }
+        if group[r].phase == Phase::Recovery {
+            let ssthresh = group[r].ssthresh;
+            let cwnd = self.recovery.window(delivered.segments, self.pipe(), ssthresh, delivered.advanced, first);
+            self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
+        }
+    }
+
+    /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
+    pub fn reordering_timer(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
+        self.rack.timer_ns = NEVER;
+        self.detect(now_ns, &Delivered::default(), group, r, controller);
+        group[r].in_flight = self.pipe();
+    }
+
+    /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
+    pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
+        // The threshold falls once for each window in which something was lost, not again for a retransmission
+        // that is lost too (RFC 5681 §3.1, below equation 4).
+        let fresh = match group[r].phase {
+            Phase::Open => true,
+            Phase::Recovery => false,
+            Phase::Loss => self.retries == 0,
+        };
+        // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
+        self.frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
+        if fresh {
+            self.remember(&group[r]);
+            group[r].ssthresh = controller.on_timeout(group, r, now_ns);
+            let view = &mut group[r];
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        }
+        self.board.mark_all_lost();
+        self.duplicate_acks = 0;
+        self.recovery.point = self.snd_nxt;
+        self.rack.disarm();
+        self.rack.probe = None;
+        self.probe_due = false;
+        group[r].phase = Phase::Loss;
+        group[r].potentially_failed = true;
+        group[r].in_flight = self.pipe();
+        let ssthresh = group[r].ssthresh;
+        self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
+        self.statistics.timeouts += 1;
+        self.retries += 1;
+        self.rtt.backoff += 1;
+        self.restart_timer(now_ns);
+    }
+
+    fn remember(&mut self, view: &View) {
+        self.undo = Some(Undo { cwnd: view.cwnd, ssthresh: view.ssthresh, retransmissions: 0, stamp: None });
+    }
+
+    /// A segment is sent again.
+    pub fn note_retransmission(&mut self, now_ns: u64) {
+        if let Some(undo) = &mut self.undo {
+            undo.retransmissions += 1;
+            undo.stamp.get_or_insert(Self::ts_now(now_ns));
+        }
+    }
+
+    /// Whether an acknowledgment shows that nothing was lost after all: it answers to what was sent before the
+    /// retransmission (Eifel, RFC 3522 §3.2), every retransmission was reported as a duplicate (RFC 3708), or after
+    /// a timeout it acknowledges what was sent only once (F-RTO, RFC 5682 §3.1).
+    fn is_spurious(
+        &mut self,
+        segment: &Segment<P>,
+        ack: u64,
+        delivered: &Delivered,
+        duplicate_reported: bool,
+        phase: Phase,
+    ) -> bool {
+        let Some(undo) = &mut self.undo else { return false };
+        if phase == Phase::Open {
+            return false;
+        }
+        if let (true, Some(stamp), Some(t)) =
+            (self.timestamps && delivered.advanced, undo.stamp, segment.options.timestamps)
+        {
+            if t.echo != 0 && (t.echo.wrapping_sub(stamp) as i32) < 0 {
+                return true;
+            }
+        }
+        if duplicate_reported && undo.retransmissions > 0 {
+            undo.retransmissions -= 1;
+            if undo.retransmissions == 0 {
+                return true;
+            }
+        }
+        match self.frto {
+            Frto::Off => false,
+            // What was delivered lies beyond the first segment and was never sent again: it was not lost.
+            _ if delivered.original_end > 0
+                && delivered.original_end <= self.recovery.point
+                && ack < self.recovery.point =>
+            {
+                true
+            }
+            Frto::Waiting if delivered.advanced => {
+                self.frto = Frto::NewDataOnly(self.snd_nxt);
+                false
+            }
+            _ => {
+                // Step 2a or 3a: a duplicate, or all is acknowledged: an ordinary timeout.
+                self.frto = Frto::Off;
+                false
+            }
+        }
+    }
+
+    /// Returns to the window before the loss that was none (RFC 4015 §3).
+    fn undo(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
+        let Some(undo) = self.undo.take() else { return };
+        self.board.forget_losses();
+        self.frto = Frto::Off;
+        group[r].phase = Phase::Open;
+        let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
+        self.set_window(now_ns, window, &mut group[r]);
+        controller.on_undo(group, r, now_ns);
+        self.statistics.undone += 1;
+    }
+
+    /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.
+    pub fn arm_probe(&mut self, now_ns: u64, view: &View) {
+        let wanted = self.sack
+            && self.detection == LossDetection::RackTlp
+            && view.phase == Phase::Open
+            && self.rack.probe.is_none()
+            && self.board.sacked() == 0
+            && !self.board.is_empty();
+        if wanted {
+            self.rack.arm_probe(now_ns, view.srtt_ns, self.board.outstanding(), self.timer_ns);
+        } else {
+            self.rack.probe_ns = NEVER;
+        }
+    }
+
+    /// The probe went out.
+    pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
+        self.probe_due = false;
+        self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
+        self.restart_timer(now_ns);
+    }
+
+    /// What became of the probe (RFC 8985 §7.4.2).
+    fn settle_probe(
+        &mut self,
+        now_ns: u64,
+        ack: u64,
+        duplicate_reported: bool,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let Some(probe) = self.rack.probe else { return };
+        if ack < probe.end {
+            return;
+        }
+        if probe.repeated && !duplicate_reported && ack == probe.end && !self.board.is_empty() {
+            return; // both copies may still be reported
+        }
+        self.rack.probe = None;
+        let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;
+        if repaired {
+            // The probe filled the only hole: a loss like any other for the congestion control.
+            let ssthresh = controller.on_loss(group, r, now_ns);
+            let view = &mut group[r];
+            view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+            self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+        }
+    }
+}
