@@ -5,6 +5,7 @@ use crate::description::{Change, Connection, Description, Direction, Limit, Loss
 use crate::flows::Tag;
 use crate::random;
 use network::{Link, LinkConfig, LossConfig, QueueConfig};
+use transport::congestion::Variant;
 use transport::{Config, ReceiveBuffer, congestion, path_manager, scheduler};
 
 /// All links: of each the direction down, then up.
@@ -77,7 +78,7 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         },
         mss: connection.mss_bytes,
         receive_buffer: connection.receive_buffer_bytes.map_or(ReceiveBuffer::Auto, ReceiveBuffer::Fixed),
-        congestion: named("congestion control", &connection.congestion, congestion).map_err(place)?,
+        congestion: congestion(&connection.congestion).map_err(place)?,
         scheduler: named("scheduler", &connection.scheduler, scheduler).map_err(place)?,
         path_manager: path_manager::Choice::Passive,
         // A description names all paths that are to be used.
@@ -92,11 +93,23 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
     Ok([client, server])
 }
 
-fn congestion(name: &str) -> Option<congestion::Choice> {
-    match name {
-        "reno" => Some(congestion::Choice::Reno),
-        "lia" => Some(congestion::Choice::Lia),
-        _ => None,
+/// A congestion control by its name and, where it has several forms, its variant.
+fn congestion(named: &Named) -> Result<congestion::Choice, String> {
+    let mut variant = None;
+    for (parameter, value) in &named.parameters {
+        variant = match (parameter.as_str(), value.as_str()) {
+            ("variant", Some("paper")) => Some(Variant::Paper),
+            ("variant", Some("linux")) => Some(Variant::Linux),
+            ("variant", _) => return Err(format!("a variant is \"paper\" or \"linux\", found {value}")),
+            _ => return Err(format!("the congestion control «{}» takes no parameter «{parameter}»", named.name)),
+        };
+    }
+    match congestion::Choice::by_name(&named.name, variant) {
+        Some(choice) => Ok(choice),
+        None if congestion::Choice::by_name(&named.name, None).is_some() => {
+            Err(format!("the congestion control «{}» has no variants", named.name))
+        }
+        None => Err(format!("the simulator has no congestion control «{}»", named.name)),
     }
 }
 
@@ -115,7 +128,7 @@ fn path_manager(name: &str) -> Option<path_manager::Choice> {
     }
 }
 
-/// Finds an algorithm by its name. None of those there are takes a parameter.
+/// Finds a scheduler or path manager by its name. None of those there are takes a parameter.
 fn named<C>(what: &str, named: &Named, find: impl Fn(&str) -> Option<C>) -> Result<C, String> {
     let choice = find(&named.name).ok_or_else(|| format!("the simulator has no {what} «{}»", named.name))?;
     match named.parameters.keys().next() {

@@ -43,8 +43,8 @@ fn what_is_wrong_is_named() {
         ),
         (|d| d.connections[0].count = 10_000_000, "connections and links together must be at most 8388608"),
         (
-            |d| d.connections[0].congestion.name = "olia".into(),
-            "connection «t»: the simulator has no congestion control «olia»",
+            |d| d.connections[0].congestion.name = "bbr".into(),
+            "connection «t»: the simulator has no congestion control «bbr»",
         ),
         (
             |d| d.connections[0].scheduler.name = "blest".into(),
@@ -57,6 +57,18 @@ fn what_is_wrong_is_named() {
         (
             |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
             "connection «t»: the congestion control «reno» takes no parameter «k»",
+        ),
+        (
+            |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), "linux".into())),
+            "connection «t»: the congestion control «reno» has no variants",
+        ),
+        (
+            |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), 3.into())),
+            "connection «t»: a variant is \"paper\" or \"linux\", found 3",
+        ),
+        (
+            |d| drop(d.connections[0].scheduler.parameters.insert("reinjection".into(), "orp".into())),
+            "connection «t»: the scheduler «min-rtt» takes no parameter «reinjection»",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
         (
