@@ -9,6 +9,10 @@ Array: TypeAlias = npt.NDArray[np.float64]
 """Floating-point array."""
 
 
+SMALLEST_LOSS = 1e-100
+"""Smallest loss rate taken: its powers must not underflow."""
+
+
 class ModelInputError(ValueError):
     """A model was asked about something that it cannot answer."""
 
@@ -72,6 +76,12 @@ def loss_rates(p: npt.ArrayLike, *, zero: bool = False, name: str = "p") -> Arra
         raise LossOutOfRangeError(
             f"loss rate {name}{where} = {array[first]:g} is outside {'[' if zero else '('}0, 1): "
             "give a fraction, 0.01 for 1 %"
+        )
+    tiny = (array > 0) & (array < SMALLEST_LOSS)
+    if tiny.any():
+        first, where = _where(tiny)
+        raise LossOutOfRangeError(
+            f"loss rate {name}{where} = {array[first]:g} is below {SMALLEST_LOSS:g}, too small to calculate with"
         )
     return array
 
