@@ -1,8 +1,8 @@
 //! Which controls there are, by name, and one of them at work.
 
 use super::{
-    Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Ewtcp, Lia, LiaLinux, Olia, OliaLinux, Reno,
-    View, Window,
+    Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Cubic, Ewtcp, Lia, LiaLinux, Olia,
+    OliaLinux, PerSubflow, Reno, View, Window,
 };
 
 /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
@@ -20,6 +20,8 @@ pub enum Variant {
 pub enum Choice {
     /// Uncoupled Reno on each subflow.
     Reno,
+    /// CUBIC with HyStart++ on each subflow (RFC 9438, RFC 9406).
+    Cubic,
     /// Equally weighted TCP.
     Ewtcp,
     /// Fully coupled.
@@ -45,6 +47,8 @@ pub enum Choice {
 pub enum Controller {
     /// Reno.
     Reno(Classic<Reno>),
+    /// CUBIC.
+    Cubic(PerSubflow<Cubic>),
     /// EWTCP.
     Ewtcp(Classic<Ewtcp>),
     /// Fully coupled.
@@ -69,6 +73,7 @@ macro_rules! each {
     ($self:expr, $c:pat => $e:expr) => {
         match $self {
             Controller::Reno($c) => $e,
+            Controller::Cubic($c) => $e,
             Controller::Ewtcp($c) => $e,
             Controller::Coupled($c) => $e,
             Controller::Lia($c) => $e,
@@ -85,6 +90,7 @@ macro_rules! each {
 /// The name of each built-in control, and what it is.
 pub const NAMES: &[(&str, &str)] = &[
     ("reno", "uncoupled Reno on each subflow (RFC 5681)"),
+    ("cubic", "CUBIC with HyStart++ on each subflow (RFC 9438, RFC 9406)"),
     ("ewtcp", "equally weighted TCP: each of n subflows is 1/n of a TCP (Honda 2009)"),
     ("coupled", "fully coupled windows: only the path with the least loss is used (Kelly and Voice 2005)"),
     ("lia", "linked increases (RFC 6356; Wischik 2011)"),
@@ -100,6 +106,7 @@ impl Choice {
         Some(match (name, variant) {
             // Where there is one form only, no variant can be asked for.
             ("reno", None) => Choice::Reno,
+            ("cubic", None) => Choice::Cubic,
             ("ewtcp", None) => Choice::Ewtcp,
             ("coupled", None) => Choice::Coupled,
             ("lia", None | Some(Variant::Paper)) => Choice::Lia,
@@ -119,6 +126,7 @@ impl Controller {
     pub fn new(choice: &Choice) -> Self {
         match choice {
             Choice::Reno => Controller::Reno(Classic::new(Reno)),
+            Choice::Cubic => Controller::Cubic(PerSubflow::default()),
             Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
             Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
             Choice::Lia => Controller::Lia(Classic::new(Lia)),

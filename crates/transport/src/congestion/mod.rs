@@ -15,12 +15,16 @@ mod classic;
 pub mod conformance;
 mod counting;
 mod coupled;
+mod cubic;
 mod ewtcp;
+mod hystart;
 mod lia;
 mod lia_linux;
 mod olia;
 mod olia_linux;
+mod per_subflow;
 mod reno;
+mod round;
 
 pub use balia::Balia;
 pub use balia_linux::BaliaLinux;
@@ -28,11 +32,13 @@ pub use choice::{Choice, Controller, NAMES, Variant};
 pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
 pub use coupled::Coupled;
+pub use cubic::Cubic;
 pub use ewtcp::Ewtcp;
 pub use lia::Lia;
 pub use lia_linux::LiaLinux;
 pub use olia::Olia;
 pub use olia_linux::OliaLinux;
+pub use per_subflow::{PerSubflow, SinglePath};
 pub use reno::Reno;
 
 /// What a controller, a scheduler and the transport know of a subflow. `group[r]` is the subflow with id r; one that

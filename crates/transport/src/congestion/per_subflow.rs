@@ -1,0 +1,89 @@
+//! A control of single paths on each subflow by itself.
+
+use super::counting::slot;
+use super::{Ack, CongestionControl, View, Window};
+
+/// A control that knows one path only. The methods are those of [`CongestionControl`].
+pub trait SinglePath: std::fmt::Debug + Send + Clone + Default {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// New data was acknowledged, outside of fast recovery: the new window.
+    fn on_ack(&mut self, view: &View, ack: &Ack) -> Window;
+
+    /// A loss was found by duplicate acknowledgments: the new ssthresh.
+    fn on_loss(&mut self, view: &View) -> f64;
+
+    /// The retransmission timer expired: the new ssthresh.
+    fn on_timeout(&mut self, view: &View) -> f64;
+
+    /// A congestion mark was echoed: the new ssthresh; with `abe` as RFC 8511 has it.
+    fn on_ecn(&mut self, view: &View, abe: bool) -> f64;
+
+    /// The last loss or timeout was none.
+    fn on_undo(&mut self, view: &View);
+}
+
+/// One C for each subflow, none knowing of the others.
+#[derive(Debug, Default)]
+pub struct PerSubflow<C> {
+    subflows: Vec<C>,
+}
+
+impl<C: SinglePath> CongestionControl for PerSubflow<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        slot(&mut self.subflows, r).on_ack(&group[r], ack)
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+        slot(&mut self.subflows, r).on_loss(&group[r])
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+        slot(&mut self.subflows, r).on_timeout(&group[r])
+    }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, _now_ns: u64, abe: bool) -> f64 {
+        slot(&mut self.subflows, r).on_ecn(&group[r], abe)
+    }
+
+    fn on_undo(&mut self, group: &[View], r: usize, _now_ns: u64) {
+        slot(&mut self.subflows, r).on_undo(&group[r]);
+    }
+
+    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+        *slot(&mut self.subflows, r) = C::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cubic;
+    use super::*;
+
+    #[test]
+    fn subflows_do_not_know_of_each_other() {
+        let mut alone = PerSubflow::<Cubic>::default();
+        let mut both = PerSubflow::<Cubic>::default();
+        let mut v = View { cwnd: 100.0, srtt_ns: 50_000_000, active: true, ..View::new(10.0, 1420) };
+        let mut sibling = v;
+        for n in 1..1000 {
+            let now_ns = n * 1_000_000;
+            let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(50_000_000), cwnd_limited: true };
+            if n % 300 == 7 {
+                let ssthresh = alone.on_loss(&[v], 0, now_ns);
+                assert_eq!(both.on_loss(&[v, sibling], 0, now_ns), ssthresh);
+                (v.cwnd, v.ssthresh) = (ssthresh, ssthresh);
+            }
+            let w = alone.on_ack(&[v], 0, &ack);
+            assert_eq!(both.on_ack(&[v, sibling], 0, &ack), w);
+            (v.cwnd, v.ssthresh) = (w.cwnd, w.ssthresh);
+            sibling.cwnd = both.on_ack(&[v, sibling], 1, &ack).cwnd;
+        }
+        assert!(v.cwnd < 100.0 && sibling.cwnd > 1000.0, "one lost, the other did not");
+    }
+}
