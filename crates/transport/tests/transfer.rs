@@ -188,6 +188,27 @@ fn a_slow_reader_closes_the_window_and_opens_it_again() {
 }
 
 #[test]
+fn both_directions_may_fill_their_windows_at_once() {
+    // Both ends have sent all that the other's window allows when everything is lost for a while: every ACK now stands
+    // at the edge of the window, and must be taken.
+    for config in [tcp(), mptcp()] {
+        let config = Config { receive_buffer: ReceiveBuffer::Fixed(20_000), ..config };
+        let mut path = Path::clean(100 * MS);
+        path.dead_ns = (1..20).map(|i| (i * SECOND, i * SECOND + 250 * MS)).collect();
+        let mut pair = Pair::new(1, both(config), vec![path]);
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        for side in [CLIENT, SERVER] {
+            pair.connection(side).offer(500_000);
+            let now_ns = pair.now_ns;
+            pair.connection(side).close(now_ns);
+        }
+        let done = pair.run_until(60 * SECOND, |p| p.saw(CLIENT, Event::Flushed) && p.saw(SERVER, Event::Flushed));
+        assert!(done, "read {:?}", pair.read);
+        assert!(pair.segments < 5_000, "ends that disagree must not answer each other for ever: {}", pair.segments);
+    }
+}
+
+#[test]
 fn a_small_shared_buffer_bounds_what_is_in_flight() {
     // The window is the connection's: with 100 kB, the sum over both subflows is never more.
     let config = Config { receive_buffer: ReceiveBuffer::Fixed(100_000), ..mptcp() };

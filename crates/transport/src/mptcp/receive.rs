@@ -40,12 +40,22 @@ impl<P: Stream> Connection<P> {
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
-        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones.
-        let window = self.window.right().saturating_sub(self.rcv_nxt).max(1);
-        let limit = subflow.rcv_nxt + window;
-        let acceptable = seq < limit && (seq + len > subflow.rcv_nxt || (len == 0 && seq == subflow.rcv_nxt));
+        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones. Under MPTCP the
+        // window is the connection's; what a subflow holds out of order is bounded all the same: reinjections may
+        // double what the window allows.
+        let open = match self.mode {
+            Mode::Tcp => self.window.right().saturating_sub(self.rcv_nxt),
+            Mode::Mptcp => 2 * self.window.size(),
+        };
+        let limit = subflow.rcv_nxt + open.max(1);
+        // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
+        // there, and refusing them would be a deadlock (RFC 9293 §3.10.7.4's allowance for a window of zero).
+        let acceptable =
+            if len == 0 { subflow.rcv_nxt <= seq && seq <= limit } else { seq < limit && seq + len > subflow.rcv_nxt };
         if !acceptable || !subflow.check_timestamps(seq, segment.options.timestamps) {
-            if !segment.flags.rst() {
+            // Data, and a probe from just below the window, are answered. Other empty segments are not: two ends that
+            // disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same reason).
+            if !segment.flags.rst() && (len > 0 || seq + 1 == subflow.rcv_nxt) {
                 let data = segment.payload.len() as u64;
                 if data > 0 && seq + data <= subflow.rcv_nxt {
                     subflow.duplicate = Some((seq, seq + data));

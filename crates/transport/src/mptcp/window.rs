@@ -34,6 +34,11 @@ impl ReceiveWindow {
         (0..14).find(|&s| self.max >> s <= 0xffff).unwrap_or(14)
     }
 
+    /// Size of the buffer now, bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// The end of what the peer may send.
     pub fn right(&self) -> u64 {
         (self.read + self.size).max(self.announced)
