@@ -18,11 +18,11 @@ def make_network(
     equal_rtts: bool = False,
     hard: bool = True,
 ) -> Network:
-    """Links from 10² to 10⁴ segments/s, 1–3 routes of 1–3 links a user, RTTs of 10–200 ms, 1–3 connections a user."""
+    """Links from 10⁴ to 10⁶ segments/s (so that windows are above 1 and losses below), 1–3 routes of 1–3 links a user, RTTs of 10–200 ms, 1–3 connections a user."""
     random = np.random.default_rng(seed)
     n_links = int(random.integers(*links, endpoint=True))
     laws: dict[str, LinkLaw] = {}
-    for i, capacity in enumerate(10 ** random.uniform(2, 4, n_links)):
+    for i, capacity in enumerate(10 ** random.uniform(4, 6, n_links)):
         laws[f"l{i}"] = Capacity(capacity) if hard else PowerLaw(capacity, 0.01, float(random.uniform(2, 12)))
     population = []
     for u in range(int(random.integers(*users, endpoint=True))):

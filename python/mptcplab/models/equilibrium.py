@@ -13,6 +13,7 @@ The solver is in `interior_point`.
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .checks import Array, NotConvergedError, ParameterError
 from .interior_point import InteriorPoint
@@ -43,6 +44,12 @@ class Equilibrium:
     def route_loss(self) -> Array:
         """Loss rate of each route, (R,): the sum over its links."""
         return np.asarray(self.network.crossing.T @ self.link_loss)
+
+    @property
+    def implausible(self) -> npt.NDArray[np.bool_]:
+        """Routes, (R,), with a loss of 1 or more or a window below 1 (and in use): the laws do not hold there."""
+        used = self.rates > 1e-6 * self.user_rates[self.network.owner]
+        return np.asarray((self.route_loss >= 1) | (used & (self.rates * self.rtt_s < 1)))
 
     @property
     def user_rates(self) -> Array:
