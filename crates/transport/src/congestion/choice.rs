@@ -2,7 +2,7 @@
 
 use super::{
     Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Cubic, Ewtcp, Lia, LiaLinux, Olia,
-    OliaLinux, PerSubflow, Reno, View, Window,
+    OliaLinux, PerSubflow, Reno, View, Window, Wvegas, WvegasLinux,
 };
 
 /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
@@ -38,6 +38,10 @@ pub enum Choice {
     Balia,
     /// BALIA in the kernel's integers.
     BaliaLinux,
+    /// Weighted Vegas, delay based (Cao 2012).
+    Wvegas,
+    /// wVegas in the kernel's integers.
+    WvegasLinux,
     /// One from outside: a function that makes a fresh controller for each connection.
     Custom(fn() -> Box<dyn CongestionControl>),
 }
@@ -65,6 +69,10 @@ pub enum Controller {
     Balia(Classic<Balia>),
     /// BALIA, kernel.
     BaliaLinux(Counting<BaliaLinux>),
+    /// wVegas.
+    Wvegas(Wvegas),
+    /// wVegas, kernel.
+    WvegasLinux(WvegasLinux),
     /// From outside.
     Custom(Box<dyn CongestionControl>),
 }
@@ -82,6 +90,8 @@ macro_rules! each {
             Controller::OliaLinux($c) => $e,
             Controller::Balia($c) => $e,
             Controller::BaliaLinux($c) => $e,
+            Controller::Wvegas($c) => $e,
+            Controller::WvegasLinux($c) => $e,
             Controller::Custom($c) => $e,
         }
     };
@@ -96,6 +106,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("lia", "linked increases (RFC 6356; Wischik 2011)"),
     ("olia", "opportunistic linked increases (Khalili 2013)"),
     ("balia", "balanced linked adaptation (Peng 2016)"),
+    ("wvegas", "weighted Vegas: answers queueing delay (Cao, Xu and Fu 2012)"),
 ];
 
 impl Choice {
@@ -115,6 +126,8 @@ impl Choice {
             ("olia", Some(Variant::Linux)) => Choice::OliaLinux,
             ("balia", None | Some(Variant::Paper)) => Choice::Balia,
             ("balia", Some(Variant::Linux)) => Choice::BaliaLinux,
+            ("wvegas", None | Some(Variant::Paper)) => Choice::Wvegas,
+            ("wvegas", Some(Variant::Linux)) => Choice::WvegasLinux,
             _ => return None,
         })
     }
@@ -135,6 +148,8 @@ impl Controller {
             Choice::OliaLinux => Controller::OliaLinux(Counting::new(OliaLinux::default())),
             Choice::Balia => Controller::Balia(Classic::new(Balia)),
             Choice::BaliaLinux => Controller::BaliaLinux(Counting::new(BaliaLinux::default())),
+            Choice::Wvegas => Controller::Wvegas(Wvegas::default()),
+            Choice::WvegasLinux => Controller::WvegasLinux(WvegasLinux::default()),
             Choice::Custom(make) => Controller::Custom(make()),
         }
     }

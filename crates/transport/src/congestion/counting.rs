@@ -73,13 +73,19 @@ pub(super) fn slot<T: Clone + Default>(all: &mut Vec<T>, r: usize) -> &mut T {
     &mut all[r]
 }
 
-/// Linux's Reno: a segment for every window of segments acknowledged.
+/// Linux's Reno: a segment for every window of segments acknowledged. What was counted toward a larger window than the
+/// present one is worth one segment.
 pub(super) fn reno_step(count: &mut f64, acked_segments: f64, w: u64) -> f64 {
     let w = w as f64;
+    let mut steps = 0.0;
+    if *count >= w {
+        *count = 0.0;
+        steps = 1.0;
+    }
     *count += acked_segments;
-    let steps = (*count / w).floor();
-    *count -= steps * w;
-    steps
+    let whole_windows = (*count / w).floor();
+    *count -= whole_windows * w;
+    (steps + whole_windows).min(acked_segments.max(1.0))
 }
 
 impl<R: CountingRule> CongestionControl for Counting<R> {

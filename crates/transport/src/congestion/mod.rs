@@ -25,6 +25,8 @@ mod olia_linux;
 mod per_subflow;
 mod reno;
 mod round;
+mod wvegas;
+mod wvegas_linux;
 
 pub use balia::Balia;
 pub use balia_linux::BaliaLinux;
@@ -40,6 +42,8 @@ pub use olia::Olia;
 pub use olia_linux::OliaLinux;
 pub use per_subflow::{PerSubflow, SinglePath};
 pub use reno::Reno;
+pub use wvegas::Wvegas;
+pub use wvegas_linux::WvegasLinux;
 
 /// What a controller, a scheduler and the transport know of a subflow. `group[r]` is the subflow with id r; one that
 /// is not [`active`](View::active) takes no part in sums.

@@ -1,0 +1,256 @@
+//! wVegas as the Multipath TCP kernel computes it.
+
+use super::counting::{reno_step, slot, whole};
+use super::round::Round;
+use super::{Ack, CongestionControl, Phase, View, Window};
+
+/// [`Wvegas`](super::Wvegas) in integers: RTTs in microseconds, one more than measured; windows, diff and α in whole
+/// segments; rates as ⌊w·2¹⁶/rtt⌋ and weights as ⌊x_r·2¹⁶/Σ x⌋. A rate is taken only when diff ≥ α and kept until the
+/// next time, and counts in the sum while its subflow has samples in its round; α begins at 2 again after each recovery.
+///
+/// The coarse rate (6 for ten segments in 100 ms) makes the weights steps, and where a round's mean is one
+/// microsecond above base, two are already a reason to drain. (Of a mean that is base itself, which a real clock hardly
+/// shows and a simulated one does, the kernel's comparison 0 ≥ 2·0 would drain in every round; here it does not.)
+#[derive(Debug, Default)]
+pub struct WvegasLinux {
+    paths: Vec<Path>,
+}
+
+const TOTAL_ALPHA: u64 = 10;
+const MIN_ALPHA: u64 = 2;
+const GAMMA: u64 = 1;
+const SCALE: u32 = 16;
+
+#[derive(Clone, Debug)]
+struct Path {
+    measuring: bool,
+    round: Round,
+    rtt_sum_us: u64,
+    samples: u64,
+    rate: u64,
+    alpha: u64,
+    least_queueing_us: u64,
+    base_us: u64,
+    reno: f64,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Path {
+            measuring: false,
+            round: Round::default(),
+            rtt_sum_us: 0,
+            samples: 0,
+            rate: 0,
+            alpha: MIN_ALPHA,
+            least_queueing_us: 0,
+            base_us: u64::MAX,
+            reno: 0.0,
+        }
+    }
+}
+
+impl Path {
+    fn reno(&mut self, window: &mut Window, acked: f64) {
+        if window.cwnd < window.ssthresh {
+            window.cwnd = (window.cwnd + acked).min(window.ssthresh);
+        } else {
+            window.cwnd += reno_step(&mut self.reno, acked, whole(window.cwnd));
+        }
+    }
+}
+
+/// Whole segments after which a window `w` continues; the fraction that slow start left stays.
+fn set(window: &mut Window, from: u64, to: u64) {
+    window.cwnd += to as f64 - from as f64;
+}
+
+impl WvegasLinux {
+    /// A round of congestion avoidance, its mean RTT being `rtt_us`.
+    fn avoid(&mut self, group: &[View], r: usize, window: &mut Window, rtt_us: u64) {
+        let w = whole(window.cwnd);
+        let base_us = self.paths[r].base_us;
+        let diff = w * (rtt_us - base_us) / rtt_us;
+        if diff >= self.paths[r].alpha {
+            let rate = (w << SCALE) / rtt_us;
+            self.paths[r].rate = rate;
+            let counts = |(i, p): &(usize, &Path)| group.get(*i).is_some_and(|v| v.active) && p.samples > 0;
+            let total: u64 = self.paths.iter().enumerate().filter(counts).map(|(_, p)| p.rate).sum();
+            let weight = if rate > 0 { (rate << SCALE) / total.max(1) } else { 1 << SCALE };
+            self.paths[r].alpha = ((weight * TOTAL_ALPHA) >> SCALE).max(MIN_ALPHA);
+        }
+        let path = &mut self.paths[r];
+        let mut to = w;
+        if diff > path.alpha {
+            to -= 1;
+            window.ssthresh = window.ssthresh.min(to.saturating_sub(1) as f64);
+        } else if diff < path.alpha {
+            to += 1;
+        }
+        let queueing_us = rtt_us - base_us;
+        if path.least_queueing_us == 0 || queueing_us < path.least_queueing_us {
+            path.least_queueing_us = queueing_us;
+        } else if queueing_us >= 2 * path.least_queueing_us {
+            let factor = (base_us << SCALE) / (2 * rtt_us);
+            to = (to * factor) >> SCALE;
+            path.least_queueing_us = 0;
+        }
+        set(window, w, to);
+    }
+
+    fn round(&mut self, group: &[View], r: usize, ack: &Ack, window: &mut Window) {
+        let path = &mut self.paths[r];
+        if path.samples < 3 {
+            path.reno(window, ack.acked_segments);
+        } else {
+            let rtt_us = path.rtt_sum_us / path.samples;
+            let w = whole(window.cwnd);
+            if window.cwnd >= window.ssthresh {
+                self.avoid(group, r, window, rtt_us);
+            } else if w * (rtt_us - path.base_us) / rtt_us > GAMMA {
+                let to = w.min(w * path.base_us / rtt_us + 1);
+                set(window, w, to);
+                window.ssthresh = window.ssthresh.min((to - 1) as f64);
+            } else {
+                path.reno(window, ack.acked_segments);
+            }
+            window.cwnd = window.cwnd.max(2.0);
+            let w = whole(window.cwnd);
+            window.ssthresh = window.ssthresh.max((w / 2 + w / 4) as f64);
+        }
+        (self.paths[r].rtt_sum_us, self.paths[r].samples) = (0, 0);
+    }
+}
+
+impl CongestionControl for WvegasLinux {
+    fn name(&self) -> &'static str {
+        "wvegas"
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        let view = &group[r];
+        let before = Window { cwnd: view.cwnd, ssthresh: view.ssthresh };
+        let mut w = before;
+        let path = slot(&mut self.paths, r);
+        if let Some(rtt_ns) = ack.rtt_ns {
+            let rtt_us = rtt_ns / 1000 + 1;
+            path.base_us = path.base_us.min(rtt_us);
+            path.rtt_sum_us += rtt_us;
+            path.samples += 1;
+        }
+        if view.phase != Phase::Open {
+            path.measuring = false;
+            path.reno(&mut w, ack.acked_segments);
+        } else {
+            if !path.measuring {
+                *path = Path { measuring: true, base_us: path.base_us, reno: path.reno, ..Path::default() };
+            }
+            if path.round.ended_by(ack.acked_segments, view.in_flight) {
+                self.round(group, r, ack, &mut w);
+            } else if w.cwnd < w.ssthresh {
+                path.reno(&mut w, ack.acked_segments);
+            }
+        }
+        if ack.cwnd_limited { w } else { before }
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
+        let path = slot(&mut self.paths, r);
+        path.measuring = false;
+        path.reno = 0.0;
+        (whole(group[r].cwnd) / 2).max(2) as f64
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.on_loss(group, r, now_ns)
+    }
+
+    fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+        *slot(&mut self.paths, r) = Path::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(cwnd: f64, ssthresh: f64) -> View {
+        View {
+            cwnd,
+            ssthresh,
+            srtt_ns: 100_000_000,
+            min_rtt_ns: 1,
+            in_flight: 4,
+            active: true,
+            ..View::new(10.0, 1420)
+        }
+    }
+
+    fn ack(rtt_us: u64) -> Ack {
+        // One microsecond less than the kernel will see.
+        Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: Some((rtt_us - 1) * 1000), cwnd_limited: true }
+    }
+
+    fn start(group: &[View], base_us: u64) -> WvegasLinux {
+        let mut control = WvegasLinux::default();
+        for r in 0..group.len() {
+            control.on_ack(group, r, &Ack { cwnd_limited: false, ..ack(base_us) });
+        }
+        control
+    }
+
+    fn round(control: &mut WvegasLinux, group: &mut [View], r: usize, rtt_us: u64) -> f64 {
+        for _ in 0..4 {
+            let w = control.on_ack(group, r, &ack(rtt_us));
+            (group[r].cwnd, group[r].ssthresh) = (w.cwnd, w.ssthresh);
+        }
+        group[r].cwnd
+    }
+
+    #[test]
+    fn slow_start_ends_when_more_than_one_whole_segment_is_queued() {
+        // The first three add one each: w = 37 + 3 = 40; diff = ⌊40·20/100⌋ = 8 > 1; ⌊40·0.8⌋ + 1 = 33.
+        let mut group = [view(37.0, f64::INFINITY)];
+        let mut control = start(&group, 80_000);
+        assert_eq!(round(&mut control, &mut group, 0, 100_000), 33.0);
+        assert_eq!(group[0].ssthresh, 32.0);
+        // diff = ⌊20·9/100⌋ = 1 is not more than 1, where the paper's form stops at 1.8.
+        let mut group = [view(17.0, f64::INFINITY)];
+        let mut control = start(&group, 91_000);
+        assert_eq!(round(&mut control, &mut group, 0, 100_000), 21.0);
+    }
+
+    #[test]
+    fn weights_come_from_coarse_rates() {
+        // Path 0: diff = ⌊30·0.2⌋ = 6 ≥ 2; rate ⌊30·2¹⁶/10⁵⌋ = 19, alone in the sum: α = 10, one more.
+        // Path 1: diff = ⌊11·0.2⌋ = 2 ≥ 2; rate ⌊11·2¹⁶/10⁵⌋ = 7, weight 7/26: ⌊10·7/26⌋ = 2 = diff: it stays.
+        let mut group = [view(30.0, 10.0), view(11.0, 5.0)];
+        let mut control = start(&group, 80_000);
+        assert_eq!(round(&mut control, &mut group, 0, 100_000), 31.0);
+        control.on_ack(&group, 0, &ack(100_000)); // so that path 0 has samples in its round
+        assert_eq!(round(&mut control, &mut group, 1, 100_000), 11.0);
+        assert_eq!((control.paths[0].alpha, control.paths[1].alpha), (10, 2));
+    }
+
+    #[test]
+    fn twice_the_least_queueing_delay_drains() {
+        // q = 20 ms is kept; at 120 ms of rtt q = 40 ≥ 2·20. diff = ⌊31·40/120⌋ = 10 = α: w stays 31, then
+        // ⌊80·2¹⁶/240⌋ = 21 845 of 2¹⁶: 10.
+        let mut group = [view(30.0, 10.0)];
+        let mut control = start(&group, 80_000);
+        round(&mut control, &mut group, 0, 100_000);
+        assert_eq!(round(&mut control, &mut group, 0, 120_000), 10.0);
+        assert_eq!(control.paths[0].least_queueing_us, 0);
+    }
+
+    #[test]
+    fn a_loss_halves_whole_segments_and_alpha_begins_again() {
+        let mut group = [view(30.0, 10.0)];
+        let mut control = start(&group, 80_000);
+        round(&mut control, &mut group, 0, 100_000);
+        assert_eq!(control.on_loss(&group, 0, 0), 15.0);
+        group[0].cwnd = 15.0;
+        control.on_ack(&group, 0, &ack(100_000));
+        assert_eq!((control.paths[0].alpha, control.paths[0].base_us), (2, 80_000));
+    }
+}
