@@ -26,7 +26,7 @@ $(VENV)/.packages: requirements.lock $(VENV)/.python
 
 # Also when the module itself is gone.
 $(VENV)/.core: pyproject.toml $(RUST_SOURCES) $(VENV)/.packages $(if $(wildcard python/mptcplab/_core*.so),,missing-core)
-	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	MPTCPLAB_SOURCES=$$($(BIN)/python python/mptcplab/sources.py) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	@touch $@
 
 missing-core:

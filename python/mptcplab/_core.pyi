@@ -6,7 +6,7 @@ from typing import TypedDict, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SimulationError", "build_commit", "simulate", "version"]
+__all__ = ["SimulationError", "build_commit", "build_sources", "simulate", "version"]
 
 @type_check_only
 class SubflowSamples(TypedDict):
@@ -56,3 +56,6 @@ def version() -> str:
 
 def build_commit() -> str | None:
     """Commit the core was built from, where the build was told it (`MPTCPLAB_COMMIT`); None in a checkout."""
+
+def build_sources() -> str | None:
+    """Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it."""

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version as package_version
 from pathlib import Path
 
-from mptcplab import _core
+from mptcplab import _core, sources
 
 # What computes, or decides on the bytes of what is written.
 _PACKAGES = ("altair", "numpy", "polars", "pydantic", "vl-convert-python")
@@ -24,7 +24,8 @@ class Provenance:
     commit: str | None
     """Commit of the checkout, or of the build; None when neither is known."""
     dirty: bool | None
-    """Whether sources differ from the commit; None when there is no checkout to ask."""
+    """Whether what runs differs from the commit: sources changed, or the core was built from others; None when there is
+    no checkout to ask."""
     scenario_sha256: str
     engine: str
     seed: int
@@ -69,8 +70,13 @@ def source_state() -> tuple[str | None, bool | None]:
         head = _git(root, "rev-parse", "HEAD")
         status = _git(root, "status", "--porcelain", "--", *_SOURCES)
         if head is not None and status is not None:
-            return head, status != ""
+            return head, status != "" or not _core_is_current(root)
     return _core.build_commit(), None
+
+
+def _core_is_current(root: Path) -> bool:
+    """Whether the core was built from the checkout's sources; a build that was not told its sources counts as such."""
+    return _core.build_sources() in (None, sources.digest(root))
 
 
 def _git(root: Path, *arguments: str) -> str | None:

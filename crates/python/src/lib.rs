@@ -61,4 +61,10 @@ mod _core {
     fn build_commit() -> Option<&'static str> {
         option_env!("MPTCPLAB_COMMIT")
     }
+
+    /// Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it.
+    #[pyfunction]
+    fn build_sources() -> Option<&'static str> {
+        option_env!("MPTCPLAB_SOURCES")
+    }
 }
