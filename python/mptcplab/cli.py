@@ -186,8 +186,10 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         return _fail(failure.status, *failure.lines)
     except typer.TyperException as error:
         return _usage(error)
-    except (ScenarioError, UnsupportedError) as error:
+    except ScenarioError as error:
         return _fail(WRONG_INPUT, *map(str, error.problems))
+    except UnsupportedError as error:
+        return _fail(CANNOT, *map(str, error.problems))
     except (UnknownEngineError, store.OccupiedError) as error:
         return _fail(WRONG_INPUT, str(error))
     except EngineUnavailableError as error:

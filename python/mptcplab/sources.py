@@ -1,6 +1,6 @@
 """The digest of the Rust sources: the build writes it into the core, so that a core older than its checkout is noticed.
 
-Run as a program it prints the digest of the checkout it stands in. It imports nothing of the package: that is built after.
+Run as a program it prints the digest of its checkout. It imports nothing of the package, which is built afterwards.
 """
 
 import hashlib

@@ -116,7 +116,7 @@ def test_through_wire_reaches_the_core(call: Call, scenario_file: Path, made_up_
         ("run {file} --seed -1", 2, "--seed"),
         ("run {file} --seed x", 2, "--seed"),
         ("run {file} --frobnicate", 2, "--frobnicate"),
-        ("run {file} --set connection.download.scheduler=blest", 2, "blest"),
+        ("run {file} --set connection.download.scheduler=blest", 3, "blest"),
         ("run", 2, "FILE"),
         ("check missing.toml", 2, "missing.toml"),
         ("check {file} --set duration=-1", 2, "duration"),
