@@ -4,6 +4,7 @@ mod common;
 
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
+use wire::Payload;
 
 fn tcp() -> Config {
     Config { protocol: Protocol::Tcp, congestion: transport::congestion::Choice::Reno, ..Config::default() }
@@ -49,6 +50,23 @@ fn an_mptcp_transfer_uses_both_paths() {
         assert_eq!(new.iter().sum::<u64>(), 5_000_000);
         assert!(new.iter().all(|&n| n > 1_000_000), "{new:?}");
     }
+}
+
+#[test]
+fn a_fin_follows_the_last_data_at_once() {
+    let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);
+    let mut at = Vec::new();
+    let (log, seen) = std::sync::mpsc::channel();
+    pair.tap(move |now, side, _, s| {
+        if side == SERVER && (!s.payload.is_empty() || s.flags.fin()) {
+            log.send((now, s.flags.fin())).unwrap();
+        }
+        true
+    });
+    transfer(&mut pair, SERVER, 50_000);
+    at.extend(seen.try_iter());
+    let (fin, data) = (at.iter().rfind(|s| s.1).unwrap(), at.iter().rfind(|s| !s.1).unwrap());
+    assert_eq!(fin.0, data.0, "the FIN goes out with the last data");
 }
 
 #[test]

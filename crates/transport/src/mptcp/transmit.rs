@@ -154,7 +154,11 @@ impl<P: Stream> Connection<P> {
             }
         }
         self.arm_data_timer(now_ns);
-        Some((r, self.first_transmission(now_ns, r, from, payload, false)))
+        let segment = self.first_transmission(now_ns, r, from, payload, false);
+        if self.mode == Mode::Tcp && self.close_requested && self.snd_nxt == self.write_end {
+            self.progress_close(now_ns); // the FIN follows at once
+        }
+        Some((r, segment))
     }
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
