@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-
 from mptcplab.models.link_laws import Capacity, LinkLaw, PowerLaw
 from mptcplab.models.network import Network, Route, User
 
@@ -18,7 +17,10 @@ def make_network(
     equal_rtts: bool = False,
     hard: bool = True,
 ) -> Network:
-    """Links from 10⁴ to 10⁶ segments/s (so that windows are above 1 and losses below), 1–3 routes of 1–3 links a user, RTTs of 10–200 ms, 1–3 connections a user."""
+    """Links of 10⁴–10⁶ segments/s, so that windows are above 1 and losses below; 1–3 routes of 1–3 links a user.
+
+    RTTs are 10–200 ms, 1–3 connections a user.
+    """
     random = np.random.default_rng(seed)
     n_links = int(random.integers(*links, endpoint=True))
     laws: dict[str, LinkLaw] = {}
@@ -33,7 +35,9 @@ def make_network(
             crossed = random.choice(n_links, size=min(n_links, int(random.integers(1, 4))), replace=False)
             rtt = common if equal_rtts else float(random.uniform(0.01, 0.2))
             routes.append(Route(tuple(f"l{i}" for i in crossed), rtt))
-        population.append(User(f"u{u}", control, tuple(routes), float(random.integers(1, 4)), float(random.integers(1, 3))))
+        population.append(
+            User(f"u{u}", control, tuple(routes), float(random.integers(1, 4)), float(random.integers(1, 3)))
+        )
     return Network(laws, population)
 
 

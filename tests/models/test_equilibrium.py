@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
 from mptcplab.models import steady_state as ss
 from mptcplab.models.checks import ParameterError, RttError, UnknownControlError
 from mptcplab.models.equilibrium import Equilibrium, equilibrium
@@ -132,7 +131,11 @@ def test_red_curve_and_its_inverse() -> None:
     [
         (lambda: Network({}, []), ParameterError, "without users"),
         (lambda: Network({"a": Capacity(1)}, [User("u", "lia", ())]), ParameterError, "'u' has no route"),
-        (lambda: Network({"a": Capacity(1)}, [User("u", "lia", (Route(("x",), 1),))]), ParameterError, "crosses 'x'; the"),
+        (
+            lambda: Network({"a": Capacity(1)}, [User("u", "lia", (Route(("x",), 1),))]),
+            ParameterError,
+            "crosses 'x'; the",
+        ),
         (lambda: Network({"a": Capacity(1)}, [User("u", "lia", (Route(("a", "a"), 1),))]), ParameterError, "once"),
         (lambda: Network({"a": Capacity(1)}, [User("u", "lia", (Route(("a",), 0),))]), RttError, "must be positive"),
         (lambda: Network({"a": Capacity(1)}, [User("u", "lia", (Route(("a",), 1),))] * 2), ParameterError, "two users"),

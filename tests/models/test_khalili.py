@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from mptcplab.models import khalili_2013 as k
 from mptcplab.models.checks import ParameterError
 from mptcplab.models.equilibrium import Equilibrium, equilibrium
@@ -18,7 +17,7 @@ MBPS = capacity_segments_per_s(1e6)
 USERS = (5, 10, 20, 30)
 CAPACITIES = (0.2, 0.75, 1.0, 1.5, 2.0)
 GRID = list(product(USERS, CAPACITIES))
-C_X = tuple(float(v) for v in np.linspace(0.2, 1.5, 14)) + (5 / 9, 0.75)
+C_X = [*np.linspace(0.2, 1.5, 14).tolist(), 5 / 9, 0.75]
 C_T, N_B = 36 * MBPS, 15
 
 
@@ -83,7 +82,7 @@ def test_olia_leaves_the_congested_path_and_with_probing_meets_the_optimum(contr
 
 
 def test_problem_p1_in_scenario_a() -> None:
-    """§III A: at N1 = N2 type 2 loses "about 30 %", at N1 = 3 N2 "between 50 % and 60 %" (measured), type 1 wins nothing.
+    """§III A, measured: type 2 loses "about 30 %" at N1 = N2, "between 50 % and 60 %" at 3 N2; type 1 wins nothing.
 
     The fixed point, the paper's own lines: 25–26 % and 46–51 %. The Pareto test gives the whole of it back.
     """
@@ -102,7 +101,7 @@ def test_problem_p1_in_scenario_a() -> None:
 
 
 def test_problem_p1_in_scenario_b() -> None:
-    """§III B: at C_X/C_T ≈ 0.75 Red's upgrade costs Blue "up to 21 %" and everyone something; 13 % in all (measured)."""
+    """§III B: at C_X/C_T ≈ 0.75 Red's upgrade costs Blue "up to 21 %" and everyone something; measured, 13 % in all."""
     numbers = (0.75 * C_T, C_T, N_B, RTT)
     before, network = equilibrium(k.network_b(*numbers, upgraded=False)), k.network_b(*numbers)
     after = equilibrium(network)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mptcplab import metrics as m
 
 RATES = st.lists(st.floats(1e-3, 1e9), min_size=2, max_size=8)

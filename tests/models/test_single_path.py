@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mptcplab.models.checks import LossOutOfRangeError, ParameterError, RttError
 from mptcplab.models.short_flow import handshake, short_flow
 from mptcplab.models.single_path import (
@@ -33,7 +32,9 @@ def test_small_losses_lead_to_the_square_root_law() -> None:
 
 
 @given(LOSS, LOSS, st.floats(0.001, 1), st.floats(0.001, 5), st.floats(4, 1000))
-def test_padhye_falls_with_loss_and_respects_the_window(p: float, q: float, rtt: float, t0: float, limit: float) -> None:
+def test_padhye_falls_with_loss_and_respects_the_window(
+    p: float, q: float, rtt: float, t0: float, limit: float
+) -> None:
     low, high = sorted((p, q))
     few, many = (padhye(x, rtt, t0, w_max_segments=limit) for x in (low, high))
     assert many <= few * (1 + 1e-9) or high < low * 1.05  # the two branches of eq. 32 meet with a small step
@@ -91,7 +92,7 @@ def test_loss_costs_its_parts() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(LossOutOfRangeError, match="finite only below 0.5"):
+    with pytest.raises(LossOutOfRangeError, match="finite only below"):
         handshake(0.1, 0.5)
     with pytest.raises(ParameterError, match="at least 1 segment"):
         short_flow(0.0, 0.1)

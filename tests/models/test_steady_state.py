@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mptcplab.models import steady_state as ss
 from mptcplab.models.checks import (
     LengthMismatchError,

@@ -75,7 +75,7 @@ class FluidModel:
 
     """
 
-    def __init__(self, network: Network, blur: float = 1e-3) -> None:
+    def __init__(self, network: Network, blur: float = 1e-4) -> None:
         self.network = network
         self.blur = positive("blur", blur)
         laws = []
@@ -154,7 +154,7 @@ def trajectory(
     duration_s: float,
     *,
     samples: int = 501,
-    blur: float = 1e-3,
+    blur: float = 1e-4,
     relative_tolerance: float = 1e-7,
 ) -> Trajectory:
     """Follow the rates from ``start`` for ``duration_s``.
