@@ -95,6 +95,16 @@ pub struct Config {
     pub path_manager: path_manager::Choice,
     /// Most subflows of a connection that are open at once.
     pub max_subflows: u8,
+    /// Ask for DSS checksums (RFC 8684 §3.3.1); they are used when either side asks.
+    pub checksum: bool,
+    /// Accept joins to the address that the peer knows from the first subflow. False sets the flag C of MP_CAPABLE
+    /// (RFC 8684 §3.1), for a host behind a load balancer.
+    pub join_first_address: bool,
+    /// Retransmissions of a SYN with MP_CAPABLE before it goes without (RFC 8684 §3.1 leaves the number open; Linux:
+    /// 2).
+    pub capable_syn_retries: u32,
+    /// How long a connection without a subflow is kept for a new one to join ("break before make").
+    pub keep_without_subflow_ns: u64,
     /// TCP.
     pub tcp: TcpOptions,
 }
@@ -109,6 +119,10 @@ impl Default for Config {
             scheduler: scheduler::Choice::MinRtt,
             path_manager: path_manager::Choice::Fullmesh,
             max_subflows: 8,
+            checksum: false,
+            join_first_address: true,
+            capable_syn_retries: 2,
+            keep_without_subflow_ns: 60_000_000_000,
             tcp: TcpOptions::default(),
         }
     }

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{Flags, MpJoin, MptcpOption, Options, Segment};
+use wire::{Flags, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
-use crate::mptcp::Connection;
+use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
 use crate::{Config, LocalAddress};
 
@@ -43,6 +43,7 @@ pub struct Host<P: Stream> {
     rng: Xoshiro256PlusPlus,
     connections: Vec<Connection<P>>,
     listeners: BTreeMap<u16, Config>,
+    addresses: Vec<LocalAddress>,
     by_tuple: BTreeMap<Tuple, Handle>,
     by_token: BTreeMap<u32, ConnectionId>,
     outgoing: VecDeque<(Tuple, Segment<P>)>,
@@ -56,6 +57,7 @@ impl<P: Stream> Host<P> {
             rng,
             connections: Vec::new(),
             listeners: BTreeMap::new(),
+            addresses: Vec::new(),
             by_tuple: BTreeMap::new(),
             by_token: BTreeMap::new(),
             outgoing: VecDeque::new(),
@@ -65,6 +67,12 @@ impl<P: Stream> Host<P> {
     /// Accepts connections to `port` on any address, each made with `config`.
     pub fn listen(&mut self, port: u16, config: Config) {
         self.listeners.insert(port, config);
+    }
+
+    /// The addresses of this host that connections accepted from now on may use and announce; their ids are not 0, which
+    /// is the id of the address that a connection came to.
+    pub fn set_addresses(&mut self, addresses: &[LocalAddress]) {
+        self.addresses = addresses.to_vec();
     }
 
     /// Opens a connection from `local[0]` and `local_port`; its SYN comes out of [`Connection::transmit`]. The other
@@ -129,36 +137,50 @@ impl<P: Stream> Host<P> {
                     _ => None,
                 })
             });
-            let handle = match join {
-                Some(token) => self.accept_join(now_ns, tuple, token, &segment),
-                None => self.accept(now_ns, tuple, &segment),
-            };
-            if handle.is_some() {
-                return handle;
+            match join {
+                Some(token) => match self.accept_join(now_ns, tuple, token, &segment) {
+                    Ok(handle) => return Some(handle),
+                    Err((reason, transient)) => {
+                        self.refuse(tuple, &segment, Some(reason.option(transient)));
+                        return None;
+                    }
+                },
+                None => {
+                    if let Some(handle) = self.accept(now_ns, tuple, &segment) {
+                        return Some(handle);
+                    }
+                }
             }
         }
-        self.refuse(tuple, &segment);
+        self.refuse(tuple, &segment, None);
         None
     }
 
     fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
         let config = self.listeners.get(&tuple.local.port())?.clone();
         let (key, rng) = self.draw_key();
-        let connection = Connection::accept(now_ns, config, tuple, key, rng, syn);
+        let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, rng, syn);
         let id = self.add(connection);
         self.adopt_new_subflows(id);
         Some(Handle { connection: id, subflow: SubflowId(0) })
     }
 
-    fn accept_join(&mut self, now_ns: u64, tuple: Tuple, token: u32, syn: &Segment<P>) -> Option<Handle> {
-        let id = *self.by_token.get(&token)?;
+    fn accept_join(
+        &mut self,
+        now_ns: u64,
+        tuple: Tuple,
+        token: u32,
+        syn: &Segment<P>,
+    ) -> Result<Handle, (ResetReason, bool)> {
+        // RFC 8684 §3.2: an unknown token is refused with a reset that names an MPTCP-specific error.
+        let id = *self.by_token.get(&token).ok_or((ResetReason::MptcpError, false))?;
         let subflow = self.connections[id.0 as usize].accept_join(now_ns, tuple, syn)?;
         self.adopt_new_subflows(id);
-        Some(Handle { connection: id, subflow })
+        Ok(Handle { connection: id, subflow })
     }
 
     /// RFC 9293 §3.10.7.1: a segment for nobody is answered with a reset.
-    fn refuse(&mut self, tuple: Tuple, segment: &Segment<P>) {
+    fn refuse(&mut self, tuple: Tuple, segment: &Segment<P>, why: Option<MptcpOption>) {
         if segment.flags.rst() {
             return;
         }
@@ -168,6 +190,7 @@ impl<P: Stream> Host<P> {
             let len = segment.payload.len() as u32 + u32::from(segment.flags.syn()) + u32::from(segment.flags.fin());
             (0, segment.seq.wrapping_add(len), Flags::RST | Flags::ACK)
         };
+        let rare = why.map(|why| Box::new(RareOptions { mptcp: vec![why], ..RareOptions::default() }));
         let reset = Segment {
             src_port: tuple.local.port(),
             dst_port: tuple.remote.port(),
@@ -176,7 +199,7 @@ impl<P: Stream> Host<P> {
             flags,
             window: 0,
             urgent: 0,
-            options: Options::default(),
+            options: Options { rare, ..Options::default() },
             payload: P::empty(),
         };
         self.outgoing.push_back((tuple, reset));
@@ -204,6 +227,9 @@ impl<P: Stream> Host<P> {
 
     /// A connection, to act on it. Panics when there is none with this id.
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<P> {
+        if self.connections[id.0 as usize].has_unadopted() {
+            self.adopt_new_subflows(id); // opened by a timer or by the application
+        }
         &mut self.connections[id.0 as usize]
     }
 }

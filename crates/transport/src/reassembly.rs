@@ -16,6 +16,8 @@ pub struct Piece<P> {
     pub offset: u64,
     /// When it reached this host.
     pub arrival_ns: u64,
+    /// The subflow that brought it.
+    pub via: u8,
 }
 
 /// No data sequence mapping is known yet.
@@ -33,7 +35,18 @@ impl<P: Payload> Piece<P> {
             payload: self.payload.slice((from - self.at) as usize, (to - self.at) as usize),
             offset: if self.offset == UNMAPPED { UNMAPPED } else { self.offset + (from - self.at) },
             arrival_ns: self.arrival_ns,
+            via: self.via,
         }
+    }
+
+    /// Cuts off what lies at `at` and beyond.
+    pub fn split_off(&mut self, at: u64) -> Option<Piece<P>> {
+        if self.end() <= at {
+            return None;
+        }
+        let rest = self.cut(at, self.end());
+        self.payload = self.payload.slice(0, (at - self.at) as usize);
+        Some(rest)
     }
 
     /// Without what lies below `from`; none when nothing remains.
@@ -175,7 +188,7 @@ mod tests {
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0, via: 0 }
     }
 
     #[test]

@@ -35,6 +35,11 @@ pub struct Statistics {
     pub new_bytes_received: u64,
     /// Segments with data received, duplicates counted.
     pub data_segments_received: u64,
+    /// What this subflow made the bytes of other subflows wait at this host, in byte·ns: they had arrived, and were
+    /// delivered only when it brought what precedes them.
+    pub others_waited_byte_ns: u128,
+    /// What the bytes of this subflow waited for others of its own, in byte·ns.
+    pub own_waited_byte_ns: u128,
 }
 
 impl Statistics {
@@ -81,6 +86,12 @@ impl DelayHistogram {
     fn upper_ns(bucket: usize) -> f64 {
         let (octave, fraction) = (bucket as u32 / BUCKETS_AN_OCTAVE, bucket as u32 % BUCKETS_AN_OCTAVE);
         2f64.powi(octave as i32) * f64::from(BUCKETS_AN_OCTAVE + fraction + 1) / f64::from(BUCKETS_AN_OCTAVE)
+    }
+
+    /// Sum over all bytes of the time they waited, in byte·ns.
+    #[must_use]
+    pub fn sum_byte_ns(&self) -> u128 {
+        self.sum_byte_ns
     }
 
     /// Mean delay in seconds; none when nothing was delivered.

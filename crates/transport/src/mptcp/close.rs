@@ -1,8 +1,6 @@
 //! The end: DATA_FIN for the connection, FIN for each subflow (RFC 8684 §3.3.3, RFC 9293 §3.6), failure and reset.
 
 use super::connection::{Connection, Event, Mode};
-use crate::host::SubflowId;
-use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -21,17 +19,6 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Gives up at once: every subflow is reset.
-    pub fn abort(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
-        for r in 0..self.subflows.len() {
-            if self.subflows[r].state != State::Closed {
-                self.reset_subflow(now_ns, r);
-            }
-        }
-        self.finish(Event::Aborted);
-    }
-
     /// Sends FINs when it is time for them.
     pub(super) fn progress_close(&mut self, now_ns: u64) {
         let due = match self.mode {
@@ -46,23 +33,24 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    fn request_fin(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn request_fin(&mut self, now_ns: u64, r: usize) {
         let subflow = &mut self.subflows[r];
         match subflow.state {
             State::Established | State::CloseWait if !subflow.fin_requested => {
                 subflow.fin_requested = true;
+                self.contexts[r].transient = false;
                 self.attention.insert(r);
                 if self.mode == Mode::Mptcp {
                     self.leave(now_ns, r);
                 }
             }
-            State::SynSent | State::SynReceived => self.fail_subflow(now_ns, r),
+            State::SynSent | State::SynReceived => self.fail_subflow(now_ns, r, false),
             _ => {}
         }
     }
 
     /// The subflow takes no new data any more.
-    fn leave(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn leave(&mut self, now_ns: u64, r: usize) {
         if self.views[r].active {
             self.views[r].active = false;
             self.controller.on_leave(&self.views, r, now_ns);
@@ -132,31 +120,18 @@ impl<P: Stream> Connection<P> {
         self.gone(now_ns, r);
     }
 
-    fn gone(&mut self, now_ns: u64, r: usize) {
-        self.leave(now_ns, r);
-        self.events.push_back(Event::SubflowClosed(SubflowId(r as u8)));
-        if self.all_subflows_closed() {
-            let orderly = self.flushed && self.end_received;
-            self.finish(if orderly { Event::Closed } else { Event::Aborted });
-        }
-    }
-
-    /// The subflow is dead: reset by the peer or given up. What it carried goes to the others.
-    pub(super) fn fail_subflow(&mut self, now_ns: u64, r: usize) {
+    /// The subflow is dead: reset by the peer or given up. What it carried goes to the others. `transient`: the same
+    /// path may work again.
+    pub(super) fn fail_subflow(&mut self, now_ns: u64, r: usize, transient: bool) {
         if self.subflows[r].state == State::Closed {
             return;
         }
+        self.contexts[r].transient = transient;
         self.reinject_all(r);
+        if self.data_fin_sent && !self.fin_acknowledged {
+            self.data_fin_due = true; // it may have gone the same way
+        }
         self.subflow_closed(now_ns, r);
-        let (local_id, remote_id) = (self.subflows[r].local_id, self.subflows[r].remote_id);
-        self.manage_paths(now_ns, PathEvent::SubflowClosed { local_id, remote_id });
-    }
-
-    /// As [`fail_subflow`](Self::fail_subflow), and tells the peer.
-    pub(super) fn reset_subflow(&mut self, now_ns: u64, r: usize) {
-        self.subflows[r].reset_due = true;
-        self.attention.insert(r);
-        self.fail_subflow(now_ns, r);
     }
 
     /// Everything that a subflow carried and the peer has not acknowledged at the data level is to go out again on
@@ -172,6 +147,30 @@ impl<P: Stream> Connection<P> {
                 self.reinjections.add(sent.offset.max(self.snd_una), end, r);
             }
         }
+        self.may_send = true;
+    }
+
+    /// What was sent, is not acknowledged at the data level, and is under way on no subflow that works: it was
+    /// acknowledged on a subflow by someone who did not deliver it, or not yet.
+    pub(super) fn reinject_uncarried(&mut self) {
+        if self.mode == Mode::Tcp {
+            return;
+        }
+        let mut carried: Vec<(u64, u64)> = Vec::new();
+        for (subflow, view) in self.subflows.iter().zip(&self.views) {
+            if subflow.is_synchronised() && !view.potentially_failed {
+                carried.extend(subflow.board.iter().map(|s| (s.offset, s.offset + s.payload.len() as u64)));
+            }
+        }
+        carried.sort_unstable();
+        let mut at = self.snd_una;
+        for (from, to) in carried {
+            if from > at {
+                self.reinjections.add_untried(at, from.min(self.snd_nxt));
+            }
+            at = at.max(to);
+        }
+        self.reinjections.add_untried(at, self.snd_nxt);
         self.may_send = true;
     }
 }

@@ -6,11 +6,14 @@ use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::Span;
 
+use super::addresses::Addresses;
+use super::context::SubflowContext;
+use super::fallback::Infinite;
 use super::reinjection::Reinjections;
 use super::window::ReceiveWindow;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
-use crate::path_manager::{PathAction, PathContext, PathEvent, PathManager};
+use crate::path_manager::PathManager;
 use crate::queue::{SendQueue, Stream};
 use crate::reassembly::Reassembly;
 use crate::scheduler::{Scheduler, SubflowSet};
@@ -65,7 +68,20 @@ pub struct Connection<P: Stream> {
     pub(super) local: Vec<LocalAddress>,
     pub(super) local_port: u16,
 
+    /// DSS checksums are in use.
+    pub(super) checksum: bool,
+    /// After fallback: the subflow that is the stream.
+    pub(super) tcp_subflow: usize,
+    /// After fallback: the peer has said that the subflow is the stream, or never spoke MPTCP.
+    pub(super) rx_single: bool,
+    /// After fallback: what we say of it.
+    pub(super) infinite: Option<Infinite>,
+    pub(super) addresses: Addresses,
+    /// A subflow waits for a sign of life because its address was withdrawn.
+    pub(super) removals: bool,
+
     pub(super) subflows: Vec<Subflow<P>>,
+    pub(super) contexts: Vec<SubflowContext<P>>,
     pub(super) views: Vec<View>,
     pub(super) controller: Controller,
     pub(super) scheduler: Scheduler,
@@ -92,6 +108,14 @@ pub struct Connection<P: Stream> {
     pub(super) ack_due: SubflowSet,
     /// New data or reinjections may find a subflow with room.
     pub(super) may_send: bool,
+    /// Subflows with control options to send.
+    pub(super) signal_due: SubflowSet,
+    /// When something at the level of MPTCP is due: the earliest of the timers that `control_timer` looks at.
+    pub(super) control_timer_ns: u64,
+    /// The path manager wants to be asked then.
+    pub(super) path_timer_ns: u64,
+    /// No subflow is left; the connection is given up then.
+    pub(super) interrupted_until_ns: u64,
     pub(super) data_fin_due: bool,
     pub(super) data_fin_sent: bool,
     /// Retransmission at the data level.
@@ -140,7 +164,14 @@ impl<P: Stream> Connection<P> {
             rng,
             local: Vec::new(),
             local_port: 0,
+            checksum: config.checksum,
+            tcp_subflow: 0,
+            rx_single: mode == Mode::Tcp,
+            infinite: None,
+            addresses: Addresses::default(),
+            removals: false,
             subflows: Vec::new(),
+            contexts: Vec::new(),
             views: Vec::new(),
             controller: Controller::new(&config.congestion),
             scheduler: Scheduler::new(&config.scheduler),
@@ -158,6 +189,10 @@ impl<P: Stream> Connection<P> {
             attention: SubflowSet::default(),
             ack_due: SubflowSet::default(),
             may_send: false,
+            signal_due: SubflowSet::default(),
+            control_timer_ns: NEVER,
+            path_timer_ns: NEVER,
+            interrupted_until_ns: NEVER,
             data_fin_due: false,
             data_fin_sent: false,
             data_timer_ns: NEVER,
@@ -193,6 +228,7 @@ impl<P: Stream> Connection<P> {
             View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
         self.subflows.push(subflow);
+        self.contexts.push(SubflowContext::new());
         self.views.push(view);
         self.unadopted.push(SubflowId(r as u8));
         self.attention.insert(r);
@@ -215,21 +251,6 @@ impl<P: Stream> Connection<P> {
     /// Lowers the time at which the driver must call again.
     pub(super) fn wake_by(&mut self, at_ns: u64) {
         self.next_timeout_ns = self.next_timeout_ns.min(at_ns);
-    }
-
-    /// Asks the path manager and does what it wants.
-    pub(super) fn manage_paths(&mut self, now_ns: u64, event: PathEvent) {
-        let mut actions = Vec::new();
-        // The peer's own address has id 0; announced ones are added with ADD_ADDR.
-        let context = PathContext { initiator: self.initiator, local: &self.local, remote_ids: &[0] };
-        self.path_manager.on_event(event, &context, &mut actions);
-        for action in actions {
-            match action {
-                PathAction::Join { local_id, remote_id, backup } => {
-                    self.join(now_ns, local_id, remote_id, backup);
-                }
-            }
-        }
     }
 
     /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
@@ -337,6 +358,8 @@ impl<P: Stream> Connection<P> {
             self.events.push_back(event);
             self.data_timer_ns = NEVER;
             self.probe_timer_ns = NEVER;
+            self.interrupted_until_ns = NEVER;
+            self.path_timer_ns = NEVER;
         }
     }
 

@@ -1,43 +1,53 @@
 //! Data arrives: its place in the stream, reassembly on the subflow and on the connection (RFC 8684 §3.3).
 
-use wire::{Dss, Mapping, MptcpOption, Options};
+use wire::{DataNumber, Dss, Mapping, MptcpOption, Options};
 
 use super::connection::{Connection, Event, Mode};
+use super::context::MapRange;
+use super::reset::ResetReason;
 use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};
-use crate::tcp::subflow::MapRange;
 
 /// Mappings kept for data that comes without one of its own.
 const MAX_MAPPINGS: usize = 64;
 /// A mapping further ahead of the window than this is nonsense.
 const FAR: u64 = 1 << 32;
 
+/// A mapping that no sender could have meant.
+struct Nonsense;
+
 impl<P: Stream> Connection<P> {
     pub(super) fn receive_data(&mut self, now_ns: u64, r: usize, seq: u64, options: &Options, payload: P) {
-        let map = self.mapping_of(r, seq, options);
+        let map = match self.mapping_on(seq, options) {
+            Ok(map) => map,
+            Err(Nonsense) if self.mode == Mode::Tcp => None,
+            Err(Nonsense) => {
+                self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
+                return;
+            }
+        };
         let end = seq + payload.len() as u64;
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         subflow.take_echo(options.timestamps, now_ns);
-        let mut piece = Piece { at: seq, payload, offset: UNMAPPED, arrival_ns: now_ns };
-        let whole = map.is_some_and(|m| m.from <= seq && end <= m.to);
+        let mut piece = Piece { at: seq, payload, offset: UNMAPPED, arrival_ns: now_ns, via: r as u8 };
         if let Some(m) = map {
+            let whole = m.from <= seq && end <= m.to;
             if whole {
                 piece.offset = m.offset + (seq - m.from);
             }
-            if m.to != end && self.mode == Mode::Mptcp {
+            if self.mode == Mode::Mptcp && (self.checksum || !whole || m.to != end) {
                 self.keep_mapping(r, m);
             }
         }
         let subflow = &mut self.subflows[r];
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
-        if whole && piece.at == subflow.rcv_nxt && subflow.reorder.is_empty() {
-            subflow.rcv_nxt = end;
+        if piece.at == subflow.rcv_nxt && subflow.reorder.is_empty() {
             subflow.ack.data_in_order(now_ns);
             if subflow.ack.now {
                 self.ack_due.insert(r);
             }
-            self.deliver(now_ns, r, piece);
+            self.take_in_order(now_ns, r, piece);
         } else {
             // Out of order, or it fills a hole: acknowledge at once (RFC 5681 §4.2).
             subflow.ack.now = true;
@@ -48,57 +58,92 @@ impl<P: Stream> Connection<P> {
         self.check_end_of_stream(r);
     }
 
-    /// The mapping of the segment's first byte: on the segment itself, or one that came before.
-    fn mapping_of(&mut self, r: usize, seq: u64, options: &Options) -> Option<MapRange> {
-        if self.mode == Mode::Tcp {
-            return Some(MapRange { from: 1, to: u64::MAX, offset: 0 });
+    /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
+    /// the subflow is the stream.
+    fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, Nonsense> {
+        if self.mode == Mode::Tcp && (self.rx_single || options.dss.is_none()) {
+            return Ok(None);
         }
-        let own = match options.dss {
-            Some(Dss { mapping: Some(mapping), data_fin, .. }) => self.map_range(seq, &mapping, data_fin),
+        match options.dss {
+            Some(Dss { mapping: Some(Mapping { len: 0, .. }), .. }) => Ok(None), // the infinite mapping
+            Some(Dss { mapping: Some(mapping), data_fin, .. }) => {
+                self.map_range(seq, &mapping, data_fin).map(Some).ok_or(Nonsense)
+            }
             // MP_CAPABLE with data: the first bytes of the stream (RFC 8684 §3.1).
-            _ => options.rare.as_deref().and_then(|rare| {
+            _ => Ok(options.rare.as_deref().and_then(|rare| {
                 rare.mptcp.iter().find_map(|o| match o {
-                    MptcpOption::MpCapable(m) => {
-                        m.data.map(|(len, _)| MapRange { from: 1, to: 1 + u64::from(len), offset: 0 })
-                    }
+                    MptcpOption::MpCapable(m) => m.data.map(|(len, checksum)| MapRange {
+                        from: 1,
+                        to: 1 + u64::from(len),
+                        offset: 0,
+                        checksum,
+                        data_fin: false,
+                    }),
                     _ => None,
                 })
-            }),
-        };
-        own.filter(|m| m.from <= seq && seq < m.to).or_else(|| self.kept_mapping(r, seq))
+            })),
+        }
+    }
+
+    /// A place in the stream from its number, unless that is far from anything that could be sent.
+    fn place_of(&self, dsn: DataNumber) -> Option<u64> {
+        let first = self.remote_dsn(0);
+        let offset = dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
+        (offset <= self.window.right().saturating_add(FAR)).then_some(offset)
     }
 
     /// A DSS mapping in our numbers. DATA_FIN takes its last octet (RFC 8684 §3.3.3), and ends the stream there.
     fn map_range(&mut self, seq: u64, mapping: &Mapping, data_fin: bool) -> Option<MapRange> {
-        let first = self.remote_idsn.wrapping_add(1);
-        let offset = mapping.dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
-        if offset > self.window.right().saturating_add(FAR) {
-            return None;
-        }
+        let offset = self.place_of(mapping.dsn)?;
         let len = u64::from(mapping.len).saturating_sub(u64::from(data_fin));
-        if data_fin {
-            self.data_fin_at.get_or_insert(offset + len);
+        if data_fin && !self.checksum {
+            self.note_data_fin(offset + len);
         }
         let from = wire::expand32(seq, mapping.ssn);
-        Some(MapRange { from, to: from.checked_add(len)?, offset })
+        let to = from.checked_add(len)?;
+        // "If a checksum is present when its use has not been negotiated" the subflow is broken (RFC 8684 §3.3.1).
+        let wanted = self.checksum || mapping.checksum.is_none();
+        wanted.then_some(MapRange { from, to, offset, checksum: mapping.checksum, data_fin })
+    }
+
+    /// The peer's stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
+    pub(super) fn note_data_fin(&mut self, end: u64) {
+        if !self.end_received && end >= self.rcv_nxt {
+            self.data_fin_at = Some(end);
+        }
     }
 
     fn keep_mapping(&mut self, r: usize, map: MapRange) {
         let rcv_nxt = self.subflows[r].rcv_nxt;
-        let kept = &mut self.subflows[r].mappings;
+        let kept = &mut self.contexts[r].mappings;
         kept.retain(|m| m.to > rcv_nxt);
-        if kept.len() < MAX_MAPPINGS && !kept.contains(&map) {
+        if map.to > rcv_nxt && !kept.contains(&map) {
+            if kept.len() == MAX_MAPPINGS {
+                // The data of the furthest comes last, and with its mapping when it is sent again.
+                let Some(furthest) = (0..kept.len()).max_by_key(|&i| kept[i].from) else { return };
+                if kept[furthest].from <= map.from {
+                    return;
+                }
+                kept.swap_remove(furthest);
+            }
             kept.push(map);
         }
     }
 
-    fn kept_mapping(&self, r: usize, seq: u64) -> Option<MapRange> {
-        self.subflows[r].mappings.iter().copied().find(|m| m.from <= seq && seq < m.to)
+    /// The mapping of a byte among those that came before it; one that begins there first.
+    pub(super) fn kept_mapping(&self, r: usize, seq: u64) -> Option<MapRange> {
+        let kept = &self.contexts[r].mappings;
+        let begins = kept.iter().find(|m| m.from == seq && seq < m.to);
+        begins.or_else(|| kept.iter().find(|m| m.from <= seq && seq < m.to)).copied()
     }
 
     /// A DATA_FIN on a segment without data.
-    pub(super) fn receive_lone_data_fin(&mut self, r: usize, seq: u64, mapping: &Mapping) {
-        self.map_range(seq, mapping, true);
+    pub(super) fn receive_lone_data_fin(&mut self, r: usize, mapping: &Mapping) {
+        if let Some(offset) = self.place_of(mapping.dsn) {
+            if self.lone_data_fin_is_intact(offset, mapping.checksum) {
+                self.note_data_fin(offset + u64::from(mapping.len).saturating_sub(1));
+            }
+        }
         self.subflows[r].ack.now = true;
         self.ack_due.insert(r);
         self.check_end_of_stream(r);
@@ -107,40 +152,68 @@ impl<P: Stream> Connection<P> {
     fn drain_subflow(&mut self, now_ns: u64, r: usize) {
         loop {
             let subflow = &mut self.subflows[r];
-            let Some(mut piece) = subflow.reorder.pop(subflow.rcv_nxt) else { return };
+            let Some(piece) = subflow.reorder.pop(subflow.rcv_nxt) else { return };
+            if !self.take_in_order(now_ns, r, piece) {
+                return;
+            }
+        }
+    }
+
+    /// Bytes in order on their subflow find their place in the stream. False: the subflow was reset.
+    fn take_in_order(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
+        loop {
+            if let Some(held) = &mut self.contexts[r].held {
+                self.subflows[r].rcv_nxt = piece.end();
+                held.push(piece);
+                return true;
+            }
+            let mut rest = None;
+            if self.checksum && self.mode == Mode::Mptcp {
+                match self.verify(now_ns, r, piece) {
+                    Ok(None) => return true,
+                    Ok(Some(beyond)) => piece = beyond,
+                    Err(_) => return false,
+                }
+                continue;
+            }
             if piece.offset == UNMAPPED {
-                let Some(map) = self.kept_mapping(r, piece.at) else {
-                    // Data without a mapping cannot be placed: the subflow is closed with a reset (RFC 8684 §3.3.1).
-                    self.reset_subflow(now_ns, r);
-                    return;
-                };
-                piece.offset = map.offset + (piece.at - map.from);
-                if piece.end() > map.to {
-                    // The rest has a mapping of its own, or none.
-                    let cut = (map.to - piece.at) as usize;
-                    let payload = piece.payload.slice(cut, piece.payload.len());
-                    let rest = Piece { at: map.to, payload, offset: UNMAPPED, arrival_ns: piece.arrival_ns };
-                    piece.payload = piece.payload.slice(0, cut);
-                    self.subflows[r].reorder.insert(rest);
+                if self.mode == Mode::Tcp {
+                    piece.offset = self.contexts[r].next_offset;
+                } else if let Some(map) = self.kept_mapping(r, piece.at) {
+                    // What lies beyond has a mapping of its own, or none.
+                    rest = piece.split_off(map.to);
+                    piece.offset = map.offset + (piece.at - map.from);
+                } else if self.unmapped(now_ns, r).is_ok() {
+                    continue;
+                } else {
+                    return false;
                 }
             }
             self.subflows[r].rcv_nxt = piece.end();
+            self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
             self.deliver(now_ns, r, piece);
+            match rest {
+                Some(beyond) => piece = beyond,
+                None => return true,
+            }
         }
     }
 
     /// Bytes that are in order on their subflow go to their place in the stream.
-    fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
+    pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
         let piece = Piece { at: piece.offset, ..piece };
         let Some(piece) = piece.above(self.rcv_nxt) else { return };
+        if self.end_received {
+            return; // nothing follows the end
+        }
         let new = if piece.at == self.rcv_nxt && self.reassembly.is_empty() {
             let len = piece.payload.len() as u64;
-            self.append(now_ns, piece);
+            self.append(now_ns, r, piece);
             len
         } else if piece.end() <= self.window.right() {
             let new = self.reassembly.insert(piece);
             while let Some(piece) = self.reassembly.pop(self.rcv_nxt) {
-                self.append(now_ns, piece);
+                self.append(now_ns, r, piece);
             }
             new
         } else {
@@ -149,8 +222,16 @@ impl<P: Stream> Connection<P> {
         self.subflows[r].statistics.new_bytes_received += new;
     }
 
-    fn append(&mut self, now_ns: u64, piece: Piece<P>) {
-        self.delays.add(now_ns - piece.arrival_ns, piece.payload.len() as u64);
+    /// The next bytes of the stream; subflow `r` has just brought them, or what they waited for.
+    fn append(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
+        let (waited_ns, len) = (now_ns - piece.arrival_ns, piece.payload.len() as u64);
+        self.delays.add(waited_ns, len);
+        if waited_ns > 0 {
+            let statistics = &mut self.subflows[r].statistics;
+            let own = usize::from(piece.via) == r;
+            let sum = if own { &mut statistics.own_waited_byte_ns } else { &mut statistics.others_waited_byte_ns };
+            *sum += u128::from(waited_ns) * u128::from(len);
+        }
         self.rcv_nxt = piece.end();
         self.ready.push_back(piece.payload);
     }

@@ -4,9 +4,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{MpCapable, MpJoin, MptcpOption, Segment};
 
 use super::connection::{Connection, Event, Mode};
-use super::transmit::data_options_len;
+use super::reset::mptcp_options;
+use super::transmit::{CAPABLE_A, CAPABLE_C, data_options_len};
 use crate::host::{SubflowId, Tuple};
-use crate::path_manager::PathEvent;
+use crate::path_manager::{PathEvent, RemoteAddress};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -38,6 +39,7 @@ impl<P: Stream> Connection<P> {
         subflow.backup = local[0].backup;
         subflow.syn_due = true;
         c.add_subflow(subflow);
+        c.addresses.remote.push(RemoteAddress { id: 0, address: tuple.remote });
         c
     }
 
@@ -45,6 +47,7 @@ impl<P: Stream> Connection<P> {
     pub(crate) fn accept(
         now_ns: u64,
         config: Config,
+        addresses: &[LocalAddress],
         tuple: Tuple,
         key: u64,
         rng: Xoshiro256PlusPlus,
@@ -53,10 +56,15 @@ impl<P: Stream> Connection<P> {
         let mut c = Connection::new(config, false, key, rng);
         c.clock_ns = now_ns;
         c.local_port = tuple.local.port();
+        // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
         c.local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
+        c.local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.flags & 0x01 != 0 && m.sender_key.is_none());
-        if !offered {
+        if offered {
+            c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
+        } else {
             c.mode = Mode::Tcp;
+            c.rx_single = true;
         }
         let iss = c.draw_u32();
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
@@ -74,7 +82,7 @@ impl<P: Stream> Connection<P> {
         let acceptable = segment.flags.ack() && self.subflows[r].our_seq(segment.ack) == 1;
         if segment.flags.rst() {
             if acceptable {
-                self.fail_subflow(now_ns, r);
+                self.receive_reset(now_ns, r, segment);
             }
             return;
         }
@@ -91,9 +99,15 @@ impl<P: Stream> Connection<P> {
             Some(MpCapable { version: 1, flags, sender_key: Some(key), receiver_key: None, .. })
                 if self.mode == Mode::Mptcp && flags & 0x01 != 0 =>
             {
+                let tuple = self.subflows[r].tuple;
                 self.learn_key(*key);
+                self.learn_flags(*flags, tuple);
             }
-            _ => self.mode = Mode::Tcp,
+            // "If a SYN/ACK … does not contain the MP_CAPABLE option" it is TCP (RFC 8684 §3.1, §3.7).
+            _ => {
+                self.become_tcp(r);
+                self.rx_single = true;
+            }
         }
         self.snd_right = u64::from(segment.window);
         self.synchronise(now_ns, r);
@@ -105,6 +119,17 @@ impl<P: Stream> Connection<P> {
     pub(super) fn learn_key(&mut self, key: u64) {
         self.remote_key = Some(key);
         self.remote_idsn = wire::keys::idsn(key);
+    }
+
+    /// The flags of the peer's MP_CAPABLE on its SYN or SYN/ACK. A: "checksums MUST be used if either host requires
+    /// them". C: "the receiver MUST NOT try to open any additional subflows toward this address and port" (RFC 8684
+    /// §3.1).
+    fn learn_flags(&mut self, flags: u8, tuple: Tuple) {
+        self.checksum |= flags & CAPABLE_A != 0;
+        self.addresses.remote.retain(|a| a.id != 0);
+        if flags & CAPABLE_C == 0 {
+            self.addresses.remote.push(RemoteAddress { id: 0, address: tuple.remote });
+        }
     }
 
     /// Our SYN was acknowledged.
@@ -122,7 +147,7 @@ impl<P: Stream> Connection<P> {
         subflow.rtt.backoff = 0;
         let options = data_options_len(self.mode, subflow.timestamps) as u32;
         view.mss = subflow.mss.saturating_sub(options).max(1);
-        view.backup = subflow.backup;
+        view.backup = subflow.backup || self.contexts[r].peer_backup;
     }
 
     /// A subflow can carry data from now on.
@@ -142,6 +167,7 @@ impl<P: Stream> Connection<P> {
             self.events.push_back(Event::Established);
         }
         self.events.push_back(Event::SubflowEstablished(SubflowId(r as u8)));
+        self.resume(now_ns);
         self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
         self.may_send = true;
         self.attention.insert(r);
@@ -151,11 +177,18 @@ impl<P: Stream> Connection<P> {
     /// processed further as one of an established subflow.
     pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
         if segment.flags.rst() {
-            self.fail_subflow(now_ns, r);
+            if segment.seq == self.subflows[r].irs.wrapping_add(1) {
+                self.receive_reset(now_ns, r, segment);
+            }
             return false;
         }
         if segment.flags.syn() {
             if segment.seq == self.subflows[r].irs && !segment.flags.ack() {
+                if self.mode == Mode::Mptcp && r == 0 && capable(segment).is_none() {
+                    // The peer has given up MP_CAPABLE after losses: so do we (RFC 8684 §3.1).
+                    self.become_tcp(r);
+                    self.rx_single = true;
+                }
                 self.subflows[r].syn_due = true; // our SYN/ACK was lost
                 self.attention.insert(r);
             }
@@ -177,7 +210,11 @@ impl<P: Stream> Connection<P> {
                 // A DSS that overtook the third ACK, or the ACK is lost: without its key nothing can be mapped, so it
                 // counts as lost. The peer sends the key again until it sees a DSS (RFC 8684 §3.1).
                 None if segment.options.dss.is_some() => return false,
-                _ => self.mode = Mode::Tcp,
+                // A third ACK without the keys: the path or the peer does not speak MPTCP (RFC 8684 §3.1, §3.7).
+                _ => {
+                    self.become_tcp(r);
+                    self.rx_single = true;
+                }
             }
         }
         self.synchronise(now_ns, r);
@@ -195,7 +232,7 @@ impl<P: Stream> Connection<P> {
 
 /// The MP_CAPABLE of a segment.
 pub(super) fn capable<P>(segment: &Segment<P>) -> Option<&MpCapable> {
-    segment.options.rare.as_deref()?.mptcp.iter().find_map(|o| match o {
+    mptcp_options(segment).find_map(|o| match o {
         MptcpOption::MpCapable(m) => Some(m),
         _ => None,
     })
@@ -203,7 +240,7 @@ pub(super) fn capable<P>(segment: &Segment<P>) -> Option<&MpCapable> {
 
 /// The MP_JOIN of a segment.
 pub(super) fn join_option<P>(segment: &Segment<P>) -> Option<&MpJoin> {
-    segment.options.rare.as_deref()?.mptcp.iter().find_map(|o| match o {
+    mptcp_options(segment).find_map(|o| match o {
         MptcpOption::MpJoin(m) => Some(m),
         _ => None,
     })

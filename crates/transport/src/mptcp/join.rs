@@ -6,6 +6,7 @@ use wire::{MpJoin, Segment};
 
 use super::connection::{Connection, Mode};
 use super::handshake::{join_option, negotiate};
+use super::reset::ResetReason;
 use crate::host::{SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
@@ -16,14 +17,17 @@ impl<P: Stream> Connection<P> {
     /// unknown, or there are as many subflows as may be.
     pub(super) fn join(&mut self, now_ns: u64, local_id: u8, remote_id: u8, backup: bool) {
         let Some(local) = self.local.iter().find(|a| a.id == local_id).copied() else { return };
-        if self.mode != Mode::Mptcp || !self.fully_established || self.over || !self.room_for_subflow() {
+        if self.mode != Mode::Mptcp || !self.fully_established || self.is_ending() || !self.room_for_subflow() {
             return;
         }
-        let first = self.subflows[0].tuple;
+        let Some(remote) = self.addresses.remote.iter().find(|a| a.id == remote_id).copied() else { return };
+        if remote.address.is_ipv4() != local.address.is_ipv4() || self.addresses.withdrawn.contains(&local_id) {
+            return;
+        }
         // Another subflow from the same address needs its own port.
         let taken = self.subflows.iter().filter(|s| s.tuple.local.ip() == local.address).count() as u16;
         let port = self.local_port.wrapping_add(taken);
-        let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: first.remote };
+        let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: remote.address };
         let iss = self.draw_u32();
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.local_id = local_id;
@@ -40,11 +44,33 @@ impl<P: Stream> Connection<P> {
         open < usize::from(self.config.max_subflows) && self.subflows.len() < 32
     }
 
-    /// The peer opens a subflow with our token. None: refused.
-    pub(crate) fn accept_join(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<SubflowId> {
-        let Some(&MpJoin::Syn { backup, address_id, nonce, .. }) = join_option(syn) else { return None };
-        if self.mode != Mode::Mptcp || !self.fully_established || self.over || !self.room_for_subflow() {
-            return None;
+    /// Nothing more is to be said, or may be.
+    fn is_ending(&self) -> bool {
+        self.over || (self.fin_acknowledged && self.end_received)
+    }
+
+    /// The peer opens a subflow with our token. An error refuses it, with what the reset says and whether trying again
+    /// makes sense.
+    pub(crate) fn accept_join(
+        &mut self,
+        now_ns: u64,
+        tuple: Tuple,
+        syn: &Segment<P>,
+    ) -> Result<SubflowId, (ResetReason, bool)> {
+        let Some(&MpJoin::Syn { backup, address_id, nonce, .. }) = join_option(syn) else {
+            return Err((ResetReason::MptcpError, false));
+        };
+        if self.mode != Mode::Mptcp || self.is_ending() {
+            return Err((ResetReason::MptcpError, false));
+        }
+        if !self.fully_established {
+            return Err((ResetReason::MptcpError, true));
+        }
+        if !self.config.join_first_address && tuple.local == self.subflows[0].tuple.local {
+            return Err((ResetReason::Prohibited, false)); // we set the flag C (RFC 8684 §3.1)
+        }
+        if !self.room_for_subflow() {
+            return Err((ResetReason::Resources, true));
         }
         self.clock_ns = now_ns;
         let iss = self.draw_u32();
@@ -52,11 +78,17 @@ impl<P: Stream> Connection<P> {
         subflow.state = State::SynReceived;
         subflow.active_open = false;
         subflow.remote_id = address_id;
-        subflow.backup = backup;
+        if let Some(local) = self.local.iter().find(|a| a.address == tuple.local.ip()) {
+            (subflow.local_id, subflow.backup) = (local.id, local.backup);
+        }
         subflow.join = Some(Join { local_nonce: self.draw_u32(), remote_nonce: nonce, confirmed: false });
         subflow.syn_due = true;
         negotiate(&self.config, self.window.scale(), &mut subflow, syn);
-        Some(SubflowId(self.add_subflow(subflow) as u8))
+        let r = self.add_subflow(subflow);
+        self.contexts[r].peer_backup = backup;
+        self.contexts[r].joined = true;
+        self.update_backup(r);
+        Ok(SubflowId(r as u8))
     }
 
     /// The SYN/ACK to our MP_JOIN. A wrong HMAC closes the subflow with a reset (RFC 8684 §3.2).
@@ -70,7 +102,8 @@ impl<P: Stream> Connection<P> {
                 let subflow = &mut self.subflows[r];
                 subflow.join = Some(Join { remote_nonce: nonce, ..join });
                 subflow.remote_id = address_id;
-                subflow.backup |= backup;
+                self.contexts[r].peer_backup = backup;
+                self.contexts[r].joined = true;
                 self.synchronise(now_ns, r);
                 let subflow = &mut self.subflows[r];
                 // The third ACK is sent until the fourth arrives (RFC 8684 §3.2).
@@ -80,7 +113,10 @@ impl<P: Stream> Connection<P> {
                 self.ack_due.insert(r);
                 self.wake_by(deadline_ns);
             }
-            _ => self.reset_subflow(now_ns, r),
+            // "If the HMAC is wrong … with the MPTCP-specific error"; without any option the path is not capable, and
+            // the subflow is closed as well (RFC 8684 §3.2, §3.7).
+            Some(_) => self.reset_subflow(now_ns, r, ResetReason::MptcpError, false),
+            None => self.reset_subflow(now_ns, r, ResetReason::Middlebox, false),
         }
     }
 
@@ -97,7 +133,7 @@ impl<P: Stream> Connection<P> {
                 true
             }
             Some(_) => {
-                self.reset_subflow(now_ns, r);
+                self.reset_subflow(now_ns, r, ResetReason::MptcpError, false);
                 false
             }
             None => false,

@@ -1,15 +1,23 @@
 //! One connection: Multipath TCP (RFC 8684) over its subflows; TCP is the case of one subflow and no options.
 
+mod addresses;
+mod checksum;
 mod close;
 mod connection;
+mod context;
 mod data;
+mod fallback;
 mod handshake;
 mod join;
+mod paths;
 mod probe;
 mod receive;
 mod reinjection;
+mod reset;
+mod signal;
 mod timers;
 mod transmit;
 mod window;
 
 pub use connection::{Connection, Event};
+pub use reset::ResetReason;

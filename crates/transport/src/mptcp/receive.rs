@@ -3,6 +3,7 @@
 use wire::{Dss, Segment};
 
 use super::connection::{Connection, Mode};
+use super::reset::mptcp_options;
 use crate::host::SubflowId;
 use crate::path_manager::PathEvent;
 use crate::queue::{SendQueue, Stream};
@@ -67,8 +68,12 @@ impl<P: Stream> Connection<P> {
         }
         // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2.
         if segment.flags.rst() {
+            if self.receive_fastclose(now_ns, r, &segment) {
+                return; // it proves itself by our key
+            }
+            let subflow = &mut self.subflows[r];
             if seq == subflow.rcv_nxt {
-                self.fail_subflow(now_ns, r);
+                self.receive_reset(now_ns, r, &segment);
             } else {
                 subflow.ack.now = true;
                 self.ack_due.insert(r);
@@ -93,23 +98,27 @@ impl<P: Stream> Connection<P> {
         if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
             self.join_acknowledged(now_ns, r);
         }
-        if self.mode == Mode::Mptcp {
-            self.receive_signal(now_ns, r, &segment);
+        if self.removals {
+            self.sign_of_life(r);
+        }
+        if !self.rx_single && !self.receive_mptcp(now_ns, r, ack, &segment) {
+            return;
         }
         self.process_ack(now_ns, r, ack, &segment);
         if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
             (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
         {
-            self.receive_lone_data_fin(r, seq, mapping);
+            self.receive_lone_data_fin(r, mapping);
         }
-        // Seventh and eighth: data and FIN.
+        // Seventh and eighth: data and FIN. Nothing follows the peer's FIN (RFC 9293 §3.10.7.4, seventh).
         let fin = segment.flags.fin();
         let data_len = segment.payload.len() as u64;
-        if data_len > 0 {
+        let open = matches!(self.subflows[r].state, State::Established | State::FinWait1 | State::FinWait2);
+        if data_len > 0 && open {
             self.receive_data(now_ns, r, seq, &segment.options, segment.payload);
         }
-        if fin {
-            self.subflows[r].fin_at.get_or_insert(seq + data_len);
+        if fin && open && self.subflows[r].state != State::Closed {
+            self.subflows[r].fin_at = Some(seq + data_len);
             self.subflows[r].ack.now = true;
             self.ack_due.insert(r);
         }
@@ -132,12 +141,44 @@ impl<P: Stream> Connection<P> {
             let subflow = &self.subflows[r];
             let fin = u64::from(subflow.fin_sent && ack == subflow.snd_nxt);
             let window = u64::from(segment.window) << subflow.snd_wscale;
-            self.data_acknowledged(now_ns, ack.saturating_sub(1 + fin), window);
+            if r == self.tcp_subflow {
+                let to = self.acknowledged_by_subflow(r, ack - fin);
+                self.data_acknowledged(now_ns, to, window);
+                self.infinite_acknowledged(r, ack);
+            }
         }
         let subflow = &mut self.subflows[r];
         if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {
             self.fin_acknowledged_on(now_ns, r);
         }
+    }
+
+    /// What a segment says of MPTCP, or by having no option of it. Answers whether it is to be processed further.
+    fn receive_mptcp(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) -> bool {
+        if segment.options.rare.is_some() {
+            if self.receive_fastclose(now_ns, r, segment) {
+                return false;
+            }
+            self.receive_options(now_ns, r, segment);
+        }
+        match &segment.options.dss {
+            Some(Dss { mapping: Some(mapping), data_fin: false, .. }) if mapping.len == 0 => {
+                self.receive_infinite_mapping(now_ns, r, mapping);
+            }
+            Some(_) if self.mode == Mode::Tcp => self.tell_infinite_again(r),
+            None if self.mode == Mode::Mptcp
+                && ack > self.subflows[r].snd_una
+                && mptcp_options(segment).next().is_none()
+                && !self.options_lost(now_ns, r) =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+        if self.mode == Mode::Mptcp {
+            self.receive_signal(now_ns, r, segment);
+        }
+        self.subflows[r].state != State::Closed
     }
 
     /// What a segment says at the data level.
@@ -162,21 +203,14 @@ impl<P: Stream> Connection<P> {
             }
             None if self.initiator && !self.fully_established && !segment.payload.is_empty() && r == 0 => {
                 // Data without DSS before anything of MPTCP was seen: the peer or the path speaks TCP (RFC 8684 §3.7).
-                self.fall_back();
+                self.fall_back(now_ns, r);
             }
             _ => {}
         }
     }
 
-    pub(super) fn fall_back(&mut self) {
-        self.mode = Mode::Tcp;
-        let subflow = &self.subflows[0];
-        let options = super::transmit::data_options_len(Mode::Tcp, subflow.timestamps) as u32;
-        self.views[0].mss = subflow.mss.saturating_sub(options).max(1);
-    }
-
     /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
-    fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
+    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
         let right = to.saturating_add(window);
         if right > self.snd_right {
             self.snd_right = right;

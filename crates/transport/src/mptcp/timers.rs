@@ -4,6 +4,7 @@
 use wire::{Flags, Segment};
 
 use super::connection::{Connection, Mode};
+use super::reset::ResetReason;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -45,7 +46,10 @@ impl<P: Stream> Connection<P> {
             self.wait_until_ns = NEVER;
             self.may_send = true;
         }
-        let own = self.data_timer_ns.min(self.probe_timer_ns).min(self.wait_until_ns);
+        if self.control_timer_ns <= now_ns {
+            self.control_timer(now_ns);
+        }
+        let own = self.data_timer_ns.min(self.probe_timer_ns).min(self.wait_until_ns).min(self.control_timer_ns);
         self.next_timeout_ns = self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min);
     }
 
@@ -62,10 +66,16 @@ impl<P: Stream> Connection<P> {
                 subflow.retries += 1;
                 subflow.rtt.backoff += 1;
                 if subflow.retries > self.config.tcp.syn_retries {
-                    self.fail_subflow(now_ns, r);
+                    self.fail_subflow(now_ns, r, true);
                 } else {
                     subflow.syn_due = true;
                     self.attention.insert(r);
+                    let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
+                    if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.capable_syn_retries {
+                        // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
+                        self.become_tcp(r);
+                        self.rx_single = true;
+                    }
                 }
             }
             _ if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) => {
@@ -73,7 +83,7 @@ impl<P: Stream> Connection<P> {
                 subflow.retries += 1;
                 subflow.rtt.backoff += 1;
                 if subflow.retries > self.config.tcp.syn_retries {
-                    self.reset_subflow(now_ns, r);
+                    self.reset_subflow(now_ns, r, ResetReason::Performance, true);
                 } else {
                     subflow.ack.now = true;
                     subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
@@ -81,7 +91,11 @@ impl<P: Stream> Connection<P> {
                 }
             }
             _ if subflow.board.is_empty() => {}
-            _ if subflow.retries >= self.config.tcp.retries => self.reset_subflow(now_ns, r),
+            _ if subflow.retries >= self.config.tcp.retries => {
+                let known = subflow.board.iter().all(|s| s.offset + s.payload.len() as u64 <= self.snd_una);
+                let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
+                self.reset_subflow(now_ns, r, reason, true);
+            }
             _ => {
                 let first = subflow.retries == 0;
                 subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
@@ -97,6 +111,9 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Mptcp && self.data_timer_ns == NEVER {
             let slowest_ns =
                 self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
+            if slowest_ns == 0 {
+                return; // there is no subflow; the next one to join brings it on
+            }
             // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
             let timeout_ns = (2 * slowest_ns) << self.data_backoff.min(8);
             self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
@@ -107,16 +124,17 @@ impl<P: Stream> Connection<P> {
     /// Nothing was acknowledged at the data level for long.
     fn data_timer(&mut self, now_ns: u64) {
         self.data_timer_ns = NEVER;
-        if self.snd_una < self.snd_nxt {
-            let first = self.snd_una;
-            let carried = (0..self.subflows.len()).any(|r| {
-                let working = self.subflows[r].is_synchronised() && !self.views[r].potentially_failed;
-                working && self.subflows[r].board.iter().any(|s| s.offset <= first && first < s.offset + s.len())
-            });
-            if !carried {
-                let mss = u64::from(self.views.iter().map(|v| v.mss).min().unwrap_or(1));
-                self.reinjections.add_untried(first, (first + mss).min(self.snd_nxt));
+        if self.data_backoff > self.config.tcp.retries {
+            // The subflows work, but what goes over them does not reach the data level.
+            for r in 0..self.subflows.len() {
+                if self.is_open(r) {
+                    self.reset_subflow(now_ns, r, ResetReason::Middlebox, true);
+                }
             }
+            return;
+        }
+        if self.snd_una < self.snd_nxt {
+            self.reinject_uncarried();
         } else if self.data_fin_sent && !self.fin_acknowledged {
             self.data_fin_due = true;
         } else {

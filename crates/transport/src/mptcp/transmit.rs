@@ -32,6 +32,11 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
+        if self.signal_due.0 != 0 {
+            if let Some((r, segment)) = self.transmit_signal(now_ns) {
+                return Some((SubflowId(r as u8), segment));
+            }
+        }
         if self.may_send {
             if let Some((r, segment)) = self.transmit_data(now_ns) {
                 return Some((SubflowId(r as u8), segment));
@@ -179,6 +184,9 @@ impl<P: Stream> Connection<P> {
         let seq = subflow.snd_nxt;
         subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
         subflow.board.push(seq, offset, payload.clone(), fin, now_ns);
+        if !payload.is_empty() {
+            self.contexts[r].sent(seq, offset);
+        }
         subflow.recovery.sent += 1;
         subflow.statistics.data_segments_sent += u64::from(!payload.is_empty());
         if subflow.timer_ns == NEVER {
@@ -222,18 +230,16 @@ impl<P: Stream> Connection<P> {
         let mut segment = self.segment(now_ns, r, seq, flags);
         if self.mode == Mode::Mptcp && len > 0 {
             if self.carries_capable(r, offset) {
+                let checksum = self.checksum_of(0, 1, len as u16, &payload);
                 segment.options.dss = None;
-                segment.options.rare = self.capable(Some(len as u16));
+                segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {
                 let end = self.close_requested && offset + len == self.write_end;
                 self.data_fin_sent |= end;
                 dss.data_fin = end;
-                dss.mapping = Some(Mapping {
-                    dsn: DataNumber::Long(self.dsn(offset)),
-                    ssn: seq as u32,
-                    len: len as u16 + u16::from(end), // RFC 8684 §3.3.3: DATA_FIN takes one octet of the mapping
-                    checksum: None,
-                });
+                let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
+                let checksum = self.checksum_of(offset, ssn, len, &payload);
+                dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.dsn(offset)), ssn, len, checksum });
             }
         } else if self.mode == Mode::Tcp && self.subflows[r].has_blocks() {
             // Blocks that fit beside a full segment would not: they go where the segment is short enough.
@@ -262,17 +268,25 @@ impl<P: Stream> Connection<P> {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
             segment.options.sack = self.subflows[r].sack_blocks(room);
         }
+        self.attach_fail(r, &mut segment);
         segment
     }
 
+    /// The flags of our MP_CAPABLE.
+    fn capable_flags(&self) -> u8 {
+        let a = if self.config.checksum { CAPABLE_A } else { 0 };
+        let c = if self.config.join_first_address { 0 } else { CAPABLE_C };
+        CAPABLE_H | a | c
+    }
+
     /// MP_CAPABLE of the third ACK: both keys (RFC 8684 §3.1).
-    fn capable(&self, data_len: Option<u16>) -> Option<Box<RareOptions>> {
+    fn capable(&self, data: Option<(u16, Option<u16>)>) -> Option<Box<RareOptions>> {
         rare(MptcpOption::MpCapable(MpCapable {
             version: 1,
-            flags: CAPABLE_FLAGS,
+            flags: self.capable_flags(),
             sender_key: Some(self.local_key),
             receiver_key: self.remote_key,
-            data: data_len.map(|len| (len, None)),
+            data,
         }))
     }
 
@@ -281,6 +295,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
         let window = self.window.announce(self.rcv_nxt, self.subflows[r].rcv_wscale);
         let data_ack = self.data_ack();
+        let infinite = if self.mode == Mode::Tcp && r == self.tcp_subflow { self.infinite_mapping() } else { None };
         let subflow = &mut self.subflows[r];
         subflow.ack.sent();
         let dss = Dss { data_ack: Some(DataNumber::Long(data_ack)), mapping: None, data_fin: false };
@@ -294,7 +309,7 @@ impl<P: Stream> Connection<P> {
             urgent: 0,
             options: Options {
                 timestamps: subflow.timestamps_now(now_ns),
-                dss: (self.mode == Mode::Mptcp).then_some(dss),
+                dss: if self.mode == Mode::Mptcp { Some(dss) } else { infinite },
                 ..Options::default()
             },
             payload: P::empty(),
@@ -339,7 +354,7 @@ impl<P: Stream> Connection<P> {
         Some(match (subflow.join, passive) {
             (None, _) => MptcpOption::MpCapable(MpCapable {
                 version: 1,
-                flags: CAPABLE_FLAGS,
+                flags: self.capable_flags(),
                 sender_key: passive.then_some(self.local_key),
                 receiver_key: None,
                 data: None,
@@ -360,21 +375,6 @@ impl<P: Stream> Connection<P> {
                 })
             }
         })
-    }
-
-    fn reset(&mut self, r: usize) -> Segment<P> {
-        let subflow = &self.subflows[r];
-        Segment {
-            src_port: subflow.tuple.local.port(),
-            dst_port: subflow.tuple.remote.port(),
-            seq: subflow.reset_seq.unwrap_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32)),
-            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
-            flags: Flags::RST | Flags::ACK,
-            window: 0,
-            urgent: 0,
-            options: Options::default(),
-            payload: P::empty(),
-        }
     }
 
     /// The data sequence number of a place in our stream.
@@ -402,9 +402,10 @@ impl<P: Stream> Connection<P> {
         let seq = self.subflows[r].snd_nxt;
         let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
         if let Some(dss) = &mut segment.options.dss {
+            let (end, ssn, len) = (self.write_end, 0, 1);
+            let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;
-            dss.mapping =
-                Some(Mapping { dsn: DataNumber::Long(self.dsn(self.write_end)), ssn: 0, len: 1, checksum: None });
+            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.dsn(end)), ssn, len, checksum });
         }
         self.arm_data_timer(now_ns);
         Some((r, segment))
@@ -419,8 +420,12 @@ impl<P: Stream> Connection<P> {
     }
 }
 
-/// H: HMAC-SHA256 (RFC 8684 §3.1).
-pub(super) const CAPABLE_FLAGS: u8 = 0x01;
+/// Flags of MP_CAPABLE (RFC 8684 §3.1). A: checksums are required.
+pub(super) const CAPABLE_A: u8 = 0x80;
+/// C: no joins to the address and port of the first subflow.
+pub(super) const CAPABLE_C: u8 = 0x20;
+/// H: HMAC-SHA256.
+const CAPABLE_H: u8 = 0x01;
 
 fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
     Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))

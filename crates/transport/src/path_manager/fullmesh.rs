@@ -2,9 +2,100 @@
 
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
 
-/// The initiator joins from each of its addresses to each of the peer's, once it may.
+/// A pair that lost its subflow is tried again after this time, then after twice as long, and so on.
+const RETRY_NS: u64 = 1_000_000_000;
+/// The interval grows so many times: to 64 s.
+const DOUBLINGS: u32 = 6;
+/// So many attempts in a row; a subflow that lasted a minute begins a new row.
+const ATTEMPTS: u32 = 8;
+const LASTED_NS: u64 = 60_000_000_000;
+
+/// A pair of addresses that has, or had, a subflow.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    ids: (u8, u8),
+    backup: bool,
+    attempts: u32,
+    established_ns: u64,
+    /// When to try again; `u64::MAX`: not.
+    retry_ns: u64,
+}
+
+/// The initiator joins from each of its addresses to each of the peer's, once it may, and to each that is announced
+/// later. A pair whose subflow is lost is tried again, at once when no subflow is left, else after 1 s, 2 s, … 64 s, at
+/// most eight times in a row. A pair whose subflow was closed in order, or reset for good (MP_TCPRST without T, RFC 8684
+/// §3.6), is not, until the peer announces the address again. The side that accepted the connection joins nothing; it
+/// announces its addresses.
 #[derive(Debug, Default)]
-pub struct Fullmesh;
+pub struct Fullmesh {
+    begun: bool,
+    pairs: Vec<Pair>,
+}
+
+impl Fullmesh {
+    fn pair(&mut self, ids: (u8, u8)) -> &mut Pair {
+        let i = match self.pairs.iter().position(|p| p.ids == ids) {
+            Some(i) => i,
+            None => {
+                let pair = Pair { ids, backup: false, attempts: 0, established_ns: 0, retry_ns: u64::MAX };
+                self.pairs.push(pair);
+                self.pairs.len() - 1
+            }
+        };
+        &mut self.pairs[i]
+    }
+
+    /// Joins every pair that has no subflow, of one address of the peer or of all.
+    fn join(&mut self, only: Option<u8>, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
+        for local in context.local {
+            for remote in context.remote.iter().filter(|r| only.is_none_or(|id| r.id == id)) {
+                let ids = (local.id, remote.id);
+                if local.address.is_ipv4() == remote.address.is_ipv4() && !context.open.contains(&ids) {
+                    let pair = self.pair(ids);
+                    pair.backup = local.backup;
+                    (pair.attempts, pair.retry_ns) = (0, u64::MAX);
+                    actions.push(PathAction::Join { local_id: ids.0, remote_id: ids.1, backup: local.backup });
+                }
+            }
+        }
+    }
+
+    fn closed(&mut self, ids: (u8, u8), transient: bool, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
+        if context.open.contains(&ids) {
+            return;
+        }
+        let (now_ns, alone) = (context.now_ns, context.open.is_empty());
+        let pair = self.pair(ids);
+        if pair.established_ns > 0 && now_ns - pair.established_ns >= LASTED_NS {
+            pair.attempts = 0;
+        }
+        pair.established_ns = 0;
+        if !transient || pair.attempts == ATTEMPTS {
+            pair.retry_ns = u64::MAX;
+            return;
+        }
+        let wait_ns = if alone && pair.attempts == 0 { 0 } else { RETRY_NS << pair.attempts.min(DOUBLINGS) };
+        pair.attempts += 1;
+        pair.retry_ns = now_ns + wait_ns;
+        actions.push(PathAction::WakeAt { at_ns: pair.retry_ns });
+    }
+
+    fn retry(&mut self, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
+        for pair in &mut self.pairs {
+            if pair.retry_ns <= context.now_ns {
+                pair.retry_ns = u64::MAX;
+                let known = context.local.iter().any(|a| a.id == pair.ids.0)
+                    && context.remote.iter().any(|a| a.id == pair.ids.1);
+                if known && !context.open.contains(&pair.ids) {
+                    let (local_id, remote_id) = pair.ids;
+                    actions.push(PathAction::Join { local_id, remote_id, backup: pair.backup });
+                }
+            } else if pair.retry_ns < u64::MAX {
+                actions.push(PathAction::WakeAt { at_ns: pair.retry_ns });
+            }
+        }
+    }
+}
 
 impl PathPolicy for Fullmesh {
     fn name(&self) -> &'static str {
@@ -12,15 +103,28 @@ impl PathPolicy for Fullmesh {
     }
 
     fn on_event(&mut self, event: PathEvent, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
-        if event != PathEvent::FullyEstablished || !context.initiator {
+        if !context.initiator {
+            if event == PathEvent::FullyEstablished {
+                let others = context.local.iter().filter(|a| a.id != 0);
+                actions.extend(others.map(|a| PathAction::Announce { local_id: a.id, port: None }));
+            }
             return;
         }
-        for local in context.local {
-            for &remote_id in context.remote_ids {
-                if (local.id, remote_id) != (0, 0) {
-                    actions.push(PathAction::Join { local_id: local.id, remote_id, backup: local.backup });
-                }
+        match event {
+            PathEvent::FullyEstablished => {
+                self.begun = true;
+                self.join(None, context, actions);
             }
+            PathEvent::AddressAdded { remote_id } if self.begun => self.join(Some(remote_id), context, actions),
+            PathEvent::AddressAdded { .. } => {}
+            PathEvent::AddressRemoved { remote_id } => self.pairs.retain(|p| p.ids.1 != remote_id),
+            PathEvent::SubflowEstablished { local_id, remote_id } => {
+                self.pair((local_id, remote_id)).established_ns = context.now_ns.max(1);
+            }
+            PathEvent::SubflowClosed { local_id, remote_id, transient } => {
+                self.closed((local_id, remote_id), transient, context, actions);
+            }
+            PathEvent::Timer => self.retry(context, actions),
         }
     }
 }
@@ -28,22 +132,68 @@ impl PathPolicy for Fullmesh {
 #[cfg(test)]
 mod tests {
     use super::super::LocalAddress;
+    use super::super::testing::{SECOND, ask, closed, join, local, remote};
     use super::*;
-    use std::net::{IpAddr, Ipv4Addr};
 
     #[test]
-    fn joins_all_pairs_but_the_first() {
-        let address = |id| LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, id)), backup: id == 2 };
-        let local = [address(0), address(1), address(2)];
-        let context = PathContext { initiator: true, local: &local, remote_ids: &[0] };
-        let mut actions = Vec::new();
-        Fullmesh.on_event(PathEvent::FullyEstablished, &context, &mut actions);
-        let join = |local_id, backup| PathAction::Join { local_id, remote_id: 0, backup };
-        assert_eq!(actions, [join(1, false), join(2, true)]);
+    fn joins_all_pairs_but_those_that_are_open() {
+        let addresses = [local(0), local(1), LocalAddress { backup: true, ..local(2) }];
+        let context =
+            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let mut mesh = Fullmesh::default();
+        let backup = PathAction::Join { local_id: 2, remote_id: 0, backup: true };
+        assert_eq!(ask(&mut mesh, PathEvent::FullyEstablished, &context), [join(1, 0), backup]);
+        let both = [remote(0), remote(7)];
+        let open = [(0, 0), (1, 0), (2, 0), (0, 7)];
+        let context = PathContext { remote: &both, open: &open, ..context };
+        let actions = ask(&mut mesh, PathEvent::AddressAdded { remote_id: 7 }, &context);
+        assert_eq!(actions, [join(1, 7), PathAction::Join { local_id: 2, remote_id: 7, backup: true }]);
+    }
 
-        actions.clear();
-        let passive = PathContext { initiator: false, ..context };
-        Fullmesh.on_event(PathEvent::FullyEstablished, &passive, &mut actions);
-        assert!(actions.is_empty());
+    #[test]
+    fn the_accepting_side_announces_and_does_not_join() {
+        let addresses = [local(0), local(1)];
+        let context =
+            PathContext { now_ns: 0, initiator: false, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let mut mesh = Fullmesh::default();
+        let announce = PathAction::Announce { local_id: 1, port: None };
+        assert_eq!(ask(&mut mesh, PathEvent::FullyEstablished, &context), [announce]);
+        assert!(ask(&mut mesh, closed(0, 0), &context).is_empty());
+    }
+
+    /// Waits of 1, 2, 4, … 64, 64 s: eight attempts, then none.
+    #[test]
+    fn a_lost_subflow_is_tried_again_ever_later_and_given_up() {
+        let addresses = [local(0), local(1)];
+        let mut context =
+            PathContext { now_ns: SECOND, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let mut mesh = Fullmesh::default();
+        ask(&mut mesh, PathEvent::FullyEstablished, &context);
+        ask(&mut mesh, PathEvent::SubflowEstablished { local_id: 1, remote_id: 0 }, &context);
+        for wait_s in [1, 2, 4, 8, 16, 32, 64, 64] {
+            let at_ns = context.now_ns + wait_s * SECOND;
+            assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at_ns }]);
+            context.now_ns = at_ns - 1;
+            assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [PathAction::WakeAt { at_ns }], "too early");
+            context.now_ns = at_ns;
+            assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [join(1, 0)]);
+        }
+        assert!(ask(&mut mesh, closed(1, 0), &context).is_empty());
+        // A subflow that lasted begins again.
+        ask(&mut mesh, PathEvent::SubflowEstablished { local_id: 1, remote_id: 0 }, &context);
+        context.now_ns += LASTED_NS;
+        let at_ns = context.now_ns + SECOND;
+        assert_eq!(ask(&mut mesh, closed(1, 0), &context), [PathAction::WakeAt { at_ns }]);
+    }
+
+    #[test]
+    fn the_last_subflow_is_replaced_at_once_and_one_closed_for_good_is_not() {
+        let addresses = [local(0)];
+        let context = PathContext { now_ns: 5, initiator: true, local: &addresses, remote: &[remote(0)], open: &[] };
+        let mut mesh = Fullmesh::default();
+        let for_good = PathEvent::SubflowClosed { local_id: 0, remote_id: 0, transient: false };
+        assert!(ask(&mut mesh, for_good, &context).is_empty());
+        assert_eq!(ask(&mut mesh, closed(0, 0), &context), [PathAction::WakeAt { at_ns: 5 }]);
+        assert_eq!(ask(&mut mesh, PathEvent::Timer, &context), [join(0, 0)]);
     }
 }

@@ -1,13 +1,20 @@
 //! Path managers: which subflows a connection opens, announces and closes. One policy a file. A path manager takes
-//! events and answers with actions; the transport performs them.
+//! events and answers with actions; the transport performs them, and ignores what is impossible: an unknown address, a
+//! subflow too many, anything once TCP is spoken.
 
+mod backup;
+mod binder;
 mod fullmesh;
+mod ndiffports;
 mod passive;
 
+pub use backup::Backup;
+pub use binder::Binder;
 pub use fullmesh::Fullmesh;
+pub use ndiffports::Ndiffports;
 pub use passive::Passive;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +25,15 @@ pub struct LocalAddress {
     pub address: IpAddr,
     /// Whether subflows from it are backups.
     pub backup: bool,
+}
+
+/// An address of the peer: of the first subflow (id 0), or announced by ADD_ADDR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RemoteAddress {
+    /// Address id.
+    pub id: u8,
+    /// Address and port to join.
+    pub address: SocketAddr,
 }
 
 /// What a path manager is told.
@@ -32,24 +48,43 @@ pub enum PathEvent {
         /// Its remote address id.
         remote_id: u8,
     },
-    /// A subflow is gone.
+    /// A subflow is gone, or could not be opened.
     SubflowClosed {
         /// Its local address id.
         local_id: u8,
         /// Its remote address id.
         remote_id: u8,
+        /// Whether trying again makes sense: a timeout, or a reset that does not exclude it (T of MP_TCPRST, RFC 8684
+        /// §3.6). False when it was closed in order.
+        transient: bool,
     },
+    /// The peer announced an address, or did so again.
+    AddressAdded {
+        /// Its id.
+        remote_id: u8,
+    },
+    /// The peer withdrew an address.
+    AddressRemoved {
+        /// Its id.
+        remote_id: u8,
+    },
+    /// The time of [`PathAction::WakeAt`] has come.
+    Timer,
 }
 
 /// What a path manager knows.
 #[derive(Clone, Copy, Debug)]
 pub struct PathContext<'a> {
+    /// Now.
+    pub now_ns: u64,
     /// Whether this host opened the connection; only that side joins (as Linux does).
     pub initiator: bool,
-    /// The addresses of this host, the connection's own first.
+    /// The addresses of this host that may be used, the connection's own first.
     pub local: &'a [LocalAddress],
-    /// The peer's addresses by id that are known.
-    pub remote_ids: &'a [u8],
+    /// The peer's addresses that are known and may be joined.
+    pub remote: &'a [RemoteAddress],
+    /// The subflows that are open or being opened: local and remote address id.
+    pub open: &'a [(u8, u8)],
 }
 
 /// What a path manager wants.
@@ -63,6 +98,39 @@ pub enum PathAction {
         remote_id: u8,
         /// With the backup flag.
         backup: bool,
+    },
+    /// Tell the peer of an address (ADD_ADDR, RFC 8684 §3.4.1).
+    Announce {
+        /// The address.
+        local_id: u8,
+        /// Its port, when it is not the connection's.
+        port: Option<u16>,
+    },
+    /// An address cannot be used any more: tell the peer (REMOVE_ADDR, RFC 8684 §3.4.2) and close its subflows.
+    Withdraw {
+        /// The address.
+        local_id: u8,
+    },
+    /// Make subflows backups, or active ones again (MP_PRIO, RFC 8684 §3.3.8).
+    SetBackup {
+        /// Their local address.
+        local_id: u8,
+        /// Their remote address.
+        remote_id: u8,
+        /// Which of both.
+        backup: bool,
+    },
+    /// Close subflows in order.
+    Close {
+        /// Their local address.
+        local_id: u8,
+        /// Their remote address.
+        remote_id: u8,
+    },
+    /// Send [`PathEvent::Timer`] at this time.
+    WakeAt {
+        /// When.
+        at_ns: u64,
     },
 }
 
@@ -82,6 +150,18 @@ pub enum Choice {
     Passive,
     /// Every local address with every remote one.
     Fullmesh,
+    /// Several subflows between the same two addresses.
+    Ndiffports {
+        /// Subflows, the first included.
+        subflows: u8,
+    },
+    /// One active path, the others as backups.
+    Backup,
+    /// The paths of the gateways given.
+    Binder {
+        /// The local address ids whose paths the gateways name, in the order to join.
+        gateways: Vec<u8>,
+    },
     /// One from outside.
     Custom(fn() -> Box<dyn PathPolicy>),
 }
@@ -93,6 +173,12 @@ pub enum PathManager {
     Passive(Passive),
     /// Every local address with every remote one.
     Fullmesh(Fullmesh),
+    /// Several subflows between the same two addresses.
+    Ndiffports(Ndiffports),
+    /// One active path, the others as backups.
+    Backup(Backup),
+    /// The paths of the gateways given.
+    Binder(Binder),
     /// From outside.
     Custom(Box<dyn PathPolicy>),
 }
@@ -103,7 +189,10 @@ impl PathManager {
     pub fn new(choice: &Choice) -> Self {
         match choice {
             Choice::Passive => PathManager::Passive(Passive),
-            Choice::Fullmesh => PathManager::Fullmesh(Fullmesh),
+            Choice::Fullmesh => PathManager::Fullmesh(Fullmesh::default()),
+            Choice::Ndiffports { subflows } => PathManager::Ndiffports(Ndiffports::new(*subflows)),
+            Choice::Backup => PathManager::Backup(Backup::default()),
+            Choice::Binder { gateways } => PathManager::Binder(Binder::new(gateways.clone())),
             Choice::Custom(make) => PathManager::Custom(make()),
         }
     }
@@ -112,7 +201,42 @@ impl PathManager {
         match self {
             PathManager::Passive(p) => p.on_event(event, context, actions),
             PathManager::Fullmesh(p) => p.on_event(event, context, actions),
+            PathManager::Ndiffports(p) => p.on_event(event, context, actions),
+            PathManager::Backup(p) => p.on_event(event, context, actions),
+            PathManager::Binder(p) => p.on_event(event, context, actions),
             PathManager::Custom(p) => p.on_event(event, context, actions),
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! What the tests of the policies share.
+
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    pub const SECOND: u64 = 1_000_000_000;
+
+    pub fn local(id: u8) -> LocalAddress {
+        LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, id, 2)), backup: false }
+    }
+
+    pub fn remote(id: u8) -> RemoteAddress {
+        RemoteAddress { id, address: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 9, id, 9)), 80) }
+    }
+
+    pub fn join(local_id: u8, remote_id: u8) -> PathAction {
+        PathAction::Join { local_id, remote_id, backup: false }
+    }
+
+    pub fn closed(local_id: u8, remote_id: u8) -> PathEvent {
+        PathEvent::SubflowClosed { local_id, remote_id, transient: true }
+    }
+
+    pub fn ask(policy: &mut dyn PathPolicy, event: PathEvent, context: &PathContext<'_>) -> Vec<PathAction> {
+        let mut actions = Vec::new();
+        policy.on_event(event, context, &mut actions);
+        actions
     }
 }

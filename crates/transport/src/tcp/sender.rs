@@ -47,7 +47,11 @@ impl<P: Payload> Subflow<P> {
             }
         } else if delivered.advanced {
             self.duplicate_acks = self.duplicate_acks.saturating_sub(delivered.segments.saturating_sub(1));
-        } else if segment.payload.is_empty() && !self.board.is_empty() && ack == self.snd_una {
+        } else if segment.payload.is_empty()
+            && segment.options.rare.is_none() // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
+            && !self.board.is_empty()
+            && ack == self.snd_una
+        {
             self.duplicate_acks += 1;
         }
         if let Some(rtt_ns) = delivered.rtt_ns {

@@ -37,14 +37,6 @@ pub struct Join {
     pub confirmed: bool,
 }
 
-/// Subflow sequence numbers `[from, to)` are the stream from `offset` on (RFC 8684 §3.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MapRange {
-    pub from: u64,
-    pub to: u64,
-    pub offset: u64,
-}
-
 /// A subflow. Sequence numbers are 64 bits and count from the SYN of their direction, which is 0; the first byte of
 /// data is 1, as in a data sequence mapping.
 #[derive(Debug)]
@@ -103,8 +95,6 @@ pub struct Subflow<P> {
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
     pub receive_rtt_ns: u64,
     pub reorder: Reassembly<P>,
-    /// Data sequence mappings that reach beyond the segment they came with.
-    pub mappings: Vec<MapRange>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
@@ -155,7 +145,6 @@ impl<P: Payload> Subflow<P> {
             rcv_nxt: 0,
             receive_rtt_ns: 0,
             reorder: Reassembly::new(),
-            mappings: Vec::new(),
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),

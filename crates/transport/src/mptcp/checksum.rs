@@ -1,0 +1,136 @@
+//! DSS checksums: over whole mappings, whatever segments bring them, and what follows when one fails
+//! (RFC 8684 §3.3.1, §3.7).
+
+use wire::DssChecksum;
+
+use super::connection::Connection;
+use super::context::MapRange;
+use super::reset::ResetReason;
+use crate::queue::Stream;
+use crate::reassembly::Piece;
+
+/// A mapping on its way to be verified: its data so far, which is not acknowledged at the data level.
+#[derive(Debug)]
+pub struct Verifying<P> {
+    map: MapRange,
+    sum: DssChecksum,
+    pub pieces: Vec<Piece<P>>,
+}
+
+/// A subflow was reset.
+pub(super) struct Broken;
+
+impl<P: Stream> Connection<P> {
+    /// The checksum for a mapping of ours; none when checksums are not in use.
+    pub(super) fn checksum_of(&self, offset: u64, ssn: u32, len: u16, payload: &P) -> Option<u16> {
+        self.checksum.then(|| wire::dss_checksum(self.dsn(offset), ssn, len, payload))
+    }
+
+    fn checksum_begun(&self, map: &MapRange) -> DssChecksum {
+        let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
+        DssChecksum::new(self.remote_dsn(map.offset), map.from as u32, len)
+    }
+
+    /// The data sequence number of a place in the peer's stream.
+    pub(super) fn remote_dsn(&self, offset: u64) -> u64 {
+        self.remote_idsn.wrapping_add(1).wrapping_add(offset)
+    }
+
+    /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
+    pub(super) fn lone_data_fin_is_intact(&self, offset: u64, checksum: Option<u16>) -> bool {
+        match (self.checksum, checksum) {
+            (false, _) => true,
+            (true, None) => false,
+            (true, Some(c)) => DssChecksum::new(self.remote_dsn(offset), 0, 1).matches(c),
+        }
+    }
+
+    /// Bytes in order on a subflow that uses checksums. When they complete a mapping it is verified and delivered.
+    /// Answers what lies beyond the mapping.
+    pub(super) fn verify(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> Result<Option<Piece<P>>, Broken> {
+        let mut verifying = match self.contexts[r].verifying.take() {
+            Some(verifying) => verifying,
+            None => {
+                let Some(map) = self.kept_mapping(r, piece.at) else {
+                    return self.unmapped(now_ns, r).map(|()| Some(piece));
+                };
+                // "If a checksum is not present when its use has been negotiated, the receiver MUST close the subflow
+                // with a RST, as it is considered broken" (RFC 8684 §3.3.1). A mapping of which the first bytes
+                // came under another one cannot be verified.
+                if map.checksum.is_none() || map.from != piece.at {
+                    self.reset_subflow(now_ns, r, ResetReason::MptcpError, false);
+                    return Err(Broken);
+                }
+                Box::new(Verifying { map, sum: self.checksum_begun(&map), pieces: Vec::new() })
+            }
+        };
+        let map = verifying.map;
+        let rest = piece.split_off(map.to);
+        piece.offset = map.offset + (piece.at - map.from);
+        let end = piece.end();
+        self.subflows[r].rcv_nxt = end;
+        verifying.sum.add(&piece.payload);
+        verifying.pieces.push(piece);
+        if end < map.to {
+            self.contexts[r].verifying = Some(verifying);
+            return Ok(None);
+        }
+        if map.checksum.is_some_and(|c| verifying.sum.matches(c)) {
+            if map.data_fin {
+                self.note_data_fin(map.offset + (map.to - map.from));
+            }
+            for piece in verifying.pieces {
+                self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+                self.deliver(now_ns, r, piece);
+            }
+        } else {
+            self.checksum_failed(now_ns, r, map, verifying.pieces)?;
+        }
+        Ok(rest)
+    }
+
+    /// "When multiple subflows are in use … the affected subflow must be immediately closed with a RST that includes
+    /// an MP_FAIL option"; "if a receiver identifies a checksum failure when there is only one path, it will send back
+    /// an MP_FAIL option on the subflow-level ACK"; "in the rare case that the data is not contiguous … the receiver
+    /// MUST close the subflow with a RST with MP_FAIL" (RFC 8684 §3.7).
+    fn checksum_failed(&mut self, now_ns: u64, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
+        if self.live_subflows() > 1 || !self.reassembly.is_empty() {
+            self.contexts[r].reset.fail_dsn = Some(self.remote_dsn(map.offset));
+            self.reset_for_middlebox(now_ns, r);
+            return Err(Broken);
+        }
+        let context = &mut self.contexts[r];
+        context.held = Some(pieces);
+        context.failed_at = map.offset;
+        context.retries = 0;
+        self.send_fail(now_ns, r);
+        Ok(())
+    }
+
+    /// MP_FAIL goes out with every acknowledgment until the infinite mapping comes; this one at once.
+    pub(super) fn send_fail(&mut self, now_ns: u64, r: usize) {
+        let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << self.contexts[r].retries.min(6));
+        self.contexts[r].fail_timer_ns = due_ns;
+        self.subflows[r].ack.now = true;
+        self.ack_due.insert(r);
+        self.arm_control(due_ns);
+    }
+
+    /// No infinite mapping has come in time.
+    pub(super) fn fail_timer(&mut self, now_ns: u64, r: usize) {
+        let context = &mut self.contexts[r];
+        context.fail_timer_ns = u64::MAX;
+        if context.held.is_none() {
+            return;
+        }
+        context.retries += 1;
+        if context.retries > FAIL_RETRIES {
+            self.reset_for_middlebox(now_ns, r);
+        } else {
+            self.send_fail(now_ns, r);
+        }
+    }
+}
+
+/// MP_FAIL is sent so many times more by itself before the subflow is given up.
+const FAIL_RETRIES: u32 = 6;

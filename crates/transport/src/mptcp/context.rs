@@ -1,0 +1,95 @@
+//! What a connection keeps of each subflow beside TCP's own state: mappings, control options to send, resets.
+
+use std::collections::VecDeque;
+
+use wire::MptcpOption;
+
+use super::checksum::Verifying;
+use super::reset::Reset;
+use crate::reassembly::Piece;
+use crate::tcp::acknowledge::NEVER;
+
+/// Subflow sequence numbers `[from, to)` are the stream from `offset` on (RFC 8684 §3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MapRange {
+    pub from: u64,
+    pub to: u64,
+    pub offset: u64,
+    /// The DSS checksum as it came.
+    pub checksum: Option<u16>,
+    /// The stream ends with this mapping; the DATA_FIN takes one octet of its length.
+    pub data_fin: bool,
+}
+
+/// What was sent last without a break: from here to the subflow's `snd_nxt`, one octet of sequence space is one of
+/// the stream. This is what "contiguous" means for an infinite mapping (RFC 8684 §3.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub seq: u64,
+    pub offset: u64,
+}
+
+/// State of one subflow at the level of MPTCP.
+#[derive(Debug)]
+pub struct SubflowContext<P> {
+    /// Data sequence mappings that reach beyond the segment they came with, or are to be verified.
+    pub mappings: Vec<MapRange>,
+    /// The present run of transmissions.
+    pub run: Run,
+    /// Place in the stream after the last byte received in order: where data without a mapping continues.
+    pub next_offset: u64,
+    /// A mapping whose data is not complete and whose checksum is not verified yet.
+    pub verifying: Option<Box<Verifying<P>>>,
+    /// After a checksum failure on the only subflow: data that waits for the infinite mapping (RFC 8684 §3.7).
+    pub held: Option<Vec<Piece<P>>>,
+    /// Place in the stream where the checksum failed.
+    pub failed_at: u64,
+    /// Retransmissions of MP_FAIL, or of the keep-alive.
+    pub retries: u32,
+    /// When MP_FAIL is due again.
+    pub fail_timer_ns: u64,
+    /// Options to send, each on a bare acknowledgment.
+    pub signals: VecDeque<MptcpOption>,
+    /// A keep-alive is to be sent.
+    pub keepalive_due: bool,
+    /// Without a sign of life by then the subflow is closed: its address was withdrawn (RFC 8684 §3.4.2).
+    pub removal_ns: u64,
+    /// The peer wants the subflow used as a backup (RFC 8684 §3.3.8).
+    pub peer_backup: bool,
+    /// The peer may have sent data on it: MP_JOIN came as far as the SYN/ACK.
+    pub joined: bool,
+    /// What a reset of the subflow says.
+    pub reset: Reset,
+    /// Whether a new subflow over the same path may do better (T of MP_TCPRST).
+    pub transient: bool,
+}
+
+impl<P> SubflowContext<P> {
+    pub fn new() -> Self {
+        SubflowContext {
+            mappings: Vec::new(),
+            run: Run { seq: 1, offset: 0 },
+            next_offset: 0,
+            verifying: None,
+            held: None,
+            failed_at: 0,
+            retries: 0,
+            fail_timer_ns: NEVER,
+            signals: VecDeque::new(),
+            keepalive_due: false,
+            removal_ns: NEVER,
+            peer_backup: false,
+            joined: false,
+            reset: Reset::default(),
+            transient: true,
+        }
+    }
+
+    /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.
+    #[inline]
+    pub fn sent(&mut self, seq: u64, offset: u64) {
+        if offset.wrapping_sub(self.run.offset) != seq - self.run.seq {
+            self.run = Run { seq, offset };
+        }
+    }
+}

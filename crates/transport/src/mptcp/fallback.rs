@@ -1,0 +1,224 @@
+//! Back to TCP: where options are lost on the way, and by the infinite mapping (RFC 8684 §3.7).
+
+use wire::{DataNumber, Dss, Mapping, MptcpOption};
+
+use super::checksum::Broken;
+use super::connection::{Connection, Mode};
+use super::context::Run;
+use super::reset::ResetReason;
+use super::transmit::data_options_len;
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+/// The infinite mapping as we tell it: from `dsn`, which stands at `ssn`, the subflow is the stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Infinite {
+    dsn: u64,
+    ssn: u32,
+    /// Data sent from here on carries it: its acknowledgment shows that the peer knows.
+    until_seq: u64,
+    /// Segments that will carry it at most.
+    left: u8,
+}
+
+/// The infinite mapping is told on so many segments unless the peer is known to know.
+const TELL: u8 = 16;
+
+impl<P: Stream> Connection<P> {
+    /// Whether nothing of the stream, in either direction, can have gone another way than by subflow 0.
+    fn only_the_first(&self, r: usize) -> bool {
+        r == 0 && self.contexts[1..].iter().all(|c| !c.joined)
+    }
+
+    /// What was sent on subflow `r` and is not acknowledged at the data level, when it is contiguous: only then an
+    /// infinite mapping tells where it belongs.
+    fn contiguous(&self, r: usize) -> Option<Run> {
+        let (run, subflow_nxt) = (self.contexts[r].run, self.subflows[r].snd_nxt);
+        if self.snd_una == self.snd_nxt {
+            return Some(Run { seq: subflow_nxt, offset: self.snd_nxt });
+        }
+        let whole = run.offset <= self.snd_una && run.offset + (subflow_nxt - run.seq) == self.snd_nxt;
+        whole.then_some(run)
+    }
+
+    /// Data came without a mapping, in either sense. On the first and only subflow it continues the stream; on
+    /// others "no data can be delivered to the application layer, and no fallback signal can be reliably sent":
+    /// the subflow is closed with a reset that says "Middlebox interference" (RFC 8684 §3.7).
+    pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
+        if self.only_the_first(r) && self.fall_back(now_ns, r) {
+            return Ok(());
+        }
+        if self.subflows[r].state != State::Closed {
+            self.reset_for_middlebox(now_ns, r);
+        }
+        Err(Broken)
+    }
+
+    /// "If, however, an ACK is received for data (not just for the SYN) without a DSS option containing a Data ACK, the
+    /// sender determines that the path is not MPTCP capable": an additional subflow is reset, the first one "MUST drop
+    /// out of MPTCP mode" (RFC 8684 §3.7). The same holds when options are lost later. Answers whether the segment
+    /// is to be processed further.
+    pub(super) fn options_lost(&mut self, now_ns: u64, r: usize) -> bool {
+        if self.flushed && self.end_received {
+            return true; // nothing is at stake any more
+        }
+        self.unmapped(now_ns, r).is_ok()
+    }
+
+    /// TCP from now on, on subflow `r`. False: what is in flight is not contiguous, so the subflow was reset.
+    pub(super) fn fall_back(&mut self, now_ns: u64, r: usize) -> bool {
+        let Some(run) = self.contiguous(r) else {
+            self.reset_for_middlebox(now_ns, r);
+            return false;
+        };
+        self.contexts[r].run = run;
+        self.become_tcp(r);
+        if self.remote_key.is_some() {
+            let at = self.snd_una.max(run.offset);
+            let ssn = run.seq + (at - run.offset);
+            let until_seq = self.subflows[r].snd_nxt;
+            self.infinite = Some(Infinite { dsn: self.dsn(at), ssn: ssn as u32, until_seq, left: TELL });
+            self.subflows[r].ack.now = true;
+            self.ack_due.insert(r);
+        }
+        // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).
+        for other in 0..self.subflows.len() {
+            if other != r && !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
+                self.reset_subflow(now_ns, other, ResetReason::MptcpError, false);
+            }
+        }
+        if let Some(verifying) = self.contexts[r].verifying.take() {
+            for piece in verifying.pieces {
+                self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+                self.deliver(now_ns, r, piece);
+            }
+        }
+        // "After a sender signals an infinite mapping, it MUST only use subflow ACKs to clear its send buffer" (§3.7).
+        let acknowledged = self.acknowledged_by_subflow(r, self.subflows[r].snd_una);
+        let window = self.snd_right.saturating_sub(acknowledged);
+        self.data_acknowledged(now_ns, acknowledged, window);
+        self.may_send = true;
+        self.attention.insert(r);
+        true
+    }
+
+    /// The mode and what hangs on it.
+    pub(super) fn become_tcp(&mut self, r: usize) {
+        self.mode = Mode::Tcp;
+        self.tcp_subflow = r;
+        self.reinjections = super::reinjection::Reinjections::default();
+        self.data_timer_ns = NEVER;
+        self.data_fin_due = false;
+        self.set_tcp_mss(r);
+    }
+
+    /// While the infinite mapping is told, segments leave it room: as much as for a DSS.
+    fn set_tcp_mss(&mut self, r: usize) {
+        let mode = if self.infinite.is_some() { Mode::Mptcp } else { Mode::Tcp };
+        let subflow = &self.subflows[r];
+        let options = data_options_len(mode, subflow.timestamps) as u32;
+        self.views[r].mss = subflow.mss.saturating_sub(options).max(1);
+    }
+
+    /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
+    pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> u64 {
+        let run = self.contexts[r].run;
+        if ack < run.seq { self.snd_una } else { (run.offset + (ack - run.seq)).min(self.snd_nxt) }
+    }
+
+    /// The DSS of a segment after fallback: the infinite mapping until the peer knows, then none. "A Data Sequence
+    /// Mapping, with the Data-Level Length value of 0"; its checksum field, if there is one, is 0 (RFC 8684 §3.3.1).
+    pub(super) fn infinite_mapping(&mut self) -> Option<Dss> {
+        let infinite = self.infinite.as_mut().filter(|i| i.left > 0)?;
+        infinite.left -= 1;
+        let mapping = Mapping {
+            dsn: DataNumber::Long(infinite.dsn),
+            ssn: infinite.ssn,
+            len: 0,
+            checksum: self.checksum.then_some(0),
+        };
+        Some(Dss { data_ack: None, mapping: Some(mapping), data_fin: false })
+    }
+
+    /// An acknowledgment in TCP mode: the peer that acknowledges what carried the infinite mapping knows it.
+    #[inline]
+    pub(super) fn infinite_acknowledged(&mut self, r: usize, ack: u64) {
+        if self.infinite.is_some_and(|i| ack > i.until_seq) {
+            self.infinite = None;
+            self.set_tcp_mss(r);
+        }
+    }
+
+    /// An infinite mapping came: from `mapping.dsn`, at `mapping.ssn`, the subflow is the stream, also for what
+    /// arrived already and failed its checksum.
+    pub(super) fn receive_infinite_mapping(&mut self, now_ns: u64, r: usize, mapping: &Mapping) {
+        if self.rx_single || (self.mode == Mode::Tcp && r != self.tcp_subflow) {
+            return;
+        }
+        let first = self.remote_dsn(0);
+        let offset = mapping.dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
+        let from = wire::expand32(self.subflows[r].rcv_nxt, mapping.ssn);
+        let here = match self.contexts[r].held.as_ref().and_then(|h| h.first()) {
+            Some(piece) => piece.at,
+            None => self.contexts[r]
+                .verifying
+                .as_ref()
+                .and_then(|v| v.pieces.first())
+                .map_or(self.subflows[r].rcv_nxt, |p| p.at),
+        };
+        // It acts on what follows the last byte acknowledged at the data level: it leaves no hole, and does not
+        // speak of what is to come.
+        let place = (from <= here).then(|| offset.checked_add(here - from)).flatten();
+        let Some(place) = place.filter(|&p| p <= self.rcv_nxt) else {
+            self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
+            return;
+        };
+        if self.mode == Mode::Mptcp && !self.fall_back(now_ns, r) {
+            return;
+        }
+        self.rx_single = true;
+        if let Some(held) = self.contexts[r].held.take() {
+            self.contexts[r].fail_timer_ns = NEVER;
+            self.contexts[r].next_offset = place;
+            for mut piece in held {
+                let context = &mut self.contexts[r];
+                piece.offset = context.next_offset;
+                context.next_offset += piece.payload.len() as u64;
+                self.deliver(now_ns, r, piece);
+            }
+        }
+        self.subflows[r].ack.now = true;
+        self.ack_due.insert(r);
+    }
+
+    /// MP_FAIL on an acknowledgment: data on the only subflow was changed. "The receiver of an MP_FAIL MUST also respond
+    /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
+    pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: u64) {
+        if self.mode == Mode::Tcp {
+            if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
+                infinite.left = TELL; // it was lost
+                self.subflows[r].ack.now = true;
+                self.ack_due.insert(r);
+            }
+            return;
+        }
+        let at = dsn.wrapping_sub(self.dsn(0));
+        if !(self.snd_una..=self.snd_nxt).contains(&at) {
+            return;
+        }
+        if self.live_subflows() > 1 {
+            self.reset_for_middlebox(now_ns, r);
+        } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
+            let dsn = self.remote_dsn(self.rcv_nxt);
+            self.signal(r, MptcpOption::MpFail { dsn });
+        }
+    }
+
+    /// The peer still speaks MPTCP while we do not: it has not seen the infinite mapping.
+    pub(super) fn tell_infinite_again(&mut self, r: usize) {
+        if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
+            infinite.left = infinite.left.max(2);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The path manager and the connection: its events, its actions, and the time without any subflow ("break before
+//! make").
+
+use crate::host::SubflowId;
+use crate::path_manager::{PathAction, PathContext, PathEvent};
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+use super::connection::{Connection, Event, Mode};
+
+impl<P: Stream> Connection<P> {
+    /// Asks the path manager and does what it wants.
+    pub(super) fn manage_paths(&mut self, now_ns: u64, event: PathEvent) {
+        if self.mode != Mode::Mptcp || self.over {
+            return;
+        }
+        let usable = |id: u8| !self.addresses.withdrawn.contains(&id);
+        let local: Vec<_> = self.local.iter().copied().filter(|a| usable(a.id)).collect();
+        let open: Vec<_> = self
+            .subflows
+            .iter()
+            .filter(|s| !matches!(s.state, State::Closed | State::TimeWait))
+            .map(|s| (s.local_id, s.remote_id))
+            .collect();
+        let context = PathContext {
+            now_ns,
+            initiator: self.initiator,
+            local: &local,
+            remote: &self.addresses.remote,
+            open: &open,
+        };
+        let mut actions = Vec::new();
+        self.path_manager.on_event(event, &context, &mut actions);
+        for action in actions {
+            self.act(now_ns, action);
+        }
+    }
+
+    /// Does what a path manager, or whoever drives the connection, wants.
+    pub fn act(&mut self, now_ns: u64, action: PathAction) {
+        self.clock_ns = now_ns;
+        match action {
+            PathAction::Join { local_id, remote_id, backup } => self.join(now_ns, local_id, remote_id, backup),
+            PathAction::Announce { local_id, port } => self.announce(now_ns, local_id, port),
+            PathAction::Withdraw { local_id } => self.withdraw_address(now_ns, local_id),
+            PathAction::SetBackup { local_id, remote_id, backup } => self.set_backup(local_id, remote_id, backup),
+            PathAction::Close { local_id, remote_id } => self.close_path(now_ns, local_id, remote_id),
+            PathAction::WakeAt { at_ns } => {
+                self.path_timer_ns = self.path_timer_ns.min(at_ns.max(now_ns + 1));
+                self.arm_control(self.path_timer_ns);
+            }
+        }
+    }
+
+    /// Ends the subflows between two addresses in order: "a subflow that is still functioning MUST be closed with a
+    /// FIN exchange" (RFC 8684 §3.4.2). What is in flight on them still arrives.
+    fn close_path(&mut self, now_ns: u64, local_id: u8, remote_id: u8) {
+        for r in 0..self.subflows.len() {
+            let subflow = &self.subflows[r];
+            if self.mode == Mode::Mptcp && (subflow.local_id, subflow.remote_id) == (local_id, remote_id) {
+                self.request_fin(now_ns, r);
+            }
+        }
+    }
+
+    pub(super) fn path_timer(&mut self, now_ns: u64) {
+        if self.path_timer_ns <= now_ns {
+            self.path_timer_ns = NEVER;
+            self.manage_paths(now_ns, PathEvent::Timer);
+        }
+    }
+
+    /// A subflow has ended. Without another one the connection is over, unless more is to be said and a new subflow may
+    /// join.
+    pub(super) fn gone(&mut self, now_ns: u64, r: usize) {
+        self.leave(now_ns, r);
+        self.events.push_back(Event::SubflowClosed(SubflowId(r as u8)));
+        if self.all_subflows_closed() && !self.over {
+            let orderly = self.flushed && self.end_received;
+            let may_return = self.mode == Mode::Mptcp && self.fully_established;
+            if orderly {
+                self.finish(Event::Closed);
+            } else if may_return && self.config.keep_without_subflow_ns > 0 {
+                // An attempt to join that failed does not prolong it.
+                let until_ns = now_ns.saturating_add(self.config.keep_without_subflow_ns);
+                self.interrupted_until_ns = self.interrupted_until_ns.min(until_ns);
+                self.arm_control(self.interrupted_until_ns);
+            } else {
+                self.finish(Event::Aborted);
+            }
+        }
+        let (subflow, transient) = (&self.subflows[r], self.contexts[r].transient);
+        let (local_id, remote_id) = (subflow.local_id, subflow.remote_id);
+        self.manage_paths(now_ns, PathEvent::SubflowClosed { local_id, remote_id, transient });
+    }
+
+    /// Nobody has joined in time.
+    pub(super) fn interruption_timer(&mut self, now_ns: u64) {
+        if self.interrupted_until_ns <= now_ns {
+            self.interrupted_until_ns = NEVER;
+            self.abort(now_ns);
+        }
+    }
+
+    /// There is a subflow again: what is due at the data level goes out on it.
+    pub(super) fn resume(&mut self, now_ns: u64) {
+        if self.interrupted_until_ns == NEVER {
+            return;
+        }
+        self.interrupted_until_ns = NEVER;
+        if self.data_fin_sent && !self.fin_acknowledged {
+            self.data_fin_due = true;
+        }
+        self.reinject_uncarried();
+        self.data_backoff = 0;
+        self.arm_data_timer(now_ns);
+        self.announcement_timer(now_ns);
+    }
+}

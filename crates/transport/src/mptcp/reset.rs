@@ -1,0 +1,155 @@
+//! Resets: MP_TCPRST tells the peer why a subflow ends (RFC 8684 §3.6), MP_FASTCLOSE ends the connection (§3.5).
+
+use wire::{Flags, MptcpOption, Options, RareOptions, Segment};
+
+use super::connection::{Connection, Event, Mode};
+use crate::queue::Stream;
+use crate::tcp::subflow::State;
+
+/// Reason codes of MP_TCPRST (RFC 8684 §3.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum ResetReason {
+    /// No reason is told; the subflow is not available any more.
+    #[default]
+    Unspecified = 0,
+    /// An error in MPTCP's own signalling, such as a wrong HMAC or an unknown token.
+    MptcpError = 1,
+    /// No room for another subflow.
+    Resources = 2,
+    /// Policy forbids the subflow.
+    Prohibited = 3,
+    /// Much data was sent on it that came over other subflows already.
+    TooMuchData = 4,
+    /// It performed too badly: its retransmissions were in vain.
+    Performance = 5,
+    /// A middlebox has removed options or changed data.
+    Middlebox = 6,
+}
+
+/// The flag T: the peer may try the path again (RFC 8684 §3.6).
+const TRANSIENT: u8 = 0x1;
+
+/// What a reset says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reset {
+    pub reason: ResetReason,
+    pub transient: bool,
+    /// A checksum failed at this data sequence number (RFC 8684 §3.7).
+    pub fail_dsn: Option<u64>,
+    /// The whole connection ends.
+    pub fastclose: bool,
+}
+
+impl ResetReason {
+    /// The option that tells it.
+    pub fn option(self, transient: bool) -> MptcpOption {
+        MptcpOption::MpTcpRst { flags: if transient { TRANSIENT } else { 0 }, reason: self as u8 }
+    }
+}
+
+/// Whether a reset says that the path may be tried again. One that says nothing may come from a middlebox: it may.
+fn is_transient<P>(segment: &Segment<P>) -> bool {
+    mptcp_options(segment).all(|o| !matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0))
+}
+
+/// The MPTCP options of a segment, DSS apart.
+pub(super) fn mptcp_options<P>(segment: &Segment<P>) -> impl Iterator<Item = &MptcpOption> {
+    segment.options.rare.as_deref().into_iter().flat_map(|rare| &rare.mptcp)
+}
+
+impl<P: Stream> Connection<P> {
+    /// Gives up at once: every subflow is reset, under MPTCP with MP_FASTCLOSE and the peer's key (RFC 8684 §3.5,
+    /// option R).
+    pub fn abort(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        self.finish(Event::Aborted);
+        for r in 0..self.subflows.len() {
+            if !matches!(self.subflows[r].state, State::Closed | State::TimeWait) {
+                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.remote_key.is_some();
+                self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
+            }
+        }
+    }
+
+    /// MP_FASTCLOSE with our key: the peer has given up. "Upon receipt of an MP_FASTCLOSE, containing the valid key,
+    /// Host B answers on the same subflow with a TCP RST and tears down all subflows" (RFC 8684 §3.5).
+    fn fastclose(&mut self, now_ns: u64, r: usize, answer: bool) {
+        self.finish(Event::Aborted);
+        for other in 0..self.subflows.len() {
+            if other == r && !answer {
+                self.fail_subflow(now_ns, r, false);
+            } else if !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
+                self.reset_subflow(now_ns, other, ResetReason::Unspecified, false);
+            }
+        }
+    }
+
+    /// Whether a segment ends the connection with MP_FASTCLOSE, and if so does it. A wrong key says nothing.
+    pub(super) fn receive_fastclose(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+        let ours = MptcpOption::MpFastclose { receiver_key: self.local_key };
+        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(|o| *o == ours);
+        if valid {
+            self.fastclose(now_ns, r, !segment.flags.rst());
+        }
+        valid
+    }
+
+    /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
+    /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
+    pub(super) fn receive_reset(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
+        self.fail_subflow(now_ns, r, is_transient(segment));
+        if failed {
+            self.reinject_uncarried();
+        }
+    }
+
+    /// As [`fail_subflow`](Self::fail_subflow), and tells the peer why.
+    pub(super) fn reset_subflow(&mut self, now_ns: u64, r: usize, reason: ResetReason, transient: bool) {
+        let reset = &mut self.contexts[r].reset;
+        (reset.reason, reset.transient) = (reason, transient);
+        if self.subflows[r].rcv_nxt > 0 {
+            // Else the peer has not answered: there is nothing to reset.
+            self.subflows[r].reset_due = true;
+            self.attention.insert(r);
+        }
+        self.fail_subflow(now_ns, r, transient);
+    }
+
+    /// Path trouble of a middlebox's making: it will be there the next time too, so the path is not tried again
+    /// while others work.
+    pub(super) fn reset_for_middlebox(&mut self, now_ns: u64, r: usize) {
+        let last = self.live_subflows() <= 1;
+        self.reset_subflow(now_ns, r, ResetReason::Middlebox, last);
+    }
+
+    /// Subflows that are not closed.
+    pub(super) fn live_subflows(&self) -> usize {
+        self.subflows.iter().filter(|s| !matches!(s.state, State::Closed | State::TimeWait)).count()
+    }
+
+    /// The reset itself.
+    pub(super) fn reset(&mut self, r: usize) -> Segment<P> {
+        let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset);
+        let mut options = Options::default();
+        if let Some(receiver_key) = self.remote_key {
+            let mut mptcp = Vec::new();
+            mptcp.extend(reset.fail_dsn.map(|dsn| MptcpOption::MpFail { dsn }));
+            mptcp.extend(reset.fastclose.then_some(MptcpOption::MpFastclose { receiver_key }));
+            mptcp.push(reset.reason.option(reset.transient));
+            options.rare = Some(Box::new(RareOptions { mptcp, ..RareOptions::default() }));
+        }
+        Segment {
+            src_port: subflow.tuple.local.port(),
+            dst_port: subflow.tuple.remote.port(),
+            seq: subflow.reset_seq.unwrap_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32)),
+            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
+            flags: Flags::RST | Flags::ACK,
+            window: 0,
+            urgent: 0,
+            options,
+            payload: P::empty(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Control options: each goes out on an acknowledgment of its own, so that it never takes room from data.
+
+use wire::{Flags, MptcpOption, RareOptions, Segment};
+
+use super::connection::{Connection, Mode};
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::subflow::State;
+
+/// Options that wait on a subflow; a peer that asks for more answers than this does not get them.
+const MAX_SIGNALS: usize = 8;
+
+impl<P: Stream> Connection<P> {
+    /// Past its handshake and not on its way out.
+    pub(super) fn is_open(&self, r: usize) -> bool {
+        !matches!(self.subflows[r].state, State::Closed | State::TimeWait)
+    }
+
+    /// Control options may go out on it: before, acknowledgments are bound to the handshake's own options.
+    pub(super) fn may_signal(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        subflow.is_synchronised()
+            && self.is_open(r)
+            && self.fully_established
+            && subflow.join.is_none_or(|j| j.confirmed)
+    }
+
+    /// The subflow for a control option that concerns the connection; not one of the local address `except`.
+    pub(super) fn signalling_subflow(&self, except: Option<u8>) -> Option<usize> {
+        (0..self.subflows.len())
+            .filter(|&r| self.may_signal(r) && Some(self.subflows[r].local_id) != except)
+            .min_by_key(|&r| (self.views[r].potentially_failed, self.views[r].backup, self.views[r].srtt_ns))
+    }
+
+    /// Sends an option on subflow `r`.
+    pub(super) fn signal(&mut self, r: usize, option: MptcpOption) {
+        let signals = &mut self.contexts[r].signals;
+        if signals.len() < MAX_SIGNALS && !signals.contains(&option) {
+            signals.push_back(option);
+            self.signal_due.insert(r);
+        }
+    }
+
+    /// The next segment with a control option, or a keep-alive.
+    pub(super) fn transmit_signal(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+        while self.signal_due.0 != 0 {
+            let r = self.signal_due.0.trailing_zeros() as usize;
+            if self.may_signal(r) {
+                if std::mem::take(&mut self.contexts[r].keepalive_due) {
+                    // From below what the peer expects, so that it answers (RFC 9293 §3.8.4).
+                    let seq = self.subflows[r].snd_una - 1;
+                    return Some((r, self.segment(now_ns, r, seq, Flags::ACK)));
+                }
+                if let Some(option) = self.contexts[r].signals.pop_front() {
+                    let seq = self.subflows[r].snd_nxt;
+                    let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
+                    attach(&mut segment, option);
+                    return Some((r, segment));
+                }
+            }
+            self.contexts[r].signals.clear();
+            self.signal_due.pop();
+        }
+        None
+    }
+
+    /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
+    pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
+        if self.contexts[r].held.is_some() {
+            let dsn = self.remote_dsn(self.contexts[r].failed_at);
+            segment.options.sack = wire::SackBlocks::default();
+            attach(segment, MptcpOption::MpFail { dsn });
+        }
+    }
+
+    /// `control_timer_ns` is no later than `at_ns`.
+    pub(super) fn arm_control(&mut self, at_ns: u64) {
+        self.control_timer_ns = self.control_timer_ns.min(at_ns);
+        self.wake_by(at_ns);
+    }
+
+    /// What is due at the level of MPTCP: announcements, MP_FAIL, removed addresses, the path manager, and a connection
+    /// that was without subflows for too long.
+    pub(super) fn control_timer(&mut self, now_ns: u64) {
+        self.control_timer_ns = NEVER;
+        if self.mode == Mode::Mptcp && !self.over {
+            self.announcement_timer(now_ns);
+            self.path_timer(now_ns);
+        } else {
+            self.path_timer_ns = NEVER;
+            self.addresses.forget_announcements();
+        }
+        for r in 0..self.subflows.len() {
+            if self.contexts[r].fail_timer_ns <= now_ns {
+                self.fail_timer(now_ns, r);
+            }
+            if self.contexts[r].removal_ns <= now_ns {
+                self.removal_timer(now_ns, r);
+            }
+        }
+        self.interruption_timer(now_ns);
+        let own = self.path_timer_ns.min(self.interrupted_until_ns);
+        let own = if self.signalling_subflow(None).is_some() { own.min(self.announcement_due_ns()) } else { own };
+        let next_ns = self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns)).fold(own, u64::min);
+        self.arm_control(next_ns);
+    }
+}
+
+/// Adds an option; when the space is short the DSS makes room for it.
+fn attach<P>(segment: &mut Segment<P>, option: MptcpOption) {
+    segment.options.rare = Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }));
+    if segment.options.len() > wire::MAX_OPTIONS_LEN {
+        segment.options.dss = None;
+    }
+}
