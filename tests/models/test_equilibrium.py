@@ -70,12 +70,15 @@ def test_random_networks_settle_lawfully(random_network: Generator, mixture: lis
 
 
 def test_olia_is_pareto_optimal_lia_is_not(random_network: Generator) -> None:
-    """Theorem 3 with the measure Σ x/rtt²; and LIA wastes something on many of the same networks."""
+    """Theorem 3 with the measure Σ x/rtt²; and LIA wastes more than 1 % on many of the same networks.
+
+    What remains to gain is in proportion to the tolerance of the solution: it is the solver's, not OLIA's.
+    """
     wasted = 0
     for seed in range(100):
         network = random_network(seed, ["olia"], users=(2, 10), links=(2, 8))
         weights = 1 / network.rtt_s**2
-        assert pareto_gain(network, equilibrium(network, tolerance=1e-10).rates, weights=weights).is_optimal()
+        assert pareto_gain(network, equilibrium(network, tolerance=1e-11).rates, weights=weights).is_optimal()
         same = random_network(seed, ["lia"], users=(2, 10), links=(2, 8))
         wasted += pareto_gain(same, equilibrium(same).rates, weights=weights).total > 0.01
     assert wasted > 40
