@@ -36,6 +36,10 @@ pub struct TcpOptions {
     pub loss_detection: LossDetection,
     /// Find out spurious timeouts by forward RTO-recovery (RFC 5682).
     pub frto: bool,
+    /// Offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// A window reduced because of a mark keeps four fifths (ABE, RFC 8511), not what a loss leaves.
+    pub abe: bool,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
@@ -64,6 +68,8 @@ impl Default for TcpOptions {
         TcpOptions {
             loss_detection: LossDetection::RackTlp,
             frto: true,
+            ecn: false,
+            abe: false,
             sack: true,
             timestamps: true,
             initial_window: 10,

@@ -11,6 +11,8 @@ pub struct Statistics {
     pub timeouts: u64,
     /// Losses, found or suspected, that turned out to be none.
     pub undone: u64,
+    /// Window reductions because of ECN marks.
+    pub marks: u64,
     /// Tail loss probes sent.
     pub probes: u64,
     /// Segments that carried data sent before on another subflow.

@@ -286,3 +286,32 @@ fn a_syn_to_nobody_is_refused() {
     assert!(pair.run_until(SECOND, |p| p.saw(CLIENT, Event::Aborted)));
     assert!(pair.now_ns < 30 * MS, "refused after one round trip, not after a timeout");
 }
+
+#[test]
+fn a_mark_reduces_the_window_once_and_nothing_is_retransmitted() {
+    // The harness has no IP header: it marks by telling the receiver, as a driver does.
+    for ecn in [true, false] {
+        let mut config = tcp();
+        config.tcp.ecn = ecn;
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS)]);
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        pair.connection(SERVER).offer(1_000_000);
+        let now_ns = pair.now_ns;
+        pair.connection(SERVER).close(now_ns);
+        pair.run_until(now_ns + 50 * MS, |_| false);
+        let before = pair.connection(SERVER).views()[0].cwnd;
+        pair.connection(CLIENT).congestion_experienced(SubflowId(0));
+        pair.run_until(now_ns + 120 * MS, |_| false);
+        let s = pair.connection(SERVER).statistics(SubflowId(0));
+        assert_eq!(s.marks, u64::from(ecn));
+        let after = pair.connection(SERVER).views()[0];
+        if ecn {
+            assert!(after.ssthresh.is_finite() && after.ssthresh >= before / 2.0);
+        } else {
+            assert!(after.ssthresh.is_infinite());
+        }
+        assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
+        assert_eq!(pair.connection(SERVER).statistics(SubflowId(0)).retransmissions, 0);
+        assert_eq!(pair.read[CLIENT], 1_000_000);
+    }
+}

@@ -142,6 +142,8 @@ pub struct Connection<P: Stream> {
     pub(super) over: bool,
     /// Time of the last call that had one.
     pub(super) clock_ns: u64,
+    /// The segment that `transmit` gave last is ECN-capable.
+    pub(super) last_is_ect: bool,
     /// A lower bound of all timers.
     pub(super) next_timeout_ns: u64,
 }
@@ -211,6 +213,7 @@ impl<P: Stream> Connection<P> {
             events: VecDeque::new(),
             over: false,
             clock_ns: 0,
+            last_is_ect: false,
             next_timeout_ns: NEVER,
             config,
         }
@@ -287,6 +290,19 @@ impl<P: Stream> Connection<P> {
     /// What happened since the last call, in order.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Whether the packet of the segment that [`transmit`](Self::transmit) gave last is to be sent as ECN-capable,
+    /// ECT(0) (RFC 3168 §5).
+    #[must_use]
+    pub fn last_is_ect(&self) -> bool {
+        self.last_is_ect
+    }
+
+    /// The packet that is about to be received on `subflow` was marked: CE (RFC 3168 §5). To be called before the
+    /// segment is handed over. Panics when there is no such subflow.
+    pub fn congestion_experienced(&mut self, subflow: SubflowId) {
+        self.subflows[subflow.0 as usize].ecn.congestion_experienced();
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called: never later than needed, at times earlier.

@@ -254,6 +254,7 @@ pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Sub
     let peer_mss = rare.and_then(|o| o.mss).unwrap_or(DEFAULT_MSS);
     subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
     subflow.sack = config.tcp.sack && rare.is_some_and(|o| o.sack_permitted);
+    subflow.ecn.negotiate(config.tcp.ecn, syn.flags);
     subflow.timestamps = config.tcp.timestamps;
     subflow.learn_timestamps(syn.options.timestamps);
     if let Some(shift) = rare.and_then(|o| o.window_scale) {

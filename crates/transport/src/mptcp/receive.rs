@@ -129,6 +129,11 @@ impl<P: Stream> Connection<P> {
     /// The subflow-level acknowledgment.
     fn process_ack(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) {
         let outstanding = !self.subflows[r].board.is_empty();
+        let (una, nxt) = (self.subflows[r].snd_una, self.subflows[r].snd_nxt);
+        if self.subflows[r].ecn.arrived(segment.flags, una, nxt) && outstanding {
+            let abe = self.config.tcp.abe;
+            self.subflows[r].marked(now_ns, &mut self.views, r, &mut self.controller, abe);
+        }
         if outstanding {
             let delivered = self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
             if delivered.segments > 0 || self.subflows[r].board.has_unrepaired() {

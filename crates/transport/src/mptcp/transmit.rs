@@ -23,6 +23,7 @@ impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
     pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
         self.clock_ns = now_ns;
+        self.last_is_ect = false;
         while self.attention.0 != 0 {
             let r = self.attention.0.trailing_zeros() as usize;
             match self.transmit_urgent(now_ns, r) {
@@ -196,7 +197,15 @@ impl<P: Stream> Connection<P> {
         subflow.arm_probe(now_ns, &self.views[r]);
         let deadline_ns = subflow.deadline_ns();
         self.wake_by(deadline_ns);
-        self.data_segment(now_ns, r, seq, offset, payload, fin)
+        let new_data = !payload.is_empty();
+        let mut segment = self.data_segment(now_ns, r, seq, offset, payload, fin);
+        let ecn = &mut self.subflows[r].ecn;
+        if ecn.enabled && new_data {
+            // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
+            segment.flags = segment.flags | ecn.flags(true);
+            self.last_is_ect = true;
+        }
+        segment
     }
 
     fn fin(&mut self, now_ns: u64, r: usize) -> Segment<P> {
@@ -304,7 +313,7 @@ impl<P: Stream> Connection<P> {
             dst_port: subflow.tuple.remote.port(),
             seq: subflow.iss.wrapping_add(seq as u32),
             ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
-            flags,
+            flags: if flags.syn() { flags } else { flags | subflow.ecn.flags(false) },
             window,
             urgent: 0,
             options: Options {
@@ -318,7 +327,12 @@ impl<P: Stream> Connection<P> {
 
     fn syn(&mut self, now_ns: u64, r: usize) -> Segment<P> {
         let passive = self.subflows[r].state == State::SynReceived;
-        let flags = if passive { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        let mut flags = if passive { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        if passive && self.subflows[r].ecn.enabled {
+            flags = flags | Flags::ECE;
+        } else if !passive && self.config.tcp.ecn {
+            flags = flags | Flags::ECE | Flags::CWR; // RFC 3168 §6.1.1
+        }
         let seq = 0;
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.

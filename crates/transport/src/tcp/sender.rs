@@ -12,6 +12,8 @@ use crate::congestion::{Ack, Controller, Phase, View, Window};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
+/// RFC 8511 §3: beta_ecn for Reno.
+const ABE_FACTOR: f64 = 0.8;
 
 impl<P: Payload> Subflow<P> {
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
@@ -86,6 +88,22 @@ impl<P: Payload> Subflow<P> {
             self.arm_probe(now_ns, &group[r]);
         }
         delivered
+    }
+
+    /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
+    /// loss is being repaired.
+    pub fn marked(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
+        if group[r].phase != Phase::Open {
+            return;
+        }
+        let mut ssthresh = controller.on_loss(group, r, now_ns);
+        if abe {
+            ssthresh = ssthresh.max(ABE_FACTOR * group[r].cwnd);
+        }
+        let view = &mut group[r];
+        view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+        self.statistics.marks += 1;
+        self.set_window(now_ns, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
     }
 
     /// Phase by phase: is the recovery over, is something lost, what may be sent.

@@ -3,6 +3,7 @@
 use wire::{Payload, SackBlock, SackBlocks, Timestamps, expand32};
 
 use super::acknowledge::{Acknowledging, NEVER};
+use super::ecn::Ecn;
 use super::rack::Rack;
 use super::recovery::{Frto, Recovery, Undo};
 use super::rtt::RttEstimator;
@@ -71,6 +72,7 @@ pub struct Subflow<P> {
     pub recovery: Recovery,
     pub detection: LossDetection,
     pub rack: Rack,
+    pub ecn: Ecn,
     pub undo: Option<Undo>,
     pub frto: Frto,
     pub duplicate_acks: u32,
@@ -129,6 +131,7 @@ impl<P: Payload> Subflow<P> {
             recovery: Recovery::default(),
             detection: options.loss_detection,
             rack: Rack::new(),
+            ecn: Ecn::default(),
             undo: None,
             frto: Frto::Off,
             probe_due: false,
