@@ -139,12 +139,12 @@ impl Controller {
     pub fn new(choice: &Choice) -> Self {
         match choice {
             Choice::Reno => Controller::Reno(Classic::new(Reno)),
-            Choice::Cubic => Controller::Cubic(PerSubflow::default()),
+            Choice::Cubic => Controller::Cubic(PerSubflow::new(Cubic::default())),
             Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
             Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
             Choice::Lia => Controller::Lia(Classic::new(Lia)),
             Choice::LiaLinux => Controller::LiaLinux(Counting::new(LiaLinux::default())),
-            Choice::Olia => Controller::Olia(Classic::new(Olia)),
+            Choice::Olia => Controller::Olia(Classic::new(Olia::default())),
             Choice::OliaLinux => Controller::OliaLinux(Counting::new(OliaLinux::default())),
             Choice::Balia => Controller::Balia(Classic::new(Balia)),
             Choice::BaliaLinux => Controller::BaliaLinux(Counting::new(BaliaLinux::default())),

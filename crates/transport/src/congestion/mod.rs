@@ -16,6 +16,8 @@ pub mod conformance;
 mod counting;
 mod coupled;
 mod cubic;
+#[cfg(test)]
+mod equilibrium_tests;
 mod ewtcp;
 mod hystart;
 mod lia;

@@ -12,7 +12,10 @@ use super::{Rule, View};
 /// The paper says that with several paths the least ssthresh is one segment (§IV.B), and its Theorem 1 that in balance
 /// only the best paths are used, with a total of √(2/p)/rtt.
 #[derive(Debug, Default)]
-pub struct Olia;
+pub struct Olia {
+    /// ℓ_p/rtt_p² of each path, negative when it takes no part; kept to save the allocation.
+    merits: Vec<f64>,
+}
 
 /// Bytes: an estimate of 1/p_r (§IV.A).
 pub(super) fn between_losses(v: &View) -> u64 {
@@ -20,41 +23,39 @@ pub(super) fn between_losses(v: &View) -> u64 {
 }
 
 impl Olia {
-    /// α_r. Paths compare by ℓ_p/rtt_p², here multiplied out so that equal paths are equal.
-    fn alpha(group: &[View], r: usize) -> f64 {
-        let better = |p: &View, q: &View| {
-            let square = |v: &View| (v.srtt_ns as f64) * (v.srtt_ns as f64);
-            between_losses(p) as f64 * square(q) > between_losses(q) as f64 * square(p)
-        };
-        let paths = || group.iter().filter(|v| v.active);
-        let mut best = &group[r];
-        let mut largest = group[r].cwnd;
-        for v in paths() {
-            if better(v, best) {
-                best = v;
+    /// (Σ_p w_p/rtt_p)²·rtt_r², and α_r.
+    fn terms(&mut self, group: &[View], r: usize) -> (f64, f64) {
+        let (mut sum, mut best, mut largest) = (0.0, 0.0_f64, 0.0_f64);
+        self.merits.clear();
+        for v in group {
+            // Signed integers convert in one instruction.
+            let per_rtt = 1.0 / v.srtt_ns as i64 as f64;
+            let merit = between_losses(v) as i64 as f64 * per_rtt * per_rtt;
+            if v.active {
+                sum += v.cwnd * per_rtt;
+                best = best.max(merit);
+                largest = largest.max(v.cwnd);
             }
-            largest = largest.max(v.cwnd);
+            self.merits.push(if v.active { merit } else { -1.0 });
         }
-        let in_m = |v: &View| v.cwnd >= largest;
-        let in_b_only = |v: &View| !in_m(v) && !better(best, v);
-        let (mut n, mut m, mut b_only) = (0.0, 0.0, 0.0);
-        for v in paths() {
-            n += 1.0;
-            if in_m(v) {
-                m += 1.0;
-            } else if !better(best, v) {
-                b_only += 1.0;
-            }
+        let (mut n, mut m, mut b_only) = (0_u32, 0_u32, 0_u32);
+        for (v, &merit) in group.iter().zip(&self.merits) {
+            let in_m = v.cwnd >= largest;
+            n += u32::from(merit >= 0.0);
+            m += u32::from(in_m & (merit >= 0.0));
+            b_only += u32::from(!in_m & (merit >= best));
         }
-        if b_only == 0.0 {
+        let sum = sum * group[r].srtt_ns as i64 as f64;
+        let alpha = if b_only == 0 {
             0.0
-        } else if in_m(&group[r]) {
-            -1.0 / (n * m)
-        } else if in_b_only(&group[r]) {
-            1.0 / (n * b_only)
+        } else if group[r].cwnd >= largest {
+            -1.0 / f64::from(n * m)
+        } else if self.merits[r] >= best {
+            1.0 / f64::from(n * b_only)
         } else {
             0.0
-        }
+        };
+        (sum * sum, alpha)
     }
 }
 
@@ -62,16 +63,13 @@ impl Rule for Olia {
     const NAME: &'static str = "olia";
 
     fn increase(&mut self, group: &[View], r: usize) -> f64 {
-        let own = &group[r];
+        let w = group[r].cwnd;
         if alone(group, r) {
-            return 1.0 / own.cwnd;
+            return 1.0 / w;
         }
-        // The first term with rtt_r taken into the sum: w_r / (Σ w_p rtt_r/rtt_p)².
-        let rtt = own.srtt_ns as f64;
-        let sum: f64 = group.iter().filter(|v| v.active).map(|v| v.cwnd * (rtt / v.srtt_ns as f64)).sum();
-        let increase = own.cwnd / (sum * sum) + Self::alpha(group, r) / own.cwnd;
+        let (square, alpha) = self.terms(group, r);
         // Below 1.5 segments both terms together can ask for more than slow start gives.
-        increase.min(1.0)
+        (w / square + alpha / w).min(1.0)
     }
 
     fn min_ssthresh(&self, group: &[View]) -> f64 {
@@ -95,23 +93,27 @@ mod tests {
         }
     }
 
+    fn alpha(group: &[View], r: usize) -> f64 {
+        Olia::default().terms(group, r).1
+    }
+
     #[test]
     fn numbers_worked_by_hand() {
         // w = (10, 20), rtt = (10, 40) ms, ℓ = (100, 800) kB. ℓ/rtt² = (1, 0.5): B = {0}; M = {1}; n = 2.
         // First terms: path 0: 0.1/(1 + 0.5)² = 0.04444; path 1: 0.0125/2.25 = 0.005556.
         // α = (+1/2, −1/2): increases 0.04444 + 0.05 and 0.005556 − 0.025.
         let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
-        assert!((Olia.increase(&group, 0) - (0.1 / 2.25 + 0.05)).abs() < 1e-12);
-        assert!((Olia.increase(&group, 1) - (0.0125 / 2.25 - 0.025)).abs() < 1e-12);
+        assert!((Olia::default().increase(&group, 0) - (0.1 / 2.25 + 0.05)).abs() < 1e-12);
+        assert!((Olia::default().increase(&group, 1) - (0.0125 / 2.25 - 0.025)).abs() < 1e-12);
     }
 
     #[test]
     fn nothing_moves_when_the_best_path_has_the_largest_window() {
         let group = [view(20.0, 10, 100), view(10.0, 10, 50)];
-        assert_eq!(Olia::alpha(&group, 0), 0.0);
-        assert_eq!(Olia::alpha(&group, 1), 0.0);
+        assert_eq!(alpha(&group, 0), 0.0);
+        assert_eq!(alpha(&group, 1), 0.0);
         // Equal RTTs: w_r/(Σ w)².
-        assert!((Olia.increase(&group, 0) - 20.0 / 900.0).abs() < 1e-12);
+        assert!((Olia::default().increase(&group, 0) - 20.0 / 900.0).abs() < 1e-12);
     }
 
     #[test]
@@ -119,12 +121,12 @@ mod tests {
         // Two best small paths, two largest, one that is neither: n = 5, ±1/(5·2).
         let mut group =
             [view(5.0, 20, 400), view(6.0, 20, 400), view(30.0, 20, 10), view(30.0, 20, 20), view(8.0, 20, 100)];
-        let alpha: Vec<f64> = (0..5).map(|r| Olia::alpha(&group, r)).collect();
-        assert_eq!(alpha, [0.1, 0.1, -0.1, -0.1, 0.0]);
+        let all: Vec<f64> = (0..5).map(|r| alpha(&group, r)).collect();
+        assert_eq!(all, [0.1, 0.1, -0.1, -0.1, 0.0]);
         // A best path among the largest leaves B∖M as it is: 1/(5·1) for the other, −1/(5·3) each for the largest.
         group[0].cwnd = 30.0;
-        let alpha: Vec<f64> = (0..5).map(|r| Olia::alpha(&group, r)).collect();
-        assert_eq!(alpha, [-1.0 / 15.0, 0.2, -1.0 / 15.0, -1.0 / 15.0, 0.0]);
+        let all: Vec<f64> = (0..5).map(|r| alpha(&group, r)).collect();
+        assert_eq!(all, [-1.0 / 15.0, 0.2, -1.0 / 15.0, -1.0 / 15.0, 0.0]);
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_path_may_shrink_to_one_segment_and_not_below() {
-        let mut olia = Classic::new(Olia);
+        let mut olia = Classic::new(Olia::default());
         let group = [view(1.1, 100, 1), view(1.05, 10, 1000)];
         let ack = Ack { now_ns: 0, acked_segments: 2.0, rtt_ns: None, cwnd_limited: true };
         // 1.1/(1.1 + 10.5)² − 0.25·2/1.1 = 0.00817 − 0.4545 a segment: two take it below one.

@@ -13,6 +13,28 @@ use super::{Phase, View, classic};
 #[derive(Debug, Default)]
 pub struct OliaLinux {
     counts: Vec<i64>,
+    /// The paths that take part; kept to save the allocation.
+    paths: Vec<Path>,
+}
+
+/// A path as the kernel sees it.
+#[derive(Debug)]
+struct Path {
+    window: u64,
+    between_losses: u128,
+    srtt_squared: u128,
+}
+
+impl Path {
+    fn new(v: &View) -> Self {
+        let srtt = u128::from(srtt_eighths(v));
+        Path { window: window(v), between_losses: between_losses(v).into(), srtt_squared: srtt * srtt }
+    }
+
+    /// Whether its ℓ/srtt² is more; multiplied out, so that equal paths are equal.
+    fn better_than(&self, other: &Path) -> bool {
+        self.between_losses * other.srtt_squared > other.between_losses * self.srtt_squared
+    }
 }
 
 const SCALE: u32 = 10;
@@ -23,23 +45,29 @@ fn window(v: &View) -> u64 {
 
 impl OliaLinux {
     /// ε_r as (sign, denominator).
-    fn epsilon(group: &[View], r: usize) -> (i8, u64) {
-        let square = |v: &View| u128::from(srtt_eighths(v)) * u128::from(srtt_eighths(v));
-        // ℓ_p/srtt_p² against ℓ_q/srtt_q², multiplied out.
-        let better =
-            |p: &View, q: &View| u128::from(between_losses(p)) * square(q) > u128::from(between_losses(q)) * square(p);
-        let paths = || group.iter().filter(|v| v.active);
-        let largest = paths().map(window).max().unwrap_or(1);
-        let best = paths().fold(&group[r], |best, v| if better(v, best) { v } else { best });
-        let in_m = |v: &View| window(v) == largest;
-        let in_b_only = |v: &View| !in_m(v) && !better(best, v);
-        let count = |keep: &dyn Fn(&View) -> bool| paths().filter(|v| keep(v)).count() as u64;
-        let (n, b_only) = (count(&|_| true), count(&in_b_only));
+    fn epsilon(&mut self, group: &[View], r: usize) -> (i8, u64) {
+        self.paths.clear();
+        self.paths.extend(group.iter().filter(|v| v.active).map(Path::new));
+        let own = Path::new(&group[r]);
+        let (mut best, mut largest) = (&own, own.window);
+        for p in &self.paths {
+            largest = largest.max(p.window);
+            if p.better_than(best) {
+                best = p;
+            }
+        }
+        let in_b_only = |p: &Path| p.window < largest && !best.better_than(p);
+        let (mut m, mut b_only) = (0, 0);
+        for p in &self.paths {
+            m += u64::from(p.window == largest);
+            b_only += u64::from(in_b_only(p));
+        }
+        let n = self.paths.len() as u64;
         if b_only == 0 {
             (0, 1)
-        } else if in_m(&group[r]) {
-            (-1, n * count(&in_m))
-        } else if in_b_only(&group[r]) {
+        } else if own.window == largest {
+            (-1, n * m)
+        } else if in_b_only(&own) {
             (1, n * b_only)
         } else {
             (0, 1)
@@ -47,11 +75,11 @@ impl OliaLinux {
     }
 
     /// What an acknowledgment adds to the counter.
-    fn increment(group: &[View], r: usize, w: u64) -> i64 {
+    fn increment(&mut self, group: &[View], r: usize, w: u64) -> i64 {
         let srtt = srtt_eighths(&group[r]);
         let sum: u64 = group.iter().filter(|v| v.active).map(|v| (window(v) << SCALE) * srtt / srtt_eighths(v)).sum();
         let rate = u128::from(sum + 1) * u128::from(sum + 1);
-        let (sign, denominator) = Self::epsilon(group, r);
+        let (sign, denominator) = self.epsilon(group, r);
         let (w, denominator) = (u128::from(w), u128::from(denominator));
         // Over the common denominator: (ε's denominator)·(2¹⁰ w)² against ε's sign times the rate.
         let first = denominator * (w << SCALE) * (w << SCALE);
@@ -70,7 +98,7 @@ impl CountingRule for OliaLinux {
     const NAME: &'static str = <super::Olia as classic::Rule>::NAME;
 
     fn step(&mut self, group: &[View], r: usize, w: u64) -> i8 {
-        let increment = Self::increment(group, r, w);
+        let increment = self.increment(group, r, w);
         let count = slot(&mut self.counts, r);
         *count += increment;
         let limit = (1 << SCALE) - 1;
@@ -108,10 +136,10 @@ mod tests {
         // Path 0: S = 10 240 + 5 120 + 1; 2¹⁰·(10·2²⁰/S² + 1/(2·10)) = 1024·(0.044439 + 0.05) = 96.7: 96.
         // Path 1: S = 40 960 + 20 480 + 1; 1024·(20·2²⁰/S² − 1/40) = 1024·(0.0055554 − 0.025) = −19.9: −19.
         let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
-        assert_eq!(OliaLinux::epsilon(&group, 0), (1, 2));
-        assert_eq!(OliaLinux::epsilon(&group, 1), (-1, 2));
-        assert_eq!(OliaLinux::increment(&group, 0, 10), 96);
-        assert_eq!(OliaLinux::increment(&group, 1, 20), -19);
+        assert_eq!(OliaLinux::default().epsilon(&group, 0), (1, 2));
+        assert_eq!(OliaLinux::default().epsilon(&group, 1), (-1, 2));
+        assert_eq!(OliaLinux::default().increment(&group, 0, 10), 96);
+        assert_eq!(OliaLinux::default().increment(&group, 1, 20), -19);
     }
 
     #[test]
@@ -130,8 +158,8 @@ mod tests {
         let mut group = [view(3.0, 10, 100), view(20.0, 10, 50)];
         group[0].phase = Phase::Recovery;
         group[0].ssthresh = 30.0;
-        assert_eq!(OliaLinux::epsilon(&group, 1), (0, 1), "path 0 is best and the largest");
+        assert_eq!(OliaLinux::default().epsilon(&group, 1), (0, 1), "path 0 is best and the largest");
         // S = 1024·(30 + 20) + 1: 1024·20·2²⁰/S² = 8.19.
-        assert_eq!(OliaLinux::increment(&group, 1, 20), 8);
+        assert_eq!(OliaLinux::default().increment(&group, 1, 20), 8);
     }
 }

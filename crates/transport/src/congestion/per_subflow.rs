@@ -1,10 +1,9 @@
 //! A control of single paths on each subflow by itself.
 
-use super::counting::slot;
 use super::{Ack, CongestionControl, View, Window};
 
 /// A control that knows one path only. The methods are those of [`CongestionControl`].
-pub trait SinglePath: std::fmt::Debug + Send + Clone + Default {
+pub trait SinglePath: std::fmt::Debug + Send + Clone {
     /// Its name.
     const NAME: &'static str;
 
@@ -27,7 +26,23 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone + Default {
 /// One C for each subflow, none knowing of the others.
 #[derive(Debug, Default)]
 pub struct PerSubflow<C> {
+    /// What each subflow begins with.
+    fresh: C,
     subflows: Vec<C>,
+}
+
+impl<C: SinglePath> PerSubflow<C> {
+    /// Each subflow begins with `fresh`.
+    pub fn new(fresh: C) -> Self {
+        PerSubflow { fresh, subflows: Vec::new() }
+    }
+
+    fn of(&mut self, r: usize) -> &mut C {
+        if r >= self.subflows.len() {
+            self.subflows.resize(r + 1, self.fresh.clone());
+        }
+        &mut self.subflows[r]
+    }
 }
 
 impl<C: SinglePath> CongestionControl for PerSubflow<C> {
@@ -36,27 +51,27 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        slot(&mut self.subflows, r).on_ack(&group[r], ack)
+        self.of(r).on_ack(&group[r], ack)
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        slot(&mut self.subflows, r).on_loss(&group[r])
+        self.of(r).on_loss(&group[r])
     }
 
     fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        slot(&mut self.subflows, r).on_timeout(&group[r])
+        self.of(r).on_timeout(&group[r])
     }
 
     fn on_ecn(&mut self, group: &[View], r: usize, _now_ns: u64, abe: bool) -> f64 {
-        slot(&mut self.subflows, r).on_ecn(&group[r], abe)
+        self.of(r).on_ecn(&group[r], abe)
     }
 
     fn on_undo(&mut self, group: &[View], r: usize, _now_ns: u64) {
-        slot(&mut self.subflows, r).on_undo(&group[r]);
+        self.of(r).on_undo(&group[r]);
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
-        *slot(&mut self.subflows, r) = C::default();
+        *self.of(r) = self.fresh.clone();
     }
 }
 
@@ -67,8 +82,8 @@ mod tests {
 
     #[test]
     fn subflows_do_not_know_of_each_other() {
-        let mut alone = PerSubflow::<Cubic>::default();
-        let mut both = PerSubflow::<Cubic>::default();
+        let mut alone = PerSubflow::new(Cubic::default());
+        let mut both = PerSubflow::new(Cubic::default());
         let mut v = View { cwnd: 100.0, srtt_ns: 50_000_000, active: true, ..View::new(10.0, 1420) };
         let mut sibling = v;
         for n in 1..1000 {
