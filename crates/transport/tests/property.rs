@@ -16,14 +16,16 @@ fn path() -> impl Strategy<Value = Path> {
         prop_oneof![Just(0u64), 1u64..50, 50u64..200],
         prop_oneof![Just(0u64), 1u64..200],
         prop::collection::vec((0u64..20_000, 1u64..10_000), 0..3),
+        prop::collection::vec((0u64..20_000, 1u64..3_000), 0..3),
     )
-        .prop_map(|(delay, jitter, rate_bps, loss, duplication, dead)| Path {
+        .prop_map(|(delay, jitter, rate_bps, loss, duplication, dead, stalls)| Path {
             delay_ns: delay * MS,
             jitter_ns: jitter * MS,
             rate_bps,
             loss,
             duplication,
             dead_ns: dead.into_iter().map(|(from, len)| (from * MS, (from + len) * MS)).collect(),
+            stall_ns: stalls.into_iter().map(|(from, len)| (from * MS, (from + len) * MS)).collect(),
         })
 }
 

@@ -52,12 +52,10 @@ impl<P: Stream> Connection<P> {
     pub(super) fn release_retransmissions(&mut self) -> bool {
         let mut released = false;
         for (r, subflow) in self.subflows.iter_mut().enumerate() {
-            if let Frto::NewDataOnly(nothing_after) = subflow.frto {
-                if subflow.snd_nxt == nothing_after {
-                    subflow.frto = Frto::Off;
-                    self.attention.insert(r);
-                    released = true;
-                }
+            if subflow.frto == Frto::NewDataOnly(subflow.snd_nxt) {
+                subflow.frto = Frto::Off;
+                self.attention.insert(r);
+                released = true;
             }
         }
         released

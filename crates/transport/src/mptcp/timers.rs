@@ -26,8 +26,11 @@ impl<P: Stream> Connection<P> {
                 self.may_send = true;
             }
             if self.subflows[r].rack.probe_ns <= now_ns {
-                self.subflows[r].rack.probe_ns = NEVER;
-                self.subflows[r].probe_due = true;
+                // The probe takes the place of a timeout that is due too (RFC 8985 §7.2).
+                let subflow = &mut self.subflows[r];
+                subflow.rack.probe_ns = NEVER;
+                subflow.probe_due = true;
+                subflow.timer_ns = subflow.timer_ns.max(now_ns + 1);
                 self.attention.insert(r);
             }
             if self.subflows[r].timer_ns <= now_ns {

@@ -65,10 +65,10 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].syn_due = false;
             return Some(self.syn(now_ns, r));
         }
-        if self.subflows[r].probe_due {
-            if let Some(segment) = self.tail_loss_probe(now_ns, r) {
-                return Some(segment);
-            }
+        if self.subflows[r].probe_due
+            && let Some(segment) = self.tail_loss_probe(now_ns, r)
+        {
+            return Some(segment);
         }
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let sent = self.subflows[r].board.retransmit(now_ns)?;
@@ -160,10 +160,12 @@ impl<P: Stream> Connection<P> {
             }
         }
         self.arm_data_timer(now_ns);
-        let segment = self.first_transmission(now_ns, r, from, payload, false);
-        if self.mode == Mode::Tcp && self.close_requested && self.snd_nxt == self.write_end {
-            self.progress_close(now_ns); // the FIN follows at once
+        // Under TCP the last data carries the FIN.
+        let fin = self.mode == Mode::Tcp && self.close_requested && self.snd_nxt == self.write_end;
+        if fin {
+            self.note_fin(r);
         }
+        let segment = self.first_transmission(now_ns, r, from, payload, fin);
         Some((r, segment))
     }
 
@@ -209,14 +211,20 @@ impl<P: Stream> Connection<P> {
     }
 
     fn fin(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        self.note_fin(r);
+        let offset = self.snd_nxt;
+        self.first_transmission(now_ns, r, offset, P::empty(), true)
+    }
+
+    /// The FIN goes out (RFC 9293 §3.10.4).
+    fn note_fin(&mut self, r: usize) {
         let subflow = &mut self.subflows[r];
+        subflow.fin_requested = true;
         subflow.fin_sent = true;
         subflow.state = match subflow.state {
             State::CloseWait => State::LastAck,
             _ => State::FinWait1,
         };
-        let offset = self.snd_nxt;
-        self.first_transmission(now_ns, r, offset, P::empty(), true)
     }
 
     pub(super) fn data_segment(

@@ -83,14 +83,14 @@ impl Rack {
         self.rtt_ns + window_ns
     }
 
-    /// §7.2: schedules a probe at two smoothed round trips from now, when that is before the retransmission timer.
+    /// §7.2: schedules a probe at two smoothed round trips from now, at the latest when the retransmission timer would
+    /// expire, in place of it.
     pub fn arm_probe(&mut self, now_ns: u64, srtt_ns: u64, outstanding: u32, rto_at_ns: u64) {
         let mut pto_ns = if srtt_ns == 0 { UNKNOWN_RTT_PTO_NS } else { 2 * srtt_ns };
         if outstanding == 1 && srtt_ns > 0 {
             pto_ns += MAX_ACK_DELAY_NS;
         }
-        let at_ns = now_ns + pto_ns;
-        self.probe_ns = if at_ns < rto_at_ns { at_ns } else { NEVER };
+        self.probe_ns = (now_ns + pto_ns).min(rto_at_ns);
     }
 
     /// Neither losses by time nor probes until something new happens.
@@ -142,6 +142,6 @@ mod tests {
         rack.arm_probe(0, 50 * MS, 1, 1_000 * MS);
         assert_eq!(rack.probe_ns, 300 * MS);
         rack.arm_probe(0, 50 * MS, 1, 250 * MS);
-        assert_eq!(rack.probe_ns, NEVER, "the retransmission timer comes first");
+        assert_eq!(rack.probe_ns, 250 * MS, "in place of the retransmission timer");
     }
 }

@@ -317,6 +317,7 @@ impl<P: Payload> Subflow<P> {
     /// The probe went out.
     pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
         self.probe_due = false;
+        self.rack.probe_ns = NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
         self.restart_timer(now_ns);
     }

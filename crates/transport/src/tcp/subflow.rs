@@ -226,7 +226,7 @@ impl<P: Payload> Subflow<P> {
 
     /// Whether there is anything to report in SACK blocks.
     pub fn has_blocks(&self) -> bool {
-        self.sack && (self.duplicate.is_some() || !self.reorder.is_empty())
+        self.sack && (self.duplicate.is_some() || !self.reorder.is_empty() || self.fin_at.is_some())
     }
 
     /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
@@ -238,7 +238,20 @@ impl<P: Payload> Subflow<P> {
             return blocks;
         }
         let duplicate = self.duplicate.take();
-        for (left, right) in duplicate.into_iter().chain(self.reorder.blocks()).take(fitting) {
+        // A FIN takes a sequence number and is reported like data.
+        let mut fin = self.fin_at;
+        let extend = |(left, right): (u64, u64)| {
+            let joined = fin.take_if(|fin| *fin == right);
+            (left, right + u64::from(joined.is_some()))
+        };
+        let mut ranges = [(0, 0); 5];
+        let mut count = 0;
+        for range in duplicate.into_iter().chain(self.reorder.blocks().map(extend)) {
+            ranges[count] = range;
+            count += 1;
+        }
+        let alone = fin.map(|fin| (fin, fin + 1));
+        for (left, right) in ranges.into_iter().take(count).chain(alone).take(fitting) {
             let wire = |n: u64| self.irs.wrapping_add(n as u32);
             blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }

@@ -27,12 +27,22 @@ pub struct Path {
     pub duplication: u64,
     /// Nothing passes in these intervals.
     pub dead_ns: Vec<(u64, u64)>,
+    /// What is sent in these intervals leaves at their end.
+    pub stall_ns: Vec<(u64, u64)>,
 }
 
 impl Path {
     #[allow(dead_code)] // not every test binary that includes this module uses all of it
     pub fn clean(delay_ns: u64) -> Self {
-        Path { delay_ns, jitter_ns: 0, rate_bps: 10_000_000, loss: 0, duplication: 0, dead_ns: Vec::new() }
+        Path {
+            delay_ns,
+            jitter_ns: 0,
+            rate_bps: 10_000_000,
+            loss: 0,
+            duplication: 0,
+            dead_ns: Vec::new(),
+            stall_ns: Vec::new(),
+        }
     }
 }
 
@@ -191,7 +201,8 @@ impl Pair {
         let busy = &mut self.busy_until_ns[path][side];
         let start = self.now_ns.max(*busy);
         *busy = start + (size * 8 * SECOND).checked_div(p.rate_bps).unwrap_or(0);
-        let departure = *busy;
+        let stalled = p.stall_ns.iter().find(|&&(from, to)| (from..to).contains(&self.now_ns));
+        let departure = stalled.map_or(*busy, |&(_, to)| to.max(*busy));
         let copies = 1 + u64::from(p.duplication > 0 && self.rng.next_u64() % 1000 < p.duplication);
         for _ in 0..copies {
             let jitter = if p.jitter_ns > 0 { self.rng.next_u64() % p.jitter_ns } else { 0 };

@@ -1,0 +1,142 @@
+//! Loss recovery, seen from outside: what is sent again, and what of it was needless.
+
+mod common;
+
+use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use transport::congestion::Choice;
+use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
+
+const SIZE: u64 = 400_000;
+
+fn config(tcp: TcpOptions) -> [Config; 2] {
+    let config = Config { protocol: Protocol::Tcp, congestion: Choice::Reno, tcp, ..Config::default() };
+    [config.clone(), config]
+}
+
+/// The server sends `SIZE` bytes over one path of 50 ms RTT; `drop(nth, time)` says which of its data segments, counted
+/// as they are sent, is lost. Answers its statistics and when all was acknowledged.
+fn run(tcp: TcpOptions, path: Path, mut drop: impl FnMut(u64, u64) -> bool + 'static) -> (Statistics, u64) {
+    let mut pair = Pair::new(1, config(tcp), vec![path]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    let mut sent = 0;
+    pair.tap(move |now, side, _, s| {
+        if side == SERVER && s.payload.len > 0 {
+            sent += 1;
+            return !drop(sent, now);
+        }
+        true
+    });
+    pair.connection(SERVER).offer(SIZE);
+    let now_ns = pair.now_ns;
+    pair.connection(SERVER).close(now_ns);
+    assert!(pair.run_until(100 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
+    assert_eq!(pair.read[CLIENT], SIZE);
+    let at_ns = pair.now_ns;
+    (pair.connection(SERVER).statistics(SubflowId(0)), at_ns)
+}
+
+fn path() -> Path {
+    Path::clean(25 * MS)
+}
+
+fn segments() -> u64 {
+    SIZE.div_ceil(1448)
+}
+
+#[test]
+fn one_loss_is_one_retransmission() {
+    for loss_detection in [LossDetection::RackTlp, LossDetection::Sack] {
+        let tcp = TcpOptions { loss_detection, ..TcpOptions::default() };
+        let (s, _) = run(tcp, path(), |nth, _| nth == 60);
+        assert_eq!((s.retransmissions, s.timeouts, s.undone), (1, 0, 0), "{loss_detection:?}");
+    }
+}
+
+#[test]
+fn without_sack_a_window_with_several_losses_needs_a_round_trip_for_each() {
+    // RFC 6582: one retransmission for each partial acknowledgment, no timeout.
+    let tcp = TcpOptions { sack: false, ..TcpOptions::default() };
+    let (s, _) = run(tcp, path(), |nth, _| [60, 63, 66].contains(&nth));
+    assert_eq!((s.retransmissions, s.timeouts), (3, 0));
+}
+
+#[test]
+fn a_lost_retransmission_is_found_by_time_and_not_by_counting() {
+    // Segment 60 is lost, and so is its first retransmission.
+    for (loss_detection, timeouts) in [(LossDetection::RackTlp, 0), (LossDetection::Sack, 1)] {
+        let tcp = TcpOptions { loss_detection, ..TcpOptions::default() };
+        let mut pair = Pair::new(1, config(tcp), vec![path()]);
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        let (mut count, mut victim, mut losses) = (0, None, 0);
+        pair.tap(move |_, side, _, s| {
+            if side != SERVER || s.payload.len == 0 {
+                return true;
+            }
+            count += 1;
+            if count == 60 {
+                victim = Some(s.seq);
+            }
+            let lost = victim == Some(s.seq) && losses < 2;
+            losses += u32::from(lost);
+            !lost
+        });
+        pair.connection(SERVER).offer(SIZE);
+        let now_ns = pair.now_ns;
+        pair.connection(SERVER).close(now_ns);
+        assert!(pair.run_until(100 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
+        let s = pair.connection(SERVER).statistics(SubflowId(0));
+        assert_eq!(s.timeouts, timeouts, "{loss_detection:?}");
+    }
+}
+
+#[test]
+fn a_lost_tail_is_repaired_by_a_probe() {
+    // The last two segments are lost: the probe after two RTTs, and RACK after it, take less than a timeout would, and
+    // the window is halved instead of starting anew (RFC 8985 §7). Of a single lost one the probe takes the place of the
+    // timeout: it must allow for a delayed ACK.
+    let last = segments();
+    let (s, _) = run(TcpOptions::default(), path(), move |nth, _| nth == last);
+    assert_eq!((s.timeouts, s.probes), (0, 1));
+    let lost = move |nth, _| nth == last || nth == last - 1;
+    let (s, with_probe) = run(TcpOptions::default(), path(), lost);
+    assert_eq!((s.timeouts, s.probes), (0, 1));
+    let tcp = TcpOptions { loss_detection: LossDetection::Sack, ..TcpOptions::default() };
+    let (s, with_timeout) = run(tcp, path(), lost);
+    assert_eq!((s.timeouts, s.probes), (1, 0));
+    assert!(with_probe + 50 * MS < with_timeout, "{with_probe} {with_timeout}");
+}
+
+#[test]
+fn a_clean_path_sees_no_retransmission_and_no_probe() {
+    let (s, _) = run(TcpOptions::default(), path(), |_, _| false);
+    assert_eq!((s.retransmissions, s.timeouts, s.probes, s.undone), (0, 0, 0, 0));
+    assert_eq!(s.data_segments_sent, segments());
+}
+
+#[test]
+fn a_stall_is_no_loss() {
+    // Everything is held up for 600 ms, then arrives: the timeout was spurious, and the window returns. With timestamps
+    // the first ACK shows it (Eifel, RFC 3522); without, F-RTO (RFC 5682); without both nobody notices.
+    let stalled = || Path { stall_ns: vec![(200 * MS, 800 * MS)], ..path() };
+    for (timestamps, frto, undone) in [(true, false, 1), (false, true, 1), (false, false, 0)] {
+        // Without tail loss probes, which would find out by D-SACK.
+        let tcp = TcpOptions { timestamps, frto, loss_detection: LossDetection::Sack, ..TcpOptions::default() };
+        let (s, _) = run(tcp, stalled(), |_, _| false);
+        assert!(s.timeouts >= 1, "{timestamps} {frto}: {s:?}");
+        assert_eq!(s.undone.min(1), undone, "{timestamps} {frto}: {s:?}");
+        if undone == 1 {
+            assert!(s.retransmissions <= 4, "{timestamps} {frto}: {s:?}");
+        }
+    }
+}
+
+#[test]
+fn mild_reordering_costs_little() {
+    // Segments overtake each other within 8 ms, less than a quarter of the RTT: RACK waits, counting does not.
+    let jitter = || Path { jitter_ns: 8 * MS, ..path() };
+    let (rack, _) = run(TcpOptions::default(), jitter(), |_, _| false);
+    let tcp = TcpOptions { loss_detection: LossDetection::Sack, ..TcpOptions::default() };
+    let (counting, _) = run(tcp, jitter(), |_, _| false);
+    assert!(rack.retransmissions * 4 < counting.retransmissions, "{rack:?} {counting:?}");
+    assert!(counting.undone > 0, "needless recoveries are undone: {counting:?}");
+}
