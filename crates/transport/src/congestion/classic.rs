@@ -89,3 +89,24 @@ pub(super) fn alone(group: &[View], r: usize) -> bool {
 pub(super) fn active_count(group: &[View]) -> usize {
     group.iter().filter(|v| v.active).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Coupled, Reno};
+    use super::*;
+
+    fn view(cwnd: f64) -> View {
+        View { cwnd, ssthresh: 5.0, srtt_ns: 1, active: true, ..View::new(10.0, 1420) }
+    }
+
+    #[test]
+    fn a_mark_is_a_loss_or_by_rfc_8511_less() {
+        let mut reno = Classic::new(Reno);
+        assert_eq!(reno.on_ecn(&[view(20.0)], 0, 0, false), 10.0);
+        assert_eq!(reno.on_ecn(&[view(20.0)], 0, 0, true), 16.0, "0.8 of the window");
+        assert_eq!(reno.on_ecn(&[view(2.0)], 0, 0, true), 2.0);
+        // A coupled control gives up 0.4 of what it would lose: 20 − 0.4·(20 + 10)/2.
+        let group = [view(20.0), view(10.0)];
+        assert_eq!(Classic::new(Coupled).on_ecn(&group, 0, 0, true), 14.0);
+    }
+}

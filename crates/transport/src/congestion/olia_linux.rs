@@ -154,6 +154,15 @@ mod tests {
     }
 
     #[test]
+    fn the_counter_is_full_at_1023() {
+        let group = [view(10.0, 10, 100), view(20.0, 40, 800)];
+        for (count, step, left) in [(926, 0, 1022), (927, 1, 0)] {
+            let mut olia = OliaLinux { counts: vec![count], ..OliaLinux::default() };
+            assert_eq!((olia.step(&group, 0, 10), olia.counts[0]), (step, left));
+        }
+    }
+
+    #[test]
     fn in_recovery_a_window_counts_as_its_threshold() {
         let mut group = [view(3.0, 10, 100), view(20.0, 10, 50)];
         group[0].phase = Phase::Recovery;

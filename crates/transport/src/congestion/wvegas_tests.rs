@@ -1,0 +1,88 @@
+//! wVegas's numbers, worked by hand.
+
+use super::*;
+
+fn view(cwnd: f64, ssthresh: f64, base_ms: u64, rtt_ms: u64) -> View {
+    View {
+        cwnd,
+        ssthresh,
+        srtt_ns: rtt_ms * 1_000_000,
+        min_rtt_ns: base_ms * 1_000_000,
+        in_flight: 4,
+        active: true,
+        ..View::new(10.0, 1420)
+    }
+}
+
+/// A round of four samples of path r's smoothed RTT: the window at its end.
+fn round(control: &mut Wvegas, group: &mut [View], r: usize) -> f64 {
+    for n in 0..4 {
+        let ack = Ack { now_ns: n, acked_segments: 1.0, rtt_ns: Some(group[r].srtt_ns), cwnd_limited: true };
+        let w = control.on_ack(group, r, &ack);
+        (group[r].cwnd, group[r].ssthresh) = (w.cwnd, w.ssthresh);
+    }
+    group[r].cwnd
+}
+
+/// The first acknowledgment of all begins the first round; without growth, since the window is not the limit.
+fn begin(control: &mut Wvegas, group: &[View]) {
+    for r in 0..group.len() {
+        let ack = Ack { now_ns: 0, acked_segments: 1.0, rtt_ns: None, cwnd_limited: false };
+        control.on_ack(group, r, &ack);
+    }
+}
+
+#[test]
+fn slow_start_ends_when_a_segment_is_queued() {
+    // w = 40 at the end of the round, base 80, rtt 100 ms: diff = 40·20/100 = 8 > 1, so w = 40·0.8 + 1 = 33.
+    let mut control = Wvegas::default();
+    let mut group = [view(37.0, f64::INFINITY, 80, 100)];
+    begin(&mut control, &group);
+    assert_eq!(round(&mut control, &mut group, 0), 33.0);
+    assert_eq!(group[0].ssthresh, 32.0);
+    // diff = 20·1/100 = 0.2: it goes on.
+    let mut control = Wvegas::default();
+    let mut group = [view(16.0, f64::INFINITY, 99, 100)];
+    begin(&mut control, &group);
+    assert_eq!(round(&mut control, &mut group, 0), 20.0);
+}
+
+#[test]
+fn each_subflow_keeps_its_weight_of_ten_segments_queued() {
+    // x = (30, 10)/100 ms: weights ¾ and ¼. diff = (30, 10)·0.2 = (6, 2).
+    let group = [view(30.0, 10.0, 80, 100), view(10.0, 5.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    // Path 0: α = 7.5 > 6, so one more; path 1: α = max(2, 10·10/41 = 2.44) > 2, so one more.
+    let mut after = group;
+    assert_eq!(round(&mut control, &mut after, 0), 31.0);
+    assert_eq!(round(&mut control, &mut after, 1), 11.0);
+    // With rtt 200 ms on path 1: diff = 11·0.6 = 6.6, weight (11/200)/(11/200 + 31/100) = 0.151, α = 2: one less.
+    // Its queueing delay has grown from 20 to 120 ms: and drained, (11 − 1)·80/400 = 2.
+    after[1].srtt_ns = 200_000_000;
+    assert_eq!(round(&mut control, &mut after, 1), 2.0);
+    assert_eq!(control.paths[1].least_queueing_ns, 0.0);
+}
+
+#[test]
+fn with_too_few_samples_it_is_reno() {
+    let mut group = [view(30.0, 10.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    group[0].in_flight = 2;
+    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    assert!((control.on_ack(&group, 0, &ack).cwnd - (30.0 + 4.0 / 30.0)).abs() < 1e-12);
+}
+
+#[test]
+fn a_loss_halves_and_begins_a_new_round() {
+    let mut group = [view(30.0, 10.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    assert_eq!(control.on_loss(&group, 0, 0), 15.0);
+    group[0].cwnd = 15.0;
+    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    control.on_ack(&group, 0, &ack);
+    assert_eq!(control.paths[0].samples, 0);
+    assert_eq!(control.on_loss(&[view(3.0, 10.0, 80, 100)], 0, 0), 2.0);
+}
