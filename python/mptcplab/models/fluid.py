@@ -95,11 +95,11 @@ class FluidModel:
 
     def link_loss(self, rates: Array) -> Array:
         """Loss rate of each link at these rates, (L,)."""
-        return np.asarray(self.at_capacity * (self._load @ rates / self.network.capacity) ** self.exponent)
+        return np.asarray(self.at_capacity * (np.asarray(self._load @ rates) / self.network.capacity) ** self.exponent)
 
     def congestion_cost(self, rates: Array) -> float:
         """C(x) = Σ ∫ p_ℓ(y) dy (Khalili 2013 §V B)."""
-        load = self._load @ rates
+        load = np.asarray(self._load @ rates)
         return float((self.link_loss(rates) * load / (self.exponent + 1)).sum())
 
     def utility(self, rates: Array) -> float:
@@ -110,7 +110,7 @@ class FluidModel:
 
     def derivative(self, rates: Array) -> Array:
         """dx/dt in segments/s², (R,), at positive rates, (R,)."""
-        loss = self.network.crossing.T @ self.link_loss(rates)
+        loss = np.asarray(self.network.crossing.T @ self.link_loss(rates))
         change = np.empty(len(rates))
         for user, part, b in zip(self.network.users, self._slices, self.network.b, strict=True):
             change[part] = self._user(user.control, rates[part], self.network.rtt_s[part], loss[part], float(b))

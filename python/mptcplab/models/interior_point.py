@@ -21,10 +21,8 @@ class _Group:
     """Users of one control with the same number of routes: their law is evaluated in one batch."""
 
     def __init__(self, network: Network, control: str, members: list[int], floored: bool) -> None:
-        routes = [np.flatnonzero(network.owner == u) for u in members] if len(members) < 2 else None
-        starts = np.searchsorted(network.owner, members)
-        width = len(network.users[members[0]].routes)
-        self.routes = np.asarray(routes) if routes else starts[:, None] + np.arange(width)
+        first = np.searchsorted(network.owner, members)
+        self.routes = first[:, None] + np.arange(len(network.users[members[0]].routes))
         self.law: ControlLaw
         self.law, self.parameters = law_of(control, [network.users[u].parameters for u in members])
         self.b = network.b[members][:, None]
@@ -43,8 +41,10 @@ def _groups(network: Network, floored: bool) -> list[_Group]:
 
 
 class InteriorPoint:
-    """The point: rates above their floors ``v``, losses, slacks of the links, gaps of the routes. It is kept between
-    solutions, so that a next one starts from the last."""
+    """The point: rates above their floors ``v``, losses, slacks of the links, gaps of the routes.
+
+    It is kept between solutions, so that a next one starts from the last.
+    """
 
     QUICK_STEPS = 80
     SAFE_STEPS = 600
@@ -93,7 +93,7 @@ class InteriorPoint:
         self.reference = tightest.copy()
         self.slack = np.maximum(capacity - self.load @ (self.floor + self.v), 0.1 * capacity)
         asked = np.exp(self.laws(self.floor + self.v, network.rtt_s)[0])
-        hops = np.asarray(self.price.sum(axis=1)).ravel()
+        hops: Array = np.asarray(self.price.sum(axis=1)).ravel()
         self.loss = self.price.T @ (asked / hops) / np.asarray(self.price.sum(axis=0)).ravel()
         self.loss_reference = self.loss.copy()
         self.gap = np.where(self.complementary, 1.0, 0.0)
@@ -213,7 +213,7 @@ class _System:
         self.point = point
         hard, capacity = point.hard, point.capacity
         x = point.floor + point.v
-        self.p = point.price @ point.loss
+        self.p: Array = np.asarray(point.price @ point.loss)
         log_asked, jacobians = point.laws(x, rtt)
         self.law_error = np.log(self.p) - log_asked - point.gap
         load = point.load @ x

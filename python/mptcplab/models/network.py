@@ -83,8 +83,10 @@ class Network:
         """Number of connections of each user, shape (U,)."""
         self.b: Array = np.asarray([user.b for user in self.users], dtype=np.float64)
         """Segments acknowledged by one ACK, shape (U,)."""
-        self.crossing = sp.csr_array(
-            (np.ones(len(rows)), (rows, columns)), shape=(len(self.link_names), len(rtts)), dtype=np.float64
+        self.crossing: sp.csr_array[np.float64] = sp.csr_array(
+            sp.coo_array(
+                (np.ones(len(rows)), (np.asarray(rows), np.asarray(columns))), shape=(len(self.link_names), len(rtts))
+            )
         )
         """1 where a link (row) is crossed by a route (column), shape (L, R)."""
         self.capacity: Array = np.asarray([law.segments_per_s for law in self.links.values()], dtype=np.float64)

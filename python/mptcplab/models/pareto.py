@@ -80,7 +80,7 @@ class _Programme:
         bounds = [(low, None) for low in np.minimum(self.floor, self.start) / self.unit]
         if extra is not None:
             bounds.append((0.0, None))
-        answer = linprog(
+        answer = linprog(  # type: ignore[call-overload]  # the stubs know dense matrices only
             cost,
             A_ub=sp.vstack([loads, gains]).tocsr(),
             b_ub=np.concatenate([self.limit, -now]),
