@@ -251,7 +251,7 @@ class _System:
         right[hard] += (self.over + link_target / point.loss - point.slack)[hard]
         right[~hard] += self.curve_error * self.curve
         d_loss = point.loss * np.linalg.solve(self.schur, right / point.capacity)
-        d_log_v = self.inverse @ (pull - (point.price @ d_loss) / self.p)
+        d_log_v = self.inverse @ (pull - np.asarray(point.price @ d_loss) / self.p)
         d_v = point.v * d_log_v
         # Where a law holds on every route its rate moves in the logarithm; where routes may empty, in the rate itself:
         # there v = μ/gap must follow μ down by any factor in one step.
