@@ -5,8 +5,10 @@
 //! may be fractions: the transport sends while fewer than ⌊cwnd⌋ segments are in flight.
 //!
 //! What all loss-based controls share, slow start, the reaction to loss, the floor of the windows, stands once in
-//! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. To add one: a file with its rule, a variant in
-//! [`Choice`] and [`Controller`], its numbers in a test beside it (docs/add-an-algorithm.md).
+//! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. The Multipath TCP kernel's integer forms of them are
+//! [`CountingRule`]s for [`Counting`], and a control of one path is lifted by [`PerSubflow`]. To add one: a file with
+//! its rule, a variant in [`Choice`] and [`Controller`] and a line in [`NAMES`], its numbers in a test beside it, its law in
+//! `equilibrium_tests.rs` (docs/add-an-algorithm.md).
 
 mod balia;
 mod balia_linux;
