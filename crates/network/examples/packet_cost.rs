@@ -23,6 +23,7 @@ const RED: QueueConfig = QueueConfig::Red {
     max_probability: 0.1,
     weight: 0.002,
     gentle: true,
+    ecn: false,
 };
 
 fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {

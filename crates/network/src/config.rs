@@ -46,6 +46,22 @@ pub enum QueueConfig {
         weight: f64,
         /// Whether the probability rises to 1 between `max_packets` and twice that (Floyd 2000), and does not jump.
         gentle: bool,
+        /// Whether ECN-capable packets are marked where they would be dropped by chance.
+        ecn: bool,
+    },
+    /// Controlled delay (RFC 8289): decides at the head, by the time a packet waited. See [`QueueConfig::codel`] for
+    /// the values of the RFC.
+    CoDel {
+        /// The most it holds.
+        limit: Limit,
+        /// The wait that is acceptable as a standing queue, in nanoseconds.
+        target_ns: u64,
+        /// How long the wait may stay above the target, in nanoseconds; at least 1.
+        interval_ns: u64,
+        /// With no more than this many bytes behind the head nothing is dropped: one packet of the largest size.
+        mtu_bytes: u32,
+        /// Whether ECN-capable packets are marked where they would be dropped.
+        ecn: bool,
     },
 }
 
@@ -130,12 +146,26 @@ impl LinkConfig {
 }
 
 impl QueueConfig {
+    /// CoDel as RFC 8289 §4.2 and §4.3 recommend it: target 5 ms, interval 100 ms; packets of up to 1,500 bytes.
+    #[must_use]
+    pub const fn codel(limit: Limit, ecn: bool) -> Self {
+        Self::CoDel { limit, target_ns: 5_000_000, interval_ns: 100_000_000, mtu_bytes: 1_500, ecn }
+    }
+
     /// Whether each parameter is in its range.
     ///
     /// # Errors
     /// The first parameter outside its range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let &Self::Red { min_packets, max_packets, max_probability, weight, .. } = self else { return Ok(()) };
+        let (min_packets, max_packets, max_probability, weight) = match *self {
+            Self::DropTail { .. } => return Ok(()),
+            Self::CoDel { interval_ns, .. } => {
+                return require(interval_ns > 0, "interval_ns", interval_ns as f64, "at least 1 ns");
+            }
+            Self::Red { min_packets, max_packets, max_probability, weight, .. } => {
+                (min_packets, max_packets, max_probability, weight)
+            }
+        };
         require(min_packets >= 0.0 && min_packets.is_finite(), "min_packets", min_packets, "at least 0")?;
         require(
             max_packets > 0.0 && max_packets >= min_packets && max_packets.is_finite(),
@@ -185,7 +215,12 @@ mod tests {
     use super::*;
 
     fn red(min_packets: f64, max_packets: f64, max_probability: f64, weight: f64) -> QueueConfig {
-        QueueConfig::Red { limit: Limit::Packets(100), min_packets, max_packets, max_probability, weight, gentle: true }
+        let limit = Limit::Packets(100);
+        QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle: true, ecn: false }
+    }
+
+    fn codel(interval_ns: u64) -> QueueConfig {
+        QueueConfig::CoDel { limit: Limit::Packets(100), target_ns: 0, interval_ns, mtu_bytes: 0, ecn: true }
     }
 
     #[test]
@@ -203,6 +238,7 @@ mod tests {
             (red(5.0, 15.0, 1.1, 0.002), "max_probability"),
             (red(5.0, 15.0, 0.1, 0.0), "weight"),
             (red(5.0, 15.0, 0.1, f64::NAN), "weight"),
+            (codel(0), "interval_ns"),
         ] {
             assert_eq!(named(queue.check()), parameter);
         }
@@ -228,6 +264,8 @@ mod tests {
         let loss = LossConfig::GilbertElliott { good_to_bad: 0.0, bad_to_good: 1.0, loss_good: 0.0, loss_bad: 1.0 };
         let link = LinkConfig { rate_bps: 1, delay_ns: 0, queue: red(0.0, 1.0, 1.0, 1.0), loss };
         assert_eq!(link.check(), Ok(()));
+        assert_eq!(codel(1).check(), Ok(()));
+        assert_eq!(QueueConfig::codel(Limit::Packets(1), false).check(), Ok(()));
         assert_eq!(Change { rate_bps: Some(1), loss: Some(loss), ..Change::default() }.check(), Ok(()));
     }
 

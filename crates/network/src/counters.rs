@@ -32,8 +32,11 @@ pub struct Counters {
     pub arrived_packets: u64,
     /// Packets dropped because the queue was full.
     pub dropped_full: u64,
-    /// Packets dropped by active queue management.
+    /// Packets dropped by active queue management, at the entrance (RED) or at the head (CoDel).
     pub dropped_early: u64,
+    /// Packets that active queue management let pass with congestion experienced where it would have dropped them. One
+    /// that came with it counts, so that this is the number of signals. A marked packet may still be lost on the wire.
+    pub marked: u64,
     /// Packets that came to a dead link, or were in its queue when it died.
     pub dropped_dead: u64,
     /// Departed packets that do not reach the far end.

@@ -7,7 +7,8 @@ use crate::counters::{Counters, DropReason, Enqueue};
 use crate::loss::Loss;
 use crate::packet::Packet;
 use crate::propagation::Propagation;
-use crate::queue::{Arrival, Queue};
+use crate::queue::codel::{Head, Verdict};
+use crate::queue::{Arrival, Entry, Queue};
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
@@ -18,6 +19,13 @@ use crate::transmitter::Transmitter;
 /// division goes to the next packet while the link stays busy, so a busy period of n packets takes the true total,
 /// rounded down. At its departure a packet leaves the queue; after the propagation delay it is at the far end.
 ///
+/// **Decisions at the head.** With CoDel a packet's fate is known when it comes to the head of the queue, the moment
+/// the transmitter becomes free. Only the packet being sent has a departure then; the decision about the next one is
+/// made when the link is first looked at at that moment or later, before anything that arrives at or after it, in the
+/// order of time. The oldest packet of a link is always decided, so [`Self::next_arrival_ns`] is exact without a
+/// further event. A packet dropped at the head leaves the queue and the counters at once; the caller gets it back from
+/// [`Self::deliver`] in its place, as one that left at the moment of the drop, with [`Packet::dropped`].
+///
 /// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
 /// if it accepts, loss. What is certain draws nothing: a drop-tail link without loss never touches its stream.
 #[derive(Clone, Debug)]
@@ -26,11 +34,11 @@ pub struct Link<T> {
     head_arrival_ns: u64,
     ring: Ring<T>,
     /// Number of the first packet that has not departed yet as far as is known; those before it are on the wire.
-    /// Numbers are given without gaps, so this is how many packets departed.
+    /// Numbers are given without gaps, so this is how many packets departed or were dropped at the head.
     sent: u64,
-    /// Bytes of the packets below `sent`.
+    /// Bytes of the packets below `sent` that were not dropped.
     sent_bytes: u64,
-    /// Bytes of the packets below the ring's tail.
+    /// Bytes of the packets below the ring's tail that were not dropped.
     accepted_bytes: u64,
     /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
     /// length.
@@ -90,16 +98,24 @@ impl<T: Copy> Link<T> {
         let arrival = Arrival {
             now_ns,
             size: packet.size,
+            ecn: packet.ecn(),
             packets: self.ring.tail() - self.sent,
             bytes: self.accepted_bytes - self.sent_bytes,
             transmitter: &self.transmitter,
         };
-        if let Err(reason) = self.queue.admit(arrival, &mut self.rng) {
-            return self.drop_arriving(reason);
+        match self.queue.admit(arrival, &mut self.rng) {
+            Ok(Entry::Plain) => {}
+            Ok(Entry::Marked) => packet.set_ce(),
+            Err(reason) => return self.drop_arriving(reason),
         }
         self.max_packets = self.max_packets.max(arrival.packets + 1);
         self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
-        packet.departure_ns = self.transmitter.send(now_ns, packet.size);
+        packet.departure_ns = if self.queue.decides_at_head() && arrival.packets > 0 {
+            // The time of its arrival, until its departure is known.
+            now_ns
+        } else {
+            self.transmitter.send(now_ns, packet.size)
+        };
         packet.set_lost(self.loss.strikes(&mut self.rng));
         self.accepted_bytes += u64::from(packet.size);
         self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
@@ -125,8 +141,8 @@ impl<T: Copy> Link<T> {
         self.head_arrival_ns
     }
 
-    /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire comes too, with
-    /// [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the
+    /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire or dropped at the
+    /// head of the queue comes too, with [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the
     /// packets behind keep their times.
     ///
     /// # Panics
@@ -187,7 +203,7 @@ impl<T: Copy> Link<T> {
         (packets, self.queue_bytes())
     }
 
-    /// Packets in the link: in the queue, being sent or on the wire.
+    /// Packets that [`Self::deliver`] has still to give: in the queue, being sent, on the wire, or dropped at the head.
     #[must_use]
     pub const fn under_way(&self) -> u64 {
         self.ring.tail() - self.ring.head()
@@ -209,10 +225,11 @@ impl<T: Copy> Link<T> {
         Counters {
             arrived_packets: accepted + self.dropped_full + self.dropped_early + self.dropped_dead,
             dropped_full: self.dropped_full,
-            dropped_early: self.dropped_early,
+            dropped_early: self.dropped_early + self.queue.dropped_at_head(),
+            marked: self.queue.marked(),
             dropped_dead: self.dropped_dead,
             lost_on_wire: self.lost_on_wire,
-            sent_packets: self.sent,
+            sent_packets: self.sent - self.queue.dropped_at_head(),
             sent_bytes: self.sent_bytes,
             queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
             queue_max_packets: self.max_packets,
@@ -251,6 +268,37 @@ impl<T: Copy> Link<T> {
         self.sent_bytes += u64::from(packet.size);
         self.lost_on_wire += u64::from(packet.lost());
         self.sent += 1;
+        if self.queue.decides_at_head() {
+            let now_ns = packet.departure_ns;
+            self.serve_next(now_ns);
+        }
+    }
+
+    /// The transmitter becomes free at `now_ns`: the first packet in the queue that is not dropped is sent.
+    #[inline(never)]
+    fn serve_next(&mut self, now_ns: u64) {
+        let Queue::CoDel(codel) = &mut self.queue else { return };
+        while self.sent != self.ring.tail() {
+            let packet = self.ring.at_mut(self.sent);
+            let size = u64::from(packet.size);
+            let arrived_ns = packet.departure_ns;
+            let bytes_behind = self.accepted_bytes - self.sent_bytes - size;
+            match codel.decide(now_ns, Head { wait_ns: now_ns - arrived_ns, bytes_behind, ecn: packet.ecn() }) {
+                Verdict::Drop => {
+                    packet.set_dropped();
+                    packet.departure_ns = now_ns;
+                    self.accepted_bytes -= size;
+                    self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(now_ns));
+                    self.sent += 1;
+                    continue;
+                }
+                Verdict::Mark => packet.set_ce(),
+                Verdict::Send => {}
+            }
+            // As one that was there when it arrived: the busy period goes on.
+            packet.departure_ns = self.transmitter.send(arrived_ns, packet.size);
+            return;
+        }
     }
 
     #[inline]
@@ -291,6 +339,11 @@ impl<T: Copy> Link<T> {
             // A remainder below a nanosecond is not carried into another rate.
             self.transmitter.stop(now_ns);
             self.transmitter.set_rate(rate_bps);
+            return;
+        }
+        if self.queue.decides_at_head() {
+            // The transmitter knows only the packet in service.
+            self.ring.at_mut(self.sent).departure_ns = self.transmitter.change_rate(now_ns, rate_bps, 0);
             return;
         }
         let behind = self.queue_bytes() - u64::from(self.ring.at(self.sent).size);

@@ -34,6 +34,7 @@ const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 2
 
 const ECN_MASK: u8 = 0b11;
 const LOST: u8 = 0b100;
+const DROPPED: u8 = 0b1000;
 
 impl<T> Packet<T> {
     /// A packet of `size` bytes, headers included, that has not entered a link yet.
@@ -42,10 +43,17 @@ impl<T> Packet<T> {
         Self { departure_ns: 0, tag, size, hop, flags: ecn as u8 }
     }
 
-    /// Whether it was lost on the wire of the link that delivers it.
+    /// Whether it does not reach the far end of the link that delivers it: lost on the wire, or [`Self::dropped`].
     #[must_use]
     pub const fn lost(&self) -> bool {
         self.flags & LOST != 0
+    }
+
+    /// Whether the link that delivers it dropped it at the head of its queue ([`crate::QueueConfig::CoDel`]). It is
+    /// [`Self::lost`] too: who only frees what it stands for need not ask.
+    #[must_use]
+    pub const fn dropped(&self) -> bool {
+        self.flags & DROPPED != 0
     }
 
     /// Whether it carries congestion experienced.
@@ -68,6 +76,14 @@ impl<T> Packet<T> {
     pub(crate) const fn set_lost(&mut self, lost: bool) {
         self.flags = (self.flags & !LOST) | if lost { LOST } else { 0 };
     }
+
+    pub(crate) const fn set_dropped(&mut self) {
+        self.flags |= LOST | DROPPED;
+    }
+
+    pub(crate) const fn set_ce(&mut self) {
+        self.flags |= Ecn::Ce as u8;
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +101,10 @@ mod tests {
             assert_eq!(packet.ce(), ecn == Ecn::Ce);
             packet.set_lost(false);
             assert_eq!(packet, Packet::new(0, 40, 2, ecn));
+            packet.set_dropped();
+            assert!(packet.lost() && packet.dropped() && packet.ecn() == ecn);
+            packet.set_ce();
+            assert!(packet.ce() && packet.ecn() == Ecn::Ce && packet.dropped());
         }
     }
 }

@@ -44,7 +44,8 @@ fn queue(queue: &Queue) -> QueueConfig {
     match *queue {
         Queue::DropTail { limit } => QueueConfig::DropTail { limit: self::limit(limit) },
         Queue::Red { limit, min_packets, max_packets, max_probability, weight, gentle } => {
-            QueueConfig::Red { limit: self::limit(limit), min_packets, max_packets, max_probability, weight, gentle }
+            let limit = self::limit(limit);
+            QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn: false }
         }
     }
 }

@@ -29,11 +29,13 @@ impl DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
     use crate::transmitter::Transmitter;
 
     fn admits(limit: Limit, packets: u64, bytes: u64, size: u16) -> bool {
         let transmitter = Transmitter::new(1);
-        DropTail::new(limit).admit(Arrival { now_ns: 0, size, packets, bytes, transmitter: &transmitter }).is_ok()
+        let arrival = Arrival { now_ns: 0, size, ecn: Ecn::NotEct, packets, bytes, transmitter: &transmitter };
+        DropTail::new(limit).admit(arrival).is_ok()
     }
 
     #[test]

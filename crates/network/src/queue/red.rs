@@ -16,14 +16,19 @@
 //!   which is what the paper wants, and their share for a constant average is 2·p_b/(1 + p_b). (The paper's listing
 //!   sets count to 0 at a drop and raises it before it is used next, so that distances would end at 1/p_b − 1, and
 //!   with p_b ≥ ½, on the gentle slope, every packet would be dropped. Here the first packet after a drop has count 0.)
-//! - What passes must still find room below the hard limit.
+//! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked where it would be
+//!   dropped and p_b < 1: such a drop is a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and
+//!   Explicit Congestion Notification", 1994). Where p_b is 1 (from `max` on, or from 2·`max` when gentle) the average
+//!   is beyond what signals control, and all are dropped (RFC 3168 §7). count begins anew at a mark as at a drop.
+//! - What passes, marked or not, must still find room below the hard limit.
 //!
 //! One number is drawn a packet, and none where p_a is 0 or 1.
 
 use rand_core::RngCore;
 
-use super::{Arrival, DropTail};
+use super::{Arrival, DropTail, Entry};
 use crate::counters::DropReason;
+use crate::packet::Ecn;
 use crate::probability::Probability;
 
 #[derive(Clone, Debug)]
@@ -33,6 +38,7 @@ pub(crate) struct Parameters {
     pub(crate) max_probability: f64,
     pub(crate) weight: f64,
     pub(crate) gentle: bool,
+    pub(crate) ecn: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -41,25 +47,36 @@ pub(crate) struct Red {
     early: Parameters,
     /// Average queue in packets.
     average: f64,
-    /// Packets let in since the last drop.
+    /// Packets let in since the last drop or mark.
     count: u64,
+    marked: u64,
     /// Idle time up to here is in the average.
     idle_counted_ns: u64,
 }
 
 impl Red {
     pub(crate) const fn new(limit: DropTail, early: Parameters) -> Self {
-        Self { limit, early, average: 0.0, count: 0, idle_counted_ns: 0 }
+        Self { limit, early, average: 0.0, count: 0, marked: 0, idle_counted_ns: 0 }
     }
 
-    pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<(), DropReason> {
+    pub(crate) const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
         self.update_average(arrival);
-        let verdict = if self.drops_early(rng) { Err(DropReason::Early) } else { self.limit.admit(arrival) };
-        match verdict {
-            Ok(()) if self.average >= self.early.min_packets => self.count += 1,
-            Ok(()) | Err(_) => self.count = 0,
+        let p_b = self.early.probability(self.average);
+        let chosen = self.chooses(p_b, rng);
+        let marks = chosen && self.early.ecn && p_b < 1.0 && arrival.ecn != Ecn::NotEct;
+        let verdict = if chosen && !marks { Err(DropReason::Early) } else { self.limit.admit(arrival) };
+        if verdict.is_ok() && !chosen && self.average >= self.early.min_packets {
+            self.count += 1;
+        } else {
+            self.count = 0;
         }
-        verdict
+        verdict?;
+        self.marked += u64::from(marks);
+        Ok(if marks { Entry::Marked } else { Entry::Plain })
     }
 
     fn update_average(&mut self, arrival: Arrival<'_>) {
@@ -76,8 +93,8 @@ impl Red {
         }
     }
 
-    fn drops_early(&self, rng: &mut impl RngCore) -> bool {
-        let p_b = self.early.probability(self.average);
+    /// Whether this packet is to carry the signal.
+    fn chooses(&self, p_b: f64, rng: &mut impl RngCore) -> bool {
         let spread = 1.0 - self.count as f64 * p_b;
         let p_a = if p_b < spread { p_b / spread } else { 1.0 };
         Probability::new(p_a).happens(rng)

@@ -26,17 +26,27 @@ fn loss() -> impl Strategy<Value = LossConfig> {
 
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![(0_u64..20).prop_map(Limit::Packets), (0_u64..30_000).prop_map(Limit::Bytes)];
-    let red = (limit.clone(), 0.0..5.0, 0.1..5.0, 0.0..=1.0, 0.001..=1.0, any::<bool>()).prop_map(
-        |(limit, min_packets, span, max_probability, weight, gentle)| QueueConfig::Red {
+    let red = (limit.clone(), 0.0..5.0, 0.1..5.0, 0.0..=1.0, 0.001..=1.0, any::<(bool, bool)>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| QueueConfig::Red {
             limit,
             min_packets,
             max_packets: min_packets + span,
             max_probability,
             weight,
             gentle,
+            ecn,
         },
     );
-    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red]
+    let codel = (limit.clone(), 0_u64..20_000_000, 1_u64..100_000_000, 0_u32..2_000, any::<bool>()).prop_map(
+        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| QueueConfig::CoDel {
+            limit,
+            target_ns,
+            interval_ns,
+            mtu_bytes,
+            ecn,
+        },
+    );
+    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red, codel]
 }
 
 fn rate() -> impl Strategy<Value = u64> {
@@ -73,6 +83,8 @@ struct Books {
     inside: std::collections::VecDeque<u64>,
     delivered: u64,
     lost: u64,
+    /// Dropped at the head, as far as they were handed out.
+    dropped_at_head: u64,
     bytes_out: u64,
     last_arrival_ns: u64,
     last_departure_ns: u64,
@@ -122,6 +134,11 @@ impl Books {
         assert!(self.last_arrival_ns <= at_ns && packet.departure_ns <= at_ns, "overtaken");
         assert!(self.last_departure_ns <= packet.departure_ns);
         (self.last_arrival_ns, self.last_departure_ns) = (at_ns, packet.departure_ns);
+        if packet.dropped() {
+            assert!(packet.lost());
+            self.dropped_at_head += 1;
+            return;
+        }
         self.bytes_out += u64::from(packet.size);
         *(if packet.lost() { &mut self.lost } else { &mut self.delivered }) += 1;
     }
@@ -130,11 +147,13 @@ impl Books {
         let counters = link.counters(self.now_ns);
         let (waiting, waiting_bytes) = link.queue(self.now_ns);
         assert_eq!(counters.arrived_packets, self.arrived);
-        assert_eq!([counters.dropped_full, counters.dropped_early, counters.dropped_dead], self.dropped);
-        let on_wire = self.inside.len() as u64 - u64::from(waiting);
+        // Those dropped at the head that are still to be handed out.
+        let at_head = counters.dropped_early - self.dropped[1] - self.dropped_at_head;
+        assert_eq!([counters.dropped_full, counters.dropped_dead], [self.dropped[0], self.dropped[2]]);
+        let on_wire = self.inside.len() as u64 - u64::from(waiting) - at_head;
         assert_eq!(counters.sent_packets, self.delivered + self.lost + on_wire);
         assert!(counters.lost_on_wire >= self.lost && counters.lost_on_wire <= self.lost + on_wire);
-        let dropped: u64 = self.dropped.iter().sum();
+        let dropped = self.dropped.iter().sum::<u64>() + at_head + self.dropped_at_head;
         assert_eq!(self.arrived, self.delivered + self.lost + dropped + on_wire + u64::from(waiting));
         if waiting == 0 {
             assert_eq!(waiting_bytes, 0);

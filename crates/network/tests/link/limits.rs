@@ -50,7 +50,15 @@ fn an_empty_queue_accepts_any_packet() {
     }
     let limit = Limit::Packets(0);
     let (min_packets, max_packets) = (5.0, 15.0);
-    let queue = QueueConfig::Red { limit, min_packets, max_packets, max_probability: 0.1, weight: 0.002, gentle: true };
+    let queue = QueueConfig::Red {
+        limit,
+        min_packets,
+        max_packets,
+        max_probability: 0.1,
+        weight: 0.002,
+        gentle: true,
+        ecn: false,
+    };
     let mut link = link_of(12_000_000, 0, queue);
     send(&mut link, 0, 0, 1_500);
     assert_eq!(link.enqueue(0, packet(1, 40)), Enqueue::Dropped(DropReason::Full));
@@ -65,6 +73,7 @@ fn red_drops_are_told_apart_from_those_of_a_full_queue() {
         max_probability: 0.0,
         weight: 1.0,
         gentle: false,
+        ecn: false,
     };
     let mut link = link_of(12_000_000, 0, queue);
     for tag in 0..3 {

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod changes;
+mod codel;
 mod conservation;
 mod faults;
 mod limits;

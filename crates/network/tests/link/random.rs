@@ -37,6 +37,7 @@ fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
         max_probability: 0.1,
         weight: 0.02,
         gentle: true,
+        ecn: false,
     };
     let loss = LossConfig::GilbertElliott { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.01, loss_bad: 0.5 };
     let mut link = Link::new(LinkConfig { rate_bps: 10_000_000, delay_ns: 3_000_000, queue, loss }, rng(seed));

@@ -17,14 +17,16 @@ struct Waiting {
     size: u16,
     work: u64,
     lost: bool,
+    ecn: Ecn,
+    arrived_ns: u64,
 }
 
 /// One line of the log that both links must write alike.
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
     Dropped(u64, DropReason),
-    /// Tag, departure, arrival, lost.
-    Delivered(u64, u64, u64, bool),
+    /// Tag, departure, arrival, lost on the wire, dropped at the head, ECN.
+    Delivered(u64, u64, u64, bool, bool, Ecn),
 }
 
 struct Reference {
@@ -37,11 +39,23 @@ struct Reference {
     /// Work, less than a nanosecond's, of a packet that departed at this very nanosecond.
     spill: u64,
     last_arrival_ns: u64,
-    /// Departed: tag, departure, arrival, lost.
-    wire: VecDeque<(u64, u64, u64, bool)>,
+    /// Departed or dropped at the head.
+    wire: VecDeque<Line>,
     queue_packet_ns: u128,
     sent: (u64, u64),
+    dropped_early: u64,
+    marked: u64,
     red: ReferenceRed,
+    codel: ReferenceCoDel,
+}
+
+#[derive(Default)]
+struct ReferenceCoDel {
+    first_above_ns: Option<u64>,
+    dropping: bool,
+    drop_next_ns: u64,
+    count: u64,
+    last_count: u64,
 }
 
 #[derive(Default)]
@@ -49,6 +63,8 @@ struct ReferenceRed {
     average: f64,
     since_drop: u32,
     idle_ns: u64,
+    /// Whether the last drop was certain.
+    beyond: bool,
 }
 
 impl Reference {
@@ -65,7 +81,90 @@ impl Reference {
             wire: VecDeque::new(),
             queue_packet_ns: 0,
             sent: (0, 0),
+            dropped_early: 0,
+            marked: 0,
             red: ReferenceRed::default(),
+            codel: ReferenceCoDel::default(),
+        }
+    }
+
+    fn leave(&mut self, waiting: &Waiting, dropped: bool) {
+        self.last_arrival_ns = self.last_arrival_ns.max(self.now_ns + self.config.delay_ns);
+        let lost = waiting.lost || dropped;
+        self.wire.push_back(Line::Delivered(
+            waiting.tag,
+            self.now_ns,
+            self.last_arrival_ns,
+            lost,
+            dropped,
+            waiting.ecn,
+        ));
+    }
+
+    /// RFC 8289 §5.6, dodequeue: may the first packet be dropped?
+    fn codel_may_drop(&mut self, target_ns: u64, interval_ns: u64, mtu_bytes: u32) -> bool {
+        let behind: u64 = self.queue.iter().skip(1).map(|waiting| u64::from(waiting.size)).sum();
+        match self.queue.front() {
+            Some(first) if self.now_ns - first.arrived_ns >= target_ns && behind > u64::from(mtu_bytes) => {
+                match self.codel.first_above_ns {
+                    None => {
+                        self.codel.first_above_ns = Some(self.now_ns + interval_ns);
+                        false
+                    }
+                    Some(at_ns) => self.now_ns >= at_ns,
+                }
+            }
+            _ => {
+                self.codel.first_above_ns = None;
+                false
+            }
+        }
+    }
+
+    /// Whether a mark does in place of a drop of the first packet, which is dropped if not.
+    fn codel_signal(&mut self, ecn: bool) -> bool {
+        let first = self.queue.front_mut().unwrap();
+        if ecn && first.ecn != Ecn::NotEct {
+            first.ecn = Ecn::Ce;
+            self.marked += 1;
+            return true;
+        }
+        let first = self.queue.pop_front().unwrap();
+        self.leave(&first, true);
+        self.dropped_early += 1;
+        false
+    }
+
+    /// RFC 8289 §5.6, deque, with marks as Linux makes them: what is first afterwards is sent.
+    fn codel_deque(&mut self) {
+        let QueueConfig::CoDel { target_ns, interval_ns, mtu_bytes, ecn, .. } = self.config.queue else { return };
+        let law = |count: u64| (1..=interval_ns).rev().find(|gap| gap * gap * count <= interval_ns * interval_ns);
+        let mut ok = self.codel_may_drop(target_ns, interval_ns, mtu_bytes);
+        if self.codel.dropping {
+            self.codel.dropping = ok;
+            while self.codel.dropping && self.now_ns >= self.codel.drop_next_ns {
+                self.codel.count += 1;
+                if self.codel_signal(ecn) {
+                    self.codel.drop_next_ns += law(self.codel.count).unwrap_or(0);
+                    return;
+                }
+                ok = self.codel_may_drop(target_ns, interval_ns, mtu_bytes);
+                if ok {
+                    self.codel.drop_next_ns += law(self.codel.count).unwrap_or(0);
+                } else {
+                    self.codel.dropping = false;
+                }
+            }
+        } else if ok {
+            if !self.codel_signal(ecn) {
+                self.codel_may_drop(target_ns, interval_ns, mtu_bytes);
+            }
+            self.codel.dropping = true;
+            let delta = self.codel.count - self.codel.last_count;
+            let recent = self.now_ns < self.codel.drop_next_ns + 16 * interval_ns;
+            self.codel.count = if delta > 1 && recent { delta } else { 1 };
+            self.codel.last_count = self.codel.count;
+            self.codel.drop_next_ns = self.now_ns + law(self.codel.count).unwrap_or(0);
         }
     }
 
@@ -73,12 +172,12 @@ impl Reference {
     fn depart(&mut self) {
         while self.queue.front().is_some_and(|first| first.work < self.config.rate_bps) {
             let first = self.queue.pop_front().unwrap();
+            self.leave(&first, false);
+            self.codel_deque();
             match self.queue.front_mut() {
                 Some(next) => next.work += first.work,
                 None => self.spill = first.work,
             }
-            self.last_arrival_ns = self.last_arrival_ns.max(self.now_ns + self.config.delay_ns);
-            self.wire.push_back((first.tag, self.now_ns, self.last_arrival_ns, first.lost));
             self.sent = (self.sent.0 + 1, self.sent.1 + u64::from(first.size));
         }
     }
@@ -130,6 +229,7 @@ impl Reference {
             _ if gentle && average < 2.0 * max => max_probability + (1.0 - max_probability) * (average - max) / max,
             _ => 1.0,
         };
+        self.red.beyond = p_b >= 1.0;
         let rest = 1.0 - f64::from(self.red.since_drop) * p_b;
         let p_a = if rest <= 0.0 { 1.0 } else { (p_b / rest).min(1.0) };
         let drops = self.draw(p_a);
@@ -137,14 +237,22 @@ impl Reference {
         drops
     }
 
-    fn enqueue(&mut self, tag: u64, size: u16) -> Result<(), DropReason> {
+    fn enqueue(&mut self, tag: u64, size: u16, mut ecn: Ecn) -> Result<(), DropReason> {
         if self.dead {
             return Err(DropReason::Dead);
         }
+        let mut marks = false;
         if self.red_drops(size) {
-            return Err(DropReason::Early);
+            marks = matches!(self.config.queue, QueueConfig::Red { ecn: true, .. })
+                && ecn != Ecn::NotEct
+                && !self.red.beyond;
+            if !marks {
+                self.dropped_early += 1;
+                return Err(DropReason::Early);
+            }
         }
-        let (QueueConfig::DropTail { limit } | QueueConfig::Red { limit, .. }) = self.config.queue;
+        let (QueueConfig::DropTail { limit } | QueueConfig::Red { limit, .. } | QueueConfig::CoDel { limit, .. }) =
+            self.config.queue;
         let full = match limit {
             Limit::Packets(packets) => self.queue.len() as u64 + 1 > packets,
             Limit::Bytes(bytes) => self.bytes() + u64::from(size) > bytes,
@@ -152,6 +260,10 @@ impl Reference {
         if full && !self.queue.is_empty() {
             self.red.since_drop = 0;
             return Err(DropReason::Full);
+        }
+        if marks {
+            ecn = Ecn::Ce;
+            self.marked += 1;
         }
         let lost = match self.config.loss {
             LossConfig::None => false,
@@ -165,7 +277,10 @@ impl Reference {
         // A spill is only there while the queue is empty.
         let work = u64::from(size) * WORK_PER_BYTE + std::mem::take(&mut self.spill);
         self.red.idle_ns = 0;
-        self.queue.push_back(Waiting { tag, size, work, lost });
+        self.queue.push_back(Waiting { tag, size, work, lost, ecn, arrived_ns: self.now_ns });
+        if self.queue.len() == 1 {
+            self.codel_deque();
+        }
         self.depart();
         Ok(())
     }
@@ -188,10 +303,10 @@ impl Reference {
     }
 
     fn deliver(&mut self, log: &mut Vec<Line>) {
-        while let Some(&(tag, departure_ns, arrival_ns, lost)) = self.wire.front()
+        while let Some(line @ &Line::Delivered(_, _, arrival_ns, ..)) = self.wire.front()
             && arrival_ns <= self.now_ns
         {
-            log.push(Line::Delivered(tag, departure_ns, arrival_ns, lost));
+            log.push(line.clone());
             self.wire.pop_front();
         }
     }
@@ -200,7 +315,7 @@ impl Reference {
 #[derive(Clone, Debug)]
 enum Operation {
     Wait(u64),
-    Arrive(u16),
+    Arrive(u16, Ecn),
     Change(Change),
 }
 
@@ -222,17 +337,28 @@ fn loss() -> impl Strategy<Value = LossConfig> {
 
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![(0_u64..12).prop_map(Limit::Packets), (0_u64..600).prop_map(Limit::Bytes)];
-    let red = (limit.clone(), 0.0..3.0, 0.5..4.0, 0.0..=1.0, 0.01..0.5, any::<bool>()).prop_map(
-        |(limit, min_packets, span, max_probability, weight, gentle)| QueueConfig::Red {
+    let red = (limit.clone(), 0.0..3.0, 0.5..4.0, 0.0..=1.0, 0.01..0.5, any::<(bool, bool)>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| QueueConfig::Red {
             limit,
             min_packets,
             max_packets: min_packets + span,
             max_probability,
             weight,
             gentle,
+            ecn,
         },
     );
-    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red]
+    // Of the order of the times above: a few packets' wait, a few tens of packets' interval.
+    let codel = (limit.clone(), 0_u64..300, 1_u64..1_500, 0_u32..150, any::<bool>()).prop_map(
+        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| QueueConfig::CoDel {
+            limit,
+            target_ns,
+            interval_ns,
+            mtu_bytes,
+            ecn,
+        },
+    );
+    prop_oneof![1 => limit.prop_map(|limit| QueueConfig::DropTail { limit }), 1 => red, 2 => codel]
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -254,7 +380,11 @@ fn change() -> impl Strategy<Value = Change> {
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         4 => prop_oneof![Just(1), 0_u64..20, 0_u64..1_000].prop_map(Operation::Wait),
-        6 => prop_oneof![Just(1_u16), Just(60), 0_u16..100].prop_map(Operation::Arrive),
+        6 => (
+            prop_oneof![Just(1_u16), Just(60), 0_u16..100],
+            prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)],
+        )
+            .prop_map(|(size, ecn)| Operation::Arrive(size, ecn)),
         1 => change().prop_map(Operation::Change),
     ]
 }
@@ -263,7 +393,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn deliver_due(link: &mut Link<u64>, now_ns: u64, log: &mut Vec<Line>) {
     while let Some(at_ns) = link.next_arrival_ns().filter(|&at_ns| at_ns <= now_ns) {
         let packet = link.deliver(at_ns);
-        log.push(Line::Delivered(packet.tag, packet.departure_ns, at_ns, packet.lost()));
+        let (lost, dropped) = (packet.lost(), packet.dropped());
+        log.push(Line::Delivered(packet.tag, packet.departure_ns, at_ns, lost, dropped, packet.ecn()));
     }
 }
 
@@ -279,11 +410,12 @@ fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), Te
                     reference.deliver(&mut expected);
                 }
             }
-            Operation::Arrive(size) => {
-                if let Err(reason) = reference.enqueue(tag, size) {
+            Operation::Arrive(size, ecn) => {
+                if let Err(reason) = reference.enqueue(tag, size, ecn) {
                     expected.push(Line::Dropped(tag, reason));
                 }
-                if let Enqueue::Dropped(reason) = link.enqueue(reference.now_ns, packet(tag, size)) {
+                let packet = Packet::new(tag, size, 0, ecn);
+                if let Enqueue::Dropped(reason) = link.enqueue(reference.now_ns, packet) {
                     log.push(Line::Dropped(tag, reason));
                 }
             }
@@ -303,6 +435,7 @@ fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), Te
         let counters = looked.counters(now_ns);
         prop_assert_eq!(counters.queue_packet_ns, reference.queue_packet_ns);
         prop_assert_eq!((counters.sent_packets, counters.sent_bytes), reference.sent);
+        prop_assert_eq!((counters.dropped_early, counters.marked), (reference.dropped_early, reference.marked));
         prop_assert_eq!(looked.queue(now_ns), (reference.queue.len() as u32, reference.bytes()));
         prop_assert_eq!(link.under_way(), (reference.queue.len() + reference.wire.len()) as u64);
     }

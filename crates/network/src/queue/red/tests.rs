@@ -6,7 +6,7 @@ use crate::config::Limit;
 use crate::transmitter::Transmitter;
 
 fn parameters(gentle: bool) -> Parameters {
-    Parameters { min_packets: 20.0, max_packets: 40.0, max_probability: 0.1, weight: 1.0, gentle }
+    Parameters { min_packets: 20.0, max_packets: 40.0, max_probability: 0.1, weight: 1.0, gentle, ecn: false }
 }
 
 fn red(early: Parameters) -> Red {
@@ -32,8 +32,12 @@ impl RngCore for Silent {
 const RATE_BPS: u64 = 12_000_000;
 
 fn arrive(red: &mut Red, packets: u64, rng: &mut impl RngCore) -> Result<(), DropReason> {
+    arrive_as(red, packets, Ecn::NotEct, rng).map(|entry| assert_eq!(entry, Entry::Plain))
+}
+
+fn arrive_as(red: &mut Red, packets: u64, ecn: Ecn, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
     let transmitter = Transmitter::new(RATE_BPS);
-    red.admit(Arrival { now_ns: 0, size: 1_500, packets, bytes: packets * 1_500, transmitter: &transmitter }, rng)
+    red.admit(Arrival { now_ns: 0, size: 1_500, ecn, packets, bytes: packets * 1_500, transmitter: &transmitter }, rng)
 }
 
 /// Packets from one drop to the next, its own position counted, for a constant average: P(X > n) = Π (1 − p_a(count)).
@@ -178,7 +182,7 @@ fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
     let mut transmitter = Transmitter::new(RATE_BPS);
     assert_eq!(transmitter.send(0, 1_500), 1_000_000);
     let mut arrive = |now_ns, size| {
-        let arrival = Arrival { now_ns, size, packets: 0, bytes: 0, transmitter: &transmitter };
+        let arrival = Arrival { now_ns, size, ecn: Ecn::NotEct, packets: 0, bytes: 0, transmitter: &transmitter };
         red.admit(arrival, &mut Silent).unwrap();
         red.average
     };
@@ -202,4 +206,49 @@ fn powers_are_products() {
     assert_eq!((power(0.0, 0), power(0.0, 5), power(1.0, u64::MAX)), (1.0, 0.0, 1.0));
     let one_by_one: f64 = (0..500).map(|_| 0.998).product();
     assert!((power(0.998, 500) / one_by_one - 1.0).abs() < 1e-12);
+}
+
+/// Marks take the place of drops packet by packet: the same draws, the same `count`.
+#[test]
+fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
+    let marking = Parameters { ecn: true, ..parameters(true) };
+    for (ecn, deaf) in [(Ecn::Ect0, false), (Ecn::Ect1, false), (Ecn::Ce, false), (Ecn::NotEct, true)] {
+        let mut dropping = red(parameters(true));
+        let mut marks = red(marking.clone());
+        let mut rngs = [5, 5].map(Xoshiro256PlusPlus::seed_from_u64);
+        let mut signals = 0;
+        for packet in 0..50_000_u64 {
+            let queue = 15 + packet % 65;
+            let dropped = arrive(&mut dropping, queue, &mut rngs[0]);
+            let expected = match dropped {
+                Err(DropReason::Early) if !deaf => Ok(Entry::Marked),
+                other => other.map(|()| Entry::Plain),
+            };
+            assert_eq!(arrive_as(&mut marks, queue, ecn, &mut rngs[1]), expected, "queue {queue}");
+            assert_eq!(marks.count, dropping.count);
+            signals += u64::from(expected == Ok(Entry::Marked));
+        }
+        assert_eq!((marks.marked(), signals > 10_000), (signals, !deaf));
+        assert_eq!(dropping.marked(), 0);
+    }
+}
+
+#[test]
+fn beyond_the_curve_even_ecn_capable_packets_are_dropped() {
+    for (gentle, certain) in [(false, 40), (true, 80)] {
+        let mut red = red(Parameters { ecn: true, ..parameters(gentle) });
+        assert_eq!(arrive_as(&mut red, certain, Ecn::Ect0, &mut Silent), Err(DropReason::Early));
+        // A certain choice by count below it is still a mark.
+        red.count = 1_000_000;
+        assert_eq!(arrive_as(&mut red, certain - 1, Ecn::Ect0, &mut Silent), Ok(Entry::Marked));
+        assert_eq!((red.count, red.marked()), (0, 1));
+    }
+}
+
+#[test]
+fn a_marked_packet_needs_room_too() {
+    let mut red = Red::new(DropTail::new(Limit::Packets(30)), Parameters { ecn: true, ..parameters(true) });
+    red.count = 1_000_000;
+    assert_eq!(arrive_as(&mut red, 30, Ecn::Ect0, &mut Silent), Err(DropReason::Full));
+    assert_eq!((red.count, red.marked()), (0, 0));
 }

@@ -1,0 +1,188 @@
+//! Controlled delay: packets are dropped or marked at the head of the queue, at a rate that rises slowly as long as
+//! every packet waits longer than a target.
+//!
+//! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018. The
+//! pseudo-code of its §5, turned inside out: the link offers the packet at the head ([`CoDel::decide`]) and, where
+//! that is dropped, the next one at the same moment, until one is sent.
+//!
+//! - A packet's wait is from its arrival until it comes to the head of the queue and the transmitter is free. It is
+//!   *above* when the wait is at least `target` and more than `mtu` bytes wait behind it (§5.6: less is not worth a
+//!   drop, and would let the link run dry). Packets may be dropped once all of an `interval` were above.
+//! - Then the first is dropped, and dropping goes on: the n-th drop of an episode comes `interval`/√n after the one
+//!   before it (§5.5), until a packet is not above.
+//! - An episode that begins within 16 intervals of the last one's next drop takes up the rate it had: n begins at the
+//!   number of drops of that episode (§5.6).
+//! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked in place of dropped
+//!   and sent; the next drop or mark is due as after a drop. So there is at most one mark a packet sent, where the
+//!   RFC's loop drops several packets at one moment when drops are overdue. (The RFC leaves marking open; Linux does
+//!   it so.)
+//! - With an empty queue the state of dropping ends: so it does here with the next packet, which never waited.
+//!
+//! `interval`/√n is ⌊√(⌊interval²/n⌋)⌋ in whole nanoseconds, which is rounded down exactly: no float.
+
+use super::{Arrival, DropTail, Entry};
+use crate::counters::DropReason;
+use crate::packet::Ecn;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) target_ns: u64,
+    pub(crate) interval_ns: u64,
+    pub(crate) mtu_bytes: u32,
+    pub(crate) ecn: bool,
+}
+
+/// The packet at the head when the transmitter is free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    /// How long it waited.
+    pub(crate) wait_ns: u64,
+    /// Bytes in the queue behind it.
+    pub(crate) bytes_behind: u64,
+    pub(crate) ecn: Ecn,
+}
+
+/// What becomes of the packet at the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Send,
+    /// Send it with congestion experienced.
+    Mark,
+    /// Drop it; the next packet is to be offered at the same time.
+    Drop,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CoDel {
+    limit: DropTail,
+    control: Parameters,
+    /// When packets may be dropped if all are above until then; `None` while they are not.
+    first_above_ns: Option<u64>,
+    /// Whether an episode of dropping is on.
+    dropping: bool,
+    /// When the next drop of the episode is due.
+    drop_next_ns: u64,
+    /// n of the control law.
+    count: u64,
+    /// `count` when the episode began.
+    first_count: u64,
+    /// What was dropped at this very moment.
+    just: Just,
+    dropped: u64,
+    marked: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Just {
+    Nothing,
+    /// The first packet of an episode: the next one is sent, whatever it waited.
+    First,
+    /// One more: if the next one is above, the time of the drop after it is to be found.
+    Further,
+}
+
+impl CoDel {
+    pub(crate) const fn new(limit: DropTail, control: Parameters) -> Self {
+        Self {
+            limit,
+            control,
+            first_above_ns: None,
+            dropping: false,
+            drop_next_ns: 0,
+            count: 0,
+            first_count: 0,
+            just: Just::Nothing,
+            dropped: 0,
+            marked: 0,
+        }
+    }
+
+    pub(crate) const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(crate) const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
+        self.limit.admit(arrival)?;
+        if arrival.packets == 0 {
+            // It is at the head at once: no wait, nothing behind it.
+            let head = Head { wait_ns: 0, bytes_behind: 0, ecn: arrival.ecn };
+            let verdict = self.decide(arrival.now_ns, head);
+            debug_assert_eq!(verdict, Verdict::Send);
+        }
+        Ok(Entry::Plain)
+    }
+
+    /// Decides about the packet at the head at `now_ns`.
+    pub(crate) fn decide(&mut self, now_ns: u64, head: Head) -> Verdict {
+        let may_drop = self.may_drop(now_ns, head);
+        match std::mem::replace(&mut self.just, Just::Nothing) {
+            Just::First => return Verdict::Send,
+            Just::Further if may_drop => self.drop_next_ns = self.after(self.drop_next_ns),
+            Just::Further | Just::Nothing => {}
+        }
+        if self.dropping {
+            self.dropping = may_drop;
+            if !may_drop || now_ns < self.drop_next_ns {
+                return Verdict::Send;
+            }
+            self.count += 1;
+            if self.marks(head) {
+                self.drop_next_ns = self.after(self.drop_next_ns);
+                return Verdict::Mark;
+            }
+            return self.drop(Just::Further);
+        }
+        if !may_drop {
+            return Verdict::Send;
+        }
+        self.begin(now_ns);
+        if self.marks(head) { Verdict::Mark } else { self.drop(Just::First) }
+    }
+
+    /// Keeps `first_above_ns`; whether all packets were above for an interval.
+    fn may_drop(&mut self, now_ns: u64, head: Head) -> bool {
+        if head.wait_ns < self.control.target_ns || head.bytes_behind <= u64::from(self.control.mtu_bytes) {
+            self.first_above_ns = None;
+            return false;
+        }
+        let at_ns = *self.first_above_ns.get_or_insert(now_ns.saturating_add(self.control.interval_ns));
+        now_ns >= at_ns
+    }
+
+    /// Begins an episode.
+    fn begin(&mut self, now_ns: u64) {
+        self.dropping = true;
+        let drops = self.count - self.first_count;
+        let recent = now_ns < self.drop_next_ns.saturating_add(self.control.interval_ns.saturating_mul(16));
+        self.count = if drops > 1 && recent { drops } else { 1 };
+        self.first_count = self.count;
+        self.drop_next_ns = self.after(now_ns);
+    }
+
+    fn marks(&mut self, head: Head) -> bool {
+        let marks = self.control.ecn && head.ecn != Ecn::NotEct;
+        self.marked += u64::from(marks);
+        marks
+    }
+
+    const fn drop(&mut self, just: Just) -> Verdict {
+        self.just = just;
+        self.dropped += 1;
+        Verdict::Drop
+    }
+
+    /// The control law: `interval`/√`count` after `at_ns`.
+    fn after(&self, at_ns: u64) -> u64 {
+        let interval_ns = u128::from(self.control.interval_ns);
+        // At most `interval_ns`.
+        let gap_ns = (interval_ns * interval_ns / u128::from(self.count)).isqrt() as u64;
+        at_ns.saturating_add(gap_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests;
