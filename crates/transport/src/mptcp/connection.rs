@@ -125,6 +125,14 @@ pub struct Connection<P: Stream> {
     pub(super) probe_timer_ns: u64,
     pub(super) probe_backoff: u32,
     pub(super) probe_due: bool,
+    /// Retransmissions on all subflows so far.
+    pub(super) retransmissions: u64,
+    /// Opportunistic retransmission went this far.
+    pub(super) orp_sent_to: u64,
+    /// No penalty before this time.
+    pub(super) next_penalty_ns: u64,
+    /// The subflow that the scheduler's burst goes to, and how many segments of it are left.
+    pub(super) burst: (usize, u32),
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
 
@@ -202,6 +210,10 @@ impl<P: Stream> Connection<P> {
             probe_timer_ns: NEVER,
             probe_backoff: 0,
             probe_due: false,
+            retransmissions: 0,
+            orp_sent_to: 0,
+            next_penalty_ns: 0,
+            burst: (0, 0),
             wait_until_ns: NEVER,
             rcv_nxt: 0,
             ready: VecDeque::new(),

@@ -139,10 +139,10 @@ impl<P: Stream> Connection<P> {
 
     /// A DATA_FIN on a segment without data.
     pub(super) fn receive_lone_data_fin(&mut self, r: usize, mapping: &Mapping) {
-        if let Some(offset) = self.place_of(mapping.dsn) {
-            if self.lone_data_fin_is_intact(offset, mapping.checksum) {
-                self.note_data_fin(offset + u64::from(mapping.len).saturating_sub(1));
-            }
+        if let Some(offset) = self.place_of(mapping.dsn)
+            && self.lone_data_fin_is_intact(offset, mapping.checksum)
+        {
+            self.note_data_fin(offset + u64::from(mapping.len).saturating_sub(1));
         }
         self.subflows[r].ack.now = true;
         self.ack_due.insert(r);

@@ -30,6 +30,11 @@ impl Reinjections {
         self.add_tried(from, to, SubflowSet::default());
     }
 
+    /// Adds a range that these subflows carry.
+    pub fn add_held(&mut self, from: u64, to: u64, holders: SubflowSet) {
+        self.add_tried(from, to, holders);
+    }
+
     fn add_tried(&mut self, from: u64, to: u64, tried: SubflowSet) {
         let mut at = from;
         let mut i = self.ranges.partition_point(|r| r.to <= from);

@@ -6,7 +6,7 @@ use super::connection::{Connection, Mode};
 use crate::congestion::Phase;
 use crate::host::SubflowId;
 use crate::queue::{SendQueue, Stream};
-use crate::scheduler::{Context, Decision, Demand};
+use crate::scheduler::{Choice, Context, Decision, Demand, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
@@ -33,10 +33,10 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
-        if self.signal_due.0 != 0 {
-            if let Some((r, segment)) = self.transmit_signal(now_ns) {
-                return Some((SubflowId(r as u8), segment));
-            }
+        if self.signal_due.0 != 0
+            && let Some((r, segment)) = self.transmit_signal(now_ns)
+        {
+            return Some((SubflowId(r as u8), segment));
         }
         if self.may_send {
             if let Some((r, segment)) = self.transmit_data(now_ns) {
@@ -73,6 +73,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let sent = self.subflows[r].board.retransmit(now_ns)?;
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
+            self.retransmissions += 1;
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
             subflow.note_retransmission(now_ns);
@@ -107,6 +108,13 @@ impl<P: Stream> Connection<P> {
         if std::mem::take(&mut self.probe_due) {
             return self.zero_window_probe(now_ns);
         }
+        if self.mode == Mode::Mptcp
+            && matches!(self.config.scheduler, Choice::Redundant)
+            && self.established
+            && let Some(sent) = self.transmit_redundant(now_ns)
+        {
+            return Some(sent);
+        }
         let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.snd_una) } else { None };
         let unsent = self.write_end - self.snd_nxt;
         let (demand, from, available) = match reinjection {
@@ -117,6 +125,9 @@ impl<P: Stream> Connection<P> {
                     return self.transmit_data_fin(now_ns);
                 }
                 if open == 0 {
+                    if self.orp() && self.retransmit_opportunistically(now_ns) {
+                        return self.transmit_data(now_ns);
+                    }
                     self.arm_probe(now_ns);
                     return None;
                 }
@@ -126,10 +137,23 @@ impl<P: Stream> Connection<P> {
         if !self.established {
             return None;
         }
-        let context =
-            Context { now_ns, unsent_bytes: unsent, free_window_bytes: self.snd_right.saturating_sub(self.snd_nxt) };
-        let r = match self.scheduler.choose(demand, &self.views, &context) {
-            Decision::Send { mut on, .. } => on.pop()?,
+        let context = Context {
+            now_ns,
+            unsent_bytes: unsent,
+            free_window_bytes: self.snd_right.saturating_sub(self.snd_nxt),
+            retransmissions: self.retransmissions,
+        };
+        let decision = if self.burst.1 > 0 && demand == Demand::New && usable(&self.views[self.burst.0]) {
+            Decision::Send { on: SubflowSet::one(self.burst.0), burst: self.burst.1 }
+        } else {
+            self.scheduler.choose(demand, &self.views, &context)
+        };
+        let r = match decision {
+            Decision::Send { mut on, burst } => {
+                let r = on.pop()?;
+                self.burst = (r, burst - 1);
+                r
+            }
             Decision::Wait { until_ns } => {
                 self.wait_until_ns = until_ns;
                 self.wake_by(until_ns);
@@ -149,6 +173,9 @@ impl<P: Stream> Connection<P> {
         if demand == Demand::New && len < mss && len < unsent && self.snd_nxt > self.snd_una {
             // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
             // it opens while acknowledgments are under way.
+            if self.orp() && self.retransmit_opportunistically(now_ns) {
+                return self.transmit_data(now_ns);
+            }
             return None;
         }
         let payload = self.queue.slice(from, len as u32);

@@ -45,7 +45,7 @@ mod tests {
     }
 
     fn choose(demand: Demand, group: &[View]) -> Option<usize> {
-        let context = Context { now_ns: 0, unsent_bytes: 1, free_window_bytes: 1 };
+        let context = Context { unsent_bytes: 1, free_window_bytes: 1, ..Context::default() };
         match MinRtt.choose(demand, group, &context) {
             Decision::Send { mut on, burst: 1 } => on.pop(),
             Decision::Blocked => None,

@@ -1,9 +1,15 @@
 //! Packet schedulers: which subflow carries the next segment. One algorithm a file; a scheduler only chooses, the
 //! transport acts.
 
+mod blest;
+mod linux;
 mod min_rtt;
+mod round_robin;
 
+pub use blest::Blest;
+pub use linux::Linux;
 pub use min_rtt::MinRtt;
+pub use round_robin::RoundRobin;
 
 use crate::congestion::View;
 
@@ -52,7 +58,7 @@ pub enum Demand {
 }
 
 /// What a scheduler knows of the connection.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Context {
     /// Now.
     pub now_ns: u64,
@@ -60,6 +66,8 @@ pub struct Context {
     pub unsent_bytes: u64,
     /// Bytes that the connection-level window still allows.
     pub free_window_bytes: u64,
+    /// Retransmissions on all subflows so far.
+    pub retransmissions: u64,
 }
 
 /// A scheduler's answer.
@@ -101,6 +109,21 @@ pub fn usable(view: &View) -> bool {
 pub enum Choice {
     /// Smallest RTT first.
     MinRtt,
+    /// Smallest RTT first, with opportunistic retransmission and penalisation (Raiciu 2012).
+    MinRttOrp,
+    /// In turn.
+    RoundRobin {
+        /// Segments a turn.
+        segments: u32,
+        /// Skip a subflow whose window is full; else wait for it.
+        cwnd_limited: bool,
+    },
+    /// Everything on every subflow.
+    Redundant,
+    /// Blocking estimation.
+    Blest,
+    /// The least lingering subflow.
+    Linux,
     /// One from outside.
     Custom(fn() -> Box<dyn PacketScheduler>),
 }
@@ -110,6 +133,12 @@ pub enum Choice {
 pub enum Scheduler {
     /// Smallest RTT first.
     MinRtt(MinRtt),
+    /// In turn.
+    RoundRobin(RoundRobin),
+    /// Blocking estimation.
+    Blest(Blest),
+    /// The least lingering subflow.
+    Linux(Linux),
     /// From outside.
     Custom(Box<dyn PacketScheduler>),
 }
@@ -119,7 +148,13 @@ impl Scheduler {
     #[must_use]
     pub fn new(choice: &Choice) -> Self {
         match choice {
-            Choice::MinRtt => Scheduler::MinRtt(MinRtt),
+            // Redundancy needs no choice for new data; for a reinjection any order will do.
+            Choice::MinRtt | Choice::MinRttOrp | Choice::Redundant => Scheduler::MinRtt(MinRtt),
+            &Choice::RoundRobin { segments, cwnd_limited } => {
+                Scheduler::RoundRobin(RoundRobin::new(segments, cwnd_limited))
+            }
+            Choice::Blest => Scheduler::Blest(Blest::default()),
+            Choice::Linux => Scheduler::Linux(Linux),
             Choice::Custom(make) => Scheduler::Custom(make()),
         }
     }
@@ -127,6 +162,9 @@ impl Scheduler {
     pub(crate) fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         match self {
             Scheduler::MinRtt(s) => s.choose(demand, group, context),
+            Scheduler::RoundRobin(s) => s.choose(demand, group, context),
+            Scheduler::Blest(s) => s.choose(demand, group, context),
+            Scheduler::Linux(s) => s.choose(demand, group, context),
             Scheduler::Custom(s) => s.choose(demand, group, context),
         }
     }

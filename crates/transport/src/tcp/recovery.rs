@@ -19,6 +19,8 @@ pub struct Recovery {
 pub struct Undo {
     pub cwnd: f64,
     pub ssthresh: f64,
+    /// bytes_since_loss and bytes_between_losses of the view.
+    pub bytes: (u64, u64),
     /// Retransmissions that no D-SACK has reported as needless.
     pub retransmissions: u32,
     /// The timestamp of the first retransmission.

@@ -12,8 +12,6 @@ use crate::congestion::{Ack, Controller, Phase, View, Window};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
-/// RFC 8511 §3: beta_ecn for Reno.
-const ABE_FACTOR: f64 = 0.8;
 
 impl<P: Payload> Subflow<P> {
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
@@ -96,10 +94,7 @@ impl<P: Payload> Subflow<P> {
         if group[r].phase != Phase::Open {
             return;
         }
-        let mut ssthresh = controller.on_loss(group, r, now_ns);
-        if abe {
-            ssthresh = ssthresh.max(ABE_FACTOR * group[r].cwnd);
-        }
+        let ssthresh = controller.on_ecn(group, r, now_ns, abe);
         let view = &mut group[r];
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         self.statistics.marks += 1;
@@ -227,7 +222,8 @@ impl<P: Payload> Subflow<P> {
     }
 
     fn remember(&mut self, view: &View) {
-        self.undo = Some(Undo { cwnd: view.cwnd, ssthresh: view.ssthresh, retransmissions: 0, stamp: None });
+        let bytes = (view.bytes_since_loss, view.bytes_between_losses);
+        self.undo = Some(Undo { cwnd: view.cwnd, ssthresh: view.ssthresh, bytes, retransmissions: 0, stamp: None });
     }
 
     /// A segment is sent again.
@@ -255,10 +251,10 @@ impl<P: Payload> Subflow<P> {
         }
         if let (true, Some(stamp), Some(t)) =
             (self.timestamps && delivered.advanced, undo.stamp, segment.options.timestamps)
+            && t.echo != 0
+            && (t.echo.wrapping_sub(stamp) as i32) < 0
         {
-            if t.echo != 0 && (t.echo.wrapping_sub(stamp) as i32) < 0 {
-                return true;
-            }
+            return true;
         }
         if duplicate_reported && undo.retransmissions > 0 {
             undo.retransmissions -= 1;
@@ -293,6 +289,9 @@ impl<P: Payload> Subflow<P> {
         self.board.forget_losses();
         self.frto = Frto::Off;
         group[r].phase = Phase::Open;
+        // Between the losses that were, everything was acknowledged.
+        group[r].bytes_since_loss += undo.bytes.0;
+        group[r].bytes_between_losses = undo.bytes.1;
         let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
         self.set_window(now_ns, window, &mut group[r]);
         controller.on_undo(group, r, now_ns);

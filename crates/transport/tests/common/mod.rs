@@ -187,10 +187,10 @@ impl Pair {
         let ends = [tuple.local, tuple.remote];
         let IpAddr::V4(client) = ends[side].ip() else { panic!("IPv4 only") };
         let path = usize::from(client.octets()[2]);
-        if let Some(tap) = &mut self.tap {
-            if !tap(self.now_ns, side, path, &mut segment) {
-                return;
-            }
+        if let Some(tap) = &mut self.tap
+            && !tap(self.now_ns, side, path, &mut segment)
+        {
+            return;
         }
         let p = &self.paths[path];
         let dead = p.dead_ns.iter().any(|&(from, to)| (from..to).contains(&self.now_ns));

@@ -1,0 +1,116 @@
+//! What each scheduler does to a whole connection.
+
+mod common;
+
+use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use transport::scheduler::Choice;
+use transport::{Config, Event, ReceiveBuffer, SubflowId};
+
+fn all() -> Vec<Choice> {
+    vec![
+        Choice::MinRtt,
+        Choice::MinRttOrp,
+        Choice::RoundRobin { segments: 1, cwnd_limited: true },
+        Choice::RoundRobin { segments: 3, cwnd_limited: false },
+        Choice::Redundant,
+        Choice::Blest,
+        Choice::Linux,
+    ]
+}
+
+struct Outcome {
+    took_ns: u64,
+    new_bytes: Vec<u64>,
+    sent: u64,
+    reinjections: u64,
+}
+
+fn transfer(scheduler: Choice, buffer: ReceiveBuffer, paths: Vec<Path>, bytes: u64) -> Outcome {
+    let config = Config { scheduler, receive_buffer: buffer, ..Config::default() };
+    let count = paths.len();
+    let mut pair = Pair::new(1, [config.clone(), config], paths);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    // All subflows are there before the data begins.
+    pair.run_until(2 * SECOND, |_| false);
+    pair.connection(SERVER).offer(2_000);
+    pair.run_until(5 * SECOND, |p| p.connection(SERVER).views().iter().filter(|v| v.active).count() == count);
+    let begin_ns = pair.now_ns;
+    pair.connection(SERVER).offer(bytes);
+    pair.connection(SERVER).close(begin_ns);
+    assert!(pair.run_until(600 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", pair.read);
+    assert_eq!(pair.read[CLIENT], bytes + 2_000);
+    let took_ns = pair.now_ns - begin_ns;
+    let subflows: Vec<_> = (0..count as u8).map(SubflowId).collect();
+    let new_bytes = subflows.iter().map(|&s| pair.connection(CLIENT).statistics(s).new_bytes_received).collect();
+    let statistics: Vec<_> = subflows.iter().map(|&s| pair.connection(SERVER).statistics(s)).collect();
+    Outcome {
+        took_ns,
+        new_bytes,
+        sent: statistics.iter().map(|s| s.data_segments_sent).sum(),
+        reinjections: statistics.iter().map(|s| s.reinjections).sum(),
+    }
+}
+
+fn fast_and_slow() -> Vec<Path> {
+    // Losses keep the window of the fast path small, so that the slow one is asked, too.
+    vec![Path { loss: 5, ..Path::clean(10 * MS) }, Path { rate_bps: 1_000_000, ..Path::clean(150 * MS) }]
+}
+
+#[test]
+fn each_delivers_everything_also_with_loss_and_a_dead_path() {
+    for scheduler in all() {
+        let mut lossy = Path { loss: 30, ..Path::clean(10 * MS) };
+        lossy.dead_ns = vec![(3 * SECOND, 6 * SECOND)];
+        let paths = vec![lossy, Path { loss: 30, ..Path::clean(80 * MS) }];
+        transfer(scheduler.clone(), ReceiveBuffer::Auto, paths.clone(), 3_000_000);
+        transfer(scheduler, ReceiveBuffer::Fixed(60_000), paths, 500_000);
+    }
+}
+
+#[test]
+fn redundancy_sends_everything_twice_and_takes_the_best_of_both() {
+    let bytes = 300_000;
+    let segments = bytes / 1420;
+    let paths = || vec![Path::clean(20 * MS), Path::clean(20 * MS)];
+    let one = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths(), bytes);
+    let both = transfer(Choice::Redundant, ReceiveBuffer::Auto, paths(), bytes);
+    assert!(both.sent as f64 > 1.8 * segments as f64, "{} of {segments}", both.sent);
+    assert!(both.reinjections > segments / 2);
+    assert_eq!(one.reinjections, 0);
+    // Never slower than one of the paths by itself (10 Mbit/s): the copies cost nothing on the other path.
+    assert!(both.took_ns < 400 * MS, "{}", both.took_ns);
+}
+
+#[test]
+fn round_robin_gives_equal_paths_equal_shares_whatever_their_rtt() {
+    // Slow start from ten segments each, so small a transfer never fills a window: turns decide.
+    let paths = vec![Path::clean(10 * MS), Path::clean(40 * MS)];
+    let turns =
+        transfer(Choice::RoundRobin { segments: 1, cwnd_limited: true }, ReceiveBuffer::Auto, paths.clone(), 25_000);
+    assert!((turns.new_bytes[0] as i64 - turns.new_bytes[1] as i64).abs() <= 2 * 1420 + 2_000, "{:?}", turns.new_bytes);
+    let min_rtt = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths, 12_000);
+    assert_eq!(min_rtt.new_bytes[1], 0, "the fast path has room for all of it");
+}
+
+#[test]
+fn a_small_buffer_hurts_min_rtt_and_blest_and_orp_mend_it() {
+    // The receive buffer is a few BDPs of the fast path and less than one of the slow: a segment on the slow path stops
+    // the fast one until it arrives (Ferlin 2016 §2; Raiciu 2012 §4.2).
+    let buffer = ReceiveBuffer::Fixed(60_000);
+    let time = |scheduler| transfer(scheduler, buffer, fast_and_slow(), 2_000_000).took_ns;
+    let (min_rtt, orp, blest) = (time(Choice::MinRtt), time(Choice::MinRttOrp), time(Choice::Blest));
+    println!("min-rtt {min_rtt}, ORP {orp}, BLEST {blest} ns");
+    assert!(orp * 10 < min_rtt * 9, "ORP {orp}, min-rtt {min_rtt}");
+    assert!(blest * 10 < min_rtt * 9, "BLEST {blest}, min-rtt {min_rtt}");
+    // Neither is better than the fast path can be: 10 Mbit/s.
+    let floor_ns = 2_000_000 * 8 * 100;
+    assert!(orp > floor_ns && blest > floor_ns);
+}
+
+#[test]
+fn linux_fills_both_paths() {
+    let paths = vec![Path::clean(10 * MS), Path::clean(20 * MS)];
+    let all = transfer(Choice::Linux, ReceiveBuffer::Auto, paths, 5_000_000);
+    assert!(all.took_ns < 5_000_000 * 8 * 1000 / 14, "at least 14 of 20 Mbit/s, slow start and all: {}", all.took_ns);
+    assert!(all.new_bytes.iter().all(|&n| n > 1_500_000), "{:?}", all.new_bytes);
+}
