@@ -182,12 +182,13 @@ impl<P: Stream> Connection<P> {
         for r in 0..self.subflows.len() {
             if self.subflows[r].remote_id == id && self.is_open(r) {
                 used = true;
-                let deadline_ns = now_ns + 2 * self.subflows[r].rtt.base_rto_ns();
-                self.contexts[r].removal_ns = deadline_ns;
-                self.contexts[r].keepalive_due = true;
+                // What was under way when the address went is no sign of life: the keep-alive waits until it is through.
+                let rtt = &self.subflows[r].rtt;
+                let keepalive_ns = now_ns + rtt.srtt_ns;
+                self.contexts[r].keepalive_ns = keepalive_ns;
+                self.contexts[r].removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
                 self.removals = true;
-                self.signal_due.insert(r);
-                self.arm_control(deadline_ns);
+                self.arm_control(keepalive_ns);
             }
         }
         if known || used {
@@ -195,16 +196,18 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// A subflow whose address was withdrawn is alive.
+    /// Something came on a subflow whose address may have been withdrawn.
     #[cold]
     pub(super) fn sign_of_life(&mut self, r: usize) {
-        self.contexts[r].removal_ns = NEVER;
+        if self.contexts[r].keepalive_ns == NEVER {
+            self.contexts[r].removal_ns = NEVER;
+        }
         self.removals = self.contexts.iter().any(|c| c.removal_ns != NEVER);
     }
 
     /// A subflow whose address was withdrawn gave no sign of life.
     pub(super) fn removal_timer(&mut self, now_ns: u64, r: usize) {
-        self.sign_of_life(r);
+        self.contexts[r].removal_ns = NEVER;
         if self.is_open(r) {
             self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
         }

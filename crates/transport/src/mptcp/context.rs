@@ -1,6 +1,6 @@
 //! What a connection keeps of each subflow beside TCP's own state: mappings, control options to send, resets.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use wire::MptcpOption;
 
@@ -32,8 +32,8 @@ pub struct Run {
 /// State of one subflow at the level of MPTCP.
 #[derive(Debug)]
 pub struct SubflowContext<P> {
-    /// Data sequence mappings that reach beyond the segment they came with, or are to be verified.
-    pub mappings: Vec<MapRange>,
+    /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
+    pub mappings: BTreeMap<u64, MapRange>,
     /// The present run of transmissions.
     pub run: Run,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
@@ -52,6 +52,8 @@ pub struct SubflowContext<P> {
     pub signals: VecDeque<MptcpOption>,
     /// A keep-alive is to be sent.
     pub keepalive_due: bool,
+    /// When it will be.
+    pub keepalive_ns: u64,
     /// Without a sign of life by then the subflow is closed: its address was withdrawn (RFC 8684 §3.4.2).
     pub removal_ns: u64,
     /// The peer wants the subflow used as a backup (RFC 8684 §3.3.8).
@@ -67,7 +69,7 @@ pub struct SubflowContext<P> {
 impl<P> SubflowContext<P> {
     pub fn new() -> Self {
         SubflowContext {
-            mappings: Vec::new(),
+            mappings: BTreeMap::new(),
             run: Run { seq: 1, offset: 0 },
             next_offset: 0,
             verifying: None,
@@ -77,6 +79,7 @@ impl<P> SubflowContext<P> {
             fail_timer_ns: NEVER,
             signals: VecDeque::new(),
             keepalive_due: false,
+            keepalive_ns: NEVER,
             removal_ns: NEVER,
             peer_backup: false,
             joined: false,

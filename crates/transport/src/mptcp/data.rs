@@ -8,8 +8,9 @@ use super::reset::ResetReason;
 use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};
 
-/// Mappings kept for data that comes without one of its own.
-const MAX_MAPPINGS: usize = 64;
+/// Mappings kept of a subflow: one for each segment that may be out of order. Data whose mapping finds no room is
+/// dropped, and comes again.
+const MAX_MAPPINGS: usize = 16_384;
 /// A mapping further ahead of the window than this is nonsense.
 const FAR: u64 = 1 << 32;
 
@@ -36,8 +37,9 @@ impl<P: Stream> Connection<P> {
             if whole {
                 piece.offset = m.offset + (seq - m.from);
             }
-            if self.mode == Mode::Mptcp && (self.checksum || !whole || m.to != end) {
-                self.keep_mapping(r, m);
+            let needed = self.mode == Mode::Mptcp && (self.checksum || !whole || m.to != end);
+            if needed && !self.keep_mapping(r, m) {
+                return; // as if it had been lost
             }
         }
         let subflow = &mut self.subflows[r];
@@ -113,28 +115,24 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    fn keep_mapping(&mut self, r: usize, map: MapRange) {
+    /// Keeps a mapping for data that is not in order yet. False: there is no room for it.
+    fn keep_mapping(&mut self, r: usize, map: MapRange) -> bool {
         let rcv_nxt = self.subflows[r].rcv_nxt;
         let kept = &mut self.contexts[r].mappings;
-        kept.retain(|m| m.to > rcv_nxt);
-        if map.to > rcv_nxt && !kept.contains(&map) {
-            if kept.len() == MAX_MAPPINGS {
-                // The data of the furthest comes last, and with its mapping when it is sent again.
-                let Some(furthest) = (0..kept.len()).max_by_key(|&i| kept[i].from) else { return };
-                if kept[furthest].from <= map.from {
-                    return;
-                }
-                kept.swap_remove(furthest);
-            }
-            kept.push(map);
+        while kept.first_key_value().is_some_and(|(_, m)| m.to <= rcv_nxt) {
+            kept.pop_first();
         }
+        let room = map.to <= rcv_nxt || kept.len() < MAX_MAPPINGS || kept.contains_key(&map.from);
+        if room && map.to > rcv_nxt {
+            kept.insert(map.from, map);
+        }
+        room
     }
 
-    /// The mapping of a byte among those that came before it; one that begins there first.
+    /// The mapping of a byte among those that came with or before it.
     pub(super) fn kept_mapping(&self, r: usize, seq: u64) -> Option<MapRange> {
-        let kept = &self.contexts[r].mappings;
-        let begins = kept.iter().find(|m| m.from == seq && seq < m.to);
-        begins.or_else(|| kept.iter().find(|m| m.from <= seq && seq < m.to)).copied()
+        let (_, map) = self.contexts[r].mappings.range(..=seq).next_back()?;
+        (seq < map.to).then_some(*map)
     }
 
     /// A DATA_FIN on a segment without data.

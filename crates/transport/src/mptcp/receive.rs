@@ -160,11 +160,8 @@ impl<P: Stream> Connection<P> {
 
     /// What a segment says of MPTCP, or by having no option of it. Answers whether it is to be processed further.
     fn receive_mptcp(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) -> bool {
-        if segment.options.rare.is_some() {
-            if self.receive_fastclose(now_ns, r, segment) {
-                return false;
-            }
-            self.receive_options(now_ns, r, segment);
+        if segment.options.rare.is_some() && self.receive_fastclose(now_ns, r, segment) {
+            return false;
         }
         match &segment.options.dss {
             Some(Dss { mapping: Some(mapping), data_fin: false, .. }) if mapping.len == 0 => {
@@ -182,6 +179,9 @@ impl<P: Stream> Connection<P> {
         }
         if self.mode == Mode::Mptcp {
             self.receive_signal(now_ns, r, segment);
+        }
+        if segment.options.rare.is_some() {
+            self.receive_options(now_ns, r, segment);
         }
         self.subflows[r].state != State::Closed
     }

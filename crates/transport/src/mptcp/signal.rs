@@ -94,6 +94,11 @@ impl<P: Stream> Connection<P> {
             if self.contexts[r].fail_timer_ns <= now_ns {
                 self.fail_timer(now_ns, r);
             }
+            if self.contexts[r].keepalive_ns <= now_ns {
+                self.contexts[r].keepalive_ns = NEVER;
+                self.contexts[r].keepalive_due = true;
+                self.signal_due.insert(r);
+            }
             if self.contexts[r].removal_ns <= now_ns {
                 self.removal_timer(now_ns, r);
             }
@@ -101,7 +106,8 @@ impl<P: Stream> Connection<P> {
         self.interruption_timer(now_ns);
         let own = self.path_timer_ns.min(self.interrupted_until_ns);
         let own = if self.signalling_subflow(None).is_some() { own.min(self.announcement_due_ns()) } else { own };
-        let next_ns = self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns)).fold(own, u64::min);
+        let next_ns =
+            self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns)).fold(own, u64::min);
         self.arm_control(next_ns);
     }
 }

@@ -49,6 +49,25 @@ impl Path {
 /// What a test sees of a segment on its way.
 pub type Tap = Box<dyn FnMut(u64, usize, usize, &mut Segment<Span>) -> bool>;
 
+/// A segment as a middlebox sends it on: from the end `from`, or so it seems.
+#[derive(Clone, Debug)]
+pub struct Crossing {
+    pub from: usize,
+    pub segment: Segment<Span>,
+    /// Held back so long.
+    pub delay_ns: u64,
+}
+
+impl Crossing {
+    #[allow(dead_code)]
+    pub fn new(from: usize, segment: Segment<Span>) -> Self {
+        Crossing { from, segment, delay_ns: 0 }
+    }
+}
+
+/// What stands on the paths: (now, sending side, path, segment) to what goes on from there.
+pub type Middlebox = Box<dyn FnMut(u64, usize, usize, Segment<Span>) -> Vec<Crossing>>;
+
 pub struct Pair {
     pub now_ns: u64,
     pub hosts: [Host<Span>; 2],
@@ -65,6 +84,13 @@ pub struct Pair {
     sequence: u64,
     rng: Xoshiro256PlusPlus,
     tap: Option<Tap>,
+    middlebox: Option<Middlebox>,
+    /// The server sees the clients behind other addresses and ports.
+    pub nat: bool,
+    /// Whether a byte in a wrong place is an error; without a checksum a middlebox can put one there.
+    pub checking: bool,
+    /// The server's first connection is the one that is driven, also when others are opened.
+    pub follow_first: bool,
     pub segments: u64,
 }
 
@@ -95,6 +121,10 @@ impl Pair {
             sequence: 0,
             rng,
             tap: None,
+            middlebox: None,
+            nat: false,
+            checking: true,
+            follow_first: false,
             segments: 0,
         }
     }
@@ -103,6 +133,12 @@ impl Pair {
     #[allow(dead_code)]
     pub fn tap(&mut self, tap: impl FnMut(u64, usize, usize, &mut Segment<Span>) -> bool + 'static) {
         self.tap = Some(Box::new(tap));
+    }
+
+    /// Puts a middlebox on all paths.
+    #[allow(dead_code)]
+    pub fn middlebox(&mut self, middlebox: impl FnMut(u64, usize, usize, Segment<Span>) -> Vec<Crossing> + 'static) {
+        self.middlebox = Some(Box::new(middlebox));
     }
 
     pub fn connection(&mut self, side: usize) -> &mut Connection<Span> {
@@ -133,9 +169,11 @@ impl Pair {
             if arrival <= timer {
                 let (_, (from, tuple, segment)) = self.flying.pop_first().unwrap();
                 let to = 1 - from;
-                let seen = Tuple { local: tuple.remote, remote: tuple.local };
+                let seen = self.translate(to, Tuple { local: tuple.remote, remote: tuple.local });
                 if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment) {
-                    self.ids[to] = Some(at.connection);
+                    if !(self.follow_first && self.ids[to].is_some()) {
+                        self.ids[to] = Some(at.connection);
+                    }
                 }
             } else {
                 for side in 0..2 {
@@ -145,6 +183,25 @@ impl Pair {
                         assert!(self.next_timeout(side) > now_ns, "a timer that does not advance");
                     }
                 }
+            }
+        }
+    }
+
+    /// Network address translation between the client and the server, when there is one.
+    fn translate(&self, to: usize, seen: Tuple) -> Tuple {
+        let IpAddr::V4(client) = seen.remote.ip() else { panic!("IPv4 only") };
+        match (self.nat, to) {
+            (false, _) => seen,
+            (true, SERVER) => {
+                let octets = client.octets();
+                let outside = Ipv4Addr::new(192, octets[1], octets[2], octets[3]);
+                Tuple { remote: SocketAddr::new(IpAddr::V4(outside), seen.remote.port() ^ 0x1000), ..seen }
+            }
+            (true, _) => {
+                let IpAddr::V4(outside) = seen.local.ip() else { panic!("IPv4 only") };
+                let octets = outside.octets();
+                let inside = Ipv4Addr::new(10, octets[1], octets[2], octets[3]);
+                Tuple { local: SocketAddr::new(IpAddr::V4(inside), seen.local.port() ^ 0x1000), ..seen }
             }
         }
     }
@@ -162,7 +219,7 @@ impl Pair {
             loop {
                 while self.reading[side] {
                     let Some(span) = self.hosts[side].connection_mut(id).read() else { break };
-                    assert_eq!(span.offset, self.read[side], "side {side} got the wrong bytes");
+                    assert!(!self.checking || span.offset == self.read[side], "side {side} got the wrong bytes");
                     self.read[side] += u64::from(span.len);
                 }
                 while let Some(event) = self.hosts[side].connection_mut(id).poll_event() {
@@ -192,6 +249,19 @@ impl Pair {
         {
             return;
         }
+        let Some(middlebox) = &mut self.middlebox else {
+            self.cross(side, tuple, path, segment, 0);
+            return;
+        };
+        let back = Tuple { local: tuple.remote, remote: tuple.local };
+        for crossing in middlebox(self.now_ns, side, path, segment) {
+            let tuple = if crossing.from == side { tuple } else { back };
+            self.cross(crossing.from, tuple, path, crossing.segment, crossing.delay_ns);
+        }
+    }
+
+    /// A segment goes over its path.
+    fn cross(&mut self, side: usize, tuple: Tuple, path: usize, segment: Segment<Span>, held_ns: u64) {
         let p = &self.paths[path];
         let dead = p.dead_ns.iter().any(|&(from, to)| (from..to).contains(&self.now_ns));
         if dead || (p.loss > 0 && self.rng.next_u64() % 1000 < p.loss) {
@@ -207,7 +277,8 @@ impl Pair {
         for _ in 0..copies {
             let jitter = if p.jitter_ns > 0 { self.rng.next_u64() % p.jitter_ns } else { 0 };
             self.sequence += 1;
-            self.flying.insert((departure + p.delay_ns + jitter, self.sequence), (side, tuple, segment.clone()));
+            self.flying
+                .insert((departure + p.delay_ns + jitter + held_ns, self.sequence), (side, tuple, segment.clone()));
         }
     }
 }
@@ -240,3 +311,41 @@ fn header_of<P>(s: &Segment<P>) -> Segment<()> {
         payload: (),
     }
 }
+
+/// Sends `bytes` from `side`, closes, and runs until both ends are closed.
+#[allow(dead_code)]
+pub fn transfer(pair: &mut Pair, side: usize, bytes: u64) {
+    assert!(pair.run_until(120 * SECOND, |p| p.saw(side, Event::Established)), "no handshake: {:?}", pair.events);
+    pair.connection(side).offer(bytes);
+    finish(pair, side, bytes);
+}
+
+/// Closes `side`, and runs until both ends are closed and `bytes` were read.
+#[allow(dead_code)]
+pub fn finish(pair: &mut Pair, side: usize, bytes: u64) {
+    let (now_ns, until_ns) = (pair.now_ns, pair.now_ns + 600 * SECOND);
+    pair.connection(side).close(now_ns);
+    let done = pair.run_until(until_ns, |p| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed));
+    assert!(done, "stuck: read {:?}, events {:?}", pair.read, pair.events);
+    assert_eq!(pair.read[1 - side], bytes);
+    assert!(pair.saw(side, Event::Flushed));
+}
+
+/// The MPTCP options of a segment, DSS apart.
+#[allow(dead_code)]
+pub fn mptcp_options(segment: &Segment<Span>) -> &[wire::MptcpOption] {
+    segment.options.rare.as_deref().map_or(&[], |rare| &rare.mptcp)
+}
+
+/// Takes every MPTCP option off a segment.
+#[allow(dead_code)]
+pub fn strip(segment: &mut Segment<Span>) {
+    segment.options.dss = None;
+    if let Some(rare) = &mut segment.options.rare {
+        rare.mptcp.clear();
+    }
+}
+
+/// A log that a tap and a test share.
+#[allow(dead_code)]
+pub type Log<T> = std::rc::Rc<std::cell::RefCell<Vec<T>>>;
