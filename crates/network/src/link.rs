@@ -46,6 +46,8 @@ pub struct Link<T> {
     max_packets: u64,
     max_bytes: u64,
     dead: bool,
+    /// Whether it is alive and drop-tail: what nearly all links are nearly always.
+    plain: bool,
     transmitter: Transmitter,
     queue: Queue,
     loss: Loss,
@@ -65,6 +67,7 @@ impl<T: Copy> Link<T> {
     #[must_use]
     pub fn new(config: LinkConfig, rng: Xoshiro256PlusPlus) -> Self {
         config.check().unwrap_or_else(|error| panic!("link: {error}"));
+        let queue = Queue::new(&config.queue);
         Self {
             head_arrival_ns: u64::MAX,
             ring: Ring::new(),
@@ -75,8 +78,9 @@ impl<T: Copy> Link<T> {
             max_packets: 0,
             max_bytes: 0,
             dead: false,
+            plain: queue.is_drop_tail(),
             transmitter: Transmitter::new(config.rate_bps),
-            queue: Queue::new(&config.queue),
+            queue,
             loss: Loss::new(&config.loss),
             propagation: Propagation::new(config.delay_ns),
             rng,
@@ -90,11 +94,19 @@ impl<T: Copy> Link<T> {
     /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by
     /// then.
     #[inline]
-    pub fn enqueue(&mut self, now_ns: u64, mut packet: Packet<T>) -> Enqueue {
-        if self.dead {
-            return self.drop_arriving(DropReason::Dead);
-        }
-        self.drain(now_ns);
+    pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
+        if self.plain { self.enqueue_as::<true>(now_ns, packet) } else { self.enqueue_unusual(now_ns, packet) }
+    }
+
+    /// Apart, so that the code of [`Self::enqueue`] has no questions about what is rare.
+    #[inline(never)]
+    fn enqueue_unusual(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
+        if self.dead { self.drop_arriving(DropReason::Dead) } else { self.enqueue_as::<false>(now_ns, packet) }
+    }
+
+    #[inline(always)]
+    fn enqueue_as<const PLAIN: bool>(&mut self, now_ns: u64, mut packet: Packet<T>) -> Enqueue {
+        self.drain_as::<PLAIN>(now_ns);
         let arrival = Arrival {
             now_ns,
             size: packet.size,
@@ -103,14 +115,21 @@ impl<T: Copy> Link<T> {
             bytes: self.accepted_bytes - self.sent_bytes,
             transmitter: &self.transmitter,
         };
-        match self.queue.admit(arrival, &mut self.rng) {
-            Ok(Entry::Plain) => {}
-            Ok(Entry::Marked) => packet.set_ce(),
-            Err(reason) => return self.drop_arriving(reason),
+        if PLAIN {
+            let Queue::DropTail(queue) = &self.queue else { unreachable!("a plain link is drop-tail") };
+            if let Err(reason) = queue.admit(arrival) {
+                return self.drop_arriving(reason);
+            }
+        } else {
+            match self.queue.admit(arrival, &mut self.rng) {
+                Ok(Entry::Plain) => {}
+                Ok(Entry::Marked) => packet.set_ce(),
+                Err(reason) => return self.drop_arriving(reason),
+            }
         }
         self.max_packets = self.max_packets.max(arrival.packets + 1);
         self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
-        packet.departure_ns = if self.queue.decides_at_head() && arrival.packets > 0 {
+        packet.departure_ns = if !PLAIN && self.queue.decides_at_head() && arrival.packets > 0 {
             // The time of its arrival, until its departure is known.
             now_ns
         } else {
@@ -152,7 +171,7 @@ impl<T: Copy> Link<T> {
         assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
         debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
         if self.sent == self.ring.head() {
-            self.depart();
+            self.depart::<false>();
         }
         let packet = self.ring.pop();
         self.propagation.arrived(self.head_arrival_ns);
@@ -180,6 +199,7 @@ impl<T: Copy> Link<T> {
                 self.flush(now_ns, dropped);
             }
             self.dead = dead;
+            self.plain = !dead && self.queue.is_drop_tail();
         }
         if let Some(rate_bps) = change.rate_bps
             && rate_bps != self.transmitter.rate_bps()
@@ -255,26 +275,32 @@ impl<T: Copy> Link<T> {
     /// Brings the queue up to `now_ns`.
     #[inline]
     fn drain(&mut self, now_ns: u64) {
+        self.drain_as::<false>(now_ns);
+    }
+
+    #[inline(always)]
+    fn drain_as<const PLAIN: bool>(&mut self, now_ns: u64) {
         while self.sent != self.ring.tail() && self.ring.at(self.sent).departure_ns <= now_ns {
-            self.depart();
+            self.depart::<PLAIN>();
         }
     }
 
     /// The first packet in the queue departs at its time.
     #[inline]
-    fn depart(&mut self) {
+    fn depart<const PLAIN: bool>(&mut self) {
         let packet = self.ring.at(self.sent);
         self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(packet.departure_ns));
         self.sent_bytes += u64::from(packet.size);
         self.lost_on_wire += u64::from(packet.lost());
         self.sent += 1;
-        if self.queue.decides_at_head() {
+        if !PLAIN && self.queue.decides_at_head() {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }
     }
 
     /// The transmitter becomes free at `now_ns`: the first packet in the queue that is not dropped is sent.
+    #[cold]
     #[inline(never)]
     fn serve_next(&mut self, now_ns: u64) {
         let Queue::CoDel(codel) = &mut self.queue else { return };

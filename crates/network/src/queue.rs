@@ -72,6 +72,11 @@ impl Queue {
         }
     }
 
+    #[inline]
+    pub(crate) const fn is_drop_tail(&self) -> bool {
+        matches!(self, Self::DropTail(_))
+    }
+
     /// Whether it decides at the head of the queue too, so that the departure of a waiting packet is not known.
     #[inline]
     pub(crate) const fn decides_at_head(&self) -> bool {

@@ -65,15 +65,15 @@ impl Red {
 
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
         self.update_average(arrival);
+        if self.average < self.early.min_packets {
+            self.count = 0;
+            return self.limit.admit(arrival).map(|()| Entry::Plain);
+        }
         let p_b = self.early.probability(self.average);
         let chosen = self.chooses(p_b, rng);
         let marks = chosen && self.early.ecn && p_b < 1.0 && arrival.ecn != Ecn::NotEct;
         let verdict = if chosen && !marks { Err(DropReason::Early) } else { self.limit.admit(arrival) };
-        if verdict.is_ok() && !chosen && self.average >= self.early.min_packets {
-            self.count += 1;
-        } else {
-            self.count = 0;
-        }
+        self.count = if verdict.is_ok() && !chosen { self.count + 1 } else { 0 };
         verdict?;
         self.marked += u64::from(marks);
         Ok(if marks { Entry::Marked } else { Entry::Plain })
