@@ -36,6 +36,11 @@ pub struct TcpOptions {
     pub loss_detection: LossDetection,
     /// Find out spurious timeouts by forward RTO-recovery (RFC 5682).
     pub frto: bool,
+    /// Hold back a short segment while data is outstanding (Nagle; RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Spread segments over the round trip instead of sending bursts: at twice the window per smoothed RTT in slow
+    /// start, at 1.2 times in avoidance (as Linux paces).
+    pub pacing: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
     /// A window reduced because of a mark keeps four fifths (ABE, RFC 8511), not what a loss leaves.
@@ -68,6 +73,8 @@ impl Default for TcpOptions {
         TcpOptions {
             loss_detection: LossDetection::RackTlp,
             frto: true,
+            nagle: true,
+            pacing: false,
             ecn: false,
             abe: false,
             sack: true,

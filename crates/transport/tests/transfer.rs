@@ -313,3 +313,72 @@ fn a_mark_reduces_the_window_once_and_nothing_is_retransmitted() {
         assert_eq!(pair.read[CLIENT], 1_000_000);
     }
 }
+
+#[test]
+fn two_ends_may_open_at_once() {
+    // Both call connect with each other's address and port: the SYNs cross (RFC 9293 figure 8).
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    let ends = [Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 3)].map(|a| SocketAddr::new(IpAddr::V4(a), 5_000));
+    for config in [tcp(), mptcp()] {
+        let mut pair = Pair::new(1, both(config.clone()), vec![Path::clean(10 * MS)]);
+        for side in [CLIENT, SERVER] {
+            let local = [transport::LocalAddress { id: 0, address: ends[side].ip(), backup: false }];
+            pair.ids[side] = Some(pair.hosts[side].connect(0, config.clone(), &local, 5_000, ends[1 - side]));
+        }
+        let established = |p: &mut Pair| p.saw(CLIENT, Event::Established) && p.saw(SERVER, Event::Established);
+        assert!(pair.run_until(SECOND, established), "{:?}", pair.events);
+        assert!(pair.now_ns < 25 * MS, "two crossings, no timeout");
+        for side in [CLIENT, SERVER] {
+            pair.connection(side).offer(100_000);
+            let now_ns = pair.now_ns;
+            pair.connection(side).close(now_ns);
+        }
+        let closed = |p: &mut Pair| p.saw(CLIENT, Event::Closed) && p.saw(SERVER, Event::Closed);
+        assert!(pair.run_until(60 * SECOND, closed), "{:?}", pair.events);
+        assert_eq!(pair.read, [100_000; 2]);
+    }
+}
+
+#[test]
+fn nagle_holds_back_short_segments_and_not_without() {
+    for (nagle, segments) in [(true, 3), (false, 10)] {
+        let mut config = tcp();
+        config.tcp.nagle = nagle;
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(50 * MS)]);
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        // Ten writes of 100 bytes, 20 ms apart, over an RTT of 100 ms.
+        for i in 0..10 {
+            pair.connection(SERVER).offer(100);
+            let until_ns = pair.now_ns + 20 * MS;
+            pair.run_until(until_ns, |_| false);
+            let _ = i;
+        }
+        assert!(pair.run_until(2 * SECOND, |p| p.read[CLIENT] == 1000));
+        assert_eq!(pair.connection(SERVER).statistics(SubflowId(0)).data_segments_sent, segments);
+    }
+}
+
+#[test]
+fn pacing_spreads_a_window_over_the_round_trip() {
+    for (pacing, longest_burst) in [(false, 10), (true, 1)] {
+        let mut config = tcp();
+        config.tcp.pacing = pacing;
+        let mut pair = Pair::new(1, both(config), vec![Path::clean(50 * MS)]);
+        assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+        let (log, seen) = std::sync::mpsc::channel();
+        pair.tap(move |now, side, _, s| {
+            if side == SERVER && s.payload.len > 0 {
+                log.send(now).unwrap();
+            }
+            true
+        });
+        pair.connection(SERVER).offer(14_480);
+        let now_ns = pair.now_ns;
+        pair.connection(SERVER).close(now_ns);
+        assert!(pair.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
+        let times: Vec<u64> = seen.try_iter().collect();
+        let burst = times.iter().filter(|&&t| t == times[0]).count();
+        assert_eq!(burst, longest_burst, "{times:?}");
+        assert_eq!(times.len(), 10);
+    }
+}

@@ -81,6 +81,8 @@ pub struct View {
     pub backup: bool,
     /// A retransmission timeout occurred and nothing was acknowledged since.
     pub potentially_failed: bool,
+    /// Pacing holds it back for the moment.
+    pub held: bool,
 }
 
 impl View {
@@ -102,6 +104,7 @@ impl View {
             active: false,
             backup: false,
             potentially_failed: false,
+            held: false,
         }
     }
 
@@ -117,10 +120,10 @@ impl View {
         self.srtt_ns as f64 * 1e-9
     }
 
-    /// Whether another segment fits in the congestion window.
+    /// Whether another segment fits in the congestion window, and pacing allows it now.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        f64::from(self.in_flight) + 1.0 <= self.cwnd
+        f64::from(self.in_flight) + 1.0 <= self.cwnd && !self.held
     }
 }
 

@@ -86,8 +86,11 @@ impl<P: Stream> Connection<P> {
             }
             return;
         }
+        if segment.flags.syn() && !segment.flags.ack() {
+            self.open_simultaneously(r, segment);
+            return;
+        }
         if !acceptable || !segment.flags.syn() {
-            // A SYN without ACK would be a simultaneous open, which no application of ours can bring about.
             return;
         }
         negotiate(&self.config, self.window.scale(), &mut self.subflows[r], segment);
@@ -173,6 +176,20 @@ impl<P: Stream> Connection<P> {
         self.attention.insert(r);
     }
 
+    /// The peer's SYN crossed ours (RFC 9293 §3.5, figure 8). Both ends then answer with SYN/ACK. RFC 8684 §3.1 knows
+    /// no such handshake for MPTCP, so it is TCP.
+    fn open_simultaneously(&mut self, r: usize, syn: &Segment<P>) {
+        if self.subflows[r].join.is_some() {
+            return; // a join is never answered by a bare SYN
+        }
+        self.become_tcp(r);
+        self.rx_single = true;
+        negotiate(&self.config, self.window.scale(), &mut self.subflows[r], syn);
+        self.subflows[r].state = State::SynReceived;
+        self.subflows[r].syn_due = true;
+        self.attention.insert(r);
+    }
+
     /// A segment in SYN-RECEIVED (RFC 9293 §3.10.7.4). Answers whether it completes the handshake and is to be
     /// processed further as one of an established subflow.
     pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
@@ -191,6 +208,13 @@ impl<P: Stream> Connection<P> {
                 }
                 self.subflows[r].syn_due = true; // our SYN/ACK was lost
                 self.attention.insert(r);
+            } else if self.subflows[r].active_open && self.subflows[r].our_seq(segment.ack) == 1 {
+                // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
+                self.snd_right = u64::from(segment.window);
+                self.synchronise(now_ns, r);
+                self.become_established(now_ns, r);
+                self.subflows[r].ack.now = true;
+                self.ack_due.insert(r);
             }
             return false;
         }

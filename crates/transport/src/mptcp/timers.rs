@@ -20,6 +20,11 @@ impl<P: Stream> Connection<P> {
                 self.subflows[r].ack.now = true;
                 self.ack_due.insert(r);
             }
+            if self.subflows[r].pacing.as_mut().is_some_and(|p| p.release(now_ns)) {
+                self.views[r].held = false;
+                self.attention.insert(r);
+                self.may_send = true;
+            }
             if self.subflows[r].rack.timer_ns <= now_ns {
                 self.subflows[r].reordering_timer(now_ns, &mut self.views, r, &mut self.controller);
                 self.attention.insert(r);

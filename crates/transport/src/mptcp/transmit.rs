@@ -85,7 +85,8 @@ impl<P: Stream> Connection<P> {
                 subflow.restart_timer(now_ns);
             }
             self.views[r].in_flight = subflow.pipe();
-            let deadline_ns = subflow.timer_ns;
+            self.pace(now_ns, r, payload.len());
+            let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
             return Some(self.data_segment(now_ns, r, seq, offset, payload, fin));
         }
@@ -94,6 +95,13 @@ impl<P: Stream> Connection<P> {
             return Some(self.fin(now_ns, r));
         }
         None
+    }
+
+    /// A packet left: pacing may hold back the next.
+    fn pace(&mut self, now_ns: u64, r: usize, len: usize) {
+        if let Some(pacing) = &mut self.subflows[r].pacing {
+            self.views[r].held = pacing.sent(now_ns, len as u64, &self.views[r]);
+        }
     }
 
     /// A retransmission needs room in the window; the first of a recovery goes out in any case.
@@ -178,6 +186,15 @@ impl<P: Stream> Connection<P> {
             }
             return None;
         }
+        if self.config.tcp.nagle
+            && demand == Demand::New
+            && len < mss
+            && len == unsent
+            && self.snd_nxt > self.snd_una
+            && !self.close_requested
+        {
+            return None; // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out
+        }
         let payload = self.queue.slice(from, len as u32);
         match demand {
             Demand::New => self.snd_nxt += len,
@@ -224,7 +241,8 @@ impl<P: Stream> Connection<P> {
         }
         self.views[r].in_flight = subflow.pipe();
         subflow.arm_probe(now_ns, &self.views[r]);
-        let deadline_ns = subflow.deadline_ns();
+        self.pace(now_ns, r, payload.len());
+        let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
         let new_data = !payload.is_empty();
         let mut segment = self.data_segment(now_ns, r, seq, offset, payload, fin);

@@ -2,6 +2,7 @@
 
 pub mod acknowledge;
 pub mod ecn;
+pub mod pacing;
 pub mod rack;
 pub mod recovery;
 pub mod rtt;

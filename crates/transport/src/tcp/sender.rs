@@ -165,6 +165,12 @@ impl<P: Payload> Subflow<P> {
             // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
             let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
             self.remember(&group[r]);
+            // A window that was not filled says nothing of the path: what was in flight does (RFC 7661 §4.4.1, RFC 5681
+            // equation 4).
+            let outstanding = f64::from(self.board.outstanding());
+            if 2.0 * outstanding < group[r].cwnd {
+                group[r].cwnd = outstanding.max(1.0);
+            }
             let ssthresh = controller.on_loss(group, r, now_ns);
             self.recovery = Recovery::begin(self.snd_nxt, flight);
             self.rack.probe_ns = NEVER;

@@ -4,6 +4,7 @@ use wire::{Payload, SackBlock, SackBlocks, Timestamps, expand32};
 
 use super::acknowledge::{Acknowledging, NEVER};
 use super::ecn::Ecn;
+use super::pacing::Pacing;
 use super::rack::Rack;
 use super::recovery::{Frto, Recovery, Undo};
 use super::rtt::RttEstimator;
@@ -73,6 +74,7 @@ pub struct Subflow<P> {
     pub detection: LossDetection,
     pub rack: Rack,
     pub ecn: Ecn,
+    pub pacing: Option<Pacing>,
     pub undo: Option<Undo>,
     pub frto: Frto,
     pub duplicate_acks: u32,
@@ -134,6 +136,7 @@ impl<P: Payload> Subflow<P> {
             detection: options.loss_detection,
             rack: Rack::new(),
             ecn: Ecn::default(),
+            pacing: options.pacing.then(Pacing::default),
             undo: None,
             frto: Frto::Off,
             probe_due: false,
@@ -273,7 +276,8 @@ impl<P: Payload> Subflow<P> {
 
     /// When this subflow wants attention.
     pub fn deadline_ns(&self) -> u64 {
-        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns)
+        let paced_ns = self.pacing.as_ref().map_or(NEVER, Pacing::deadline_ns);
+        self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns).min(paced_ns)
     }
 
     /// Takes an RTT sample.

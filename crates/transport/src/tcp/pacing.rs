@@ -1,0 +1,57 @@
+//! Pacing: segments leave at a rate instead of in bursts, as Linux does it.
+
+use super::acknowledge::NEVER;
+use crate::congestion::View;
+
+/// State of a paced subflow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pacing {
+    /// When the next segment may leave.
+    next_ns: u64,
+    held: bool,
+}
+
+impl Pacing {
+    /// A packet of `bytes` leaves now: how long the next is held back, at twice the window per smoothed RTT below half
+    /// of ssthresh, 1.2 times above. Answers whether it is.
+    pub fn sent(&mut self, now_ns: u64, bytes: u64, view: &View) -> bool {
+        let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
+        let bytes_per_rtt = factor * view.cwnd * f64::from(view.mss);
+        let gap_ns = (bytes as f64 * view.srtt_ns as f64 / bytes_per_rtt) as u64;
+        self.next_ns = self.next_ns.max(now_ns) + gap_ns;
+        self.held = self.next_ns > now_ns;
+        self.held
+    }
+
+    /// When it lets go.
+    pub fn deadline_ns(&self) -> u64 {
+        if self.held { self.next_ns } else { NEVER }
+    }
+
+    /// Whether the time has come; it then lets go.
+    pub fn release(&mut self, now_ns: u64) -> bool {
+        let due = self.held && self.next_ns <= now_ns;
+        self.held &= !due;
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_worked_by_hand() {
+        // cwnd 10 of 1000 bytes, RTT 100 ms: 100 kB/s; at twice that 1000 bytes take 5 ms, at 1.2 times 8.33 ms.
+        let view = View { cwnd: 10.0, srtt_ns: 100_000_000, ..View::new(10.0, 1000) };
+        let mut p = Pacing::default();
+        assert!(p.sent(0, 1000, &view));
+        assert_eq!(p.deadline_ns(), 5_000_000);
+        assert!(!p.release(4_999_999));
+        assert!(p.release(5_000_000));
+        assert_eq!(p.deadline_ns(), NEVER);
+        let avoidance = View { ssthresh: 10.0, ..view };
+        p.sent(5_000_000, 1000, &avoidance);
+        assert_eq!(p.deadline_ns(), 5_000_000 + 8_333_333);
+    }
+}
