@@ -5,8 +5,8 @@ mod common;
 
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use proptest::prelude::*;
-use transport::congestion::Choice;
-use transport::{Config, Event, Protocol, ReceiveBuffer, TcpOptions};
+use transport::congestion::{Choice, Variant};
+use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, TcpOptions, scheduler};
 
 fn path() -> impl Strategy<Value = Path> {
     (
@@ -29,22 +29,62 @@ fn path() -> impl Strategy<Value = Path> {
         })
 }
 
+fn scheduler() -> impl Strategy<Value = scheduler::Choice> {
+    prop_oneof![
+        Just(scheduler::Choice::MinRtt),
+        Just(scheduler::Choice::MinRttOrp),
+        (1u32..4, any::<bool>())
+            .prop_map(|(segments, cwnd_limited)| scheduler::Choice::RoundRobin { segments, cwnd_limited }),
+        Just(scheduler::Choice::Redundant),
+        Just(scheduler::Choice::Blest),
+        Just(scheduler::Choice::Linux),
+    ]
+}
+
+fn control() -> impl Strategy<Value = Choice> {
+    let controls: Vec<Choice> = transport::congestion::NAMES
+        .iter()
+        .flat_map(|(name, _)| [None, Some(Variant::Paper), Some(Variant::Linux)].map(|v| Choice::by_name(name, v)))
+        .flatten()
+        .collect();
+    prop::sample::select(controls)
+}
+
+fn tcp_options() -> impl Strategy<Value = TcpOptions> {
+    let mostly = || prop_oneof![9 => Just(true), 1 => Just(false)];
+    (mostly(), mostly(), any::<bool>(), mostly(), any::<bool>(), any::<bool>(), any::<bool>(), 1u32..4).prop_map(
+        |(sack, timestamps, rack, frto, ecn, nagle, pacing, segments_per_ack)| TcpOptions {
+            sack,
+            timestamps,
+            loss_detection: if rack { LossDetection::RackTlp } else { LossDetection::Sack },
+            frto,
+            ecn,
+            nagle,
+            pacing,
+            segments_per_ack,
+            ..TcpOptions::default()
+        },
+    )
+}
+
 fn config() -> impl Strategy<Value = Config> {
     (
         any::<bool>(),
-        any::<bool>(),
-        prop_oneof![9 => Just(true), 1 => Just(false)],
-        prop_oneof![9 => Just(true), 1 => Just(false)],
+        control(),
+        scheduler(),
         prop_oneof![Just(ReceiveBuffer::Auto), (3_000u64..200_000).prop_map(ReceiveBuffer::Fixed)],
         prop_oneof![Just(1460u16), 200u16..9000],
-        1u32..4,
+        tcp_options(),
+        any::<bool>(),
     )
-        .prop_map(|(mptcp, lia, sack, timestamps, receive_buffer, mss, segments_per_ack)| Config {
+        .prop_map(|(mptcp, congestion, scheduler, receive_buffer, mss, tcp, checksum)| Config {
             protocol: if mptcp { Protocol::Mptcp } else { Protocol::Tcp },
-            congestion: if lia { Choice::Lia } else { Choice::Reno },
+            congestion,
+            scheduler,
             receive_buffer,
             mss,
-            tcp: TcpOptions { sack, timestamps, segments_per_ack, ..TcpOptions::default() },
+            tcp,
+            checksum,
             ..Config::default()
         })
 }

@@ -16,7 +16,7 @@ impl Pacing {
     /// of ssthresh, 1.2 times above. Answers whether it is.
     pub fn sent(&mut self, now_ns: u64, bytes: u64, view: &View) -> bool {
         let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
-        let bytes_per_rtt = factor * view.cwnd * f64::from(view.mss);
+        let bytes_per_rtt = factor * view.cwnd.max(1.0) * f64::from(view.mss);
         let gap_ns = (bytes as f64 * view.srtt_ns as f64 / bytes_per_rtt) as u64;
         self.next_ns = self.next_ns.max(now_ns) + gap_ns;
         self.held = self.next_ns > now_ns;
