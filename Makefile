@@ -58,6 +58,11 @@ format: setup  ## Format all sources
 bench:  ## The simulator's speed on one core: segments delivered and packet-hops per second
 	cargo run --release --locked -p simulator --example bench
 
+SOAK_CASES ?= 20000
+soak:  ## SOAK_CASES (20000) random transfers over random networks, in the transport's harness and in the simulator
+	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
+	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network
+
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 3; }
