@@ -83,6 +83,7 @@ def _made_up_outcome(description: Mapping[str, Any]) -> Any:
             "out_of_order_delay_mean_s": 0.002 if kind == 0 else None,
             "out_of_order_delay_p95_s": 0.0123 if kind == 0 else None,
             "fallback": False,
+            "transfers": None,
             "subflows": [
                 {
                     "path": path,

@@ -1,6 +1,7 @@
 """The JSON document of a Result (docs/results.md): one run plain, several as a list with a summary."""
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -52,12 +53,21 @@ def _one(run: "Run") -> dict[str, Any]:
                 "p95": _plain(row["out_of_order_delay_p95_s"]),
             },
             "fallback": row["fallback"],
+            "transfers": _transfers(row),
             "subflows": subflows.get((row["name"], row["index"]), []),
         }
         for row in run.connections.to_dicts()
     ]
     links = [{key: _plain(value) for key, value in row.items()} for row in run.links.to_dicts()]
     return {"connections": connections, "links": links}
+
+
+def _transfers(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Requests and flows together; each of them is in the frame."""
+    if row["transfers_begun"] is None:
+        return None
+    counts = {"begun": row["transfers_begun"], "complete": row["transfers_complete"]}
+    return counts | {key: _plain(row[f"transfer_{key}"]) for key in ("mean_s", "p50_s", "p95_s", "p99_s")}
 
 
 def _summary(result: "Result") -> dict[str, Any]:

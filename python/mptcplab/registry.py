@@ -52,25 +52,25 @@ class Entry:
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
-def _variant(**runs: tuple[Value, ...]) -> Parameter:
-    return Parameter(
-        "variant",
-        "paper",
-        'the form its authors print, or the quantised one of the Linux code ("linux")',
-        choices=("paper", "linux"),
-        runs=runs,
-    )
+_VARIANT = Parameter(
+    "variant",
+    "paper",
+    'the form its authors print, or the quantised one of the Linux code ("linux")',
+    choices=("paper", "linux"),
+)
 
 
 CONGESTION = (
     Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("sim",)),
-    Entry("cubic", "uncoupled: a cubic of the time since the last loss", "RFC 9438"),
-    Entry("ewtcp", "equally weighted: a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II", coupled=True),
-    Entry("coupled", "fully coupled: 1/w_total per ACK", "Kelly & Voice 2005; Singh 2012 ch. II", coupled=True),
-    Entry("lia", "linked increases", "RFC 6356", ("sim",), (_variant(sim=("paper",)),), coupled=True),
-    Entry("olia", "opportunistic linked increases", "Khalili 2013", (), (_variant(),), coupled=True),
-    Entry("balia", "balanced linked adaptation", "Peng 2016", (), (_variant(),), coupled=True),
-    Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", (), (_variant(),), coupled=True),
+    Entry("cubic", "uncoupled: a cubic of the time since the last loss", "RFC 9438", ("sim",)),
+    Entry("ewtcp", "equally weighted: a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II", ("sim",), coupled=True),
+    Entry(
+        "coupled", "fully coupled: 1/w_total per ACK", "Kelly & Voice 2005; Singh 2012 ch. II", ("sim",), coupled=True
+    ),
+    Entry("lia", "linked increases", "RFC 6356", ("sim",), (_VARIANT,), coupled=True),
+    Entry("olia", "opportunistic linked increases", "Khalili 2013", ("sim",), (_VARIANT,), coupled=True),
+    Entry("balia", "balanced linked adaptation", "Peng 2016", ("sim",), (_VARIANT,), coupled=True),
+    Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim",), (_VARIANT,), coupled=True),
     Entry(
         "mppert",
         "multipath PERT: answers to queueing delay before loss",
@@ -138,7 +138,7 @@ PATH_MANAGERS = (
 QUEUES = (
     Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("sim",)),
     Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("sim",)),
-    Entry("codel", "controlled delay", "RFC 8289"),
+    Entry("codel", "controlled delay", "RFC 8289", ("sim",)),
 )
 
 LOSSES = (
@@ -149,9 +149,9 @@ LOSSES = (
 APPLICATIONS = (
     Entry("bulk", "as much as the connection takes", "—", ("sim",)),
     Entry("file", "so many bytes, then close", "—", ("sim",)),
-    Entry("requests", "one object after another, each over its own connection", "ApacheBench"),
-    Entry("rate", "a constant rate", "—"),
-    Entry("flows", "flows that arrive at random, each over its own connection", "—"),
+    Entry("requests", "one object after another, each over its own connection", "ApacheBench", ("sim",)),
+    Entry("rate", "a constant rate", "—", ("sim",)),
+    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim",)),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008"),)

@@ -48,6 +48,20 @@ CONNECTIONS: Final = (
     ),
     Column("out_of_order_delay_p95_s", pl.Float64, "s", "the 95th percentile of the same"),
     Column("fallback", pl.Boolean, "", "whether Multipath TCP fell back to TCP"),
+    Column(
+        "transfers_begun",
+        pl.UInt64,
+        "",
+        "of `requests` and `flows`, else null as the columns below: how many were begun after warm-up",
+    ),
+    Column("transfers_complete", pl.UInt64, "", "how many of those became complete"),
+    Column("transfer_mean_s", pl.Float64, "s", "mean of their times, from opening the connection to the last byte"),
+    Column("transfer_p50_s", pl.Float64, "s", "the median of the same: the least time that half of them do not exceed"),
+    Column("transfer_p95_s", pl.Float64, "s", "the 95th percentile"),
+    Column("transfer_p99_s", pl.Float64, "s", "the 99th percentile"),
+    Column("transfer_times_s", pl.List(pl.Float64), "s", "all of these times, in the order of completion"),
+    Column("transfer_starts_s", pl.List(pl.Float64), "s", "when each of them began"),
+    Column("transfer_sizes_bytes", pl.List(pl.UInt64), "B", "the size of each of them"),
 )
 
 SUBFLOWS: Final = (

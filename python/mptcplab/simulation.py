@@ -1,6 +1,7 @@
 """The engine `sim`: hands the complete description to the core and names what comes back."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed
             "scheduler": kind["scheduler"]["name"] if kind["protocol"] == "mptcp" else None,
             "paths": [path_names[path] for path in kind["paths"]],
             **row,
+            **_transfers(row["transfers"]),
         }
         for kind, row in zip(kinds, summary["connections"], strict=True)
     ]
@@ -68,6 +70,29 @@ def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed
         links=_frame("links", links),
         samples=samples,
     )
+
+
+def _transfers(transfers: Mapping[str, Any] | None) -> dict[str, object]:
+    """The columns of `requests` and `flows`; null for any other application."""
+    if transfers is None:
+        columns = [column for column in polars_schema("connections") if column.startswith("transfer")]
+        return dict.fromkeys(columns)
+    times = transfers["completion_s"]
+    ordered = sorted(times)
+    return {
+        "transfers_begun": transfers["begun"],
+        "transfers_complete": len(times),
+        "transfer_mean_s": math.fsum(times) / len(times) if times else None,
+        **{f"transfer_p{percent}_s": _percentile(ordered, percent) for percent in (50, 95, 99)},
+        "transfer_times_s": times,
+        "transfer_starts_s": transfers["start_s"],
+        "transfer_sizes_bytes": transfers["size_bytes"],
+    }
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """The least of the values that so many per cent of them do not exceed (nearest rank)."""
+    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
 
 
 def _frame(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:

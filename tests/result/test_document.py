@@ -51,6 +51,7 @@ CONNECTIONS = {
             "completion_s": NUMBER,
             "out_of_order_delay_s": closed({"mean": NUMBER, "p95": NUMBER}),
             "fallback": {"type": "boolean"},
+            "transfers": {"type": ["object", "null"]},
             "subflows": {"type": "array", "items": SUBFLOW, "minItems": 1},
         }
     ),

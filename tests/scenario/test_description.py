@@ -15,8 +15,8 @@ from mptcplab.scenario.units import BDP, PACKETS, SIZE, TIME, Amount
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NONE = {"kind": "none"}
-# Their parameters have a single value that the core runs, so it is not told of them.
-LIA = {"name": "lia"}
+LIA = {"name": "lia", "variant": "paper"}
+# Its parameter has a single value that the core runs, so it is not told of it.
 MIN_RTT = {"name": "min-rtt"}
 FULLMESH = {"name": "fullmesh"}
 
@@ -76,7 +76,7 @@ def test_wifi_lte() -> None:
                 },
             },
         ],
-        "paths": [{"name": "wifi", "links": [0]}, {"name": "lte", "links": [1]}],
+        "paths": [{"name": "wifi", "links": [0], "reversed": []}, {"name": "lte", "links": [1], "reversed": []}],
         "connections": [
             connection(name="download", paths=[0, 1]),
             tcp(name="neighbour", paths=[0], start_ns=[0, 1_000_000_000]),
@@ -119,9 +119,9 @@ def test_shared_bottleneck() -> None:
             {"name": "shared", "down": shared, "up": shared},
         ],
         "paths": [
-            {"name": "first", "links": [0, 3]},
-            {"name": "second", "links": [1, 3]},
-            {"name": "third", "links": [2, 3]},
+            {"name": "first", "links": [0, 3], "reversed": []},
+            {"name": "second", "links": [1, 3], "reversed": []},
+            {"name": "third", "links": [2, 3], "reversed": []},
         ],
         "connections": [
             connection(name="multipath", paths=[0, 1]),
@@ -206,7 +206,10 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
         },
     }
     # The path of the file first, then the link that is used as a path; the link that is not used so is none.
-    assert description["paths"] == [{"name": "long", "links": [0, 1]}, {"name": "a", "links": [1]}]
+    assert description["paths"] == [
+        {"name": "long", "links": [0, 1], "reversed": []},
+        {"name": "a", "links": [1], "reversed": []},
+    ]
     assert description["connections"] == [
         connection(
             name="upload",
@@ -230,6 +233,58 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
             "set": {"dead": False, "rate_bps": 2_000_000, "delay_ns": 80_000_000, "loss": NONE},
         },
     ]
+
+
+@pytest.mark.parametrize(
+    ("application", "description"),
+    [
+        ('"bulk"', {"kind": "bulk"}),
+        ('{ kind = "file", size = "2 kB" }', {"kind": "file", "size_bytes": 2000}),
+        ('{ kind = "requests", size = "8 kB" }', {"kind": "requests", "size_bytes": 8000, "limit_ns": None}),
+        (
+            '{ kind = "requests", size = "8 kB", limit = "30 s" }',
+            {"kind": "requests", "size_bytes": 8000, "limit_ns": 30_000_000_000},
+        ),
+        ('{ kind = "rate", rate = "2 Mbit/s" }', {"kind": "rate", "rate_bps": 2_000_000}),
+        (
+            '{ kind = "flows", size = "57 kB", arrivals = { distribution = "poisson", rate = "5 /s" } }',
+            {
+                "kind": "flows",
+                "size": {"distribution": "constant", "mean_bytes": 57_000},
+                "arrivals": {"distribution": "poisson", "rate_per_s": 5.0},
+            },
+        ),
+        (
+            '{ kind = "flows", size = { distribution = "pareto", mean = "57 kB", shape = 1.5 },'
+            ' arrivals = { distribution = "periodic", rate = "0.5 /s" } }',
+            {
+                "kind": "flows",
+                "size": {"distribution": "pareto", "mean_bytes": 57_000, "shape": 1.5},
+                "arrivals": {"distribution": "periodic", "rate_per_s": 0.5},
+            },
+        ),
+    ],
+)
+def test_applications(application: str, description: dict[str, Any]) -> None:
+    scenario = Scenario.load(SCENARIOS / "one-link.toml", [f"connection.flow.application={application}"])
+    assert scenario.description()["connections"][0]["application"] == description
+
+
+@pytest.mark.parametrize(("mss", "mtu"), [("1000 B", 1500), ("8960 B", 9000)])
+def test_codel(mss: str, mtu: int) -> None:
+    """It leaves one packet of the largest size in peace."""
+    text = f"""
+        duration = "1 s"
+        link.a = {{ rate = "8 Mbit/s", delay = "1 ms", queue = {{ kind = "codel", target = "2 ms" }} }}
+        connection.c = {{ paths = ["a"], mss = "{mss}" }}
+    """
+    assert Scenario.from_toml(text).description()["links"][0]["up"]["queue"] == {
+        "kind": "codel",
+        "limit": {"packets": 1000},
+        "target_ns": 2_000_000,
+        "interval_ns": 100_000_000,
+        "mtu_bytes": mtu,
+    }
 
 
 def limits(text: str) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
@@ -298,12 +353,16 @@ def test_no_seed_outside_64_bits(seed: int) -> None:
         Scenario.load(SCENARIOS / "one-link.toml").description(seed=seed)
 
 
-def test_parameters_that_the_core_has_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    variant = replace(registry.CONGESTION[4].parameters[0], runs={})
-    lia = replace(registry.CONGESTION[4], parameters=(variant,))
-    congestion = (*registry.CONGESTION[:4], lia, *registry.CONGESTION[5:])
-    monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "congestion": congestion})
+def test_parameters_that_the_core_has_are_handed_over() -> None:
     scenario = Scenario.load(
         SCENARIOS / "two-paths.toml", ['connection.m.congestion={ name = "lia", variant = "linux" }']
     )
     assert scenario.description()["connections"][0]["congestion"] == {"name": "lia", "variant": "linux"}
+
+
+def test_parameters_that_the_core_has_not_are_kept_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    variant = replace(registry.CONGESTION[4].parameters[0], runs={"sim": ("paper",)})
+    lia = replace(registry.CONGESTION[4], parameters=(variant,))
+    congestion = (*registry.CONGESTION[:4], lia, *registry.CONGESTION[5:])
+    monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "congestion": congestion})
+    assert Scenario.load(SCENARIOS / "two-paths.toml").description()["connections"][0]["congestion"] == {"name": "lia"}

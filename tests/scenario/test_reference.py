@@ -1,6 +1,7 @@
 """docs/scenario-format.md is complete and true to the code."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def test_commands_in_the_scenarios_apply() -> None:
     for path in sorted((root / "scenarios").glob("*.toml")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("#   mptcplab run"):
-                words = re.findall(r"[^\s\"]+\"[^\"]*\"|\S+", line)
+                words = shlex.split(line)
                 assert words[3] == f"scenarios/{path.name}"
                 overrides = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
                 assert Scenario.load(root / words[3], overrides).unsupported("sim") == []

@@ -88,7 +88,8 @@ def test_the_registry_is_complete_and_consistent() -> None:
                 assert numeric == (parameter.minimum is not None) == (parameter.maximum is not None)
     assert set(registry.BUILT) <= set(registry.ENGINES)
     assert registry.find("congestion", "nothing") is None
-    assert registry.names("congestion", "sim") == ["reno", "lia"]
+    built = ["reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "wvegas"]
+    assert registry.names("congestion", "sim") == built
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,11 @@ fn workload(links: &[&str], connections: Vec<Connection>, seconds: u64) -> Descr
         sample_ns: None,
         through_wire: false,
         links: links.iter().map(|name| link(name)).collect(),
-        paths: links.iter().enumerate().map(|(n, &name)| Path { name: name.into(), links: vec![n] }).collect(),
+        paths: links
+            .iter()
+            .enumerate()
+            .map(|(n, &name)| Path { name: name.into(), links: vec![n], reversed: Vec::new() })
+            .collect(),
         connections,
         events: Vec::new(),
     }

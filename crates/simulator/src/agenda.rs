@@ -14,9 +14,9 @@ pub enum Action {
     WarmUpEnds,
     /// Apply this event of the description.
     Change(usize),
-    /// Open this connection.
+    /// This application starts.
     Start(usize),
-    /// This connection's sender stops.
+    /// This application stops.
     Stop(usize),
 }
 
@@ -35,7 +35,7 @@ impl Agenda {
         actions
             .extend(applications.iter().enumerate().map(|(n, application)| (application.start_ns, Action::Start(n))));
         for (number, application) in applications.iter().enumerate() {
-            if let Some(stop_ns) = description.connections[application.kind as usize].stop_ns {
+            if let Some(stop_ns) = application.stop_ns(&description.connections[application.kind as usize]) {
                 actions.push((stop_ns, Action::Stop(number)));
             }
         }

@@ -1,237 +1,164 @@
-//! What uses a connection: one end writes, the other reads at once and checks the place of every byte.
+//! What the connections of one row of the outcome send, and when: one connection for `bulk`, `file` and `rate`, one
+//! after another for `requests` and `flows`.
 
-use crate::SimulateError;
-use crate::description::{self, Way};
-use transport::{Connection, Event};
-use wire::Span;
+use crate::arrivals::ArrivalProcess;
+use crate::description::{self, Connection, Description, Way};
+use crate::outcome::Transfers;
+use crate::tally::Tally;
+use crate::transfer::{Amount, CLIENT, SERVER, Transfer};
 
-/// The client's end.
-pub const CLIENT: usize = 0;
-/// The server's end.
-pub const SERVER: usize = 1;
-
-/// The applications at both ends of one connection.
+/// One of the `count` connections of a kind; or, of an application that repeats, what opens them.
 pub struct Application {
     /// Index into the description's connections.
     pub kind: u32,
     /// 0 to count − 1.
     pub index: u32,
     pub start_ns: u64,
-    /// Its subflows, as numbered in `Fabric::subflows`, in the order they were opened.
-    pub subflows: Vec<u32>,
-    content: description::Application,
+    pub content: description::Application,
     /// The end that writes, [`CLIENT`] or [`SERVER`].
     pub sender: usize,
-    established: bool,
-    stopped: bool,
-    /// In-order bytes that the other end has read.
+    pub stopped: bool,
+    /// Its transfers, in the order of opening. Those of an application that repeats leave when they are over.
+    pub transfers: Vec<u32>,
+    /// Of an application that repeats: what the transfers that left have counted, by path in the order of first use.
+    pub tallies: Vec<Tally>,
+    /// Bytes read by transfers that left: in all, and before the end of the warm-up.
     pub bytes_read: u64,
-    last_read_ns: u64,
-    /// When the last byte arrived, once it is known to be the last.
-    pub completion_ns: Option<u64>,
-    pub aborted: bool,
+    pub warm_bytes: u64,
+    /// Bytes times ns that those waited for the ones before them.
+    pub waited_byte_ns: u128,
+    /// When the last byte of a transfer that left was read.
+    pub last_read_ns: u64,
+    /// Whether a transfer that left had fallen back to TCP.
+    pub fallback: bool,
+    /// Of an application that repeats: what was begun after the warm-up.
+    pub done: Transfers,
+    /// When flows arrive and how large they are.
+    pub arrivals: Option<Box<ArrivalProcess>>,
+    /// Of `rate`: when its first step was offered, and how many since.
+    pub steps: (u64, u64),
 }
 
 impl Application {
-    pub fn new(kind: u32, index: u32, start_ns: u64, connection: &description::Connection) -> Application {
+    pub fn new(kind: u32, index: u32, start_ns: u64, description: &Description) -> Application {
+        let connection = &description.connections[kind as usize];
+        let arrivals = match connection.application {
+            description::Application::Flows { size, arrivals } => {
+                let name = format!("connection/{}/{index}", connection.name);
+                Some(Box::new(ArrivalProcess::new(description.seed, &name, start_ns, size, arrivals)))
+            }
+            _ => None,
+        };
         Application {
             kind,
             index,
             start_ns,
-            subflows: Vec::new(),
             content: connection.application,
             sender: match connection.direction {
                 Way::Up => CLIENT,
                 Way::Down => SERVER,
             },
-            established: false,
             stopped: false,
+            transfers: Vec::new(),
+            tallies: Vec::new(),
             bytes_read: 0,
+            warm_bytes: 0,
+            waited_byte_ns: 0,
             last_read_ns: start_ns,
-            completion_ns: None,
-            aborted: false,
+            fallback: false,
+            done: Transfers::default(),
+            arrivals,
+            steps: (0, 0),
         }
     }
 
-    /// The end that reads.
-    pub fn receiver(&self) -> usize {
-        1 - self.sender
+    /// When it stops, if it does.
+    pub fn stop_ns(&self, connection: &Connection) -> Option<u64> {
+        let limit_ns = match self.content {
+            description::Application::Requests { limit_ns, .. } => limit_ns,
+            _ => None,
+        };
+        let limited_ns = limit_ns.map(|limit_ns| self.start_ns.saturating_add(limit_ns));
+        [connection.stop_ns, limited_ns].into_iter().flatten().min()
     }
 
-    /// Reads all there is at `side` and handles the connection's events. `now_ns` is the time.
-    #[inline]
-    pub fn poll(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
-        while let Some(span) = connection.read() {
-            self.read(now_ns, side, span)?;
-        }
-        while let Some(event) = connection.poll_event() {
-            self.event(now_ns, side, connection, &event);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn read(&mut self, now_ns: u64, side: usize, span: Span) -> Result<(), Misplaced> {
-        // Nobody writes to the sender's end: whatever arrives there is wrong.
-        if side == self.sender || span.offset != self.bytes_read {
-            return Err(Misplaced { side, found: span.offset, expected: self.bytes_read });
-        }
-        self.bytes_read += u64::from(span.len);
-        self.last_read_ns = now_ns;
-        if let description::Application::File { size_bytes } = self.content {
-            if self.bytes_read > size_bytes {
-                return Err(Misplaced { side, found: size_bytes, expected: size_bytes });
-            }
-            if self.bytes_read == size_bytes {
-                self.completion_ns = Some(now_ns);
-            }
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn event(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>, event: &Event) {
-        match event {
-            Event::Established if side == self.sender => {
-                self.established = true;
-                self.write(now_ns, connection);
-            }
-            Event::EndOfStream if side != self.sender => {
-                self.end_of_stream(now_ns);
-                connection.close(now_ns);
-            }
-            Event::Aborted => self.aborted = true,
-            _ => {}
-        }
-    }
-
-    fn write(&mut self, now_ns: u64, connection: &mut Connection<Span>) {
+    /// What its first or only transfer sends; a flow's size is drawn when it comes.
+    pub fn amount(&self) -> Amount {
         match self.content {
-            // Stopped before it could begin: the stream is empty.
-            _ if self.stopped => connection.close(now_ns),
-            description::Application::Bulk => connection.offer(u64::MAX),
-            description::Application::File { size_bytes } => {
-                connection.offer(size_bytes);
-                connection.close(now_ns);
+            description::Application::Bulk => Amount::Endless,
+            description::Application::File { size_bytes } | description::Application::Requests { size_bytes, .. } => {
+                Amount::Bytes(size_bytes)
             }
+            description::Application::Rate { .. } => Amount::Steps,
+            description::Application::Flows { .. } => Amount::Bytes(0),
         }
     }
 
-    fn end_of_stream(&mut self, now_ns: u64) {
-        self.completion_ns = self.completion_ns.or(match self.content {
-            description::Application::Bulk => Some(self.last_read_ns),
-            description::Application::File { size_bytes: 0 } => Some(now_ns),
-            // A file that was stopped before its last byte was sent never becomes complete.
-            description::Application::File { .. } => None,
-        });
+    /// When the next step of a rate is due, `bytes` each: a step is offered when the rate has made up for all before.
+    pub fn next_step_ns(&self, bytes: u64) -> u64 {
+        let description::Application::Rate { rate_bps } = self.content else { return u64::MAX };
+        let (first_ns, steps) = self.steps;
+        let bits = 8 * u128::from(bytes) * u128::from(steps + 1);
+        let after_ns = (bits * 1_000_000_000).div_ceil(u128::from(rate_bps));
+        u64::try_from(u128::from(first_ns) + after_ns).unwrap_or(u64::MAX)
     }
 
-    /// The sender offers nothing more. `connection` is its end; without one it has not started yet.
-    pub fn stop(&mut self, now_ns: u64, connection: Option<&mut Connection<Span>>) {
-        self.stopped = true;
-        if let Some(connection) = connection
-            && self.established
-        {
-            connection.withdraw();
-            connection.close(now_ns);
-        }
+    /// What left before now was left before the end of the warm-up.
+    pub fn warm_up_ends(&mut self) {
+        self.warm_bytes = self.bytes_read;
+        self.tallies.iter_mut().for_each(Tally::warm_up_ends);
     }
-}
 
-/// A byte that was read in the wrong place of the stream.
-pub struct Misplaced {
-    side: usize,
-    found: u64,
-    expected: u64,
-}
+    /// Where the tally of `path` stands; it is made when there is none.
+    pub fn tally_position(&mut self, path: u32) -> usize {
+        self.tallies.iter().position(|tally| tally.path == path).unwrap_or_else(|| {
+            self.tallies.push(Tally::empty(path));
+            self.tallies.len() - 1
+        })
+    }
 
-impl Misplaced {
-    /// The error for the connection called `name`.
-    pub fn into_error(self, name: &str, index: u32) -> SimulateError {
-        SimulateError::Corrupt {
-            connection: name.to_owned(),
-            index,
-            end: if self.side == CLIENT { "client" } else { "server" },
-            position: self.found,
-            expected: self.expected,
+    /// When the last byte arrived, if there is nothing more to come.
+    pub fn completion_ns(&self, transfers: &[Transfer]) -> Option<u64> {
+        let own = || self.transfers.iter().map(|&number| &transfers[number as usize]);
+        if !self.content.repeats() {
+            return own().next()?.completion_ns;
         }
+        let over = self.stopped && own().all(|transfer| transfer.ended);
+        over.then(|| own().map(|transfer| transfer.last_read_ns).fold(self.last_read_ns, u64::max))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Connection, Named, Protocol};
 
-    fn download(content: description::Application) -> Application {
-        let named = || Named { name: String::new(), parameters: serde_json::Map::new() };
-        let connection = Connection {
-            name: "download".into(),
-            count: 3,
-            paths: vec![0],
-            protocol: Protocol::Tcp,
-            congestion: named(),
-            scheduler: named(),
-            path_manager: named(),
-            application: content,
-            direction: Way::Down,
-            start_ns: [5, 5],
-            stop_ns: None,
-            mss_bytes: 1460,
-            receive_buffer_bytes: None,
-        };
-        Application::new(0, 2, 5, &connection)
-    }
-
-    fn span(offset: u64, len: u32) -> Span {
-        Span { offset, len }
+    fn rate(rate_bps: u64) -> Application {
+        let mut description: Description = serde_json::from_str(
+            r#"{"duration_ns": 1, "seed": 0, "warmup_ns": 0, "sample_ns": null, "through_wire": false, "links": [],
+                "paths": [], "events": [], "connections": [{"name": "c", "count": 1, "paths": [], "protocol": "tcp",
+                "congestion": {"name": "reno"}, "scheduler": {"name": "min-rtt"}, "path_manager": {"name": "default"},
+                "application": {"kind": "rate", "rate_bps": 1}, "direction": "down", "start_ns": [0, 0],
+                "stop_ns": null, "mss_bytes": 1460, "receive_buffer_bytes": null}]}"#,
+        )
+        .unwrap();
+        description.connections[0].application = description::Application::Rate { rate_bps };
+        Application::new(0, 0, 0, &description)
     }
 
     #[test]
-    fn a_file_is_complete_with_its_last_byte() {
-        let mut application = download(description::Application::File { size_bytes: 100 });
-        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
-        assert_eq!((application.bytes_read, application.completion_ns), (60, None));
-        assert!(application.read(20, CLIENT, span(60, 40)).is_ok());
-        application.end_of_stream(30);
-        assert_eq!((application.bytes_read, application.completion_ns), (100, Some(20)));
-    }
-
-    #[test]
-    fn a_stream_without_a_size_is_complete_when_it_ended() {
-        let mut application = download(description::Application::Bulk);
-        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
-        assert_eq!(application.completion_ns, None);
-        application.end_of_stream(30);
-        assert_eq!(application.completion_ns, Some(10));
-    }
-
-    #[test]
-    fn a_file_cut_short_is_not_complete() {
-        let mut application = download(description::Application::File { size_bytes: 100 });
-        assert!(application.read(10, CLIENT, span(0, 60)).is_ok());
-        application.end_of_stream(30);
-        assert_eq!(application.completion_ns, None);
-    }
-
-    #[test]
-    fn every_misplaced_byte_is_found() {
-        let error = |spans: &[(usize, Span)]| {
-            let mut application = download(description::Application::File { size_bytes: 100 });
-            let misplaced = spans.iter().find_map(|&(side, span)| application.read(10, side, span).err());
-            misplaced.map(|misplaced| misplaced.into_error("download", 2).to_string())
-        };
-        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(50, 50))]), None);
-        let text = |end, position, due| {
-            format!(
-                "connection «download» number 2: its {end} read byte {position} of the stream where byte {due} was due"
-            )
-        };
-        // Doubled, left out, out of order, beyond the end, at the end that sends.
-        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(49, 50))]), Some(text("client", 49, 50)));
-        assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(51, 49))]), Some(text("client", 51, 50)));
-        assert_eq!(error(&[(CLIENT, span(50, 50))]), Some(text("client", 50, 0)));
-        assert!(error(&[(CLIENT, span(0, 101))]).is_some());
-        assert_eq!(error(&[(SERVER, span(0, 1))]), Some(text("server", 0, 0)));
+    fn steps_keep_to_the_rate_without_drift() {
+        // 1000 bytes at 3 Mbit/s: 2 666 666⅔ ns each, rounded up; the third is due at 8 ms sharp.
+        let mut application = rate(3_000_000);
+        application.steps = (1_000, 0);
+        let mut due_ns = Vec::new();
+        for step in 0..6 {
+            application.steps.1 = step;
+            due_ns.push(application.next_step_ns(1000) - 1_000);
+        }
+        assert_eq!(due_ns, [2_666_667, 5_333_334, 8_000_000, 10_666_667, 13_333_334, 16_000_000]);
+        // The slowest of rates ends beyond all time, without an overflow.
+        let mut slowest = rate(1);
+        slowest.steps = (0, u64::MAX - 1);
+        assert_eq!(slowest.next_step_ns(1000), u64::MAX);
     }
 }

@@ -27,6 +27,7 @@ pub fn direction(direction: &Direction) -> LinkConfig {
         delay_ns: direction.delay_ns,
         queue: queue(&direction.queue),
         loss: loss(&direction.loss),
+        trace: None,
     }
 }
 
@@ -46,6 +47,9 @@ fn queue(queue: &Queue) -> QueueConfig {
         Queue::Red { limit, min_packets, max_packets, max_probability, weight, gentle } => {
             let limit = self::limit(limit);
             QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn: false }
+        }
+        Queue::Codel { limit, target_ns, interval_ns, mtu_bytes } => {
+            QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn: false }
         }
     }
 }

@@ -87,6 +87,17 @@ pub enum Queue {
         /// Whether the probability rises linearly from `max_probability` to 1 between max and twice max.
         gentle: bool,
     },
+    /// Controlled delay (RFC 8289).
+    Codel {
+        /// The most it holds.
+        limit: Limit,
+        /// The wait that is acceptable as a standing queue.
+        target_ns: u64,
+        /// How long the wait may stay above it.
+        interval_ns: u64,
+        /// With no more than this behind the head nothing is dropped: one packet of the largest size.
+        mtu_bytes: u32,
+    },
 }
 
 /// Random loss on the wire.
@@ -121,6 +132,9 @@ pub struct Path {
     pub name: String,
     /// Indices into `links`.
     pub links: Vec<usize>,
+    /// Which of them are crossed from their far end: there client to server is the direction down. Empty, or one for
+    /// each of `links`.
+    pub reversed: Vec<bool>,
 }
 
 /// `count` independent connections of one kind.
@@ -195,6 +209,74 @@ pub enum Application {
     File {
         /// Size.
         size_bytes: u64,
+    },
+    /// One object after another, each over its own connection: the next is opened when the last has ended. The
+    /// request itself is not sent; it would go with the last segment of the handshake.
+    Requests {
+        /// Size of an object.
+        size_bytes: u64,
+        /// How long after the start no request is made any more and the one under way is cut off, if not before by
+        /// `stop_ns`.
+        limit_ns: Option<u64>,
+    },
+    /// Data at a constant rate, in steps of one full segment: one is offered as soon as the connection stands, another
+    /// whenever the rate has made up for the last.
+    Rate {
+        /// Application data per second.
+        rate_bps: u64,
+    },
+    /// Flows that arrive from start to stop, each over its own connection; those under way at the stop go on.
+    Flows {
+        /// Sizes, drawn for each flow.
+        size: Size,
+        /// When the next one comes.
+        arrivals: Arrivals,
+    },
+}
+
+impl Application {
+    /// Whether it opens one connection after another.
+    pub fn repeats(&self) -> bool {
+        matches!(self, Application::Requests { .. } | Application::Flows { .. })
+    }
+}
+
+/// Sizes of flows.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Size {
+    /// All alike.
+    Constant {
+        /// Size.
+        mean_bytes: u64,
+    },
+    /// Exponentially distributed.
+    Exponential {
+        /// Mean.
+        mean_bytes: u64,
+    },
+    /// The probability of more than x is (m/x)^shape, of more than m = mean (shape − 1)/shape it is 1.
+    Pareto {
+        /// Mean.
+        mean_bytes: u64,
+        /// Shape, above 1.
+        shape: f64,
+    },
+}
+
+/// Arrivals of flows.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// The times between are independent and exponentially distributed; so is that to the first.
+    Poisson {
+        /// Mean number per second.
+        rate_per_s: f64,
+    },
+    /// The first at once, the others at equal distances.
+    Periodic {
+        /// Number per second.
+        rate_per_s: f64,
     },
 }
 

@@ -83,10 +83,10 @@ impl EventQueue {
     fn close_hole(&mut self) {
         if self.hole {
             self.hole = false;
-            if let Some(last) = self.heap.pop() {
-                if !self.heap.is_empty() {
-                    self.sift_down(0, last);
-                }
+            if let Some(last) = self.heap.pop()
+                && !self.heap.is_empty()
+            {
+                self.sift_down(0, last);
             }
         }
     }

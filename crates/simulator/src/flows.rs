@@ -51,6 +51,7 @@ pub struct Tag {
 const COUNTED: u32 = 1 << 31;
 
 /// One direction of a subflow.
+#[derive(Clone, Copy)]
 pub struct Flow {
     /// Where its route begins in `Fabric::routes`.
     route: u32,
@@ -62,6 +63,8 @@ pub struct Flow {
     pub data_sent: u64,
     /// How many of those the network lost.
     pub data_lost: u64,
+    /// Packets on their way.
+    under_way: u32,
 }
 
 /// A subflow, as both its ends see it.
@@ -91,6 +94,8 @@ pub struct Fabric {
     pub flows: Vec<Flow>,
     /// Flows `2 s` and `2 s + 1` are those of subflow `s`.
     pub subflows: Vec<Subflow>,
+    /// Subflows whose numbers are to be given again.
+    free: Vec<u32>,
     pub packet_hops: u64,
     pub segments_delivered: u64,
     /// Whether the warm-up is over.
@@ -113,10 +118,15 @@ impl Fabric {
         let mut path_routes = Vec::new();
         for path in &description.paths {
             let up = routes.len() as u32;
-            routes.extend(path.links.iter().map(|&link| 2 * link as u32 + 1));
+            // Link directions from client to server: as a rule those up.
+            let crossed = |position: usize| {
+                let reversed = path.reversed.get(position).copied().unwrap_or(false);
+                2 * path.links[position] as u32 + u32::from(!reversed)
+            };
+            routes.extend((0..path.links.len()).map(crossed));
             routes.push(ROUTE_END);
             let down = routes.len() as u32;
-            routes.extend(path.links.iter().rev().map(|&link| 2 * link as u32));
+            routes.extend((0..path.links.len()).rev().map(|position| crossed(position) ^ 1));
             routes.push(ROUTE_END);
             path_routes.push([up, down]);
         }
@@ -125,6 +135,7 @@ impl Fabric {
             links: convert::links(description),
             flows: Vec::new(),
             subflows: Vec::new(),
+            free: Vec::new(),
             packet_hops: 0,
             segments_delivered: 0,
             measuring: false,
@@ -140,15 +151,40 @@ impl Fabric {
 
     /// Makes both flows of a new subflow and answers the number of the one from client to server.
     pub fn open(&mut self, subflow: Subflow) -> u32 {
-        let first = self.flows.len() as u32;
         let routes = self.path_routes[subflow.path as usize];
-        for (direction, route) in routes.into_iter().enumerate() {
-            // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
-            let to = 2 * subflow.connection + 1 - direction as u32;
-            self.flows.push(Flow { route, to, handle: None, data_sent: 0, data_lost: 0 });
+        // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
+        let to = [2 * subflow.connection + 1, 2 * subflow.connection];
+        let flow = |direction: usize| Flow {
+            route: routes[direction],
+            to: to[direction],
+            handle: None,
+            data_sent: 0,
+            data_lost: 0,
+            under_way: 0,
+        };
+        match self.free.pop() {
+            Some(number) => {
+                self.subflows[number as usize] = subflow;
+                self.flows[2 * number as usize..][..2].copy_from_slice(&[flow(0), flow(1)]);
+                2 * number
+            }
+            None => {
+                self.subflows.push(subflow);
+                self.flows.extend([flow(0), flow(1)]);
+                self.flows.len() as u32 - 2
+            }
         }
-        self.subflows.push(subflow);
-        first
+    }
+
+    /// Whether no packet of subflow `number` is on its way.
+    pub fn is_quiet(&self, number: u32) -> bool {
+        self.flows[2 * number as usize..][..2].iter().all(|flow| flow.under_way == 0)
+    }
+
+    /// Gives the number of a subflow back; it must be quiet, and nobody sends on it any more.
+    pub fn release(&mut self, number: u32) {
+        debug_assert!(self.is_quiet(number), "subflow {number} is released with packets on their way");
+        self.free.push(number);
     }
 
     /// Sends `segment` by `flow`: on to the first link of its route.
@@ -163,6 +199,7 @@ impl Fabric {
         let record = &mut self.flows[flow as usize];
         let counted = self.measuring && segment.payload.len > 0;
         record.data_sent += u64::from(counted);
+        record.under_way += 1;
         let first_link = self.routes[record.route as usize];
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
@@ -201,6 +238,7 @@ impl Fabric {
     pub fn take(&mut self, arrived: Tag) -> Segment<Span> {
         let slot = arrived.slot & !COUNTED;
         self.delivered += 1;
+        self.flows[arrived.flow as usize].under_way -= 1;
         self.segments_delivered += u64::from(self.segments.get(slot).is_some_and(|segment| segment.payload.len > 0));
         self.segments.take(slot)
     }
@@ -220,7 +258,9 @@ impl Fabric {
     fn lose(&mut self, packet: Packet<Tag>) {
         self.lost += 1;
         self.segments.take(packet.tag.slot & !COUNTED);
-        self.flows[packet.tag.flow as usize].data_lost += u64::from(packet.tag.slot & COUNTED != 0);
+        let flow = &mut self.flows[packet.tag.flow as usize];
+        flow.data_lost += u64::from(packet.tag.slot & COUNTED != 0);
+        flow.under_way -= 1;
     }
 
     /// Changes a link and schedules its head anew.

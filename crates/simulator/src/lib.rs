@@ -6,6 +6,7 @@
 
 mod agenda;
 mod application;
+mod arrivals;
 mod convert;
 pub mod description;
 mod endpoint;
@@ -16,7 +17,9 @@ mod probe;
 mod random;
 mod slab;
 mod summary;
+mod tally;
 mod through_wire;
+mod transfer;
 mod validate;
 mod world;
 
@@ -50,6 +53,14 @@ pub enum SimulateError {
         position: u64,
         /// Place that was due.
         expected: u64,
+    },
+    /// A run needs more connections at one time, or addresses in all, than there can be.
+    #[error("at {at_ns} ns of virtual time there are too many connections: {reason}")]
+    TooMany {
+        /// Virtual time reached.
+        at_ns: u64,
+        /// Of what there is no more.
+        reason: String,
     },
     /// A segment did not come back from its bytes as it went in: a fault of the transport or the codec.
     #[error("a segment from {from} to {to} does not survive the wire: {reason}")]

@@ -30,7 +30,7 @@ pub struct Connection {
     pub goodput_bps: Option<f64>,
     /// In-order application bytes received from start to end.
     pub bytes_delivered: u64,
-    /// From start to the arrival of the last byte; absent while unfinished.
+    /// From start to the arrival of the last byte; absent while there is more to come.
     pub completion_s: Option<f64>,
     /// Mean over bytes of the time between a byte's arrival and its in-order delivery.
     pub out_of_order_delay_mean_s: Option<f64>,
@@ -38,8 +38,23 @@ pub struct Connection {
     pub out_of_order_delay_p95_s: Option<f64>,
     /// Whether MPTCP fell back to TCP.
     pub fallback: bool,
-    /// Subflows in the order they were opened.
+    /// Of `requests` and `flows`, each of which has a connection of its own: those begun after the warm-up.
+    pub transfers: Option<Transfers>,
+    /// Subflows in the order they were opened; of `requests` and `flows` one for each path, with all that crossed it.
     pub subflows: Vec<Subflow>,
+}
+
+/// Requests or flows; the columns, of equal length and ordered by completion, are those that became complete.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Transfers {
+    /// How many were begun.
+    pub begun: u64,
+    /// When each began.
+    pub start_s: Vec<f64>,
+    /// Its size.
+    pub size_bytes: Vec<u64>,
+    /// From its start, when its connection is opened, to the arrival of its last byte.
+    pub completion_s: Vec<f64>,
 }
 
 /// One subflow. Counters are of the data sender; rates and losses leave out the warm-up.
@@ -76,7 +91,7 @@ pub struct Link {
     pub down: bool,
     /// Bytes sent over what the capacity allowed.
     pub utilization: f64,
-    /// Packets lost, in the queue and on the wire, over packets that arrived.
+    /// Packets lost, in the queue and on the wire, over packets that arrived or waited when the warm-up ended.
     pub loss_rate: Option<f64>,
     /// Packets lost, in the queue and on the wire.
     pub drops: u64,

@@ -19,6 +19,13 @@ pub fn uniform_ns(generator: &mut Xoshiro256PlusPlus, range_ns: [u64; 2]) -> u64
     range_ns[0] + ((u128::from(generator.next_u64()) * count) >> 64) as u64
 }
 
+/// An exponentially distributed number of mean 1, by inversion of a uniform draw of 53 bits.
+pub fn exponential(generator: &mut Xoshiro256PlusPlus) -> f64 {
+    // From (0, 1]: the logarithm of 0 is none.
+    let uniform = ((generator.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+    -uniform.ln()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

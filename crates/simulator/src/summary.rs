@@ -1,35 +1,11 @@
 //! From counters to the outcome of a run.
 
-use crate::application::Application;
-use crate::outcome::{Connection, Link, Outcome, Subflow, Work};
-use crate::probe::{Probe, SubflowMark, View};
+use crate::outcome::{Connection, Link, Outcome, Work};
+use crate::probe::{Probe, View};
+use crate::tally::{Tally, Window, fraction};
+use crate::transfer::Transfer;
 use network::Counters;
-
-/// The part of the run in which a connection was active and measured.
-#[derive(Clone, Copy)]
-struct Window {
-    from_ns: u64,
-    to_ns: u64,
-}
-
-impl Window {
-    fn of(application: &Application, warmup_ns: u64, end_ns: u64) -> Window {
-        Window {
-            from_ns: application.start_ns.max(warmup_ns),
-            to_ns: application.completion_ns.map_or(end_ns, |completion_ns| completion_ns.min(end_ns)),
-        }
-    }
-
-    /// Per second of the window; `None` when it has no length.
-    fn rate(self, amount: f64) -> Option<f64> {
-        (self.to_ns > self.from_ns).then(|| amount * 1e9 / (self.to_ns - self.from_ns) as f64)
-    }
-}
-
-/// `part` of `whole`; `None` when there is nothing to take a part of.
-fn fraction(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
+use wire::Span;
 
 /// Packets in the queue. Those that waited when the warm-up ended may be lost after it.
 fn waiting(counters: &Counters) -> u64 {
@@ -39,9 +15,8 @@ fn waiting(counters: &Counters) -> u64 {
 
 /// The outcome at `end_ns`. `events` is how many there were.
 pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
-    let connections = (0..view.applications.len())
-        .map(|number| connection(number, &probe, &view, Window::of(&view.applications[number], warmup_ns, end_ns)))
-        .collect();
+    let connections =
+        (0..view.applications.len()).map(|number| connection(number, &probe, &view, warmup_ns, end_ns)).collect();
     let span_ns = end_ns - warmup_ns;
     let links = (0..view.fabric.links.len())
         .map(|direction| {
@@ -64,82 +39,67 @@ pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u6
     Outcome { connections, links, subflow_samples: probe.subflow_samples, link_samples: probe.link_samples, work }
 }
 
-fn connection(number: usize, probe: &Probe, view: &View, window: Window) -> Connection {
+fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Connection {
     let application = &view.applications[number];
-    let warm_bytes = probe.warm_bytes.get(number).copied().unwrap_or(0);
-    let counted: Vec<Counted> =
-        application.subflows.iter().map(|&subflow| Counted::of(subflow, application, probe, view, window)).collect();
-    let arrived = counted.iter().map(Counted::bytes).sum();
-    // The receiving end knows how long bytes waited for those before them; any of its subflows leads to it.
-    let receiver = application
-        .subflows
-        .iter()
-        .find_map(|&subflow| view.fabric.subflows[subflow as usize].handles[application.receiver()])
-        .map(|handle| view.hosts[application.receiver()].connection(handle.connection));
-    let delay = receiver.map(|receiver| receiver.out_of_order_delays());
+    let completion_ns = application.completion_ns(view.transfers);
+    let window = window(application.start_ns, completion_ns, warmup_ns, end_ns);
+    let repeats = application.content.repeats();
+    let mut tallies = application.tallies.clone();
+    let (mut bytes_read, mut warm_bytes) = (application.bytes_read, application.warm_bytes);
+    let (mut waited_byte_ns, mut fallback) = (application.waited_byte_ns, application.fallback);
+    let mut delay = None;
+    for transfer in application.transfers.iter().map(|&number| &view.transfers[number as usize]) {
+        bytes_read += transfer.bytes_read;
+        warm_bytes += transfer.warm_bytes;
+        for (position, tally) in self::tallies(transfer, probe, view, warmup_ns, end_ns).into_iter().enumerate() {
+            let place = if repeats { tallies.iter().position(|t| t.path == tally.path) } else { Some(position) };
+            match place.and_then(|place| tallies.get_mut(place)) {
+                Some(sum) => sum.add(&tally),
+                None => tallies.push(tally),
+            }
+        }
+        if let Some(receiver) = receiver(transfer, view) {
+            delay = Some(receiver.out_of_order_delays());
+            waited_byte_ns += receiver.out_of_order_delays().sum_byte_ns();
+            fallback |= receiver.is_fallback();
+        }
+    }
+    let arrived = tallies.iter().map(Tally::bytes).sum();
+    let waited_mean_s = (bytes_read > 0).then(|| waited_byte_ns as f64 / bytes_read as f64 * 1e-9);
     Connection {
         kind: application.kind as usize,
         index: application.index,
         start_s: application.start_ns as f64 / 1e9,
-        goodput_bps: window.rate((application.bytes_read - warm_bytes) as f64 * 8.0),
-        bytes_delivered: application.bytes_read,
-        completion_s: application.completion_ns.map(|at_ns| (at_ns - application.start_ns) as f64 / 1e9),
-        out_of_order_delay_mean_s: delay.and_then(|delay| delay.mean_s()),
-        out_of_order_delay_p95_s: delay.and_then(|delay| delay.quantile_s(0.95)),
-        fallback: receiver.is_some_and(|receiver| receiver.is_fallback()),
-        subflows: counted.iter().map(|counted| counted.row(arrived, window)).collect(),
+        goodput_bps: window.rate((bytes_read - warm_bytes) as f64 * 8.0),
+        bytes_delivered: bytes_read,
+        completion_s: completion_ns.map(|at_ns| (at_ns - application.start_ns) as f64 / 1e9),
+        out_of_order_delay_mean_s: if repeats { waited_mean_s } else { delay.and_then(|delay| delay.mean_s()) },
+        // Histograms of several connections cannot be added up yet.
+        out_of_order_delay_p95_s: if repeats { None } else { delay.and_then(|delay| delay.quantile_s(0.95)) },
+        fallback,
+        transfers: repeats.then(|| application.done.clone()),
+        subflows: tallies.iter().map(|tally| tally.row(arrived, window)).collect(),
     }
 }
 
-/// What a subflow has counted: now, and when the warm-up ended.
-struct Counted {
-    path: usize,
-    now: SubflowMark,
-    warm: SubflowMark,
-    /// Data segments sent and lost since the warm-up.
-    data: [u64; 2],
+/// The part of the run in which something that started and became complete at these times was active and measured.
+fn window(start_ns: u64, completion_ns: Option<u64>, warmup_ns: u64, end_ns: u64) -> Window {
+    Window {
+        from_ns: start_ns.max(warmup_ns),
+        to_ns: completion_ns.map_or(end_ns, |completion_ns| completion_ns.min(end_ns)),
+    }
 }
 
-impl Counted {
-    fn of(number: u32, application: &Application, probe: &Probe, view: &View, window: Window) -> Counted {
-        let mut now = SubflowMark::at(window.to_ns, number, application, view);
-        if let Some(integral) = probe.completed_cwnd.get(number as usize).copied().flatten() {
-            now.cwnd_integral = integral;
-        }
-        // The flow that leads away from the sender carries the data: up (even) from the client, down (odd) from the server.
-        let data = &view.fabric.flows[2 * number as usize + application.sender];
-        Counted {
-            path: view.fabric.subflows[number as usize].path as usize,
-            now,
-            warm: probe.warm_subflows.get(number as usize).copied().unwrap_or_default(),
-            data: [data.data_sent, data.data_lost],
-        }
-    }
+/// What each subflow of a transfer has counted until `end_ns`, in the order they were opened.
+pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Vec<Tally> {
+    let window = window(transfer.start_ns, transfer.completion_ns, warmup_ns, end_ns);
+    let tally = |&number: &u32| Tally::of(number, transfer, &probe.kept(number), view, window);
+    transfer.subflows.iter().map(tally).collect()
+}
 
-    /// New bytes that arrived since the warm-up.
-    fn bytes(&self) -> u64 {
-        self.now.bytes_received - self.warm.bytes_received
-    }
-
-    /// `arrived` is what arrived by all subflows of the connection.
-    fn row(&self, arrived: u64, window: Window) -> Subflow {
-        let (now, warm) = (&self.now.sender, &self.warm.sender);
-        let rtt_samples = now.rtt_samples - warm.rtt_samples;
-        let rtt_sum_ns = now.rtt_sum_ns - warm.rtt_sum_ns;
-        let established = Window { from_ns: window.from_ns.max(now.established_ns), to_ns: window.to_ns };
-        let cwnd_integral = self.now.cwnd_integral - self.warm.cwnd_integral;
-        let [data_sent, data_lost] = self.data;
-        Subflow {
-            path: self.path,
-            goodput_bps: window.rate(self.bytes() as f64 * 8.0),
-            share: fraction(self.bytes(), arrived),
-            segments_sent: now.data_segments_sent,
-            retransmissions: now.retransmissions,
-            timeouts: now.timeouts,
-            reinjections: now.reinjections,
-            loss_rate: fraction(data_lost, data_sent),
-            rtt_mean_s: (rtt_samples > 0).then(|| rtt_sum_ns as f64 / rtt_samples as f64 / 1e9),
-            cwnd_mean_segments: (now.established_ns > 0).then(|| established.rate(cwnd_integral / 1e9)).flatten(),
-        }
-    }
+/// The receiving end, which knows how long bytes waited for those before them; any of its subflows leads to it.
+pub fn receiver<'v>(transfer: &Transfer, view: &'v View) -> Option<&'v transport::Connection<Span>> {
+    let side = transfer.receiver();
+    let handle = transfer.subflows.iter().find_map(|&number| view.fabric.subflows[number as usize].handles[side])?;
+    Some(view.hosts[side].connection(handle.connection))
 }

@@ -2,7 +2,7 @@
 
 use crate::SimulateError;
 use crate::convert;
-use crate::description::{Application, Connection, Description, Protocol};
+use crate::description::{Application, Arrivals, Connection, Description, Protocol, Size};
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
 use std::collections::BTreeSet;
@@ -83,6 +83,10 @@ fn paths(description: &Description) -> Result<(), SimulateError> {
         if path.links.len() > usize::from(u8::MAX) {
             return invalid(format!("at most {} links, found {}", u8::MAX, path.links.len()));
         }
+        if !path.reversed.is_empty() && path.reversed.len() != path.links.len() {
+            let [links, reversed] = [&path.links.len(), &path.reversed.len()];
+            return invalid(format!("of {links} links, {reversed} are said to be reversed or not"));
+        }
         if let Some(link) = path.links.iter().find(|&&link| link >= description.links.len()) {
             return invalid(format!("there is no link {link} ({} links)", description.links.len()));
         }
@@ -120,7 +124,24 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
         ));
     }
     match connection.application {
-        Application::Bulk | Application::File { .. } => Ok(()),
+        Application::Bulk | Application::File { .. } | Application::Requests { .. } => Ok(()),
+        Application::Rate { rate_bps: 0 } => Err("its rate must be positive".into()),
+        Application::Rate { .. } => Ok(()),
+        Application::Flows { size, arrivals } => flows(size, arrivals),
+    }
+}
+
+fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
+    let (Arrivals::Poisson { rate_per_s } | Arrivals::Periodic { rate_per_s }) = arrivals;
+    // Within these a time between two arrivals is at least 1 ns and at most some thousands of years.
+    if !(1e-12..=1e9).contains(&rate_per_s) {
+        return Err(format!("flows must arrive at 1e-12 to 1e9 per second, found {rate_per_s}"));
+    }
+    match size {
+        Size::Pareto { shape, .. } if !(shape > 1.0 && shape.is_finite()) => {
+            Err(format!("the shape of a Pareto distribution with a mean is above 1, found {shape}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -139,12 +160,11 @@ fn totals(description: &Description) -> Result<(), SimulateError> {
         ));
     }
     let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
-    let targets = 2 * (connections + description.links.len() as u64);
+    // Each application and both ends of its connection, and both directions of a link.
+    let targets = 3 * connections + 2 * description.links.len() as u64;
     if targets > TARGET_LIMIT as u64 {
         return invalid(format!(
-            "connections and links together must be at most {}, found {}",
-            TARGET_LIMIT / 2,
-            targets / 2
+            "three times the connections and twice the links together must be at most {TARGET_LIMIT}, found {targets}"
         ));
     }
     Ok(())

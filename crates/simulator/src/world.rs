@@ -2,14 +2,18 @@
 //! connections and applications act.
 
 use crate::agenda::{Action, Agenda};
-use crate::application::{Application, CLIENT, SERVER};
+use crate::application::Application;
 use crate::convert;
 use crate::description::Description;
 use crate::endpoint::Endpoint;
-use crate::flows::{CLIENT_PORT, FIRST_PORT, Fabric, SERVER_ADDRESS, Subflow, Tag, client_address, client_index};
+use crate::event_queue::TARGET_LIMIT;
+use crate::flows::{
+    CLIENT_ADDRESS_LIMIT, CLIENT_PORT, FIRST_PORT, Fabric, SERVER_ADDRESS, Subflow, Tag, client_address, client_index,
+};
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
-use crate::{SimulateError, random, summary};
+use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
+use crate::{SimulateError, description, random, summary};
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, Handle, Host, LocalAddress, Tuple};
 use wire::Span;
@@ -27,16 +31,27 @@ pub struct World<'d> {
     fabric: Fabric,
     /// One machine for all clients, one for all servers.
     hosts: [Host<Span>; 2],
-    /// Connection `c` has its client's end at `2 c` and its server's at `2 c + 1`.
-    endpoints: Vec<Endpoint>,
     applications: Vec<Application>,
-    /// Of each connection, the number of the client's address on its first path; the others follow.
-    first_address: Vec<u32>,
+    /// One for each connection. Those of applications that repeat leave their places to others.
+    transfers: Vec<Transfer>,
+    /// Transfer `t` has its client's end at `2 t` and its server's at `2 t + 1`.
+    endpoints: Vec<Endpoint>,
+    /// Places of transfers that left.
+    free: Vec<u32>,
+    /// Transfers that are to leave when both ends are done with the connection and nothing of it is on its way.
+    leaving: Vec<u32>,
+    /// Of each application, the number of the client's address on the first path and the port that its next connection
+    /// calls from.
+    callers: Vec<(u32, u16)>,
+    /// How many client addresses are in use.
+    addresses: u32,
     /// Of each kind of connection, the client's configuration and the server's.
     configs: Vec<[Config; 2]>,
     agenda: Agenda,
     probe: Probe,
-    /// Event targets from here on are the endpoints' timers; those below are links.
+    /// Event targets below are links; from here on, the applications'.
+    first_application: u32,
+    /// Event targets from here on are the endpoints' timers.
     first_timer: u32,
 }
 
@@ -48,15 +63,15 @@ impl<'d> World<'d> {
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
         let mut applications = Vec::new();
-        let mut first_address = Vec::new();
+        let mut callers = Vec::new();
         let mut addresses = 0;
         for (kind, connection) in description.connections.iter().enumerate() {
             hosts[SERVER].listen(port(kind), configs[kind][SERVER].clone());
             for index in 0..connection.count {
                 let name = format!("connection/{}/{index}/start", connection.name);
                 let start_ns = random::uniform_ns(&mut random::generator(seed, &name), connection.start_ns);
-                applications.push(Application::new(kind as u32, index, start_ns, connection));
-                first_address.push(addresses);
+                applications.push(Application::new(kind as u32, index, start_ns, description));
+                callers.push((addresses, CLIENT_PORT));
                 addresses += connection.paths.len() as u32;
             }
         }
@@ -64,13 +79,18 @@ impl<'d> World<'d> {
         Ok(World {
             now_ns: 0,
             events: 0,
-            first_timer: fabric.links.len() as u32,
+            first_application: fabric.links.len() as u32,
+            first_timer: (fabric.links.len() + applications.len()) as u32,
             fabric,
             hosts,
-            endpoints: (0..2 * applications.len()).map(|_| Endpoint::default()).collect(),
+            transfers: Vec::new(),
+            endpoints: Vec::new(),
+            free: Vec::new(),
+            leaving: Vec::new(),
+            callers,
+            addresses,
             agenda: Agenda::new(description, &applications),
             applications,
-            first_address,
             configs,
             probe: Probe::new(description),
             description,
@@ -96,7 +116,12 @@ impl<'d> World<'d> {
 
     /// The outcome, at the end of the run.
     pub fn into_outcome(mut self) -> Outcome {
-        let view = View { hosts: &self.hosts, applications: &self.applications, fabric: &mut self.fabric };
+        let view = View {
+            hosts: &self.hosts,
+            applications: &self.applications,
+            transfers: &mut self.transfers,
+            fabric: &mut self.fabric,
+        };
         summary::outcome(self.probe, view, self.description.warmup_ns, self.description.duration_ns, self.events)
     }
 
@@ -111,6 +136,8 @@ impl<'d> World<'d> {
             }
             if target >= self.first_timer {
                 self.timer((target - self.first_timer) as usize)?;
+            } else if target >= self.first_application {
+                self.next_offer((target - self.first_application) as usize)?;
             } else if let Some(arrived) = self.fabric.hop(at_ns, target) {
                 self.receive(arrived)?;
             }
@@ -122,12 +149,23 @@ impl<'d> World<'d> {
         let now_ns = self.now_ns;
         match action {
             Action::Sample => {
-                let view = View { hosts: &self.hosts, applications: &self.applications, fabric: &mut self.fabric };
+                let view = View {
+                    hosts: &self.hosts,
+                    applications: &self.applications,
+                    transfers: &mut self.transfers,
+                    fabric: &mut self.fabric,
+                };
                 self.probe.sample(now_ns, view);
                 Ok(())
             }
             Action::WarmUpEnds => {
-                let view = View { hosts: &self.hosts, applications: &self.applications, fabric: &mut self.fabric };
+                self.applications.iter_mut().for_each(Application::warm_up_ends);
+                let view = View {
+                    hosts: &self.hosts,
+                    applications: &self.applications,
+                    transfers: &mut self.transfers,
+                    fabric: &mut self.fabric,
+                };
                 self.probe.warm_up_ends(now_ns, view);
                 Ok(())
             }
@@ -141,38 +179,204 @@ impl<'d> World<'d> {
                 }
                 Ok(())
             }
-            Action::Start(connection) => self.start(connection),
-            Action::Stop(connection) => self.stop(connection),
+            Action::Start(application) => self.start(application),
+            Action::Stop(application) => self.stop(application),
         }
     }
 
-    fn start(&mut self, connection: usize) -> Step {
-        let kind = self.applications[connection].kind as usize;
-        let first_address = self.first_address[connection];
-        let addresses: Vec<LocalAddress> = (0..self.description.connections[kind].paths.len() as u32)
+    fn start(&mut self, application: usize) -> Step {
+        match &self.applications[application].arrivals {
+            Some(arrivals) => {
+                self.fabric.queue.push(arrivals.next_ns(), self.first_application + application as u32);
+                Ok(())
+            }
+            None => self.open(application, self.applications[application].amount()),
+        }
+    }
+
+    /// The application has something to do: a flow comes, or a step of its rate is due.
+    fn next_offer(&mut self, number: usize) -> Step {
+        let application = &mut self.applications[number];
+        if application.stopped {
+            return Ok(());
+        }
+        if let Some(arrivals) = &mut application.arrivals {
+            let amount = Amount::Bytes(arrivals.take());
+            self.fabric.queue.push(arrivals.next_ns(), self.first_application + number as u32);
+            return self.open(number, amount);
+        }
+        let Some(&transfer) = application.transfers.first() else { return Ok(()) };
+        let endpoint = 2 * transfer as usize + application.sender;
+        let transfer = &self.transfers[transfer as usize];
+        if let (true, Some(id)) = (transfer.is_writing(), self.endpoints[endpoint].id) {
+            application.steps.1 += 1;
+            let next_ns = application.next_step_ns(transfer.step_bytes);
+            self.hosts[endpoint % 2].connection_mut(id).offer(transfer.step_bytes);
+            self.fabric.queue.push(next_ns, self.first_application + number as u32);
+            self.drive(endpoint)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a connection of this application.
+    fn open(&mut self, application: usize, amount: Amount) -> Step {
+        self.let_go();
+        let kind = self.applications[application].kind as usize;
+        let paths = self.description.connections[kind].paths.len() as u32;
+        let (first_address, from_port) = self.callers[application];
+        // No two connections have both ends alike, ever: when the ports are used up, new addresses come.
+        self.callers[application] = match from_port.checked_add(1) {
+            Some(next_port) => (first_address, next_port),
+            None if self.addresses + paths > CLIENT_ADDRESS_LIMIT => return Err(self.too_many("no address is left")),
+            None => {
+                self.addresses += paths;
+                (self.addresses - paths, CLIENT_PORT)
+            }
+        };
+        let (now_ns, sender) = (self.now_ns, self.applications[application].sender);
+        let transfer = Transfer::new(application as u32, now_ns, first_address, amount, sender);
+        let number = match self.free.pop() {
+            Some(number) => {
+                let number = number as usize;
+                self.transfers[number] = transfer;
+                self.endpoints[2 * number..][..2].fill_with(Endpoint::default);
+                number
+            }
+            None if self.first_timer as usize + self.endpoints.len() + 2 > TARGET_LIMIT => {
+                return Err(self.too_many("no timer is left"));
+            }
+            None => {
+                self.transfers.push(transfer);
+                self.endpoints.extend([Endpoint::default(), Endpoint::default()]);
+                self.transfers.len() - 1
+            }
+        };
+        self.applications[application].transfers.push(number as u32);
+        if self.fabric.measuring || self.description.warmup_ns == 0 {
+            self.applications[application].done.begun += 1;
+        }
+        let addresses: Vec<LocalAddress> = (0..paths)
             .map(|path| LocalAddress { id: path as u8, address: client_address(first_address + path), backup: false })
             .collect();
         let server = SocketAddr::new(IpAddr::V4(SERVER_ADDRESS), port(kind));
         let config = self.configs[kind][CLIENT].clone();
-        let id = self.hosts[CLIENT].connect(self.now_ns, config, &addresses, CLIENT_PORT, server);
-        self.endpoints[2 * connection + CLIENT].open(id);
-        self.drive(2 * connection + CLIENT)
+        let id = self.hosts[CLIENT].connect(now_ns, config, &addresses, from_port, server);
+        self.endpoints[2 * number + CLIENT].open(id);
+        self.drive(2 * number + CLIENT)
     }
 
-    fn stop(&mut self, connection: usize) -> Step {
-        let application = &mut self.applications[connection];
-        let endpoint = 2 * connection + application.sender;
-        match self.endpoints[endpoint].id {
-            None => {
-                application.stop(self.now_ns, None);
-                Ok(())
-            }
-            Some(id) => {
-                let sender = self.hosts[application.sender].connection_mut(id);
-                application.stop(self.now_ns, Some(sender));
-                self.drive(endpoint)
+    fn too_many(&self, reason: &str) -> Box<SimulateError> {
+        Box::new(SimulateError::TooMany { at_ns: self.now_ns, reason: reason.to_owned() })
+    }
+
+    fn stop(&mut self, application: usize) -> Step {
+        self.applications[application].stopped = true;
+        if matches!(self.applications[application].content, description::Application::Flows { .. }) {
+            return Ok(());
+        }
+        for number in self.applications[application].transfers.clone() {
+            let transfer = &mut self.transfers[number as usize];
+            let endpoint = 2 * number as usize + transfer.sender;
+            match self.endpoints[endpoint].id {
+                None => transfer.stop(self.now_ns, None),
+                Some(id) => {
+                    transfer.stop(self.now_ns, Some(self.hosts[endpoint % 2].connection_mut(id)));
+                    self.drive(endpoint)?;
+                }
             }
         }
+        Ok(())
+    }
+
+    /// What happened to a transfer has consequences.
+    #[cold]
+    fn hear(&mut self, number: usize, news: News) -> Step {
+        let transfer = &self.transfers[number];
+        let place = transfer.application as usize;
+        let application = &mut self.applications[place];
+        if news.has(News::ESTABLISHED) && matches!(application.content, description::Application::Rate { .. }) {
+            application.steps = (self.now_ns, 0);
+            let next_ns = application.next_step_ns(transfer.step_bytes);
+            if transfer.is_writing() {
+                self.fabric.queue.push(next_ns, self.first_application + place as u32);
+            }
+        }
+        if let (true, Some(at_ns)) = (news.has(News::COMPLETED), transfer.completion_ns) {
+            // What was cut off is not counted, whenever its last byte came.
+            let cut_off =
+                application.stopped && matches!(application.content, description::Application::Requests { .. });
+            if application.content.repeats() && !cut_off && transfer.start_ns >= self.description.warmup_ns {
+                application.done.start_s.push(transfer.start_ns as f64 / 1e9);
+                application.done.size_bytes.push(transfer.bytes_read);
+                application.done.completion_s.push((at_ns - transfer.start_ns) as f64 / 1e9);
+            }
+            let view = View {
+                hosts: &self.hosts,
+                applications: &self.applications,
+                transfers: &mut self.transfers,
+                fabric: &mut self.fabric,
+            };
+            self.probe.completed(self.now_ns, number, &view);
+        }
+        let application = &self.applications[place];
+        if news.has(News::OVER) && application.content.repeats() && !self.leaving.contains(&(number as u32)) {
+            self.leaving.push(number as u32);
+        }
+        if news.has(News::ENDED)
+            && !application.stopped
+            && matches!(application.content, description::Application::Requests { .. })
+        {
+            return self.open(place, application.amount());
+        }
+        Ok(())
+    }
+
+    /// Takes in what transfers have counted that are over at both ends, and gives their places to others.
+    fn let_go(&mut self) {
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.retain(|&number| !self.leave(number));
+        self.leaving = leaving;
+    }
+
+    /// Whether the transfer has left.
+    fn leave(&mut self, number: u32) -> bool {
+        let transfer = &self.transfers[number as usize];
+        // An end that never came to be and to which nothing is on its way will not be.
+        let is_over = |side: usize| transfer.over[side] || self.endpoints[2 * number as usize + side].id.is_none();
+        let is_quiet = transfer.subflows.iter().all(|&subflow| self.fabric.is_quiet(subflow));
+        if !(is_over(CLIENT) && is_over(SERVER) && is_quiet) {
+            return false;
+        }
+        let (place, warmup_ns) = (transfer.application as usize, self.description.warmup_ns);
+        let view = View {
+            hosts: &self.hosts,
+            applications: &self.applications,
+            transfers: &mut self.transfers,
+            fabric: &mut self.fabric,
+        };
+        let transfer = &view.transfers[number as usize];
+        let tallies = summary::tallies(transfer, &self.probe, &view, warmup_ns, self.now_ns);
+        let waited = summary::receiver(transfer, &view)
+            .map(|receiver| (receiver.out_of_order_delays().sum_byte_ns(), receiver.is_fallback()));
+        let application = &mut self.applications[place];
+        for tally in &tallies {
+            let place = application.tally_position(tally.path);
+            application.tallies[place].add(tally);
+        }
+        let transfer = &mut self.transfers[number as usize];
+        let (waited_byte_ns, fallback) = waited.unwrap_or_default();
+        application.bytes_read += transfer.bytes_read;
+        application.warm_bytes += transfer.warm_bytes;
+        application.waited_byte_ns += waited_byte_ns;
+        application.fallback |= fallback;
+        application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
+        application.transfers.retain(|&own| own != number);
+        for subflow in std::mem::take(&mut transfer.subflows) {
+            self.fabric.release(subflow);
+            self.probe.release(subflow);
+        }
+        self.free.push(number);
+        true
     }
 
     /// A packet reaches a host.
@@ -235,23 +439,26 @@ impl<'d> World<'d> {
         let (number, side, now_ns) = (endpoint / 2, endpoint % 2, self.now_ns);
         let Some(id) = self.endpoints[endpoint].id else { return Ok(()) };
         let connection = self.hosts[side].connection_mut(id);
-        let application = &mut self.applications[number];
-        let was_complete = application.completion_ns.is_some();
-        if let Err(misplaced) = application.poll(now_ns, side, connection) {
+        let transfer = &mut self.transfers[number];
+        if let Err(misplaced) = transfer.poll(now_ns, side, connection) {
+            let application = &self.applications[transfer.application as usize];
             let name = &self.description.connections[application.kind as usize].name;
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
-        let completed = !was_complete && application.completion_ns.is_some();
         while let Some((subflow, segment)) = connection.transmit(now_ns) {
             let flow = match self.endpoints[endpoint].flow(subflow) {
                 Some(flow) => flow,
                 None => {
+                    let application = &mut self.applications[transfer.application as usize];
                     let paths = &self.description.connections[application.kind as usize].paths;
                     let tuple = connection.tuple(subflow);
                     let handle = Handle { connection: id, subflow };
-                    let opened = open(tuple, side, number as u32, self.first_address[number], paths, handle);
+                    let opened = subflow_of(tuple, side, number as u32, transfer.first_address, paths, handle);
+                    if application.content.repeats() {
+                        application.tally_position(opened.path);
+                    }
                     let flow = self.fabric.open(opened) + side as u32;
-                    application.subflows.push(flow / 2);
+                    transfer.subflows.push(flow / 2);
                     self.endpoints[endpoint].set_flow(subflow, flow);
                     flow
                 }
@@ -264,11 +471,8 @@ impl<'d> World<'d> {
             end.timer_ns = timeout_ns.max(now_ns);
             self.fabric.queue.push(end.timer_ns, self.first_timer + endpoint as u32);
         }
-        if completed {
-            let view = View { hosts: &self.hosts, applications: &self.applications, fabric: &mut self.fabric };
-            self.probe.completed(now_ns, number, &view);
-        }
-        Ok(())
+        let news = transfer.take_news();
+        if news.is_empty() { Ok(()) } else { self.hear(number, news) }
     }
 }
 
@@ -280,7 +484,14 @@ fn port(kind: usize) -> u16 {
 
 /// A subflow that the end `side` has just begun: the client's address tells the path.
 #[cold]
-fn open(tuple: Tuple, side: usize, connection: u32, first_address: u32, paths: &[usize], handle: Handle) -> Subflow {
+fn subflow_of(
+    tuple: Tuple,
+    side: usize,
+    connection: u32,
+    first_address: u32,
+    paths: &[usize],
+    handle: Handle,
+) -> Subflow {
     let ends = if side == CLIENT { [tuple.local, tuple.remote] } else { [tuple.remote, tuple.local] };
     let position = client_index(ends[CLIENT].ip()).and_then(|index| index.checked_sub(first_address));
     let path = position.and_then(|position| paths.get(position as usize));
@@ -289,3 +500,6 @@ fn open(tuple: Tuple, side: usize, connection: u32, first_address: u32, paths: &
     handles[side] = Some(handle);
     Subflow { connection, path: path as u32, ends, handles }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,11 @@
 mod common;
 use common::*;
 use simulator::SimulateError;
-use simulator::description::{Application, Change, Description, Limit, Loss, Protocol};
+use simulator::description::{Application, Arrivals, Change, Description, Limit, Loss, Protocol, Size};
+
+fn flows(size: Size, rate_per_s: f64) -> Application {
+    Application::Flows { size, arrivals: Arrivals::Poisson { rate_per_s } }
+}
 
 fn good() -> Description {
     let mut description = with_links(description(SECOND), vec![link("a", MBIT, MS, Limit::Packets(10))]);
@@ -26,6 +30,19 @@ fn what_is_wrong_is_named() {
         (|d| d.paths[0].links.clear(), "path «a»: it has no link"),
         (|d| d.paths[0].links = vec![1], "path «a»: there is no link 1 (1 links)"),
         (|d| d.paths[0].links = vec![0; 256], "path «a»: at most 255 links, found 256"),
+        (|d| d.paths[0].reversed = vec![true, false], "path «a»: of 1 links, 2 are said to be reversed or not"),
+        (
+            |d| d.connections[0].application = Application::Rate { rate_bps: 0 },
+            "connection «t»: its rate must be positive",
+        ),
+        (
+            |d| d.connections[0].application = flows(Size::Constant { mean_bytes: 1 }, 0.0),
+            "connection «t»: flows must arrive at 1e-12 to 1e9 per second, found 0",
+        ),
+        (
+            |d| d.connections[0].application = flows(Size::Pareto { mean_bytes: 1, shape: 1.0 }, 5.0),
+            "connection «t»: the shape of a Pareto distribution with a mean is above 1, found 1",
+        ),
         (|d| d.connections[0].paths.clear(), "connection «t»: it has no path"),
         (|d| d.connections[0].paths = vec![3], "connection «t»: there is no path 3 (1 paths)"),
         (|d| d.connections[0].paths = vec![0, 0], "connection «t»: TCP takes one path, found 2"),
@@ -41,7 +58,10 @@ fn what_is_wrong_is_named() {
             |d| d.connections[0].count = 20_000_000,
             "connections times their paths must be at most 16777214, found 20000000",
         ),
-        (|d| d.connections[0].count = 10_000_000, "connections and links together must be at most 8388608"),
+        (
+            |d| d.connections[0].count = 10_000_000,
+            "three times the connections and twice the links together must be at most 16777216",
+        ),
         (
             |d| d.connections[0].congestion.name = "bbr".into(),
             "connection «t»: the simulator has no congestion control «bbr»",

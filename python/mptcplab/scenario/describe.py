@@ -7,17 +7,39 @@ from typing import Any
 
 from mptcplab import registry
 from mptcplab.scenario.algorithms import Named
-from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
-from mptcplab.scenario.applications import Bulk, File
+from mptcplab.scenario.amounts import PACKET_BYTES, exact_packets, limit, round_trips_ns
+from mptcplab.scenario.applications import (
+    Application,
+    Bulk,
+    Constant,
+    ConstantRate,
+    Exponential,
+    File,
+    Flows,
+    Pareto,
+    Periodic,
+    Poisson,
+    Requests,
+)
 from mptcplab.scenario.connections import Connection
-from mptcplab.scenario.links import Bernoulli, Direction, DropTail, Loss, Queue, Red
+from mptcplab.scenario.links import Bernoulli, CoDel, Direction, DropTail, Loss, Queue
 from mptcplab.scenario.model import Document, Event
 
+_HEADERS_BYTES = 40
+"""IPv4 and TCP without options, which an MSS leaves out."""
 
-def _queue(queue: Queue, rate_bps: int, rtt_ns: int) -> dict[str, Any]:
+
+def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict[str, Any]:
     if isinstance(queue, DropTail):
         return {"kind": "drop-tail", "limit": limit(queue, rate_bps, rtt_ns)}
-    assert isinstance(queue, Red), f"refused before: {queue.kind}"
+    if isinstance(queue, CoDel):
+        return {
+            "kind": "codel",
+            "limit": limit(queue, rate_bps, rtt_ns),
+            "target_ns": queue.target,
+            "interval_ns": queue.interval,
+            "mtu_bytes": largest_bytes,
+        }
     return {
         "kind": "red",
         "limit": limit(queue, rate_bps, rtt_ns),
@@ -43,12 +65,12 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _direction(direction: Direction, rtt_ns: int) -> dict[str, Any]:
+def _direction(direction: Direction, rtt_ns: int, largest_bytes: int) -> dict[str, Any]:
     assert direction.rate_bps is not None, "a trace is refused before"
     return {
         "rate_bps": direction.rate_bps,
         "delay_ns": direction.delay_ns,
-        "queue": _queue(direction.queue, direction.rate_bps, rtt_ns),
+        "queue": _queue(direction.queue, direction.rate_bps, rtt_ns, largest_bytes),
         "loss": _loss(direction.loss),
     }
 
@@ -61,12 +83,27 @@ def _named(family: str, named: Named) -> dict[str, Any]:
     return {"name": named.name, **{name: named.parameters[name] for name in known}}
 
 
-def _application(connection: Connection) -> dict[str, Any]:
-    application = connection.application
-    if isinstance(application, Bulk):
-        return {"kind": "bulk"}
-    assert isinstance(application, File), f"refused before: {application.kind}"
-    return {"kind": "file", "size_bytes": application.size}
+def _size(size: Constant | Exponential | Pareto) -> dict[str, Any]:
+    table: dict[str, Any] = {"distribution": size.distribution, "mean_bytes": size.mean}
+    return {**table, "shape": size.shape} if isinstance(size, Pareto) else table
+
+
+def _arrivals(arrivals: Poisson | Periodic) -> dict[str, Any]:
+    return {"distribution": arrivals.distribution, "rate_per_s": float(arrivals.rate)}
+
+
+def _application(application: Application) -> dict[str, Any]:
+    match application:
+        case Bulk():
+            return {"kind": "bulk"}
+        case File():
+            return {"kind": "file", "size_bytes": application.size}
+        case Requests():
+            return {"kind": "requests", "size_bytes": application.size, "limit_ns": application.limit}
+        case ConstantRate():
+            return {"kind": "rate", "rate_bps": application.rate}
+        case Flows():
+            return {"kind": "flows", "size": _size(application.size), "arrivals": _arrivals(application.arrivals)}
 
 
 def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str, Any]:
@@ -78,7 +115,7 @@ def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str
         "congestion": _named("congestion", connection.congestion),
         "scheduler": _named("schedulers", connection.scheduler),
         "path_manager": _named("path-managers", connection.path_manager),
-        "application": _application(connection),
+        "application": _application(connection.application),
         "direction": connection.direction,
         "start_ns": list(connection.start),
         "stop_ns": connection.stop,
@@ -111,6 +148,7 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
     used = document.paths_in_use()
     paths = [*document.paths, *(link for link in links if link in used and link not in document.paths)]
     rtts = round_trips_ns(document)
+    largest_bytes = max(PACKET_BYTES, *(each.mss + _HEADERS_BYTES for each in document.connections.values()))
     return {
         "duration_ns": document.duration_ns,
         "seed": seed,
@@ -120,12 +158,15 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
         "links": [
             {
                 "name": name,
-                "down": _direction(link.direction("down"), rtts[name]),
-                "up": _direction(link.direction("up"), rtts[name]),
+                "down": _direction(link.direction("down"), rtts[name], largest_bytes),
+                "up": _direction(link.direction("up"), rtts[name], largest_bytes),
             }
             for name, link in document.links.items()
         ],
-        "paths": [{"name": name, "links": [links.index(link) for link in document.path_links(name)]} for name in paths],
+        "paths": [
+            {"name": name, "links": [links.index(link) for link in document.path_links(name)], "reversed": []}
+            for name in paths
+        ],
         "connections": [_connection(name, each, paths) for name, each in document.connections.items()],
         "events": [_event(event, links) for event in document.events],
     }

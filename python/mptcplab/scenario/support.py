@@ -5,7 +5,7 @@ from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.errors import Part, Problem, one_of, show
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import WAYS, Link, Red
+from mptcplab.scenario.links import WAYS, CoDel, Link, Red
 from mptcplab.scenario.model import Document
 
 Key = tuple[Part, ...]
@@ -43,7 +43,7 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
             refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace), offer)
         queue_key = (*key, *link.origin(way, "queue"))
         _entry(refused, (*queue_key, "kind"), "queues", direction.queue.kind, engine)
-        if isinstance(direction.queue, Red) and direction.queue.ecn:
+        if isinstance(direction.queue, Red | CoDel) and direction.queue.ecn:
             refused[(*queue_key, "ecn")] = ("true", f"false: the {engine} engine marks no packets yet")
         _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
 

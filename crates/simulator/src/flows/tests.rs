@@ -25,7 +25,7 @@ fn fabric() -> Fabric {
         sample_ns: None,
         through_wire: false,
         links: vec![link("near", MS), link("far", 5 * MS)],
-        paths: vec![Path { name: "both".into(), links: vec![0, 1] }],
+        paths: vec![Path { name: "both".into(), links: vec![0, 1], reversed: Vec::new() }],
         connections: Vec::new(),
         events: Vec::new(),
     };

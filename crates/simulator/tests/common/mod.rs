@@ -58,7 +58,7 @@ pub fn lossy(mut link: Link, loss: Loss) -> Link {
 pub fn with_links(mut description: Description, links: Vec<Link>) -> Description {
     for link in links {
         let number = description.links.len();
-        description.paths.push(Path { name: link.name.clone(), links: vec![number] });
+        description.paths.push(Path { name: link.name.clone(), links: vec![number], reversed: Vec::new() });
         description.links.push(link);
     }
     description

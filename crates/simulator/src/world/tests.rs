@@ -1,0 +1,88 @@
+//! What the main loop holds at a time.
+
+use super::*;
+use crate::description::{
+    Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size, Way,
+};
+
+fn description(content: Content, protocol: Protocol) -> Description {
+    let queue = Queue::DropTail { limit: Limit::Packets(20) };
+    let loss = Loss::Bernoulli { probability: 0.02 };
+    let direction = Direction { rate_bps: 10_000_000, delay_ns: 5_000_000, queue, loss };
+    let link = |name: &str| Link { name: name.into(), down: direction.clone(), up: direction.clone() };
+    let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
+    Description {
+        duration_ns: 60_000_000_000,
+        seed: 1,
+        warmup_ns: 0,
+        sample_ns: None,
+        through_wire: true,
+        links: vec![link("a"), link("b")],
+        paths: (0..2).map(|n| Path { name: n.to_string(), links: vec![n], reversed: Vec::new() }).collect(),
+        connections: vec![Connection {
+            name: "c".into(),
+            count: 1,
+            paths: if protocol == Protocol::Tcp { vec![0] } else { vec![0, 1] },
+            protocol,
+            congestion: named("reno"),
+            scheduler: named("min-rtt"),
+            path_manager: named("fullmesh"),
+            application: content,
+            direction: Way::Down,
+            start_ns: [0, 0],
+            stop_ns: None,
+            mss_bytes: 1460,
+            receive_buffer_bytes: None,
+        }],
+        events: Vec::new(),
+    }
+}
+
+/// The world at the end of the run.
+fn end(description: &Description) -> World<'_> {
+    let mut world = World::new(description).unwrap();
+    world.run(&mut |_| true).unwrap();
+    world
+}
+
+#[test]
+fn connections_that_are_over_leave_their_places() {
+    let flows = Content::Flows {
+        size: Size::Exponential { mean_bytes: 5_000 },
+        arrivals: Arrivals::Poisson { rate_per_s: 30.0 },
+    };
+    let requests = Content::Requests { size_bytes: 5_000, limit_ns: None };
+    for (content, protocol) in [(requests, Protocol::Tcp), (flows, Protocol::Tcp), (flows, Protocol::Mptcp)] {
+        let description = description(content, protocol);
+        let world = end(&description);
+        let begun = world.applications[0].done.begun;
+        assert!(begun > 500, "{begun}");
+        // At 2 % loss some wait for timeouts of a second and more.
+        assert!(world.transfers.len() < 150, "{} of {begun} {content:?} {protocol:?}", world.transfers.len());
+        assert!(world.fabric.subflows.len() < 300, "{}", world.fabric.subflows.len());
+        assert_eq!(world.endpoints.len(), 2 * world.transfers.len());
+        assert_eq!(world.applications[0].transfers.len() + world.free.len(), world.transfers.len());
+    }
+}
+
+#[test]
+fn new_addresses_come_when_the_ports_are_used_up() {
+    let description = description(Content::Requests { size_bytes: 100, limit_ns: None }, Protocol::Mptcp);
+    let mut world = World::new(&description).unwrap();
+    assert_eq!((world.callers[0], world.addresses), ((0, CLIENT_PORT), 2));
+    world.callers[0].1 = u16::MAX - 1;
+    world.run(&mut |_| true).unwrap();
+    let (first_address, port) = world.callers[0];
+    assert_eq!((first_address, world.addresses), (2, 4));
+    assert_eq!(u64::from(port - CLIENT_PORT) + 2, world.applications[0].done.begun);
+}
+
+#[test]
+fn a_run_without_addresses_left_ends() {
+    let description = description(Content::Requests { size_bytes: 100, limit_ns: None }, Protocol::Tcp);
+    let mut world = World::new(&description).unwrap();
+    world.callers[0].1 = u16::MAX;
+    world.addresses = CLIENT_ADDRESS_LIMIT;
+    let error = world.run(&mut |_| true).unwrap_err();
+    assert_eq!(error.to_string(), "at 0 ns of virtual time there are too many connections: no address is left");
+}
