@@ -1,11 +1,14 @@
 //! What a link is told when it is made, and when it changes.
 
 use std::fmt;
+use std::sync::Arc;
+
+use crate::trace::Trace;
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// Capacity in bits per second; at least 1.
+    /// Capacity in bits per second; at least 1, or 0 where there is a trace.
     pub rate_bps: u64,
     /// Propagation delay in nanoseconds.
     pub delay_ns: u64,
@@ -13,6 +16,8 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// Random loss on the wire.
     pub loss: LossConfig,
+    /// What the link can send and when, in place of a rate.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// The most a queue holds, the packet being sent and the arriving one counted. An empty queue accepts any packet.
@@ -134,12 +139,32 @@ fn rate(found: u64) -> Result<(), ConfigError> {
 }
 
 impl LinkConfig {
+    /// A link of constant rate, drop-tail or other, without loss.
+    #[must_use]
+    pub const fn with_rate(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Self {
+        Self { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None }
+    }
+
+    /// A link that sends when a trace says so, without loss.
+    #[must_use]
+    pub const fn with_trace(trace: Arc<Trace>, delay_ns: u64, queue: QueueConfig) -> Self {
+        Self { rate_bps: 0, delay_ns, queue, loss: LossConfig::None, trace: Some(trace) }
+    }
+
     /// Whether a link can be made of it.
     ///
     /// # Errors
     /// The first parameter outside its range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        rate(self.rate_bps)?;
+        match self.trace {
+            None => rate(self.rate_bps)?,
+            Some(_) => require(
+                self.rate_bps == 0,
+                "rate_bps",
+                self.rate_bps as f64,
+                "0, for the trace says what the link sends",
+            )?,
+        }
         self.queue.check()?;
         self.loss.check()
     }
@@ -208,6 +233,24 @@ impl Change {
         }
         self.loss.map_or(Ok(()), |loss| loss.check())
     }
+
+    /// As [`Self::check`], and whether a link made of `link` can take it: one with a trace has no rate to change.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check_on(&self, link: &LinkConfig) -> Result<(), ConfigError> {
+        self.check_with(link.trace.is_some())
+    }
+
+    pub(crate) fn check_with(&self, trace: bool) -> Result<(), ConfigError> {
+        self.check()?;
+        match self.rate_bps {
+            Some(found) if trace => {
+                require(false, "rate_bps", found as f64, "no change of rate, for the link sends as its trace says")
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -226,7 +269,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_named() {
         let named = |result: Result<(), ConfigError>| result.unwrap_err().parameter;
-        let link = LinkConfig { rate_bps: 0, delay_ns: 0, queue: red(5.0, 15.0, 0.1, 0.002), loss: LossConfig::None };
+        let link = LinkConfig::with_rate(0, 0, red(5.0, 15.0, 0.1, 0.002));
         assert_eq!(named(link.check()), "rate_bps");
         assert_eq!(named(Change { rate_bps: Some(0), ..Change::default() }.check()), "rate_bps");
         for (queue, parameter) in [
@@ -262,11 +305,30 @@ mod tests {
     #[test]
     fn what_is_in_range_passes() {
         let loss = LossConfig::GilbertElliott { good_to_bad: 0.0, bad_to_good: 1.0, loss_good: 0.0, loss_bad: 1.0 };
-        let link = LinkConfig { rate_bps: 1, delay_ns: 0, queue: red(0.0, 1.0, 1.0, 1.0), loss };
+        let link = LinkConfig { loss, ..LinkConfig::with_rate(1, 0, red(0.0, 1.0, 1.0, 1.0)) };
         assert_eq!(link.check(), Ok(()));
         assert_eq!(codel(1).check(), Ok(()));
         assert_eq!(QueueConfig::codel(Limit::Packets(1), false).check(), Ok(()));
         assert_eq!(Change { rate_bps: Some(1), loss: Some(loss), ..Change::default() }.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_link_has_a_rate_or_a_trace() {
+        let trace = Arc::new(Trace::parse("1\n").unwrap());
+        let link = LinkConfig::with_trace(trace, 0, red(5.0, 15.0, 0.1, 0.002));
+        assert_eq!(link.check(), Ok(()));
+        let both = LinkConfig { rate_bps: 5, ..link.clone() };
+        let error = both.check().unwrap_err();
+        assert_eq!(error.to_string(), "rate_bps: found 5, expected 0, for the trace says what the link sends");
+        let change = Change { rate_bps: Some(9), ..Change::default() };
+        let error = change.check_on(&link).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "rate_bps: found 9, expected no change of rate, for the link sends as its trace says"
+        );
+        assert_eq!(change.check_on(&LinkConfig::with_rate(1, 0, link.queue)), Ok(()));
+        let others = Change { dead: Some(true), delay_ns: Some(1), rate_bps: None, loss: Some(LossConfig::None) };
+        assert_eq!(others.check_on(&link), Ok(()));
     }
 
     #[test]

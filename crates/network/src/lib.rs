@@ -5,18 +5,15 @@
 //!
 //! One event a hop: a first-in-first-out link knows when a packet departs the moment it is enqueued, so only the
 //! oldest packet of a link ([`Link::next_arrival_ns`]) need stand in the caller's event queue. The length of the
-//! queue is brought up to date when it is asked for, each departure at its exact time.
+//! queue is brought up to date when it is asked for, each departure at its exact time; CoDel's decisions too, which are
+//! made when a packet comes to the head of the queue.
 //!
 //! ```
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
 //! use rand_core::SeedableRng;
 //!
-//! let config = LinkConfig {
-//!     rate_bps: 10_000_000,
-//!     delay_ns: 5_000_000,
-//!     queue: QueueConfig::DropTail { limit: Limit::Packets(20) },
-//!     loss: LossConfig::None,
-//! };
+//! let queue = QueueConfig::DropTail { limit: Limit::Packets(20) };
+//! let config = LinkConfig { loss: LossConfig::None, ..LinkConfig::with_rate(10_000_000, 5_000_000, queue) };
 //! let mut link = Link::new(config, Xoshiro256PlusPlus::seed_from_u64(1));
 //! assert_eq!(link.enqueue(0, Packet::new(7_u64, 1_500, 0, Ecn::NotEct)), Enqueue::Accepted { first: true });
 //! // 12,000 bits at 10 Mbit/s, then 5 ms of propagation.
@@ -34,6 +31,7 @@ mod probability;
 mod propagation;
 mod queue;
 mod ring;
+mod trace;
 mod transmitter;
 
 pub use config::{Change, ConfigError, Limit, LinkConfig, LossConfig, QueueConfig};
@@ -41,3 +39,4 @@ pub use counters::{Counters, DropReason, Enqueue};
 pub use link::Link;
 pub use packet::{Ecn, Packet};
 pub use rand_xoshiro::Xoshiro256PlusPlus;
+pub use trace::{Trace, TraceError};

@@ -17,7 +17,7 @@ use crate::transmitter::Transmitter;
 ///
 /// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each
 /// division goes to the next packet while the link stays busy, so a busy period of n packets takes the true total,
-/// rounded down. At its departure a packet leaves the queue; after the propagation delay it is at the far end.
+/// rounded down. With a [`crate::Trace`] in place of a rate it departs with the opportunity that finishes it. At its departure a packet leaves the queue; after the propagation delay it is at the far end.
 ///
 /// **Decisions at the head.** With CoDel a packet's fate is known when it comes to the head of the queue, the moment
 /// the transmitter becomes free. Only the packet being sent has a departure then; the decision about the next one is
@@ -46,7 +46,7 @@ pub struct Link<T> {
     max_packets: u64,
     max_bytes: u64,
     dead: bool,
-    /// Whether it is alive and drop-tail: what nearly all links are nearly always.
+    /// Whether it is alive, drop-tail and of constant rate: what nearly all links are nearly always.
     plain: bool,
     transmitter: Transmitter,
     queue: Queue,
@@ -68,6 +68,7 @@ impl<T: Copy> Link<T> {
     pub fn new(config: LinkConfig, rng: Xoshiro256PlusPlus) -> Self {
         config.check().unwrap_or_else(|error| panic!("link: {error}"));
         let queue = Queue::new(&config.queue);
+        let transmitter = config.trace.map_or_else(|| Transmitter::new(config.rate_bps), Transmitter::with_trace);
         Self {
             head_arrival_ns: u64::MAX,
             ring: Ring::new(),
@@ -78,8 +79,8 @@ impl<T: Copy> Link<T> {
             max_packets: 0,
             max_bytes: 0,
             dead: false,
-            plain: queue.is_drop_tail(),
-            transmitter: Transmitter::new(config.rate_bps),
+            plain: queue.is_drop_tail() && !transmitter.has_trace(),
+            transmitter,
             queue,
             loss: Loss::new(&config.loss),
             propagation: Propagation::new(config.delay_ns),
@@ -129,7 +130,9 @@ impl<T: Copy> Link<T> {
         }
         self.max_packets = self.max_packets.max(arrival.packets + 1);
         self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
-        packet.departure_ns = if !PLAIN && self.queue.decides_at_head() && arrival.packets > 0 {
+        packet.departure_ns = if PLAIN {
+            self.transmitter.send_at_rate(now_ns, packet.size)
+        } else if self.queue.decides_at_head() && arrival.packets > 0 {
             // The time of its arrival, until its departure is known.
             now_ns
         } else {
@@ -184,22 +187,22 @@ impl<T: Copy> Link<T> {
     ///
     /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
     ///   arrive. A link that comes back is idle.
-    /// - `rate_bps`: what the packet in service has sent stays sent; the rest of it and the packets behind go at the
+    /// - `rate_bps` (not of a link with a trace): what the packet in service has sent stays sent; the rest of it and the packets behind go at the
     ///   new rate.
     /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
     /// - `loss`: for packets that arrive from now on.
     ///
     /// # Panics
-    /// When [`Change::check`] fails.
+    /// When [`Change::check_on`] fails.
     pub fn change(&mut self, now_ns: u64, change: Change, dropped: &mut impl FnMut(Packet<T>)) {
-        change.check().unwrap_or_else(|error| panic!("change of a link: {error}"));
+        change.check_with(self.transmitter.has_trace()).unwrap_or_else(|error| panic!("change of a link: {error}"));
         self.drain(now_ns);
         if let Some(dead) = change.dead {
             if dead {
                 self.flush(now_ns, dropped);
             }
             self.dead = dead;
-            self.plain = !dead && self.queue.is_drop_tail();
+            self.plain = !dead && self.queue.is_drop_tail() && !self.transmitter.has_trace();
         }
         if let Some(rate_bps) = change.rate_bps
             && rate_bps != self.transmitter.rate_bps()
@@ -229,7 +232,7 @@ impl<T: Copy> Link<T> {
         self.ring.tail() - self.ring.head()
     }
 
-    /// Capacity in bits per second.
+    /// Capacity in bits per second; of a link with a trace the mean, [`crate::Trace::mean_rate_bps`].
     #[must_use]
     pub const fn rate_bps(&self) -> u64 {
         self.transmitter.rate_bps()

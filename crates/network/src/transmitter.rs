@@ -4,6 +4,13 @@
 //! integer: a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down
 //! once, not once a packet: the remainder of each division goes to the next packet.
 
+mod opportunities;
+
+use std::sync::Arc;
+
+use crate::trace::Trace;
+use opportunities::Opportunities;
+
 /// Units of work in a byte.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
@@ -13,12 +20,23 @@ pub(crate) struct Transmitter {
     busy_until_ns: u64,
     /// What is left of its work then: less than a nanosecond's, `< rate_bps`.
     remainder: u64,
+    /// With a trace, its mean.
     rate_bps: u64,
+    trace: Option<Box<Opportunities>>,
 }
 
 impl Transmitter {
     pub(crate) const fn new(rate_bps: u64) -> Self {
-        Self { busy_until_ns: 0, remainder: 0, rate_bps }
+        Self { busy_until_ns: 0, remainder: 0, rate_bps, trace: None }
+    }
+
+    pub(crate) fn with_trace(trace: Arc<Trace>) -> Self {
+        let rate_bps = trace.mean_rate_bps();
+        Self { trace: Some(Box::new(Opportunities::new(trace))), ..Self::new(rate_bps) }
+    }
+
+    pub(crate) const fn has_trace(&self) -> bool {
+        self.trace.is_some()
     }
 
     pub(crate) const fn rate_bps(&self) -> u64 {
@@ -31,9 +49,17 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// Takes one more packet at `now_ns` and tells when it departs. Saturates at the end of time, `u64::MAX`.
-    #[inline]
+    /// Takes one more packet, which arrived at `now_ns`, and tells when it departs. Saturates at the end of time,
+    /// `u64::MAX`.
     pub(crate) fn send(&mut self, now_ns: u64, size: u16) -> u64 {
+        let Some(trace) = &mut self.trace else { return self.send_at_rate(now_ns, size) };
+        self.busy_until_ns = trace.send(now_ns, size);
+        self.busy_until_ns
+    }
+
+    /// As [`Self::send`], for one that has no trace.
+    #[inline]
+    pub(crate) fn send_at_rate(&mut self, now_ns: u64, size: u16) -> u64 {
         // At now = busy_until the last packet's remainder is still to be sent: the busy period goes on.
         if now_ns > self.busy_until_ns {
             self.busy_until_ns = now_ns;
@@ -58,6 +84,9 @@ impl Transmitter {
     pub(crate) fn stop(&mut self, now_ns: u64) {
         self.busy_until_ns = self.busy_until_ns.min(now_ns);
         self.remainder = 0;
+        if let Some(trace) = &mut self.trace {
+            trace.stop(now_ns);
+        }
     }
 
     /// Takes a new rate for the packets to come, nothing being sent.
@@ -70,6 +99,7 @@ impl Transmitter {
     /// departs now; the packets behind it are to be handed to `send` again. (Where its predecessor departed at this
     /// very nanosecond, the remainder of that work is before it, as it would have been at the old rate.)
     pub(crate) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, behind: u64) -> u64 {
+        debug_assert!(self.trace.is_none(), "a trace has no rate to change");
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
         let left = u128::from(left_ns) * u128::from(self.rate_bps) + u128::from(self.remainder);
         let of_first = left.saturating_sub(u128::from(behind) * u128::from(WORK_PER_BYTE));
@@ -81,7 +111,7 @@ impl Transmitter {
     }
 
     /// How many packets of `size` bytes could have been sent in `time_ns`, rounded down, and the time they take,
-    /// rounded down.
+    /// rounded down. With a trace, at its mean rate.
     pub(crate) fn could_send(&self, time_ns: u64, size: u16) -> (u64, u64) {
         let work = u128::from(size.max(1)) * u128::from(WORK_PER_BYTE);
         let rate = u128::from(self.rate_bps);

@@ -1,6 +1,8 @@
 //! Whatever happens, each packet is somewhere, once, and in its order.
 
-use network::{Change, DropReason};
+use std::sync::Arc;
+
+use network::{Change, DropReason, Trace};
 use proptest::prelude::*;
 
 use super::*;
@@ -53,6 +55,35 @@ fn rate() -> impl Strategy<Value = u64> {
     prop_oneof![1_000_u64..1_000_000, 1_000_000_u64..1_000_000_000, 1_u64..u64::MAX]
 }
 
+/// A rate, or the times of a trace in milliseconds.
+#[derive(Clone, Debug)]
+enum Capacity {
+    Rate(u64),
+    Trace(Vec<u64>),
+}
+
+impl Capacity {
+    fn config(&self, delay_ns: u64, queue: QueueConfig, loss: LossConfig) -> LinkConfig {
+        let config = match self {
+            Self::Rate(rate_bps) => LinkConfig::with_rate(*rate_bps, delay_ns, queue),
+            Self::Trace(times_ms) => {
+                let text: String = times_ms.iter().map(|time_ms| format!("{time_ms}\n")).collect();
+                LinkConfig::with_trace(Arc::new(Trace::parse(&text).unwrap()), delay_ns, queue)
+            }
+        };
+        LinkConfig { loss, ..config }
+    }
+}
+
+fn capacity() -> impl Strategy<Value = Capacity> {
+    let times = prop::collection::vec(prop_oneof![0_u64..10, 0_u64..200], 1..30).prop_map(|mut times_ms| {
+        times_ms.sort_unstable();
+        *times_ms.last_mut().unwrap() += 1;
+        Capacity::Trace(times_ms)
+    });
+    prop_oneof![2 => rate().prop_map(Capacity::Rate), 1 => times]
+}
+
 fn change() -> impl Strategy<Value = Change> {
     (
         prop::option::of(any::<bool>()),
@@ -76,6 +107,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 /// Counts by itself, and checks the link's counts.
 #[derive(Default)]
 struct Books {
+    /// The link has a trace, so that its rate does not change.
+    traced: bool,
     now_ns: u64,
     arrived: u64,
     dropped: [u64; 3],
@@ -108,7 +141,10 @@ impl Books {
                 self.arrived += 1;
             }
             Operation::Deliver => self.deliver(link),
-            Operation::Change(change) => {
+            Operation::Change(mut change) => {
+                if self.traced {
+                    change.rate_bps = None;
+                }
                 let (inside, dropped) = (&mut self.inside, &mut self.dropped[2]);
                 let (waiting, _) = link.queue(self.now_ns);
                 let mut flushed = Vec::new();
@@ -166,11 +202,11 @@ proptest! {
 
     #[test]
     fn every_packet_is_somewhere_once_and_none_overtakes(
-        (rate_bps, delay_ns, queue, loss, seed) in (rate(), 0_u64..100_000_000, queue(), loss(), any::<u64>()),
+        (capacity, delay_ns, queue, loss, seed) in (capacity(), 0_u64..100_000_000, queue(), loss(), any::<u64>()),
         operations in prop::collection::vec(operation(), 1..400),
     ) {
-        let mut link = Link::new(LinkConfig { rate_bps, delay_ns, queue, loss }, rng(seed));
-        let mut books = Books::default();
+        let mut link = Link::new(capacity.config(delay_ns, queue, loss), rng(seed));
+        let mut books = Books { traced: matches!(capacity, Capacity::Trace(_)), ..Books::default() };
         for operation in &operations {
             books.apply(&mut link, operation);
             books.compare(&mut link.clone());
@@ -187,12 +223,14 @@ proptest! {
     /// Looking at a link at any time changes nothing: the queue is the same drained early or late.
     #[test]
     fn looking_changes_nothing(
-        (rate_bps, queue, loss) in (rate(), queue(), loss()),
+        (capacity, queue, loss) in (capacity(), queue(), loss()),
         operations in prop::collection::vec((operation(), any::<bool>()), 1..200),
     ) {
-        let config = LinkConfig { rate_bps, delay_ns: 1_000_000, queue, loss };
-        let (mut watched, mut alone) = (Link::new(config, rng(7)), Link::new(config, rng(7)));
-        let (mut books_watched, mut books_alone) = (Books::default(), Books::default());
+        let config = capacity.config(1_000_000, queue, loss);
+        let (mut watched, mut alone) = (Link::new(config.clone(), rng(7)), Link::new(config, rng(7)));
+        let traced = matches!(capacity, Capacity::Trace(_));
+        let books = || Books { traced, ..Books::default() };
+        let (mut books_watched, mut books_alone) = (books(), books());
         for (operation, look) in &operations {
             if *look {
                 let _ = watched.counters(books_watched.now_ns);

@@ -9,6 +9,7 @@ mod limits;
 mod random;
 mod reference;
 mod timing;
+mod trace;
 
 use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
 use rand_core::SeedableRng;
@@ -20,7 +21,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 fn link_of(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Link<u64> {
-    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None }, rng(1))
+    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None }, rng(1))
 }
 
 fn packet(tag: u64, size: u16) -> Packet<u64> {

@@ -399,7 +399,7 @@ fn deliver_due(link: &mut Link<u64>, now_ns: u64, log: &mut Vec<Line>) {
 }
 
 fn run(config: LinkConfig, operations: &[Operation], seed: u64) -> Result<(), TestCaseError> {
-    let mut link = Link::new(config, rng(seed));
+    let mut link = Link::new(config.clone(), rng(seed));
     let mut reference = Reference::new(config, rng(seed));
     let (mut log, mut expected) = (Vec::new(), Vec::new());
     for (tag, operation) in (0..).zip(operations) {
@@ -451,6 +451,6 @@ proptest! {
         seed in any::<u64>(),
         operations in prop::collection::vec(operation(), 1..300),
     ) {
-        run(LinkConfig { rate_bps, delay_ns, queue, loss }, &operations, seed)?;
+        run(LinkConfig { rate_bps, delay_ns, queue, loss, trace: None }, &operations, seed)?;
     }
 }
