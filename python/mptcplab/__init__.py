@@ -4,15 +4,49 @@
 >>> scenario = mptcplab.Scenario.load("scenarios/wifi-lte.toml")
 >>> result = mptcplab.run(scenario)
 >>> result.connections
+
+Nothing is loaded before it is asked for: `mptcplab.models` needs neither the compiled core nor what writes results.
 """
 
-from mptcplab._core import SimulationError
-from mptcplab._core import version as _version
-from mptcplab.engines import EngineUnavailableError, Interrupted, UnknownEngineError, run
-from mptcplab.result import Result
-from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-__version__ = _version()
+if TYPE_CHECKING:
+    from mptcplab._core import SimulationError
+    from mptcplab.engines import EngineUnavailableError, Interrupted, UnknownEngineError, run
+    from mptcplab.result import Result
+    from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
+
+    __version__: str
+else:
+    _MODULES: Final = ("_core", "engines", "metrics", "models", "result", "scenario")
+    _HOMES: Final = {
+        "EngineUnavailableError": "engines",
+        "Interrupted": "engines",
+        "Result": "result",
+        "Scenario": "scenario",
+        "ScenarioError": "scenario",
+        "SimulationError": "_core",
+        "UnknownEngineError": "engines",
+        "UnsupportedError": "scenario",
+        "run": "engines",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name == "__version__":
+            value = import_module(f"{__name__}._core").version()
+        elif name in _HOMES:
+            value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *_MODULES})
+
 
 __all__ = [
     "EngineUnavailableError",
