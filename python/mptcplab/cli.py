@@ -12,14 +12,13 @@ from rich.console import Console
 import mptcplab
 from mptcplab import doctor as machine
 from mptcplab import listing, store, table
+from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
+from mptcplab.cli_predict import predict
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
 from mptcplab.progress import Progress
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 
-FAILED, WRONG_INPUT, CANNOT = 1, 2, 3
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
-# What a table may take where nobody's terminal bounds it (a file, a pipe) and COLUMNS is not set.
-_UNBOUNDED_WIDTH = 160
 
 app = typer.Typer(
     name="mptcplab",
@@ -30,28 +29,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key of the scenario; may be repeated.", show_default=False
-    ),
-]
 EngineName = Annotated[str, typer.Option("--engine", metavar="|".join(ENGINES), help="What runs it.")]
-
-
-class Failure(Exception):  # noqa: N818 - it ends the command, with the status it carries
-    """The command ends here, with this status and these lines on standard error."""
-
-    def __init__(self, status: int, *lines: str) -> None:
-        super().__init__("\n".join(lines))
-        self.status = status
-        self.lines = lines
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        _print(f"mptcplab {mptcplab.__version__}")
+        print_line(f"mptcplab {mptcplab.__version__}")
         raise typer.Exit
 
 
@@ -116,13 +99,13 @@ def run_command(
     if as_json:
         sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
     else:
-        console = _console()
-        console.print(
+        terminal = console()
+        terminal.print(
             f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
         )
-        console.print(table.for_terminal(result, console))
+        terminal.print(table.for_terminal(result, terminal))
     if out is not None:
-        _say(f"wrote {out / 'report.html'}")
+        say(f"wrote {out / 'report.html'}")
     if interrupted is not None:
         raise Failure(FAILED, f"{interrupted}; what was finished is above")
 
@@ -134,15 +117,18 @@ def check(file: File, overrides: Overrides = None) -> None:
     Example: `mptcplab check scenarios/wifi-lte.toml`
     """
     scenario = Scenario.load(file, overrides=overrides or [])
-    _print(f"{file}: valid")
+    print_line(f"{file}: valid")
     for engine in ENGINES.values():
         if engine.runner is None:
-            _print(f"  {engine.name:<6} not part of this version")
+            print_line(f"  {engine.name:<6} not part of this version")
             continue
         problems = scenario.unsupported(engine.name)
-        _print(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
+        print_line(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
         for problem in problems:
-            _print(f"         {problem}")
+            print_line(f"         {problem}")
+
+
+app.command("predict")(predict)
 
 
 @app.command("list")
@@ -160,8 +146,7 @@ def list_command(
     """
     if what is not None and what not in listing.TOPICS:
         raise Failure(WRONG_INPUT, f"there is no list of {what!r}; there are {', '.join(listing.TOPICS)}")
-    console = _console()
-    console.print(listing.show(what))
+    console().print(listing.show(what))
 
 
 @app.command()
@@ -170,7 +155,7 @@ def doctor() -> None:
 
     Example: `mptcplab doctor`
     """
-    _console().print(machine.show(machine.examine()))
+    console().print(machine.show(machine.examine()))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -214,26 +199,13 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _fail(status: int, *lines: str, remedy: str | None = None) -> int:
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    errors = Console(stderr=True, soft_wrap=True, highlight=False)
     for line in lines:
-        console.print("[bold red]error:[/] ", end="")
-        console.print(line, markup=False)
+        errors.print("[bold red]error:[/] ", end="")
+        errors.print(line, markup=False)
     if remedy is not None:
-        console.print(remedy, markup=False)
+        errors.print(remedy, markup=False)
     return status
-
-
-def _console() -> Console:
-    bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if bounded else _UNBOUNDED_WIDTH, highlight=False)
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
 
 
 def _seeds(result: mptcplab.Result) -> str:

@@ -10,27 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mptcplab import SimulationError, _core, cli, registry
+from mptcplab import SimulationError, _core, registry
 
-
-class Called:
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-Call = Callable[..., Called]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def called(*arguments: object) -> Called:
-        status = cli.invoke([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return Called(status, captured.out, captured.err)
-
-    return called
+Call = Callable[..., Any]
 
 
 def test_run_prints_three_tables(call: Call, scenario_file: Path, made_up_core: None) -> None:
@@ -253,7 +235,7 @@ def test_version(call: Call) -> None:
     assert re.fullmatch(r"mptcplab \d+\.\d+\.\d+\n", call("--version").out)
 
 
-@pytest.mark.parametrize("command", ["run", "check", "list", "doctor"])
+@pytest.mark.parametrize("command", ["run", "check", "predict", "list", "doctor"])
 def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = call(command, "--help")
@@ -265,7 +247,7 @@ def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, m
 
 def test_help_names_the_commands_and_no_others(call: Call) -> None:
     out = call("--help").out
-    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == ["run", "check", "list", "doctor"]
+    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == ["run", "check", "predict", "list", "doctor"]
 
 
 def test_as_a_program(scenario_file: Path) -> None:
