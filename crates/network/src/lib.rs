@@ -8,6 +8,8 @@
 //! queue is brought up to date when it is asked for, each departure at its exact time; CoDel's decisions too, which are
 //! made when a packet comes to the head of the queue.
 //!
+//! [`middlebox`] has boxes that change the segments themselves; links do not look into packets.
+//!
 //! ```
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
 //! use rand_core::SeedableRng;
@@ -26,6 +28,7 @@ mod config;
 mod counters;
 mod link;
 mod loss;
+pub mod middlebox;
 mod packet;
 mod probability;
 mod propagation;

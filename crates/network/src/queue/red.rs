@@ -19,7 +19,7 @@
 //! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked where it would be
 //!   dropped and p_b < 1: such a drop is a signal, and the mark is the same signal (RFC 3168 §5; S. Floyd, "TCP and
 //!   Explicit Congestion Notification", 1994). Where p_b is 1 (from `max` on, or from 2·`max` when gentle) the average
-//!   is beyond what signals control, and all are dropped (RFC 3168 §7). count begins anew at a mark as at a drop.
+//!   is beyond what signals control, and all are dropped. count begins anew at a mark as at a drop.
 //! - What passes, marked or not, must still find room below the hard limit.
 //!
 //! One number is drawn a packet, and none where p_a is 0 or 1.

@@ -1,0 +1,173 @@
+//! Boxes between the hosts that do not leave segments as they are. Which there are, and what becomes of Multipath TCP
+//! behind them: C. Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP", NSDI
+//! 2012; M. Honda et al., "Is it Still Possible to Extend TCP?", IMC 2011; RFC 8684 §3.7 and §6.
+//!
+//! A box stands at a place of a path, knows two [`Way`]s, and is handed each segment that comes by
+//! ([`Middlebox::process`]). What it lets out, in order, may be nothing, the segment, others, and segments of the
+//! other way. Boxes act at once and without a delay, but for [`Coalescing`], which holds a segment for a while:
+//! [`Middlebox::next_timeout_ns`] and [`Middlebox::handle_timeout`]. They know connections by their two ends and by
+//! their SYNs; what belongs to no SYN they saw passes as it is, unless said otherwise. A box forgets no connection,
+//! but a new SYN begins anew.
+//!
+//! Links do not know of boxes: who has none pays nothing.
+//!
+//! # What a box can do to content
+//!
+//! Two operations need more than [`wire::Payload`] has: putting two contents together and altering one. They are
+//! [`Malleable`], for bytes and for spans. A span has no bytes, so an altered one is a span of another place, with the top
+//! bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks at
+//! the place of what arrives sees that it is not what was sent.
+
+mod chain;
+mod coalescing;
+mod malleable;
+mod nat;
+mod payload_rewriting;
+mod proactive_acks;
+mod reset_injection;
+mod sequence_rewriting;
+mod splitting;
+mod strip;
+
+use std::net::SocketAddr;
+
+use wire::{Flags, Options, Segment};
+
+pub use chain::Chain;
+pub use coalescing::Coalescing;
+pub use malleable::{ALTERED, Malleable};
+pub use nat::Nat;
+pub use payload_rewriting::PayloadRewriting;
+pub use proactive_acks::ProactiveAcks;
+pub use reset_injection::ResetInjection;
+pub use sequence_rewriting::SequenceRewriting;
+pub use splitting::Splitting;
+pub use strip::{Strip, Stripped};
+
+/// Which way a segment goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From client to server.
+    Up,
+    /// From server to client.
+    Down,
+}
+
+impl Way {
+    /// The other way.
+    #[must_use]
+    pub const fn back(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The two ends of a connection, or subflow, as they are called at a place of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ends {
+    /// The end that segments on their way down go to.
+    pub client: SocketAddr,
+    /// The end that segments on their way up go to.
+    pub server: SocketAddr,
+}
+
+impl Ends {
+    /// Source and destination of a segment that goes this way.
+    #[must_use]
+    pub const fn of(&self, way: Way) -> (SocketAddr, SocketAddr) {
+        match way {
+            Way::Up => (self.client, self.server),
+            Way::Down => (self.server, self.client),
+        }
+    }
+}
+
+/// A segment on its way past a box. The ports of the segment are those of its ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transit<P> {
+    /// Which way it goes.
+    pub way: Way,
+    /// Between whom.
+    pub ends: Ends,
+    /// The segment.
+    pub segment: Segment<P>,
+}
+
+impl<P: Malleable> Transit<P> {
+    /// A segment without options or content, as a box sends of itself.
+    fn bare(way: Way, ends: Ends, seq: u32, ack: u32, flags: Flags) -> Self {
+        let (source, destination) = ends.of(way);
+        let (src_port, dst_port) = (source.port(), destination.port());
+        let options = Options::default();
+        let segment =
+            Segment { src_port, dst_port, seq, ack, flags, window: 0, urgent: 0, options, payload: P::empty() };
+        Self { way, ends, segment }
+    }
+}
+
+/// A box of any kind.
+#[derive(Clone, Debug)]
+pub enum Middlebox<P> {
+    /// Takes Multipath TCP's options away.
+    Strip(Strip),
+    /// Gives clients another address.
+    Nat(Nat),
+    /// Gives each connection other initial sequence numbers.
+    SequenceRewriting(SequenceRewriting),
+    /// Cuts segments into smaller ones.
+    Splitting(Splitting),
+    /// Puts two segments into one.
+    Coalescing(Coalescing<P>),
+    /// Changes content, and its length.
+    PayloadRewriting(PayloadRewriting),
+    /// Acknowledges before the receiver does.
+    ProactiveAcks(ProactiveAcks),
+    /// Ends connections.
+    ResetInjection(ResetInjection),
+}
+
+impl<P: Malleable> Middlebox<P> {
+    /// A segment comes by at `now_ns`; what the box lets out is added to `out`. Time must not fall from call to call.
+    pub fn process(&mut self, now_ns: u64, transit: Transit<P>, out: &mut Vec<Transit<P>>) {
+        match self {
+            Self::Strip(strip) => out.push(strip.process(transit)),
+            Self::Nat(nat) => out.extend(nat.process(transit)),
+            Self::SequenceRewriting(rewriting) => out.push(rewriting.process(transit)),
+            Self::Splitting(splitting) => splitting.process(transit, out),
+            Self::Coalescing(coalescing) => coalescing.process(now_ns, transit, out),
+            Self::PayloadRewriting(rewriting) => out.push(rewriting.process(transit)),
+            Self::ProactiveAcks(proxy) => proxy.process(transit, out),
+            Self::ResetInjection(injection) => injection.process(transit, out),
+        }
+    }
+
+    /// When [`Self::handle_timeout`] is to be called next, if no segment comes by before: a box that holds one.
+    #[must_use]
+    pub fn next_timeout_ns(&self) -> Option<u64> {
+        match self {
+            Self::Coalescing(coalescing) => coalescing.next_timeout_ns(),
+            _ => None,
+        }
+    }
+
+    /// Lets out what is held no longer than to `now_ns`.
+    pub fn handle_timeout(&mut self, now_ns: u64, out: &mut Vec<Transit<P>>) {
+        if let Self::Coalescing(coalescing) = self {
+            coalescing.handle_timeout(now_ns, out);
+        }
+    }
+}
+
+/// Whether `a` is after `b` (RFC 9293 §3.4).
+const fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+#[cfg(test)]
+mod tests;

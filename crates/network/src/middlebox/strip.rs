@@ -1,0 +1,98 @@
+//! A box that takes the options of Multipath TCP out of segments, as firewalls and proxies do that let only known options
+//! pass (Honda 2011; RFC 8684 §3.7). On SYNs the handshake falls back to TCP; later it meets a connection that already
+//! is Multipath TCP.
+
+use super::{Transit, Way};
+
+/// From which segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stripped {
+    /// SYN and SYN/ACK.
+    Syn,
+    /// All that carry content.
+    Data,
+    /// All but SYN and SYN/ACK.
+    NotSyn,
+    /// All.
+    All,
+}
+
+/// Takes all options of kind 30 away: DSS and all others.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// From which segments.
+    pub from: Stripped,
+    /// Only of this way; of both when `None`.
+    pub way: Option<Way>,
+}
+
+impl Strip {
+    pub(super) fn process<P: wire::Payload>(&self, mut transit: Transit<P>) -> Transit<P> {
+        let segment = &mut transit.segment;
+        let chosen = match self.from {
+            Stripped::Syn => segment.flags.syn(),
+            Stripped::Data => !segment.payload.is_empty(),
+            Stripped::NotSyn => !segment.flags.syn(),
+            Stripped::All => true,
+        };
+        if chosen && self.way.is_none_or(|way| way == transit.way) {
+            segment.options.dss = None;
+            if let Some(rare) = &mut segment.options.rare {
+                rare.mptcp.clear();
+                if **rare == wire::RareOptions::default() {
+                    segment.options.rare = None;
+                }
+            }
+        }
+        transit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{data, syn, syn_ack, with_dss};
+    use super::*;
+    use wire::{Flags, MptcpOption, RareOptions};
+
+    #[test]
+    fn only_what_is_chosen_is_stripped_and_only_of_multipath_tcp() {
+        let bare_ack = Transit { segment: with_dss(data(Way::Up, 5, b"")).segment, ..data(Way::Up, 5, b"") };
+        let segments = [syn(Way::Up, 1), syn_ack(9, 2), with_dss(data(Way::Up, 2, b"abc")), bare_ack];
+        for (from, stripped) in [
+            (Stripped::Syn, [true, true, false, false]),
+            (Stripped::Data, [false, false, true, false]),
+            (Stripped::NotSyn, [false, false, true, true]),
+            (Stripped::All, [true; 4]),
+        ] {
+            for (segment, stripped) in segments.iter().zip(stripped) {
+                let out = Strip { from, way: None }.process(segment.clone());
+                let rare = out.segment.options.rare.as_deref();
+                let multipath = out.segment.options.dss.is_some() || rare.is_some_and(|rare| !rare.mptcp.is_empty());
+                assert_eq!(multipath, !stripped, "{from:?} {:?}", segment.segment);
+                assert_eq!(out.segment.options.timestamps, segment.segment.options.timestamps);
+                assert_eq!(rare.and_then(|rare| rare.mss), segment.segment.options.rare.as_ref().and_then(|r| r.mss));
+                assert_eq!(
+                    (out.segment.payload, out.segment.seq),
+                    (segment.segment.payload.clone(), segment.segment.seq)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_way_alone() {
+        let strip = Strip { from: Stripped::All, way: Some(Way::Down) };
+        assert_eq!(strip.process(syn(Way::Up, 1)), syn(Way::Up, 1));
+        assert_ne!(strip.process(syn_ack(9, 2)), syn_ack(9, 2));
+    }
+
+    #[test]
+    fn an_empty_box_of_rare_options_goes_too() {
+        let mut transit = data(Way::Up, 1, b"");
+        transit.segment.flags = Flags::ACK;
+        let mptcp = vec![MptcpOption::MpPrio { backup: true }];
+        transit.segment.options.rare = Some(Box::new(RareOptions { mptcp, ..RareOptions::default() }));
+        let out = Strip { from: Stripped::All, way: None }.process(transit);
+        assert_eq!(out.segment.options.rare, None);
+    }
+}
