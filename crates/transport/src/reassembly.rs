@@ -81,6 +81,11 @@ impl<P: Payload> Reassembly<P> {
         self.pieces.is_empty()
     }
 
+    /// Pieces held.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// Bytes held.
     #[cfg(test)]
     pub fn bytes(&self) -> u64 {

@@ -171,8 +171,8 @@ fn a_rewriter_that_changes_the_length_of_data_is_survived_after_the_fallback() {
                 }
             }
         } else if let Some(at) = inserted_at {
-            let back = |n: u32| if (n.wrapping_sub(at) as i32) > 10 { n.wrapping_sub(10) } else { n.min(at) };
-            s.ack = back(s.ack);
+            let beyond = s.ack.wrapping_sub(at) as i32;
+            s.ack = s.ack.wrapping_sub(beyond.clamp(0, 10) as u32);
             s.options.sack = wire::SackBlocks::default();
         }
         vec![Crossing::new(side, s)]
@@ -192,10 +192,12 @@ fn a_missing_or_uncalled_for_checksum_resets_the_subflow() {
         let resets: Log<Vec<MptcpOption>> = Log::default();
         let seen = resets.clone();
         pair.tap(move |now_ns, side, path, s| {
-            if side == SERVER && path == 1 && now_ns > SECOND {
-                if let Some(m) = mapping(s) {
-                    m.checksum = if negotiated { None } else { Some(0x1234) };
-                }
+            if side == SERVER
+                && path == 1
+                && now_ns > SECOND
+                && let Some(m) = mapping(s)
+            {
+                m.checksum = if negotiated { None } else { Some(0x1234) };
             }
             if s.flags.rst() && side == CLIENT {
                 seen.borrow_mut().push(mptcp_options(s).to_vec());
@@ -212,11 +214,12 @@ fn a_lone_data_fin_has_a_checksum_and_a_wrong_one_is_not_believed() {
     let mut pair = Pair::new(1, both(with(true)), vec![Path::clean(10 * MS)]);
     let mut spoilt = 0;
     pair.tap(move |_, _, _, s| {
-        if let Some(Dss { data_fin: true, mapping: Some(m), .. }) = &mut s.options.dss {
-            if s.payload.len == 0 && spoilt < 4 {
-                spoilt += 1;
-                m.checksum = m.checksum.map(|c| c ^ 1);
-            }
+        if let Some(Dss { data_fin: true, mapping: Some(m), .. }) = &mut s.options.dss
+            && s.payload.len == 0
+            && spoilt < 4
+        {
+            spoilt += 1;
+            m.checksum = m.checksum.map(|c| c ^ 1);
         }
         true
     });

@@ -35,6 +35,11 @@ pub struct Addresses {
 }
 
 impl Addresses {
+    /// Addresses of either side.
+    pub fn len(&self) -> usize {
+        self.remote.len() + self.announced.len() + self.withdrawn.len()
+    }
+
     /// TCP is spoken, or nothing any more.
     pub fn forget_announcements(&mut self) {
         self.announced.clear();

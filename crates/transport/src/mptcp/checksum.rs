@@ -52,7 +52,12 @@ impl<P: Stream> Connection<P> {
             Some(verifying) => verifying,
             None => {
                 let Some(map) = self.kept_mapping(r, piece.at) else {
-                    return self.unmapped(now_ns, r).map(|()| Some(piece));
+                    self.unmapped(now_ns, r)?;
+                    piece.offset = self.contexts[r].next_offset;
+                    self.contexts[r].next_offset += piece.payload.len() as u64;
+                    self.subflows[r].rcv_nxt = piece.end();
+                    self.deliver(now_ns, r, piece);
+                    return Ok(None);
                 };
                 // "If a checksum is not present when its use has been negotiated, the receiver MUST close the subflow
                 // with a RST, as it is considered broken" (RFC 8684 §3.3.1). A mapping of which the first bytes

@@ -121,6 +121,8 @@ pub struct Connection<P: Stream> {
     /// Retransmission at the data level.
     pub(super) data_timer_ns: u64,
     pub(super) data_backoff: u32,
+    /// Subflows that carried the first byte not acknowledged at the data level again.
+    pub(super) hole_tried: SubflowSet,
     /// Zero-window probe.
     pub(super) probe_timer_ns: u64,
     pub(super) probe_backoff: u32,
@@ -207,6 +209,7 @@ impl<P: Stream> Connection<P> {
             data_fin_sent: false,
             data_timer_ns: NEVER,
             data_backoff: 0,
+            hole_tried: SubflowSet::default(),
             probe_timer_ns: NEVER,
             probe_backoff: 0,
             probe_due: false,
@@ -378,6 +381,15 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn bytes_in_order(&self) -> u64 {
         self.rcv_nxt
+    }
+
+    /// How many things the connection keeps whose number a peer can influence: segments in either direction, mappings,
+    /// options to send, addresses. Its memory grows with them and with nothing else.
+    #[must_use]
+    pub fn items_held(&self) -> usize {
+        let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
+        let own = self.ready.len() + self.reassembly.len() + self.reinjections.len() + self.addresses.len();
+        subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
     }
 
     pub(super) fn finish(&mut self, event: Event) {

@@ -88,6 +88,12 @@ impl<P> SubflowContext<P> {
         }
     }
 
+    pub fn items_held(&self) -> usize {
+        let verifying = self.verifying.as_ref().map_or(0, |v| v.pieces.len());
+        let held = self.held.as_ref().map_or(0, Vec::len);
+        self.mappings.len() + self.signals.len() + verifying + held
+    }
+
     /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.
     #[inline]
     pub fn sent(&mut self, seq: u64, offset: u64) {

@@ -37,7 +37,7 @@ impl<P: Stream> Connection<P> {
             if whole {
                 piece.offset = m.offset + (seq - m.from);
             }
-            let needed = self.mode == Mode::Mptcp && (self.checksum || !whole || m.to != end);
+            let needed = self.checksum || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
                 return; // as if it had been lost
             }
@@ -63,7 +63,7 @@ impl<P: Stream> Connection<P> {
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
     /// the subflow is the stream.
     fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, Nonsense> {
-        if self.mode == Mode::Tcp && (self.rx_single || options.dss.is_none()) {
+        if self.rx_single || (self.mode == Mode::Tcp && options.dss.is_none()) {
             return Ok(None);
         }
         match options.dss {
@@ -166,7 +166,7 @@ impl<P: Stream> Connection<P> {
                 return true;
             }
             let mut rest = None;
-            if self.checksum && self.mode == Mode::Mptcp {
+            if self.checksum && !self.rx_single {
                 match self.verify(now_ns, r, piece) {
                     Ok(None) => return true,
                     Ok(Some(beyond)) => piece = beyond,
@@ -174,15 +174,16 @@ impl<P: Stream> Connection<P> {
                 }
                 continue;
             }
-            if piece.offset == UNMAPPED {
-                if self.mode == Mode::Tcp {
-                    piece.offset = self.contexts[r].next_offset;
-                } else if let Some(map) = self.kept_mapping(r, piece.at) {
+            if self.rx_single {
+                // Mappings that came before this was known, perhaps wrong ones, hold no more.
+                piece.offset = self.contexts[r].next_offset;
+            } else if piece.offset == UNMAPPED {
+                if let Some(map) = self.kept_mapping(r, piece.at) {
                     // What lies beyond has a mapping of its own, or none.
                     rest = piece.split_off(map.to);
                     piece.offset = map.offset + (piece.at - map.from);
                 } else if self.unmapped(now_ns, r).is_ok() {
-                    continue;
+                    piece.offset = self.contexts[r].next_offset;
                 } else {
                     return false;
                 }

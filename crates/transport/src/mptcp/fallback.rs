@@ -31,6 +31,14 @@ impl<P: Stream> Connection<P> {
         r == 0 && self.contexts[1..].iter().all(|c| !c.joined)
     }
 
+    /// The subflow sequence number of the first byte that is in order and was not given to the connection, because its
+    /// checksum failed or is not known yet; else of the next byte expected.
+    fn first_undelivered(&self, r: usize) -> u64 {
+        let context = &self.contexts[r];
+        let waiting = context.held.as_ref().or(context.verifying.as_ref().map(|v| &v.pieces));
+        waiting.and_then(|pieces| pieces.first()).map_or(self.subflows[r].rcv_nxt, |p| p.at)
+    }
+
     /// What was sent on subflow `r` and is not acknowledged at the data level, when it is contiguous: only then an
     /// infinite mapping tells where it belongs.
     fn contiguous(&self, r: usize) -> Option<Run> {
@@ -46,7 +54,10 @@ impl<P: Stream> Connection<P> {
     /// others "no data can be delivered to the application layer, and no fallback signal can be reliably sent":
     /// the subflow is closed with a reset that says "Middlebox interference" (RFC 8684 §3.7).
     pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
-        if self.only_the_first(r) && self.fall_back(now_ns, r) {
+        let fallen = self.mode == Mode::Tcp && r == self.tcp_subflow;
+        // What was sent a second time at the data level has no place in the sequence of the stream.
+        let straight = self.contexts[r].next_offset + 1 == self.first_undelivered(r);
+        if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r))) {
             return Ok(());
         }
         if self.subflows[r].state != State::Closed {
@@ -86,12 +97,6 @@ impl<P: Stream> Connection<P> {
         for other in 0..self.subflows.len() {
             if other != r && !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
                 self.reset_subflow(now_ns, other, ResetReason::MptcpError, false);
-            }
-        }
-        if let Some(verifying) = self.contexts[r].verifying.take() {
-            for piece in verifying.pieces {
-                self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
-                self.deliver(now_ns, r, piece);
             }
         }
         // "After a sender signals an infinite mapping, it MUST only use subflow ACKs to clear its send buffer" (§3.7).
@@ -159,14 +164,7 @@ impl<P: Stream> Connection<P> {
         let first = self.remote_dsn(0);
         let offset = mapping.dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
         let from = wire::expand32(self.subflows[r].rcv_nxt, mapping.ssn);
-        let here = match self.contexts[r].held.as_ref().and_then(|h| h.first()) {
-            Some(piece) => piece.at,
-            None => self.contexts[r]
-                .verifying
-                .as_ref()
-                .and_then(|v| v.pieces.first())
-                .map_or(self.subflows[r].rcv_nxt, |p| p.at),
-        };
+        let here = self.first_undelivered(r);
         // It acts on what follows the last byte acknowledged at the data level: it leaves no hole, and does not
         // speak of what is to come.
         let place = (from <= here).then(|| offset.checked_add(here - from)).flatten();
@@ -178,10 +176,11 @@ impl<P: Stream> Connection<P> {
             return;
         }
         self.rx_single = true;
-        if let Some(held) = self.contexts[r].held.take() {
-            self.contexts[r].fail_timer_ns = NEVER;
-            self.contexts[r].next_offset = place;
-            for mut piece in held {
+        let context = &mut self.contexts[r];
+        context.fail_timer_ns = NEVER;
+        context.next_offset = place;
+        if let Some(waiting) = context.held.take().or(context.verifying.take().map(|v| v.pieces)) {
+            for mut piece in waiting {
                 let context = &mut self.contexts[r];
                 piece.offset = context.next_offset;
                 context.next_offset += piece.payload.len() as u64;

@@ -7,6 +7,7 @@ use super::reset::mptcp_options;
 use crate::host::SubflowId;
 use crate::path_manager::PathEvent;
 use crate::queue::{SendQueue, Stream};
+use crate::scheduler::SubflowSet;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
@@ -56,9 +57,9 @@ impl<P: Stream> Connection<P> {
         if !acceptable || !subflow.check_timestamps(seq, segment.options.timestamps) {
             // Data, and a probe from just below the window, are answered. Other empty segments are not: two ends that
             // disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same reason).
-            if !segment.flags.rst() && (len > 0 || seq + 1 == subflow.rcv_nxt) {
+            if !segment.flags.rst() && (len > 0 || seq.wrapping_add(1) == subflow.rcv_nxt) {
                 let data = segment.payload.len() as u64;
-                if data > 0 && seq + data <= subflow.rcv_nxt {
+                if data > 0 && seq < subflow.rcv_nxt && seq + data <= subflow.rcv_nxt {
                     subflow.duplicate = Some((seq, seq + data));
                 }
                 subflow.ack.now = true;
@@ -227,6 +228,7 @@ impl<P: Stream> Connection<P> {
             self.snd_una = to;
             self.queue.release(to);
             self.data_backoff = 0;
+            self.hole_tried = SubflowSet::default();
             self.data_timer_ns = NEVER;
             if self.snd_una < self.snd_nxt || (self.data_fin_sent && !self.fin_acknowledged) {
                 self.arm_data_timer(now_ns);

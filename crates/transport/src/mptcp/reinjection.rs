@@ -20,6 +20,11 @@ pub struct Reinjections {
 }
 
 impl Reinjections {
+    /// Ranges that wait.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// Adds a range that `subflow` carried. What is waiting already is not added twice.
     pub fn add(&mut self, from: u64, to: u64, subflow: usize) {
         self.add_tried(from, to, SubflowSet::one(subflow));

@@ -142,6 +142,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         if self.snd_una < self.snd_nxt {
+            self.reset_deceivers(now_ns);
             self.reinject_uncarried();
         } else if self.data_fin_sent && !self.fin_acknowledged {
             self.data_fin_due = true;
@@ -151,6 +152,18 @@ impl<P: Stream> Connection<P> {
         self.data_backoff += 1;
         self.may_send = true;
         self.arm_data_timer(now_ns);
+    }
+
+    /// A subflow on which the first missing byte was sent again and acknowledged, while the DATA_ACK does not move,
+    /// acknowledges what it does not deliver: a middlebox does it, and has lost it. Others are better off without.
+    fn reset_deceivers(&mut self, now_ns: u64) {
+        let (mut tried, hole) = (self.hole_tried, self.snd_una);
+        while let Some(r) = tried.pop() {
+            let carried = self.subflows[r].board.iter().any(|s| (s.offset..s.offset + s.len()).contains(&hole));
+            if !carried && self.is_open(r) && self.live_subflows() > 1 {
+                self.reset_for_middlebox(now_ns, r);
+            }
+        }
     }
 
     /// The peer's window is closed and nothing is under way that would bring news of it.

@@ -200,6 +200,9 @@ impl<P: Stream> Connection<P> {
             Demand::New => self.snd_nxt += len,
             Demand::Reinjection { .. } => {
                 self.reinjections.sent(len);
+                if from == self.snd_una {
+                    self.hole_tried.insert(r);
+                }
                 self.subflows[r].statistics.reinjections += 1;
             }
         }

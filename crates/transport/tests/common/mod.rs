@@ -170,10 +170,10 @@ impl Pair {
                 let (_, (from, tuple, segment)) = self.flying.pop_first().unwrap();
                 let to = 1 - from;
                 let seen = self.translate(to, Tuple { local: tuple.remote, remote: tuple.local });
-                if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment) {
-                    if !(self.follow_first && self.ids[to].is_some()) {
-                        self.ids[to] = Some(at.connection);
-                    }
+                if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment)
+                    && !(self.follow_first && self.ids[to].is_some())
+                {
+                    self.ids[to] = Some(at.connection);
                 }
             } else {
                 for side in 0..2 {
