@@ -154,13 +154,13 @@ APPLICATIONS = (
     Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim",)),
 )
 
-TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008"),)
+TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)
 
 TRAFFIC = (
-    Entry("permutation", "every host sends to one other and receives from one other", "Raiciu 2011"),
-    Entry("random", "every host sends to a host drawn at random", "Raiciu 2011"),
-    Entry("stride", "host i sends to host i + stride", "Al-Fares 2008"),
-    Entry("all-to-all", "every host sends to every other", "Raiciu 2011"),
+    Entry("permutation", "every host sends to one other and receives from one other", "Raiciu 2011", ("sim",)),
+    Entry("random", "every host sends to a host drawn at random", "Raiciu 2011", ("sim",)),
+    Entry("stride", "host i sends to host i + stride", "Al-Fares 2008", ("sim",)),
+    Entry("all-to-all", "every host sends to every other", "Raiciu 2011", ("sim",)),
 )
 
 FAMILIES: Mapping[str, tuple[Entry, ...]] = {

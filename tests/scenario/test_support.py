@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mptcplab import registry
 from mptcplab.scenario import Scenario, UnsupportedError
+from mptcplab.scenario.errors import one_of
 
 TEXT = """\
 duration = "1 s"
@@ -47,15 +48,30 @@ def test_the_line_is_named_and_everything_is_said_at_once() -> None:
     ]
 
 
-def test_generated_networks_are_refused() -> None:
-    scenario = Scenario.from_toml("""
+def generated(topology: str, traffic: str) -> list[tuple[str, str, str]]:
+    scenario = Scenario.from_toml(f"""
         duration = "1 s"
-        topology = { kind = "fat-tree", k = 4, rate = "1 Gbit/s", delay = "20 us" }
-        traffic = { kind = "permutation" }
+        topology = {{ kind = "fat-tree", rate = "1 Gbit/s", delay = "20 us", {topology} }}
+        traffic = {{ {traffic} }}
     """)
-    assert [(each.key, each.found) for each in scenario.unsupported("sim")] == [
-        ("topology.kind", '"fat-tree"'),
-        ("traffic.kind", '"permutation"'),
+    return [(each.key, each.found, each.expected) for each in scenario.unsupported("sim")]
+
+
+def test_generated_networks_are_refused_what_others_are() -> None:
+    assert generated("k = 4", 'kind = "permutation"') == []
+    assert generated('k = 4, queue = { kind = "codel", ecn = true }', 'kind = "random", scheduler = "ecf"') == [
+        ("topology.queue.ecn", "true", "false: the sim engine marks no packets yet"),
+        ("traffic.scheduler", '"ecf"', f"one that the sim engine runs: {one_of(registry.names('schedulers', 'sim'))}"),
+    ]
+
+
+def test_generated_networks_have_a_largest_size() -> None:
+    assert generated("k = 10", 'kind = "all-to-all"') == []  # 250 · 249 connections
+    assert generated("k = 12", 'kind = "all-to-all"') == [
+        ("topology.k", "12, which makes 186192 connections", "at most 64512 of them")
+    ]
+    assert generated("k = 128", 'kind = "permutation"') == [
+        ("topology.k", "128, which makes 524288 connections", "at most 64512 of them")
     ]
 
 

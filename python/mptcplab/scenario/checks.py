@@ -11,7 +11,8 @@ from mptcplab.scenario import units
 from mptcplab.scenario.amounts import exact_packets, round_trips_ns
 from mptcplab.scenario.connections import Connection, Traffic
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
-from mptcplab.scenario.links import WAYS, Link, Red
+from mptcplab.scenario.fat_tree import LONGEST_PATH
+from mptcplab.scenario.links import WAYS, Link, Queue, Red
 from mptcplab.scenario.model import Document, Event, Measure, Path, Topology
 
 Report = Callable[[tuple[Part, ...], str, str], None]
@@ -106,19 +107,35 @@ def whole(present: Mapping[str, object], report: Report) -> None:
             report((key,), "nothing", f"at least one {key}, such as {example}")
 
 
+def strides(parts: Parts, report: Report) -> None:
+    """Nobody sends to himself."""
+    if parts.topology is None or parts.traffic is None or parts.traffic.stride is None:
+        return
+    if parts.traffic.stride % parts.topology.hosts == 0:
+        found = f"{parts.traffic.stride}, with which each of {parts.topology.hosts} hosts sends to itself"
+        report(("traffic", "stride"), found, f"no multiple of {parts.topology.hosts}")
+
+
 def thresholds(document: Document, report: Report) -> None:
     """RED's thresholds are in order also where they are given in two dimensions."""
     rtts = round_trips_ns(document)
     reported: set[tuple[Part, ...]] = set()
+
+    def compare(queue: Queue, rate: int | None, rtt: int, where: tuple[Part, ...]) -> None:
+        if not isinstance(queue, Red) or rate is None or queue.min.dimension is queue.max.dimension:
+            return
+        low, high = (exact_packets(amount, rate, rtt) for amount in (queue.min, queue.max))
+        if low >= high and where not in reported:
+            reported.add(where)
+            found = f"{show(str(queue.max))} ({float(high):g} packets)"
+            report(where, found, f"more than min, which is {show(str(queue.min))} ({float(low):g} packets)")
+
     for name, link in document.links.items():
         for way in WAYS:
             direction = link.direction(way)
-            red, rate = direction.queue, direction.rate_bps
-            if not isinstance(red, Red) or rate is None or red.min.dimension is red.max.dimension:
-                continue
-            low, high = (exact_packets(amount, rate, rtts[name]) for amount in (red.min, red.max))
             where = ("link", name, *link.origin(way, "queue"), "max")
-            if low >= high and where not in reported:
-                reported.add(where)
-                found = f"{show(str(red.max))} ({float(high):g} packets)"
-                report(where, found, f"more than min, which is {show(str(red.min))} ({float(low):g} packets)")
+            compare(direction.queue, direction.rate_bps, rtts[name], where)
+    topology = document.topology
+    if topology is not None:
+        for rate in (topology.rate, topology.switch_rate_bps()):
+            compare(topology.queue, rate, 2 * LONGEST_PATH * topology.delay, ("topology", "queue", "max"))

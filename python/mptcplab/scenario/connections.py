@@ -142,6 +142,10 @@ class Traffic(Sender):
     subflows: Annotated[int, integer(1, 255, "a whole number")] = 8
     stride: Annotated[int, integer(1, 1_000_000, "a whole number")] | None = None
 
+    def subflow_count(self) -> int:
+        """Paths that each connection draws."""
+        return 1 if self.protocol == "tcp" else self.subflows
+
     @model_validator(mode="after")
     def _sensible(self) -> Self:
         if (self.kind == "stride") != (self.stride is not None):

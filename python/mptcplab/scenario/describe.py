@@ -3,6 +3,7 @@
 Its shape is that of crates/simulator/src/description.rs.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from mptcplab import registry
@@ -21,9 +22,10 @@ from mptcplab.scenario.applications import (
     Poisson,
     Requests,
 )
-from mptcplab.scenario.connections import Connection
-from mptcplab.scenario.links import Bernoulli, CoDel, Direction, DropTail, Loss, Queue
-from mptcplab.scenario.model import Document, Event
+from mptcplab.scenario.connections import Sender, Traffic
+from mptcplab.scenario.fat_tree import LONGEST_PATH, FatTree, draw, pairs
+from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Loss, Queue
+from mptcplab.scenario.model import Document, Event, Topology
 
 _HEADERS_BYTES = 40
 """IPv4 and TCP without options, which an MSS leaves out."""
@@ -106,21 +108,21 @@ def _application(application: Application) -> dict[str, Any]:
             return {"kind": "flows", "size": _size(application.size), "arrivals": _arrivals(application.arrivals)}
 
 
-def _connection(name: str, connection: Connection, paths: list[str]) -> dict[str, Any]:
+def _connection(name: str, sender: Sender, paths: list[int], direction: str, count: int) -> dict[str, Any]:
     return {
         "name": name,
-        "count": connection.count,
-        "paths": [paths.index(path) for path in connection.paths],
-        "protocol": connection.protocol,
-        "congestion": _named("congestion", connection.congestion),
-        "scheduler": _named("schedulers", connection.scheduler),
-        "path_manager": _named("path-managers", connection.path_manager),
-        "application": _application(connection.application),
-        "direction": connection.direction,
-        "start_ns": list(connection.start),
-        "stop_ns": connection.stop,
-        "mss_bytes": connection.mss,
-        "receive_buffer_bytes": connection.receive_buffer,
+        "count": count,
+        "paths": paths,
+        "protocol": sender.protocol,
+        "congestion": _named("congestion", sender.congestion),
+        "scheduler": _named("schedulers", sender.scheduler),
+        "path_manager": _named("path-managers", sender.path_manager),
+        "application": _application(sender.application),
+        "direction": direction,
+        "start_ns": list(sender.start),
+        "stop_ns": sender.stop,
+        "mss_bytes": sender.mss,
+        "receive_buffer_bytes": sender.receive_buffer,
     }
 
 
@@ -139,8 +141,13 @@ def _event(event: Event, links: list[str]) -> dict[str, Any]:
     }
 
 
-def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:
-    """The description; the caller has made sure that the core can run the scenario.
+def _largest_bytes(senders: Iterable[Sender]) -> int:
+    """The largest packet that there can be."""
+    return max(PACKET_BYTES, *(sender.mss + _HEADERS_BYTES for sender in senders))
+
+
+def _written(document: Document) -> dict[str, Any]:
+    """The network and the connections of the file.
 
     Paths are those of the file in their order, then the one-link paths that connections use, in the order of the links.
     """
@@ -148,13 +155,8 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
     used = document.paths_in_use()
     paths = [*document.paths, *(link for link in links if link in used and link not in document.paths)]
     rtts = round_trips_ns(document)
-    largest_bytes = max(PACKET_BYTES, *(each.mss + _HEADERS_BYTES for each in document.connections.values()))
+    largest_bytes = _largest_bytes(document.connections.values())
     return {
-        "duration_ns": document.duration_ns,
-        "seed": seed,
-        "warmup_ns": document.measure.warmup,
-        "sample_ns": document.measure.sample,
-        "through_wire": through_wire,
         "links": [
             {
                 "name": name,
@@ -167,6 +169,64 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
             {"name": name, "links": [links.index(link) for link in document.path_links(name)], "reversed": []}
             for name in paths
         ],
-        "connections": [_connection(name, each, paths) for name, each in document.connections.items()],
+        "connections": [
+            _connection(name, each, [paths.index(path) for path in each.paths], each.direction, each.count)
+            for name, each in document.connections.items()
+        ],
+    }
+
+
+def _generated(topology: Topology, traffic: Traffic, seed: int) -> dict[str, Any]:
+    """A fat tree and its traffic.
+
+    The sending host opens the connection. Each subflow draws one of the equal-cost paths for itself, so that one may
+    be there several times.
+    """
+    tree = FatTree(topology.k)
+    largest_bytes = _largest_bytes([traffic])
+    rtt_ns = 2 * LONGEST_PATH * topology.delay
+
+    def link(name: str, rate_bps: int) -> dict[str, Any]:
+        direction = Direction(rate_bps, None, topology.delay, topology.queue, NO_LOSS)
+        described = _direction(direction, rtt_ns, largest_bytes)
+        return {"name": name, "down": described, "up": described}
+
+    links = [link(name, topology.rate) for name in tree.host_links()]
+    links += [link(name, topology.switch_rate_bps()) for name in tree.switch_links()]
+    place = {each["name"]: number for number, each in enumerate(links)}
+    paths: dict[str, dict[str, Any]] = {}
+    numbers: dict[str, int] = {}
+    connections = []
+    for source, target in pairs(traffic.kind, tree.hosts, traffic.stride, seed):
+        name = f"host-{source}>host-{target}"
+        used = []
+        for subflow in range(traffic.subflow_count()):
+            number = draw(seed, f"ecmp/{name}/{subflow}", tree.route_count(source, target))
+            route = tree.route(source, target, number)
+            path = f"{name} by {route.via}"
+            used.append(numbers.setdefault(path, len(numbers)))
+            paths[path] = {
+                "name": path,
+                "links": [place[each] for each in (*route.up, *route.down)],
+                "reversed": [False] * len(route.up) + [True] * len(route.down),
+            }
+        connections.append(_connection(name, traffic, used, "up", 1))
+    return {"links": links, "paths": list(paths.values()), "connections": connections}
+
+
+def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:
+    """The description; the caller has made sure that the core can run the scenario."""
+    if document.topology is not None and document.traffic is not None:
+        network = _generated(document.topology, document.traffic, seed)
+    else:
+        network = _written(document)
+    links = list(document.links)
+    return {
+        "duration_ns": document.duration_ns,
+        "seed": seed,
+        "warmup_ns": document.measure.warmup,
+        "sample_ns": document.measure.sample,
+        "through_wire": through_wire,
+        **network,
         "events": [_event(event, links) for event in document.events],
     }

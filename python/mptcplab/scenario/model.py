@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -86,6 +88,15 @@ class Topology(Table):
     delay: Delay
     queue: Annotated[Queue, QUEUE] = ONE_BDP
     oversubscription: Annotated[float, number(lambda x: 1 <= x <= 1000, "a number from 1 to 1000")] = 1.0
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts there are."""
+        return self.k**3 // 4
+
+    def switch_rate_bps(self) -> int:
+        """The rate of the links between switches; the least rate of all is 1 bit/s."""
+        return max(1, floor(self.rate / Fraction(self.oversubscription)))
 
     @model_validator(mode="after")
     def _even(self) -> Self:

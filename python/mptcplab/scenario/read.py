@@ -96,6 +96,7 @@ class Reader:
         checks.whole(data, self._report)
         checks.names(parts, self._report)
         checks.times(parts, self._report)
+        checks.strides(parts, self._report)
         if self.problems or head is None or parts.measure is None:
             return None
         document = Document(

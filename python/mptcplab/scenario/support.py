@@ -2,14 +2,17 @@
 
 from mptcplab import registry
 from mptcplab.scenario.algorithms import Named
-from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.errors import Part, Problem, one_of, show
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import WAYS, CoDel, Link, Red
+from mptcplab.scenario.links import WAYS, CoDel, Link, Queue, Red
 from mptcplab.scenario.model import Document
 
 Key = tuple[Part, ...]
 Refusals = dict[Key, tuple[str, str]]
+
+MOST_CONNECTIONS = 64_512
+"""Kinds of connections that the simulator tells apart: each calls a port of its own from 1024 on."""
 
 
 def _offer(family: str, engine: str) -> str:
@@ -41,14 +44,17 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
         if direction.trace is not None:
             offer = f"a rate: the {engine} engine runs no traces yet"
             refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace), offer)
-        queue_key = (*key, *link.origin(way, "queue"))
-        _entry(refused, (*queue_key, "kind"), "queues", direction.queue.kind, engine)
-        if isinstance(direction.queue, Red | CoDel) and direction.queue.ecn:
-            refused[(*queue_key, "ecn")] = ("true", f"false: the {engine} engine marks no packets yet")
+        _queue(refused, (*key, *link.origin(way, "queue")), direction.queue, engine)
         _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
 
 
-def _connection(refused: Refusals, key: Key, connection: Connection, engine: str) -> None:
+def _queue(refused: Refusals, key: Key, queue: Queue, engine: str) -> None:
+    _entry(refused, (*key, "kind"), "queues", queue.kind, engine)
+    if isinstance(queue, Red | CoDel) and queue.ecn:
+        refused[(*key, "ecn")] = ("true", f"false: the {engine} engine marks no packets yet")
+
+
+def _connection(refused: Refusals, key: Key, connection: Sender, engine: str) -> None:
     _named(refused, (*key, "congestion"), "congestion", connection.congestion, engine)
     if connection.protocol == "mptcp":
         _named(refused, (*key, "scheduler"), "schedulers", connection.scheduler, engine)
@@ -64,11 +70,19 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
         ]
     refused: Refusals = {}
     if document.topology is not None:
-        offer = f"links and connections: the {engine} engine generates no networks yet"
-        refused[("topology", "kind")] = (show(document.topology.kind), offer)
+        _entry(refused, ("topology", "kind"), "topologies", document.topology.kind, engine)
+        _queue(refused, ("topology", "queue"), document.topology.queue, engine)
     if document.traffic is not None:
-        offer = f"connections: the {engine} engine generates no traffic yet"
-        refused[("traffic", "kind")] = (show(document.traffic.kind), offer)
+        _entry(refused, ("traffic", "kind"), "traffic", document.traffic.kind, engine)
+        _connection(refused, ("traffic",), document.traffic, engine)
+    if document.topology is not None and document.traffic is not None:
+        hosts = document.topology.hosts
+        count = hosts * (hosts - 1) if document.traffic.kind == "all-to-all" else hosts
+        if count > MOST_CONNECTIONS:
+            refused[("topology", "k")] = (
+                f"{document.topology.k}, which makes {count} connections",
+                f"at most {MOST_CONNECTIONS} of them",
+            )
     for name, link in document.links.items():
         _link(refused, ("link", name), link, engine)
     for name, connection in document.connections.items():

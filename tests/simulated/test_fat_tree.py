@@ -1,0 +1,47 @@
+"""The generated network in the simulator."""
+
+from pathlib import Path
+
+import mptcplab
+import pytest
+from mptcplab import Scenario
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "fat-tree.toml"
+
+
+def goodput_bps(*overrides: str) -> float:
+    result = mptcplab.run(Scenario.load(SCENARIO, overrides))
+    # The packet under way when the warm-up ends counts as a whole: 1500 bytes of 3 s.
+    assert result.links["utilization"].is_between(0, 1.0002).all()
+    total: float = result.connections["goodput_bps"].sum()
+    return total
+
+
+def test_subflows_find_the_capacity_that_single_paths_miss() -> None:
+    tcp, mptcp = goodput_bps("traffic.protocol=tcp"), goodput_bps()
+    capacity = 16 * 100e6
+    assert 0.45 * capacity < tcp < 0.75 * capacity
+    assert 0.8 * capacity < mptcp < capacity * 1420 / 1500
+
+
+def test_one_flow_alone_crosses_six_links() -> None:
+    """A stride of half the tree crosses the core; a file of one segment meets nobody."""
+    overrides = ["traffic.kind=stride", "traffic.stride=8", "traffic.protocol=tcp", "traffic.start=0 s"]
+    overrides += ['traffic.application={ kind = "file", size = "1 kB" }', "measure.warmup=0 s"]
+    result = mptcplab.run(Scenario.load(SCENARIO, overrides))
+    # Six links of 20 us and 100 Mbit/s: SYN and SYN/ACK 60 bytes, the data with the last ACK 1052, 80 ns a byte.
+    each_way_us = 6 * (20 + 60 * 0.08)
+    expected_s = (2 * each_way_us + 6 * (20 + 1052 * 0.08)) * 1e-6
+    # Where two meet in a switch, one waits for a packet of the other on each of their ways.
+    times = result.connections["completion_s"]
+    assert times.min() == pytest.approx(expected_s, abs=1e-12)
+    assert times.max() < expected_s + 16 * 6 * 1052 * 0.08e-6  # type: ignore[operator]
+
+
+def test_an_oversubscribed_core_is_the_bottleneck() -> None:
+    # 16 hosts, 4 pods; between them 4 · 100/4 Mbit/s leave each pod. Stride 4 sends everything to the next pod.
+    total = goodput_bps("topology.oversubscription=4.0", "traffic.kind=stride", "traffic.stride=4")
+    assert 0.75 * 400e6 < total < 400e6 * 1420 / 1500
+    rate = mptcplab.run(Scenario.load(SCENARIO, ["traffic.kind=stride", "traffic.stride=1", "traffic.protocol=tcp"]))
+    inside = rate.connections.filter(rate.connections["name"].is_in(["host-0>host-1", "host-2>host-3"]))
+    assert inside["goodput_bps"].min() > 90e6  # type: ignore[operator]  # under one switch nobody is in the way
