@@ -1,0 +1,32 @@
+"""`python -m mptcplab.studies [NAME …]`."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from . import cubic_response, khalili_scenarios, lia_two_paths, loss_throughput, olia_traces, shared_bottleneck
+
+STUDIES: Final[Mapping[str, Callable[[], None]]] = {
+    "loss-throughput": loss_throughput.main,
+    "cubic-response": cubic_response.main,
+    "lia-two-paths": lia_two_paths.main,
+    "shared-bottleneck": shared_bottleneck.main,
+    "khalili-scenarios": khalili_scenarios.main,
+    "olia-traces": olia_traces.main,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the studies that are named; list them where none is."""
+    unknown = [name for name in names if name not in STUDIES]
+    if unknown or not names:
+        problem = f"found {', '.join(unknown)}; expected" if unknown else "expected"
+        sys.stderr.write(f"{problem} one or more of: {', '.join(STUDIES)}\n")
+        return 2
+    for name in names:
+        STUDIES[name]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

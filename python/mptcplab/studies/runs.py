@@ -1,0 +1,102 @@
+"""What the studies share: running a scenario over several seeds, and tables."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+import mptcplab
+from mptcplab.models.checks import Array
+from mptcplab.result import Result
+from mptcplab.scenario import Scenario
+
+# A data segment of 1,500 bytes on the wire: 20 of IP, 20 of TCP, 12 of timestamps; under Multipath TCP the mapping.
+PACKET_BYTES = 1500
+TCP_PAYLOAD_BYTES = 1448
+MPTCP_PAYLOAD_BYTES = 1420
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One subflow: means over the seeds and over the connections of its kind."""
+
+    rate: float
+    """New data, in segments/s."""
+    rtt_s: float
+    loss: float
+    cwnd: float
+    """Time-weighted mean window in segments."""
+    timeouts: float
+    """Per connection and run."""
+    sent: float
+    retransmissions: float
+
+
+def run(text: str, *, seeds: int, jobs: int = 1, overrides: Sequence[str] = ()) -> Result:
+    """Run a scenario given as a text with the seeds 1, 2, …"""
+    return mptcplab.run(Scenario.from_toml(text, "<study>", overrides), seed=1, repeat=seeds, jobs=jobs)
+
+
+def flow(result: Result, connection: str, path: str) -> Flow:
+    """The subflows of one kind of connection on one path."""
+    table = result.subflows
+    rows = table.filter((table["connection"] == connection) & (table["path"] == path))
+    protocol = result.connections.filter(result.connections["name"] == connection)["protocol"][0]
+    payload = TCP_PAYLOAD_BYTES if protocol == "tcp" else MPTCP_PAYLOAD_BYTES
+
+    def mean(column: str) -> float:
+        values = rows[column].drop_nulls().to_numpy()
+        return float(values.mean()) if len(values) else float("nan")
+
+    return Flow(
+        rate=mean("goodput_bps") / 8 / payload,
+        rtt_s=mean("rtt_mean_s"),
+        loss=mean("loss_rate"),
+        cwnd=mean("cwnd_mean_segments"),
+        timeouts=mean("timeouts"),
+        sent=mean("segments_sent"),
+        retransmissions=mean("retransmissions"),
+    )
+
+
+def per_run(result: Result, connection: str) -> Array:
+    """Mean goodput in bit/s of the connections of one kind, one value a run."""
+    rows = result.connections.filter(result.connections["name"] == connection)
+    means = rows.select("repeat", "goodput_bps").group_by("repeat", maintain_order=True).mean()["goodput_bps"]
+    return np.asarray(means.to_numpy(), dtype=np.float64)
+
+
+def link_loss(result: Result, link: str) -> float:
+    """Loss rate of a link's direction down, mean over the runs."""
+    links = result.links
+    rows = links.filter((links["name"] == link) & (links["direction"] == "down"))["loss_rate"].drop_nulls().to_numpy()
+    return float(rows.mean()) if len(rows) else float("nan")
+
+
+def jain(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
+    """Jain's index of two rates."""
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    return np.asarray((x + y) ** 2 / (2 * (x * x + y * y)))
+
+
+def rmse(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
+    """Root of the mean squared difference."""
+    difference = np.asarray(found, dtype=np.float64) - np.asarray(expected, dtype=np.float64)
+    return float(np.sqrt(np.mean(difference**2)))
+
+
+def show(title: str, rows: Iterable[Mapping[str, str]]) -> None:
+    """Print a Markdown table as its rows come."""
+    sys.stdout.write(f"\n### {title}\n\n")
+    for number, row in enumerate(rows):
+        if number == 0:
+            sys.stdout.write("| " + " | ".join(row) + " |\n" + "|---" * len(row) + "|\n")
+        sys.stdout.write("| " + " | ".join(row.values()) + " |\n")
+        sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Print one line below a table."""
+    sys.stdout.write(f"\n{text}\n")
