@@ -171,7 +171,7 @@ impl LinkConfig {
 }
 
 impl QueueConfig {
-    /// CoDel as RFC 8289 §4.2 and §4.3 recommend it: target 5 ms, interval 100 ms; packets of up to 1,500 bytes.
+    /// CoDel with the values that RFC 8289 recommends: target 5 ms, interval 100 ms; packets of up to 1,500 bytes.
     #[must_use]
     pub const fn codel(limit: Limit, ecn: bool) -> Self {
         Self::CoDel { limit, target_ns: 5_000_000, interval_ns: 100_000_000, mtu_bytes: 1_500, ecn }

@@ -17,7 +17,8 @@ use crate::transmitter::Transmitter;
 ///
 /// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each
 /// division goes to the next packet while the link stays busy, so a busy period of n packets takes the true total,
-/// rounded down. With a [`crate::Trace`] in place of a rate it departs with the opportunity that finishes it. At its departure a packet leaves the queue; after the propagation delay it is at the far end.
+/// rounded down. With a [`crate::Trace`] in place of a rate it departs with the opportunity that finishes it. At its
+/// departure a packet leaves the queue; after the propagation delay it is at the far end.
 ///
 /// **Decisions at the head.** With CoDel a packet's fate is known when it comes to the head of the queue, the moment
 /// the transmitter becomes free. Only the packet being sent has a departure then; the decision about the next one is
@@ -164,8 +165,8 @@ impl<T: Copy> Link<T> {
     }
 
     /// Takes the oldest packet, which reaches the far end at `now_ns`. One that was lost on the wire or dropped at the
-    /// head of the queue comes too, with [`Packet::lost`], so that the caller frees what it stands for. A caller that is late loses nothing: the
-    /// packets behind keep their times.
+    /// head of the queue comes too, with [`Packet::lost`], so that the caller frees what it stands for. A caller that
+    /// is late loses nothing: the packets behind keep their times.
     ///
     /// # Panics
     /// When nothing is under way.
@@ -187,8 +188,8 @@ impl<T: Copy> Link<T> {
     ///
     /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
     ///   arrive. A link that comes back is idle.
-    /// - `rate_bps` (not of a link with a trace): what the packet in service has sent stays sent; the rest of it and the packets behind go at the
-    ///   new rate.
+    /// - `rate_bps` (not of a link with a trace): what the packet in service has sent stays sent; the rest of it and
+    ///   the packets behind go at the new rate.
     /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
     /// - `loss`: for packets that arrive from now on.
     ///

@@ -14,9 +14,9 @@
 //! # What a box can do to content
 //!
 //! Two operations need more than [`wire::Payload`] has: putting two contents together and altering one. They are
-//! [`Malleable`], for bytes and for spans. A span has no bytes, so an altered one is a span of another place, with the top
-//! bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks at
-//! the place of what arrives sees that it is not what was sent.
+//! [`Malleable`], for bytes and for spans. A span has no bytes, so an altered one is a span of another place, with the
+//! top bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks
+//! at the place of what arrives sees that it is not what was sent.
 
 mod chain;
 mod coalescing;

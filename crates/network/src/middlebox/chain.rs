@@ -92,8 +92,8 @@ mod tests {
         }
     }
 
-    /// The NAT is nearer to the client, so the proxy behind it knows the outside address, and what it answers comes back
-    /// through the NAT.
+    /// The NAT is nearer to the client, so the proxy behind it knows the outside address, and what it answers comes
+    /// back through the NAT.
     #[test]
     fn what_a_box_sends_back_passes_those_before_it() {
         let proxy = Middlebox::ProactiveAcks(ProactiveAcks::new());

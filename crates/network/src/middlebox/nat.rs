@@ -1,9 +1,9 @@
 //! Network address and port translation: clients inside share one address outside (RFC 3022; RFC 5382 for TCP). That is
 //! why the hosts of Multipath TCP name addresses by ids (RFC 8684 §3.4); the addresses in its options are not touched.
 //!
-//! Each client's address and port has one port outside whatever the server (RFC 5382, REQ-1). Segments from a server pass
-//! inwards only if the client has called that server's address and port from there (the strictest filter, and Linux's),
-//! so that no server can open a subflow inwards. Ports are given in order, never again and never up.
+//! Each client's address and port has one port outside whatever the server (RFC 5382, REQ-1). Segments from a server
+//! pass inwards only if the client has called that server's address and port from there (the strictest filter, and
+//! Linux's), so that no server can open a subflow inwards. Ports are given in order, each once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

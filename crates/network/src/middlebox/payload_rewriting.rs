@@ -1,7 +1,7 @@
-//! A box that changes content, as the application-level gateway of FTP in a NAT does when it puts another address into a
-//! PORT command (Raiciu 2012; RFC 8684 §3.7). The new content may be longer or shorter; the box then corrects all
-//! sequence and acknowledgment numbers behind the place. A mapping no longer fits its bytes: its DSS checksum tells, and
-//! so does its length.
+//! A box that changes content, as the application-level gateway of FTP in a NAT does when it puts another address into
+//! a PORT command (Raiciu 2012; RFC 8684 §3.7). The new content may be longer or shorter; the box then corrects all
+//! sequence and acknowledgment numbers behind the place. A mapping no longer fits its bytes: its DSS checksum tells,
+//! and so does its length.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! A proxy that acknowledges data to its sender before the receiver has it (Raiciu 2012; RFC 8684 §3.3.2). The acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has
-//! one: what is lost behind the proxy only the level of data can send again, for this proxy keeps nothing.
+//! A proxy that acknowledges data to its sender before the receiver has it (Raiciu 2012; RFC 8684 §3.3.2). The
+//! acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has one: what is lost behind the
+//! proxy only the level of data can send again, for this proxy keeps nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! A box that ends connections by sending RST to both ends in each other's name, as some firewalls do once they have seen
-//! enough. Multipath TCP loses the subflow, not the connection (RFC 8684 §3.6: a subflow's RST is that subflow's).
+//! A box that ends connections by sending RST to both ends in each other's name, as some firewalls do once they have
+//! seen enough. Multipath TCP loses the subflow, not the connection (RFC 8684 §3.6: a subflow's RST is that subflow's).
 //!
 //! After so many bytes of content of a connection, both ways together and repetitions counted, no segment of it passes
-//! any more: each is answered by a RST to either end, but a RST by none. Their sequence numbers are those of the segment: for
-//! its receiver its own, for its sender the one it acknowledges, which is what that one expects next. An end that
-//! answers a RST out of order with a challenge ACK (RFC 5961 §3.2) gets one in order.
+//! any more: each is answered by a RST to either end, but a RST by none. Their sequence numbers are those of the
+//! segment: for its receiver its own, for its sender the one it acknowledges, which is what that one expects next. An
+//! end that answers a RST out of order with a challenge ACK (RFC 5961 §3.2) gets one in order.
 
 use std::collections::BTreeMap;
 

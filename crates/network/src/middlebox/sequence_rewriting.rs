@@ -1,7 +1,7 @@
 //! A box that gives each connection other initial sequence numbers, both ways, as firewalls do that mistrust the hosts'
-//! choice (Honda 2011: 10 % of the paths, 18 % on port 80). That is why the DSS option counts the subflow's bytes from its
-//! own beginning (RFC 8684 §3.3.1). A box that forgets the SACK blocks makes them senseless: the acknowledgment number
-//! and the blocks then belong to different number spaces.
+//! choice (Honda 2011: 10 % of the paths, 18 % on port 80). That is why the DSS option counts the subflow's bytes from
+//! its own beginning (RFC 8684 §3.3.1). A box that forgets the SACK blocks makes them senseless: the acknowledgment
+//! number and the blocks then belong to different number spaces.
 
 use std::collections::BTreeMap;
 

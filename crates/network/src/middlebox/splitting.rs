@@ -1,6 +1,6 @@
 //! A box that cuts segments into smaller ones and copies the options to each, as a TSO engine does, at the sender or
-//! anywhere (Honda 2011; Raiciu 2012). Each part then carries the DSS of the whole, which a mapping that counts from its own
-//! place survives (RFC 8684 §3.3.1).
+//! anywhere (Honda 2011; Raiciu 2012). Each part then carries the DSS of the whole, which a mapping that counts from
+//! its own place survives (RFC 8684 §3.3.1).
 
 use wire::{Flags, Payload};
 

@@ -1,6 +1,6 @@
-//! A box that takes the options of Multipath TCP out of segments, as firewalls and proxies do that let only known options
-//! pass (Honda 2011; RFC 8684 §3.7). On SYNs the handshake falls back to TCP; later it meets a connection that already
-//! is Multipath TCP.
+//! A box that takes the options of Multipath TCP out of segments, as firewalls and proxies do that let only known
+//! options pass (Honda 2011; RFC 8684 §3.7). On SYNs the handshake falls back to TCP; later it meets a connection that
+//! already is Multipath TCP.
 
 use super::{Transit, Way};
 

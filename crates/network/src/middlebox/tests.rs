@@ -1,5 +1,6 @@
 //! Segments for the tests of the boxes, and what holds for all of them.
 
+use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{DataNumber, Dss, Mapping, MpCapable, MptcpOption, RareOptions, SackBlock, Span, Timestamps, UnknownOption};
@@ -148,5 +149,78 @@ fn a_span_fares_as_its_bytes_do() {
             })
             .collect();
         assert_eq!(bytes, spans, "{of_bytes:?}");
+    }
+}
+
+fn any_transit() -> impl Strategy<Value = Bytes> {
+    let number = || prop_oneof![3 => 90_u32..130, 1 => (u32::MAX - 20)..u32::MAX, 1 => any::<u32>()];
+    let content = prop::collection::vec(any::<u8>(), 0..12);
+    let blocks = prop::collection::vec((number(), number()), 0..4);
+    (any::<bool>(), number(), number(), any::<u8>(), content, blocks).prop_map(
+        |(up, seq, ack, flags, content, blocks)| {
+            let mut transit = with_dss(sacked(if up { Way::Up } else { Way::Down }, seq, ack, &blocks));
+            transit.segment.flags = if flags % 4 > 0 { Flags::ACK } else { Flags(flags) };
+            transit.segment.payload = content;
+            transit
+        },
+    )
+}
+
+proptest! {
+    /// Whatever comes by, in whatever order: no box panics, ends and ports stay together, nothing is held for ever.
+    #[test]
+    fn no_segment_is_too_strange(traffic in prop::collection::vec(any_transit(), 1..60), order in any::<u64>()) {
+        let mut all = boxes::<Vec<u8>>(false);
+        let by = order as usize % all.len();
+        all.rotate_left(by);
+        let mut chain = Chain::new(all);
+        let mut out = Vec::new();
+        for (now_ns, transit) in (0..).zip(traffic) {
+            chain.process(now_ns * 100, transit, &mut out);
+            if let Some(at_ns) = chain.next_timeout_ns() {
+                prop_assert!(at_ns <= now_ns * 100 + 1_000);
+                if at_ns <= now_ns * 100 {
+                    chain.handle_timeout(now_ns * 100, &mut out);
+                }
+            }
+        }
+        chain.handle_timeout(1_000_000, &mut out);
+        prop_assert_eq!(chain.next_timeout_ns(), None);
+        for Transit { way, ends, segment } in &out {
+            let (source, destination) = ends.of(*way);
+            prop_assert_eq!((segment.src_port, segment.dst_port), (source.port(), destination.port()));
+        }
+    }
+
+    /// Boxes that only renumber, cut and join give the receiver the stream that was sent.
+    #[test]
+    fn boxes_that_mean_well_keep_the_stream(
+        sizes in prop::collection::vec(1_usize..9, 1..40),
+        isn in any::<u32>(),
+        mss in 1_u16..6,
+        max_bytes in 1_u16..20,
+    ) {
+        let mut chain = Chain::new(vec![
+            Middlebox::SequenceRewriting(SequenceRewriting::new(true, Xoshiro256PlusPlus::seed_from_u64(1))),
+            Middlebox::Splitting(Splitting::new(mss)),
+            Middlebox::Coalescing(Coalescing::new(1_000, max_bytes)),
+        ]);
+        let mut out = Vec::new();
+        chain.process(0, syn(Way::Up, isn), &mut out);
+        let mut sent: Vec<u8> = Vec::new();
+        for size in sizes {
+            let content: Vec<u8> = (sent.len()..sent.len() + size).map(|at| at as u8).collect();
+            chain.process(0, data(Way::Up, isn.wrapping_add(1 + sent.len() as u32), &content), &mut out);
+            sent.extend(content);
+        }
+        chain.handle_timeout(1_000, &mut out);
+        let first = out.remove(0).segment.seq.wrapping_add(1);
+        let mut received = Vec::new();
+        for Transit { segment, .. } in out {
+            prop_assert_eq!(segment.seq.wrapping_sub(first) as usize, received.len());
+            prop_assert!(segment.payload.len() <= usize::from(mss.max(max_bytes)));
+            received.extend(segment.payload);
+        }
+        prop_assert_eq!(received, sent);
     }
 }

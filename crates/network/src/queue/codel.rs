@@ -9,9 +9,9 @@
 //!   *above* when the wait is at least `target` and more than `mtu` bytes wait behind it (§5.6: less is not worth a
 //!   drop, and would let the link run dry). Packets may be dropped once all of an `interval` were above.
 //! - Then the first is dropped, and dropping goes on: the n-th drop of an episode comes `interval`/√n after the one
-//!   before it (§5.5), until a packet is not above.
+//!   before it (§5.6), until a packet is not above.
 //! - An episode that begins within 16 intervals of the last one's next drop takes up the rate it had: n begins at the
-//!   number of drops of that episode (§5.6).
+//!   number of drops of that episode (§5.5).
 //! - With `ecn`, a packet that is ECN-capable, or carries congestion experienced already, is marked in place of dropped
 //!   and sent; the next drop or mark is due as after a drop. So there is at most one mark a packet sent, where the
 //!   RFC's loop drops several packets at one moment when drops are overdue. (The RFC leaves marking open; Linux does

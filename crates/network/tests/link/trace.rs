@@ -156,7 +156,12 @@ proptest! {
         limit in 1_u64..20,
         steps in prop::collection::vec((
             prop_oneof![Just(0), 0_u64..MS, (0_u64..30).prop_map(|ms| ms * MS), 0_u64..300 * MS],
-            prop_oneof![6 => Just(Some(1_500_u16)), 6 => (0_u16..400).prop_map(Some), 1 => any::<u16>().prop_map(Some), 1 => Just(None)],
+            prop_oneof![
+                6 => Just(Some(1_500_u16)),
+                6 => (0_u16..400).prop_map(Some),
+                1 => any::<u16>().prop_map(Some),
+                1 => Just(None),
+            ],
         ), 1..200),
     ) {
         times_ms.sort_unstable();

@@ -132,8 +132,8 @@ fn marks_take_the_place_of_drops_and_keep_the_packet() {
     assert_eq!((codel.dropped(), codel.marked()), (1, 4));
 }
 
-/// The pseudo-code of RFC 8289 §5, statement by statement, with a queue of its own. Times are signed as there, 0 is "not
-/// above", and the square root is that of the machine.
+/// The pseudo-code of RFC 8289 §5, statement by statement, with a queue of its own. Times are signed as there, 0 is
+/// "not above", and the square root is that of the machine.
 #[derive(Default)]
 struct Rfc {
     /// Arrival and size.
