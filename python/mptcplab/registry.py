@@ -12,7 +12,7 @@ Value = bool | int | float | str
 ENGINES = ("model", "sim", "stack", "linux")
 """Names of the four engines of the design; `BUILT` says which of them exist."""
 
-BUILT = ("sim",)
+BUILT = ("model", "sim")
 """Engines that can be called now."""
 
 
@@ -57,19 +57,30 @@ _VARIANT = Parameter(
     "paper",
     'the form its authors print, or the quantised one of the Linux code ("linux")',
     choices=("paper", "linux"),
+    runs={"model": ("paper",)},
 )
 
 
 CONGESTION = (
-    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("sim",)),
+    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim")),
     Entry("cubic", "uncoupled: a cubic of the time since the last loss", "RFC 9438", ("sim",)),
-    Entry("ewtcp", "equally weighted: a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II", ("sim",), coupled=True),
     Entry(
-        "coupled", "fully coupled: 1/w_total per ACK", "Kelly & Voice 2005; Singh 2012 ch. II", ("sim",), coupled=True
+        "ewtcp",
+        "equally weighted: a/w per ACK, a = 1/n²",
+        "Honda 2009; Singh 2012 ch. II",
+        ("model", "sim"),
+        coupled=True,
     ),
-    Entry("lia", "linked increases", "RFC 6356", ("sim",), (_VARIANT,), coupled=True),
-    Entry("olia", "opportunistic linked increases", "Khalili 2013", ("sim",), (_VARIANT,), coupled=True),
-    Entry("balia", "balanced linked adaptation", "Peng 2016", ("sim",), (_VARIANT,), coupled=True),
+    Entry(
+        "coupled",
+        "fully coupled: 1/w_total per ACK",
+        "Kelly & Voice 2005; Singh 2012 ch. II",
+        ("model", "sim"),
+        coupled=True,
+    ),
+    Entry("lia", "linked increases", "RFC 6356", ("model", "sim"), (_VARIANT,), coupled=True),
+    Entry("olia", "opportunistic linked increases", "Khalili 2013", ("model", "sim"), (_VARIANT,), coupled=True),
+    Entry("balia", "balanced linked adaptation", "Peng 2016", ("model", "sim"), (_VARIANT,), coupled=True),
     Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim",), (_VARIANT,), coupled=True),
     Entry(
         "mppert",
@@ -93,14 +104,13 @@ SCHEDULERS = (
         "min-rtt",
         "the subflow of the smallest smoothed RTT that has window left",
         "Linux mptcp.org “default”; Raiciu 2012",
-        ("sim",),
+        ("model", "sim"),
         (
             Parameter(
                 "reinjection",
                 "none",
                 'opportunistic retransmission and penalisation ("orp") when the receive window is full',
                 choices=("none", "orp"),
-                runs={"sim": ("none",)},
             ),
         ),
     ),
@@ -108,46 +118,50 @@ SCHEDULERS = (
         "round-robin",
         "the subflows in turn",
         "Linux mptcp.org “roundrobin”",
-        parameters=(
+        ("model", "sim"),
+        (
             Parameter("segments", 1, "segments a subflow sends in its turn", minimum=1, maximum=255),
             Parameter("cwnd_limited", True, "skip a subflow whose window is full rather than wait for it"),
         ),
     ),
-    Entry("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”"),
-    Entry("blest", "waits for the fast subflow where the slow one would block the window", "Ferlin 2016"),
+    Entry("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”", ("sim",)),
+    Entry(
+        "blest", "waits for the fast subflow where the slow one would block the window", "Ferlin 2016", ("model", "sim")
+    ),
     Entry("ecf", "earliest completion first", "Lim 2017"),
     Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
     Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
     Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4"),
-    Entry("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later"),
+    Entry("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later", ("model", "sim")),
 )
 
 PATH_MANAGERS = (
-    Entry("default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("sim",)),
-    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("sim",)),
+    Entry("default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim")),
+    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim")),
     Entry(
         "ndiffports",
         "several subflows over the first path, by their ports",
         "Linux mptcp.org “ndiffports”",
-        parameters=(Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
+        ("model", "sim"),
+        (Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
     ),
-    Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”"),
-    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8"),
+    Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”", ("sim",)),
+    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim",)),
 )
 
 QUEUES = (
-    Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("sim",)),
-    Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("sim",)),
+    Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("model", "sim")),
+    Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("model", "sim")),
     Entry("codel", "controlled delay", "RFC 8289", ("sim",)),
 )
 
 LOSSES = (
-    Entry("bernoulli", "each packet independently", "—", ("sim",)),
+    Entry("bernoulli", "each packet independently", "—", ("model", "sim")),
     Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim",)),
 )
 
 APPLICATIONS = (
-    Entry("bulk", "as much as the connection takes", "—", ("sim",)),
+    Entry("bulk", "as much as the connection takes", "—", ("model", "sim")),
     Entry("file", "so many bytes, then close", "—", ("sim",)),
     Entry("requests", "one object after another, each over its own connection", "ApacheBench", ("sim",)),
     Entry("rate", "a constant rate", "—", ("sim",)),

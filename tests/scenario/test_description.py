@@ -16,8 +16,7 @@ from mptcplab.scenario.units import BDP, PACKETS, SIZE, TIME, Amount
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NONE = {"kind": "none"}
 LIA = {"name": "lia", "variant": "paper"}
-# Its parameter has a single value that the core runs, so it is not told of it.
-MIN_RTT = {"name": "min-rtt"}
+MIN_RTT = {"name": "min-rtt", "reinjection": "none"}
 FULLMESH = {"name": "fullmesh"}
 
 

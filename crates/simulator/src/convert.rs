@@ -76,6 +76,12 @@ fn loss(loss: &Loss) -> LossConfig {
 pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> {
     let place = |reason: String| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
     let defaults = Config::default();
+    let path_manager = path_manager(&connection.path_manager, connection.paths.len()).map_err(place)?;
+    let asked_for = match path_manager {
+        path_manager::Choice::Ndiffports { subflows } => subflows,
+        // A description names all paths that are to be used.
+        _ => u8::try_from(connection.paths.len()).unwrap_or(u8::MAX),
+    };
     let server = Config {
         protocol: match connection.protocol {
             Protocol::Tcp => transport::Protocol::Tcp,
@@ -84,13 +90,11 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         mss: connection.mss_bytes,
         receive_buffer: connection.receive_buffer_bytes.map_or(ReceiveBuffer::Auto, ReceiveBuffer::Fixed),
         congestion: congestion(&connection.congestion).map_err(place)?,
-        scheduler: named("scheduler", &connection.scheduler, scheduler).map_err(place)?,
+        scheduler: scheduler(&connection.scheduler).map_err(place)?,
         path_manager: path_manager::Choice::Passive,
-        // A description names all paths that are to be used.
-        max_subflows: defaults.max_subflows.max(u8::try_from(connection.paths.len()).unwrap_or(u8::MAX)),
+        max_subflows: defaults.max_subflows.max(asked_for),
         ..defaults
     };
-    let path_manager = named("path manager", &connection.path_manager, path_manager).map_err(place)?;
     let client = match connection.protocol {
         Protocol::Tcp => server.clone(),
         Protocol::Mptcp => Config { path_manager, ..server.clone() },
@@ -118,26 +122,84 @@ fn congestion(named: &Named) -> Result<congestion::Choice, String> {
     }
 }
 
-fn scheduler(name: &str) -> Option<scheduler::Choice> {
-    match name {
-        "min-rtt" => Some(scheduler::Choice::MinRtt),
-        _ => None,
-    }
+/// A scheduler by its name, with its parameters.
+fn scheduler(named: &Named) -> Result<scheduler::Choice, String> {
+    let mut parameters = Parameters::of("scheduler", named);
+    let choice = match named.name.as_str() {
+        "min-rtt" => match parameters.word("reinjection", "none")? {
+            "none" => scheduler::Choice::MinRtt,
+            "orp" => scheduler::Choice::MinRttOrp,
+            other => return Err(format!("the reinjection of min-rtt is \"none\" or \"orp\", found \"{other}\"")),
+        },
+        "round-robin" => scheduler::Choice::RoundRobin {
+            segments: parameters.octet("segments", 1)?.into(),
+            cwnd_limited: parameters.flag("cwnd_limited", true)?,
+        },
+        "redundant" => scheduler::Choice::Redundant,
+        "blest" => scheduler::Choice::Blest,
+        "linux" => scheduler::Choice::Linux,
+        name => return Err(format!("the simulator has no scheduler «{name}»")),
+    };
+    parameters.all_known().map(|()| choice)
 }
 
-fn path_manager(name: &str) -> Option<path_manager::Choice> {
-    match name {
-        "default" => Some(path_manager::Choice::Passive),
-        "fullmesh" => Some(path_manager::Choice::Fullmesh),
-        _ => None,
-    }
+/// A path manager by its name, with its parameters, for a connection over `paths` paths.
+fn path_manager(named: &Named, paths: usize) -> Result<path_manager::Choice, String> {
+    let mut parameters = Parameters::of("path manager", named);
+    let choice = match named.name.as_str() {
+        "default" => path_manager::Choice::Passive,
+        "fullmesh" => path_manager::Choice::Fullmesh,
+        "ndiffports" => path_manager::Choice::Ndiffports { subflows: parameters.octet("subflows", 2)? },
+        "backup" => path_manager::Choice::Backup,
+        // Each path but the first, which opens the connection, leads through a gateway.
+        "binder" => path_manager::Choice::Binder { gateways: (1..paths).map(|path| path as u8).collect() },
+        name => return Err(format!("the simulator has no path manager «{name}»")),
+    };
+    parameters.all_known().map(|()| choice)
 }
 
-/// Finds a scheduler or path manager by its name. None of those there are takes a parameter.
-fn named<C>(what: &str, named: &Named, find: impl Fn(&str) -> Option<C>) -> Result<C, String> {
-    let choice = find(&named.name).ok_or_else(|| format!("the simulator has no {what} «{}»", named.name))?;
-    match named.parameters.keys().next() {
-        None => Ok(choice),
-        Some(parameter) => Err(format!("the {what} «{}» takes no parameter «{parameter}»", named.name)),
+/// The parameters of an algorithm, each to be asked for once. Those that a description leaves out have one value only.
+struct Parameters<'n> {
+    what: &'static str,
+    named: &'n Named,
+    asked: Vec<&'static str>,
+}
+
+impl<'n> Parameters<'n> {
+    fn of(what: &'static str, named: &'n Named) -> Self {
+        Parameters { what, named, asked: Vec::new() }
+    }
+
+    fn get<T>(
+        &mut self,
+        name: &'static str,
+        default: T,
+        expected: &str,
+        read: impl Fn(&'n serde_json::Value) -> Option<T>,
+    ) -> Result<T, String> {
+        self.asked.push(name);
+        let Some(value) = self.named.parameters.get(name) else { return Ok(default) };
+        read(value)
+            .ok_or_else(|| format!("{name} of the {} «{}» is {expected}, found {value}", self.what, self.named.name))
+    }
+
+    fn word(&mut self, name: &'static str, default: &'static str) -> Result<&'n str, String> {
+        self.get(name, default, "a word", serde_json::Value::as_str)
+    }
+
+    fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, String> {
+        self.get(name, default, "true or false", serde_json::Value::as_bool)
+    }
+
+    fn octet(&mut self, name: &'static str, default: u8) -> Result<u8, String> {
+        let read = |value: &serde_json::Value| value.as_u64().and_then(|n| u8::try_from(n).ok()).filter(|&n| n > 0);
+        self.get(name, default, "a whole number from 1 to 255", read)
+    }
+
+    fn all_known(&self) -> Result<(), String> {
+        match self.named.parameters.keys().find(|name| !self.asked.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => Err(format!("the {} «{}» takes no parameter «{name}»", self.what, self.named.name)),
+        }
     }
 }

@@ -20,6 +20,10 @@ use wire::Span;
 
 type Step = Result<(), Box<SimulateError>>;
 
+/// Ports from which the subflows of one connection that share an address may call: a connection numbers them with an
+/// octet.
+const PORTS_EACH: u16 = 256;
+
 /// How many events pass between two questions whether to go on; a power of two.
 const WATCH_EVENTS: u64 = 1 << 16;
 
@@ -225,7 +229,7 @@ impl<'d> World<'d> {
         let paths = self.description.connections[kind].paths.len() as u32;
         let (first_address, from_port) = self.callers[application];
         // No two connections have both ends alike, ever: when the ports are used up, new addresses come.
-        self.callers[application] = match from_port.checked_add(1) {
+        self.callers[application] = match from_port.checked_add(PORTS_EACH) {
             Some(next_port) => (first_address, next_port),
             None if self.addresses + paths > CLIENT_ADDRESS_LIMIT => return Err(self.too_many("no address is left")),
             None => {

@@ -3,7 +3,11 @@
 mod common;
 use common::*;
 use simulator::SimulateError;
-use simulator::description::{Application, Arrivals, Change, Description, Limit, Loss, Protocol, Size};
+use simulator::description::{Application, Arrivals, Change, Description, Limit, Loss, Named, Protocol, Size};
+
+fn with(name: &str, parameter: &str, value: u32) -> Named {
+    Named { name: name.into(), parameters: [(parameter.into(), value.into())].into_iter().collect() }
+}
 
 fn flows(size: Size, rate_per_s: f64) -> Application {
     Application::Flows { size, arrivals: Arrivals::Poisson { rate_per_s } }
@@ -66,13 +70,10 @@ fn what_is_wrong_is_named() {
             |d| d.connections[0].congestion.name = "bbr".into(),
             "connection «t»: the simulator has no congestion control «bbr»",
         ),
+        (|d| d.connections[0].scheduler.name = "ecf".into(), "connection «t»: the simulator has no scheduler «ecf»"),
         (
-            |d| d.connections[0].scheduler.name = "blest".into(),
-            "connection «t»: the simulator has no scheduler «blest»",
-        ),
-        (
-            |d| d.connections[0].path_manager.name = "ndiffports".into(),
-            "connection «t»: the simulator has no path manager «ndiffports»",
+            |d| d.connections[0].path_manager.name = "userspace".into(),
+            "connection «t»: the simulator has no path manager «userspace»",
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
@@ -87,8 +88,16 @@ fn what_is_wrong_is_named() {
             "connection «t»: a variant is \"paper\" or \"linux\", found 3",
         ),
         (
-            |d| drop(d.connections[0].scheduler.parameters.insert("reinjection".into(), "orp".into())),
-            "connection «t»: the scheduler «min-rtt» takes no parameter «reinjection»",
+            |d| drop(d.connections[0].scheduler.parameters.insert("reinjection".into(), "all".into())),
+            "connection «t»: the reinjection of min-rtt is \"none\" or \"orp\", found \"all\"",
+        ),
+        (
+            |d| drop(d.connections[0].scheduler.parameters.insert("segments".into(), 3.into())),
+            "connection «t»: the scheduler «min-rtt» takes no parameter «segments»",
+        ),
+        (
+            |d| d.connections[0].path_manager = with("ndiffports", "subflows", 256),
+            "connection «t»: subflows of the path manager «ndiffports» is a whole number from 1 to 255, found 256",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
         (
