@@ -42,8 +42,8 @@ class Equilibrium:
 
     @property
     def route_loss(self) -> Array:
-        """Loss rate of each route, (R,): the sum over its links."""
-        return np.asarray(self.network.crossing.T @ self.link_loss)
+        """Loss rate of each route, (R,): the sum over its links and its own."""
+        return np.asarray(self.network.crossing.T @ self.link_loss + self.network.own_loss)
 
     @property
     def implausible(self) -> npt.NDArray[np.bool_]:

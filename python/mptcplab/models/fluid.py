@@ -98,9 +98,10 @@ class FluidModel:
         return np.asarray(self.at_capacity * (np.asarray(self._load @ rates) / self.network.capacity) ** self.exponent)
 
     def congestion_cost(self, rates: Array) -> float:
-        """C(x) = Σ ∫ p_ℓ(y) dy (Khalili 2013 §V B)."""
+        """C(x) = Σ ∫ p_ℓ(y) dy (Khalili 2013 §V B), and what the routes lose whatever the load."""
         load = np.asarray(self._load @ rates)
-        return float((self.link_loss(rates) * load / (self.exponent + 1)).sum())
+        own = self.network.count[self.network.owner] * self.network.own_loss * rates
+        return float((self.link_loss(rates) * load / (self.exponent + 1)).sum() + own.sum())
 
     def utility(self, rates: Array) -> float:
         """V(x) of theorem 4: −Σ count/(b rtt_u² X_u) − C(x)/2, meaningful where a user's RTTs are equal."""
@@ -110,7 +111,7 @@ class FluidModel:
 
     def derivative(self, rates: Array) -> Array:
         """dx/dt in segments/s², (R,), at positive rates, (R,)."""
-        loss = np.asarray(self.network.crossing.T @ self.link_loss(rates))
+        loss = np.asarray(self.network.crossing.T @ self.link_loss(rates)) + self.network.own_loss
         change = np.empty(len(rates))
         for user, part, b in zip(self.network.users, self._slices, self.network.b, strict=True):
             change[part] = self._user(user.control, rates[part], self.network.rtt_s[part], loss[part], float(b))

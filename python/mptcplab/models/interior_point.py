@@ -213,7 +213,7 @@ class _System:
         self.point = point
         hard, capacity = point.hard, point.capacity
         x = point.floor + point.v
-        self.p: Array = np.asarray(point.price @ point.loss)
+        self.p: Array = np.asarray(point.price @ point.loss) + point.network.own_loss
         log_asked, jacobians = point.laws(x, rtt)
         self.law_error = np.log(self.p) - log_asked - point.gap
         load = point.load @ x

@@ -37,6 +37,11 @@ class RedCurve:
         # A curve that already reaches 1 at max_packets has no second slope to invert.
         return (queues[:2], losses[:2]) if self.max_probability == 1 else (queues, losses)
 
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Queues in packets at which the curve bends, in their order."""
+        return tuple(self._corners()[0])
+
     def probability(self, queue_packets: npt.ArrayLike) -> Array:
         """Loss probability at a mean queue in packets, any shape. Raises ParameterError (not numbers)."""
         queue = as_floats("queue_packets", queue_packets)

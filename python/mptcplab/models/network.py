@@ -6,21 +6,28 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from .checks import Array, ParameterError, positive, round_trip_times, segments_per_ack
+from .checks import Array, ParameterError, loss_rates, positive, round_trip_times, segments_per_ack
 from .link_laws import Capacity, LinkLaw
 
 
 @dataclass(frozen=True)
 class Route:
-    """The links one subflow crosses, by name, and its round-trip time in seconds (propagation when links queue)."""
+    """The links one subflow crosses, by name, and its round-trip time in seconds (propagation when links queue).
+
+    ``loss`` is what is lost whatever the load, in [0, 1): it adds to the losses of the links.
+    """
 
     links: tuple[str, ...]
     rtt_s: float
+    loss: float = 0.0
 
 
 @dataclass(frozen=True)
 class User:
-    """``count`` identical connections: their control, its parameters, and one subflow per route."""
+    """``count`` identical connections: their control, its parameters, and one subflow per route.
+
+    ``segment_size`` is that of its segments, in the segments that capacities are counted in.
+    """
 
     name: str
     control: str
@@ -28,6 +35,7 @@ class User:
     count: float = 1.0
     b: float = 1.0
     parameters: Mapping[str, float] = field(default_factory=dict)
+    segment_size: float = 1.0
 
 
 class Network:
@@ -39,8 +47,9 @@ class Network:
 
     Raises:
         ParameterError: no users, a name used twice, a route without links, over an unknown link or twice over one, a
-            count or ``b`` out of range.
+            count, ``b`` or a size out of range.
         RttError: an RTT that is not positive.
+        LossOutOfRangeError: a route's own loss.
 
     """
 
@@ -55,6 +64,7 @@ class Network:
         rows: list[int] = []
         columns: list[int] = []
         rtts: list[float] = []
+        losses: list[float] = []
         owners: list[int] = []
         for u, user in enumerate(self.users):
             if user.name in seen:
@@ -63,6 +73,7 @@ class Network:
             if not user.routes:
                 raise ParameterError(f"user {user.name!r} has no route")
             positive(f"count of user {user.name!r}", user.count)
+            positive(f"segment_size of user {user.name!r}", user.segment_size)
             segments_per_ack(user.b)
             for route in user.routes:
                 if not route.links or len(set(route.links)) != len(route.links):
@@ -74,13 +85,18 @@ class Network:
                     rows.append(index[name])
                     columns.append(len(rtts))
                 rtts.append(route.rtt_s)
+                losses.append(route.loss)
                 owners.append(u)
         self.rtt_s: Array = round_trip_times(rtts)
         """Round-trip time of each route in seconds, shape (R,)."""
+        self.own_loss: Array = loss_rates(losses, zero=True)
+        """Loss of each route whatever the load, shape (R,)."""
         self.owner = np.asarray(owners, dtype=np.intp)
         """User of each route, shape (R,)."""
         self.count: Array = np.asarray([user.count for user in self.users], dtype=np.float64)
         """Number of connections of each user, shape (U,)."""
+        self.segment_size: Array = np.asarray([user.segment_size for user in self.users], dtype=np.float64)
+        """Size of the segments of each user, shape (U,)."""
         self.b: Array = np.asarray([user.b for user in self.users], dtype=np.float64)
         """Segments acknowledged by one ACK, shape (U,)."""
         self.crossing: sp.csr_array[np.float64] = sp.csr_array(
@@ -96,8 +112,8 @@ class Network:
 
     @property
     def load_matrix(self) -> sp.csr_array:
-        """Load a link gets from the rate of one connection of each route: `crossing` times the counts, shape (L, R)."""
-        return sp.csr_array(self.crossing * self.count[self.owner][None, :])
+        """Load a link gets from the rate of one connection of each route, shape (L, R): its count times its size."""
+        return sp.csr_array(self.crossing * (self.count * self.segment_size)[self.owner][None, :])
 
     def user_sums(self, values: Array) -> Array:
         """Sum of ``values`` of the routes, shape (R,), over the routes of each user, shape (U,)."""
