@@ -26,6 +26,15 @@ const RED: QueueConfig = QueueConfig::Red {
     ecn: false,
 };
 
+/// The 50 packets in the queue wait 6 ms: the cost of the state, not of drops.
+const CODEL: QueueConfig = QueueConfig::CoDel {
+    limit: Limit::Packets(100),
+    target_ns: 10_000_000,
+    interval_ns: 100_000_000,
+    mtu_bytes: 1_500,
+    ecn: false,
+};
+
 fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
     let config = LinkConfig { rate_bps: 100_000_000, delay_ns: 10_000_000, queue, loss, trace: None };
     Link::new(config, Xoshiro256PlusPlus::seed_from_u64(seed))
@@ -72,5 +81,6 @@ fn main() {
     measure("drop-tail, 1 link", 1, DROP_TAIL, LossConfig::None);
     measure("drop-tail, 1 link, Bernoulli loss", 1, DROP_TAIL, LossConfig::Bernoulli { probability: 0.01 });
     measure("RED, 1 link", 1, RED, LossConfig::None);
+    measure("CoDel, 1 link", 1, CODEL, LossConfig::None);
     measure("drop-tail, 4,096 links in random order", 4_096, DROP_TAIL, LossConfig::None);
 }

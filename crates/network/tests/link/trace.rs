@@ -31,6 +31,20 @@ fn departures_are_opportunities_and_arrivals_a_delay_later() {
     );
 }
 
+/// What is decided at the head uses what an opportunity has left, and waits for the next if it came too late.
+#[test]
+fn packets_of_a_codel_queue_share_an_opportunity_as_others_do() {
+    for queue in [UNLIMITED, QueueConfig::codel(Limit::Packets(100), false)] {
+        let mut link = traced("10\n", 0, queue);
+        for tag in 0..4 {
+            send(&mut link, 0, tag, 600);
+        }
+        send(&mut link, 10 * MS, 4, 40);
+        let departures: Vec<u64> = deliver_all(&mut link).iter().map(|&(_, departure_ns, _)| departure_ns).collect();
+        assert_eq!(departures, [10 * MS, 10 * MS, 20 * MS, 20 * MS, 20 * MS]);
+    }
+}
+
 #[test]
 fn the_long_run_carries_the_mean_of_the_trace() {
     // Irregular: 7 opportunities in 20 ms, 4.2 Mbit/s.
