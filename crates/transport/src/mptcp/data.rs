@@ -31,11 +31,11 @@ impl<P: Stream> Connection<P> {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         subflow.take_echo(options.timestamps, now_ns);
-        let mut piece = Piece { at: seq, payload, offset: UNMAPPED, arrival_ns: now_ns, via: r as u8 };
+        let mut offset = UNMAPPED;
         if let Some(m) = map {
             let whole = m.from <= seq && end <= m.to;
             if whole {
-                piece.offset = m.offset + (seq - m.from);
+                offset = m.offset + (seq - m.from);
             }
             let needed = self.checksum || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
@@ -43,14 +43,15 @@ impl<P: Stream> Connection<P> {
             }
         }
         let subflow = &mut self.subflows[r];
-        let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
-        if piece.at == subflow.rcv_nxt && subflow.reorder.is_empty() {
+        if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
             subflow.ack.data_in_order(now_ns);
             if subflow.ack.now {
                 self.ack_due.insert(r);
             }
-            self.take_in_order(now_ns, r, piece);
+            self.receive_in_order(now_ns, r, seq, offset, payload);
         } else {
+            let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns, via: r as u8 };
+            let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
             // Out of order, or it fills a hole: acknowledge at once (RFC 5681 §4.2).
             subflow.ack.now = true;
             self.ack_due.insert(r);
@@ -154,6 +155,24 @@ impl<P: Stream> Connection<P> {
             if !self.take_in_order(now_ns, r, piece) {
                 return;
             }
+        }
+    }
+
+    /// A segment in order on its subflow: mostly it continues the stream too, and goes straight there.
+    #[inline]
+    fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+        let (context, len) = (&mut self.contexts[r], payload.len() as u64);
+        let offset = if self.rx_single { context.next_offset } else { offset };
+        let plain = (self.rx_single || !self.checksum) && context.held.is_none();
+        if plain && offset == self.rcv_nxt && self.reassembly.is_empty() && !self.end_received {
+            context.next_offset = offset + len;
+            self.subflows[r].rcv_nxt = seq + len;
+            self.subflows[r].statistics.new_bytes_received += len;
+            self.delays.add(0, len);
+            self.rcv_nxt = offset + len;
+            self.ready.push_back(payload);
+        } else {
+            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns, via: r as u8 });
         }
     }
 

@@ -128,6 +128,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The subflow-level acknowledgment.
+    #[inline]
     fn process_ack(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) {
         let outstanding = !self.subflows[r].board.is_empty();
         let (una, nxt) = (self.subflows[r].snd_una, self.subflows[r].snd_nxt);

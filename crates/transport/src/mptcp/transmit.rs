@@ -359,11 +359,15 @@ impl<P: Stream> Connection<P> {
     /// the acknowledgment it was owed.
     pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
         let window = self.window.announce(self.rcv_nxt, self.subflows[r].rcv_wscale);
-        let data_ack = self.data_ack();
-        let infinite = if self.mode == Mode::Tcp && r == self.tcp_subflow { self.infinite_mapping() } else { None };
+        let dss = match self.mode {
+            Mode::Mptcp => {
+                Some(Dss { data_ack: Some(DataNumber::Long(self.data_ack())), mapping: None, data_fin: false })
+            }
+            Mode::Tcp if self.infinite.is_some() && r == self.tcp_subflow => self.infinite_mapping(),
+            Mode::Tcp => None,
+        };
         let subflow = &mut self.subflows[r];
         subflow.ack.sent();
-        let dss = Dss { data_ack: Some(DataNumber::Long(data_ack)), mapping: None, data_fin: false };
         Segment {
             src_port: subflow.tuple.local.port(),
             dst_port: subflow.tuple.remote.port(),
@@ -372,11 +376,7 @@ impl<P: Stream> Connection<P> {
             flags: if flags.syn() { flags } else { flags | subflow.ecn.flags(false) },
             window,
             urgent: 0,
-            options: Options {
-                timestamps: subflow.timestamps_now(now_ns),
-                dss: if self.mode == Mode::Mptcp { Some(dss) } else { infinite },
-                ..Options::default()
-            },
+            options: Options { timestamps: subflow.timestamps_now(now_ns), dss, ..Options::default() },
             payload: P::empty(),
         }
     }
