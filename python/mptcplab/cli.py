@@ -15,6 +15,7 @@ from mptcplab import listing, store, table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_predict import predict
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
+from mptcplab.models.checks import NotConvergedError
 from mptcplab.progress import Progress
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 
@@ -75,6 +76,8 @@ def run_command(
     Example: `mptcplab run scenarios/wifi-lte.toml --set link.wifi.rate="10 Mbit/s" --out out/slow-wifi`
     """
     available(engine)
+    if through_wire and engine != "sim":
+        raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
     scenario = Scenario.load(file, overrides=overrides or [])
     if out is not None:
         store.check(out)
@@ -104,6 +107,8 @@ def run_command(
             f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
         )
         terminal.print(table.for_terminal(result, terminal))
+    for note in result.notes:
+        say(f"note: {note}")
     if out is not None:
         say(f"wrote {out / 'report.html'}")
     if interrupted is not None:
@@ -122,7 +127,7 @@ def check(file: File, overrides: Overrides = None) -> None:
         if engine.runner is None:
             print_line(f"  {engine.name:<6} not part of this version")
             continue
-        problems = scenario.unsupported(engine.name)
+        problems = engine.unsupported(scenario)
         print_line(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
         for problem in problems:
             print_line(f"         {problem}")
@@ -179,7 +184,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         return _fail(WRONG_INPUT, str(error))
     except EngineUnavailableError as error:
         return _fail(CANNOT, str(error))
-    except mptcplab.SimulationError as error:
+    except (mptcplab.SimulationError, NotConvergedError) as error:
         return _fail(FAILED, str(error))
     except BrokenPipeError:
         # Whoever read standard output has seen enough; nothing more can be said there, at exit neither.

@@ -31,6 +31,7 @@ def build(result: "Result", *, samples_file: str | None) -> dict[str, Any]:
         "seed": result.provenance.seed,
         "duration_s": result.scenario.duration_ns / 1e9,
         "provenance": result.provenance.to_dict(),
+        "notes": list(result.notes),
     }
     tail = {"samples": samples_file}
     if result.provenance.repeat == 1:

@@ -6,12 +6,12 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from mptcplab import provenance
+from mptcplab import model_engine, provenance
 from mptcplab.result import Result, Run
 from mptcplab.simulation import simulate
 
 if TYPE_CHECKING:
-    from mptcplab.scenario import Scenario
+    from mptcplab.scenario import Problem, Scenario
 
 
 class Runner(Protocol):
@@ -30,13 +30,19 @@ class Engine:
     name: str
     summary: str
     runner: Runner | None
+    refusals: "Callable[[Scenario], list[Problem]] | None" = None
+    """What it cannot do of a scenario, where the registry does not say it all."""
+
+    def unsupported(self, scenario: "Scenario") -> "list[Problem]":
+        """Everything in the scenario that the engine cannot do."""
+        return scenario.unsupported(self.name) if self.refusals is None else self.refusals(scenario)
 
 
 ENGINES: Final[Mapping[str, Engine]] = {
     engine.name: engine
     for engine in (
         Engine("sim", "our own TCP and Multipath TCP in virtual time, packet by packet", simulate),
-        Engine("model", "closed forms, equilibria, fluid and round models", None),
+        Engine("model", "what theory says of the steady state", model_engine.calculate, model_engine.unsupported),
         Engine("stack", "the same TCP and Multipath TCP on TUN devices: real packets, real clock", None),
         Engine("linux", "the kernel's Multipath TCP in network namespaces, real programs", None),
     )
@@ -93,14 +99,18 @@ def run(
     """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
 
     `seed` replaces the scenario's own. `jobs` runs go on at a time; the result does not depend on it. `progress` is
-    called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment.
+    called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment
+    of the engine `sim`; others refuse it with a ValueError.
 
     Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
-    mptcplab.scenario.ScenarioError for a seed that is none, SimulationError when a run fails, Interrupted on Ctrl-C.
+    mptcplab.scenario.ScenarioError for a seed that is none, SimulationError or
+    mptcplab.models.checks.NotConvergedError when a run fails, Interrupted on Ctrl-C.
     """
     runner = available(engine)
     if repeat < 1 or jobs < 1:
         raise ValueError(f"repeat and jobs are at least 1, not {repeat} and {jobs}")
+    if through_wire and engine != "sim":
+        raise ValueError(f"through_wire is for segments of the engine sim; {engine} has none")
     if seed is not None:
         scenario = scenario.with_overrides([f"seed={seed}"])
     series = _Series(scenario, runner, repeat, through_wire, progress)

@@ -11,7 +11,7 @@ from pathlib import Path
 from mptcplab import _core, sources
 
 # What computes, or decides on the bytes of what is written.
-_PACKAGES = ("altair", "numpy", "polars", "pydantic", "vl-convert-python")
+_PACKAGES = ("altair", "numpy", "polars", "pydantic", "scipy", "vl-convert-python")
 # What a result depends on in a checkout; a scenario or a note that is not committed does not make it dirty.
 _SOURCES = ("crates", "python", "Cargo.toml", "Cargo.lock", "pyproject.toml")
 

@@ -27,6 +27,8 @@ class Run:
     subflows: pl.DataFrame
     links: pl.DataFrame
     samples: pl.DataFrame
+    notes: tuple[str, ...] = ()
+    """What to keep in mind with these numbers; one sentence each."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Result:
     def samples(self) -> pl.DataFrame:
         """The time series of subflows and links, one long frame."""
         return self._frame("samples", lambda run: run.samples)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to keep in mind with these numbers, each said once."""
+        return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
 
     def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
         """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""

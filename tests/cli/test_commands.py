@@ -91,14 +91,15 @@ def test_through_wire_reaches_the_core(call: Call, scenario_file: Path, made_up_
         ("run {file} --set nonsense", 2, "nonsense"),
         ("run {file} --engine ns2", 2, "no engine 'ns2'"),
         ("run {file} --engine linux", 3, "not part of this version"),
-        ("run {file} --engine model", 3, "not part of this version"),
+        ("run {file} --engine model", 3, 'event.0: found a change of "wifi" at 2 s; expected no events'),
+        ("run {file} --engine model --through-wire", 2, "--through-wire is for segments of the engine sim"),
         ("run {file} --engine stack", 3, "not part of this version"),
         ("run {file} --repeat 0", 2, "--repeat"),
         ("run {file} --jobs 0", 2, "--jobs"),
         ("run {file} --seed -1", 2, "--seed"),
         ("run {file} --seed x", 2, "--seed"),
         ("run {file} --frobnicate", 2, "--frobnicate"),
-        ("run {file} --set connection.download.scheduler=blest", 3, "blest"),
+        ("run {file} --engine model --set connection.download.scheduler=redundant", 3, "redundant"),
         ("run", 2, "FILE"),
         ("check missing.toml", 2, "missing.toml"),
         ("check {file} --set duration=-1", 2, "duration"),
@@ -195,10 +196,12 @@ def test_check_runs_nothing(call: Call, scenario_file: Path, monkeypatch: pytest
 
 
 def test_check_says_what_an_engine_cannot_do(call: Call, scenario_file: Path) -> None:
-    done = call("check", scenario_file, "--set", "connection.download.scheduler=blest")
+    done = call("check", scenario_file, "--set", "connection.download.scheduler=redundant")
     assert done.status == 0, "the scenario is valid all the same"
-    assert "sim    cannot run it:" in done.out
-    assert "blest" in done.out
+    assert "sim    can run it" in done.out
+    assert "model  cannot run it:" in done.out
+    assert "redundant" in done.out
+    assert "event.0" in done.out
 
 
 @pytest.mark.parametrize("topic", registry.FAMILIES)
@@ -226,7 +229,8 @@ def test_doctor_speaks_of_every_engine(call: Call) -> None:
     done = call("doctor")
     assert done.status == 0
     assert re.search("^sim +ready", done.out, re.MULTILINE)
-    for engine in ("model", "stack", "linux"):
+    assert re.search("^model +ready", done.out, re.MULTILINE)
+    for engine in ("stack", "linux"):
         assert re.search(f"^{engine} +not here.*not part of this version", done.out, re.MULTILINE)
     assert "tshark" in done.out
 

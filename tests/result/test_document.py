@@ -10,6 +10,7 @@ from mptcplab import Result, Scenario, run
 
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": "integer", "minimum": 0}
+COUNTED = {"type": ["integer", "null"], "minimum": 0}
 
 
 def closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -26,10 +27,10 @@ SUBFLOW = closed(
         "path": {"type": "string"},
         "goodput_bps": NUMBER,
         "share": NUMBER,
-        "segments_sent": COUNT,
-        "retransmissions": COUNT,
-        "timeouts": COUNT,
-        "reinjections": COUNT,
+        "segments_sent": COUNTED,
+        "retransmissions": COUNTED,
+        "timeouts": COUNTED,
+        "reinjections": COUNTED,
         "loss_rate": NUMBER,
         "rtt_mean_s": NUMBER,
         "cwnd_mean_segments": NUMBER,
@@ -47,10 +48,10 @@ CONNECTIONS = {
             "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1},
             "start_s": NUMBER,
             "goodput_bps": NUMBER,
-            "bytes_delivered": COUNT,
+            "bytes_delivered": COUNTED,
             "completion_s": NUMBER,
             "out_of_order_delay_s": closed({"mean": NUMBER, "p95": NUMBER}),
-            "fallback": {"type": "boolean"},
+            "fallback": {"type": ["boolean", "null"]},
             "transfers": {"type": ["object", "null"]},
             "subflows": {"type": "array", "items": SUBFLOW, "minItems": 1},
         }
@@ -64,9 +65,9 @@ LINKS = {
             "direction": {"enum": ["down", "up"]},
             "utilization": NUMBER,
             "loss_rate": NUMBER,
-            "drops": COUNT,
+            "drops": COUNTED,
             "queue_mean_packets": NUMBER,
-            "queue_max_packets": COUNT,
+            "queue_max_packets": COUNTED,
         }
     ),
 }
@@ -90,6 +91,7 @@ HEAD = {
     "seed": COUNT,
     "duration_s": {"type": "number"},
     "provenance": PROVENANCE,
+    "notes": {"type": "array", "items": {"type": "string"}},
 }
 SAMPLES = {"type": ["string", "null"]}
 ONE = closed({**HEAD, "connections": CONNECTIONS, "links": LINKS, "samples": SAMPLES})
@@ -115,6 +117,14 @@ def test_one_run_is_the_document_of_the_interface(result: Result) -> None:
     download = document["connections"][0]
     assert download["out_of_order_delay_s"] == {"mean": 0.002, "p95": 0.0123}
     assert [subflow["path"] for subflow in download["subflows"]] == ["wifi", "lte"]
+
+
+def test_the_model_answers_with_the_same_document(scenario: Scenario) -> None:
+    steady = scenario.with_overrides(["event=[]"])
+    document = json.loads(run(steady, "model").to_json())
+    jsonschema.validate(document, ONE)
+    assert document["connections"][0]["bytes_delivered"] is None
+    assert len(document["notes"]) == 1
 
 
 def test_the_schema_of_this_test_can_fail(result: Result) -> None:

@@ -1,0 +1,78 @@
+"""What the engine `model` cannot do, beyond the algorithms that the registry says it has not."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mptcplab.scenario import Problem, Scenario, units
+from mptcplab.scenario.errors import Part, show
+from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Red, Way
+from mptcplab.scenario.model import Document
+
+Found = tuple[tuple[Part, ...], str, str]
+
+_LONG_TERM: Final = "the model engine knows the steady state alone"
+
+
+def unsupported(scenario: Scenario) -> list[Problem]:
+    """Everything in the scenario that the engine cannot do, each with what would do."""
+    # One complaint a key: the registry may have refused it already, or a value holds for both directions.
+    problems: dict[str, Problem] = {}
+    for problem in (*scenario.unsupported("model"), *at(scenario, list(_found(scenario.document)))):
+        problems.setdefault(problem.key, problem)
+    return list(problems.values())
+
+
+def at(scenario: Scenario, found: list[Found]) -> list[Problem]:
+    """Problems with the line that they are on."""
+    places = scenario._places()
+    return [places.problem(*each) for each in found]
+
+
+def _found(document: Document) -> Iterator[Found]:
+    if document.topology is not None:
+        yield ("topology", "kind"), show(document.topology.kind), "links and connections written out"
+    if document.traffic is not None:
+        yield ("traffic", "kind"), show(document.traffic.kind), "connections written out"
+    for name, link in document.links.items():
+        for way in WAYS:
+            yield from _direction(("link", name), link, way)
+    yield from _connections(document)
+    yield from _two_ways(document)
+    for index, event in enumerate(document.events):
+        moment = units.write(units.TIME, event.at)
+        yield ("event", index), f"a change of {show(event.link)} at {moment}", f"no events: {_LONG_TERM}"
+
+
+def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
+    direction = link.direction(way)
+    if direction.trace is not None:
+        yield (*key, *link.origin(way, "trace")), show(direction.trace), f"a rate: {_LONG_TERM}"
+    if isinstance(direction.queue, Red | CoDel) and direction.queue.ecn:
+        yield (*key, *link.origin(way, "queue"), "ecn"), "true", "false: the model engine has no marks"
+    if isinstance(direction.loss, Bernoulli) and direction.loss.probability >= 1:
+        yield (*key, *link.origin(way, "loss")), "100 %", "less: nothing gets through to have a steady state"
+
+
+def _connections(document: Document) -> Iterator[Found]:
+    warmup = units.write(units.TIME, document.measure.warmup)
+    for name, connection in document.connections.items():
+        if connection.start[1] > max(document.measure.warmup, 0):
+            moment = units.write(units.TIME, connection.start[1])
+            expected = f"a start within measure.warmup, {show(warmup)}: {_LONG_TERM}"
+            yield ("connection", name, "start"), show(moment), expected
+        if connection.stop is not None and connection.stop < document.duration_ns:
+            moment = units.write(units.TIME, connection.stop)
+            yield ("connection", name, "stop"), show(moment), f"none before the end: {_LONG_TERM}"
+
+
+def _two_ways(document: Document) -> Iterator[Found]:
+    """Data both ways over one link: queues of acknowledgments have no model."""
+    first: dict[str, tuple[str, str]] = {}
+    for name, connection in document.connections.items():
+        for path in connection.paths:
+            for link in document.path_links(path):
+                earlier, way = first.setdefault(link, (name, connection.direction))
+                if way != connection.direction:
+                    found = f"{show(connection.direction)} over {show(link)}, which {show(earlier)} crosses {way}"
+                    yield ("connection", name, "direction"), found, "one direction a link: ACKs have no queue here"
+                    return

@@ -1,0 +1,184 @@
+"""A scenario as a network of the models: links as segments per second, connections as users with routes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mptcplab.models.link_laws import Capacity, RedCurve
+from mptcplab.models.network import Network, Route, User
+from mptcplab.models.queues import DropTail, Queue
+from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.links import WAYS, Bernoulli, Direction, Red, Way
+from mptcplab.scenario.model import Document
+
+SEGMENT_BYTES: Final = 1500
+"""What capacities are counted in: a full IP packet of an Ethernet."""
+
+HEADERS_BYTES: Final = 40
+"""IPv4 and TCP without options, which an MSS leaves out."""
+
+# Options take from the MSS (RFC 6691): timestamps 12 (RFC 7323), DSS with 64-bit DATA_ACK and DSN 28 (RFC 8684 §3.3).
+_OPTIONS_BYTES: Final = {"tcp": 12, "mptcp": 40}
+_ACK_BYTES: Final = {"tcp": HEADERS_BYTES + 12, "mptcp": HEADERS_BYTES + 24}
+
+MEAN_WINDOW: Final = 1.31
+"""Mean window under memoryless losses times √p (Ott, Kemperman, Mathis 1996); the balance of means has √2."""
+
+_LAWS: Final = {"lia": "lia-capped"}
+"""Controls whose law in the network has another name: LIA as it runs has its cap."""
+
+
+@dataclass(frozen=True)
+class Subflow:
+    """One route of a user, by the path of the scenario."""
+
+    path: str
+    links: tuple[str, ...]
+    random_loss: float
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A connection of the scenario: what theory has to know of it."""
+
+    name: str
+    connection: Connection
+    subflows: tuple[Subflow, ...]
+
+    @property
+    def payload_bytes(self) -> int:
+        """Application data in a full segment."""
+        return self.connection.mss - _OPTIONS_BYTES[self.connection.protocol]
+
+    @property
+    def wire_bytes(self) -> int:
+        """A full segment as an IP packet."""
+        return self.connection.mss + HEADERS_BYTES
+
+    @property
+    def ack_bytes(self) -> int:
+        """An acknowledgment without data as an IP packet."""
+        return _ACK_BYTES[self.connection.protocol]
+
+    @property
+    def way(self) -> Way:
+        """The direction of its data."""
+        return "up" if self.connection.direction == "up" else "down"
+
+    @property
+    def ack_way(self) -> Way:
+        """The direction of its acknowledgments."""
+        return "down" if self.way == "up" else "up"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The network, its queues, and what its users are in the scenario, in the same order."""
+
+    network: Network
+    queues: dict[str, Queue]
+    kinds: tuple[Kind, ...]
+    packet_segments: dict[str, float]
+    """Size of a packet on each link, in segments of 1500 bytes."""
+
+
+def key(link: str, way: str) -> str:
+    """Name in the network of a direction of a link."""
+    return f"{link} {way}"
+
+
+def random_loss(direction: Direction) -> float:
+    """What the direction loses whatever its load."""
+    assert isinstance(direction.loss, Bernoulli), "refused before"
+    return float(direction.loss.probability)
+
+
+def rate_bps(direction: Direction) -> int:
+    """Rate of a direction."""
+    assert direction.rate_bps is not None, "refused before"
+    return direction.rate_bps
+
+
+def translate(document: Document) -> Translation:
+    """The network of a scenario that the engine can do."""
+    kinds = tuple(_kind(document, name, connection) for name, connection in document.connections.items())
+    sizes: dict[str, list[float]] = {}
+    for kind in kinds:
+        for subflow in kind.subflows:
+            for crossed in subflow.links:
+                sizes.setdefault(key(crossed, kind.way), []).append(kind.wire_bytes / SEGMENT_BYTES)
+    packet_segments = {name: sum(of_link) / len(of_link) for name, of_link in sizes.items()}
+    rtts = round_trips_ns(document)
+    links: dict[str, Capacity] = {}
+    queues: dict[str, Queue] = {}
+    for name, link in document.links.items():
+        for way in WAYS:
+            this = key(name, way)
+            if this in packet_segments:
+                direction = link.direction(way)
+                links[this] = Capacity(rate_bps(direction) / (8 * SEGMENT_BYTES))
+                queues[this] = _queue(direction, rtts[name], packet_segments[this])
+    users = [_user(document, kind) for kind in kinds]
+    return Translation(Network(links, users), queues, kinds, packet_segments)
+
+
+def _kind(document: Document, name: str, connection: Connection) -> Kind:
+    kind = Kind(name, connection, ())
+    subflows = []
+    for path in _paths(connection):
+        links = document.path_links(path)
+        passed = 1.0
+        for link in links:
+            passed *= 1 - random_loss(document.links[link].direction(kind.way))
+        subflows.append(Subflow(path, links, 1 - passed))
+    return replace(kind, subflows=tuple(subflows))
+
+
+def _paths(connection: Connection) -> Sequence[str]:
+    """The path of each subflow, in the order of opening."""
+    if connection.protocol == "tcp" or connection.path_manager.name == "default":
+        return connection.paths[:1]
+    if connection.path_manager.name == "ndiffports":
+        subflows = connection.path_manager.parameters["subflows"]
+        assert isinstance(subflows, int), "checked by the registry"
+        return connection.paths[:1] * subflows
+    return connection.paths
+
+
+def _user(document: Document, kind: Kind) -> User:
+    control = kind.connection.congestion.name
+    return User(
+        name=kind.name,
+        control=_LAWS.get(control, control),
+        routes=tuple(
+            Route(
+                tuple(key(link, kind.way) for link in subflow.links),
+                _empty_rtt_s(document, kind, subflow),
+                subflow.random_loss,
+            )
+            for subflow in kind.subflows
+        ),
+        count=kind.connection.count,
+        b=2 / MEAN_WINDOW**2,
+        segment_size=kind.wire_bytes / SEGMENT_BYTES,
+    )
+
+
+def _empty_rtt_s(document: Document, kind: Kind, subflow: Subflow) -> float:
+    """Propagation and transmission, there and back, with all queues empty."""
+    total = 0.0
+    for name in subflow.links:
+        for way, size in ((kind.way, kind.wire_bytes), (kind.ack_way, kind.ack_bytes)):
+            direction = document.links[name].direction(way)
+            total += direction.delay_ns / 1e9 + 8 * size / rate_bps(direction)
+    return total
+
+
+def _queue(direction: Direction, rtt_ns: int, packet_segments: float) -> Queue:
+    rate, queue = rate_bps(direction), direction.queue
+    if isinstance(queue, Red):
+        low, high = (float(exact_packets(amount, rate, rtt_ns)) * packet_segments for amount in (queue.min, queue.max))
+        return RedCurve(low, high, queue.max_probability, queue.gentle)
+    most = limit(queue, rate, rtt_ns)
+    return DropTail(most["packets"] * packet_segments if "packets" in most else most["bytes"] / SEGMENT_BYTES)
