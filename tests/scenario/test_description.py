@@ -34,6 +34,7 @@ def connection(**other: Any) -> dict[str, Any]:
         "stop_ns": None,
         "mss_bytes": 1460,
         "receive_buffer_bytes": None,
+        "ecn": False,
         **other,
     }
 
@@ -102,6 +103,7 @@ def test_shared_bottleneck() -> None:
             "max_probability": 0.1,
             "weight": 0.002,
             "gentle": True,
+            "ecn": False,
         },
         "loss": NONE,
     }
@@ -182,6 +184,7 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
         "max_probability": 0.1,
         "weight": 1.0,
         "gentle": False,
+        "ecn": False,
     }
     assert description["links"][1] == {
         "name": "a",
@@ -283,6 +286,7 @@ def test_codel(mss: str, mtu: int) -> None:
         "target_ns": 2_000_000,
         "interval_ns": 100_000_000,
         "mtu_bytes": mtu,
+        "ecn": False,
     }
 
 

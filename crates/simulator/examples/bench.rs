@@ -36,6 +36,7 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         stop_ns: None,
         mss_bytes: 1460,
         receive_buffer_bytes: None,
+        ecn: false,
     }
 }
 

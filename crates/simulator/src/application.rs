@@ -138,7 +138,7 @@ mod tests {
                 "paths": [], "events": [], "connections": [{"name": "c", "count": 1, "paths": [], "protocol": "tcp",
                 "congestion": {"name": "reno"}, "scheduler": {"name": "min-rtt"}, "path_manager": {"name": "default"},
                 "application": {"kind": "rate", "rate_bps": 1}, "direction": "down", "start_ns": [0, 0],
-                "stop_ns": null, "mss_bytes": 1460, "receive_buffer_bytes": null}]}"#,
+                "stop_ns": null, "mss_bytes": 1460, "receive_buffer_bytes": null, "ecn": false}]}"#,
         )
         .unwrap();
         description.connections[0].application = description::Application::Rate { rate_bps };

@@ -44,12 +44,12 @@ pub fn change(change: &Change) -> network::Change {
 fn queue(queue: &Queue) -> QueueConfig {
     match *queue {
         Queue::DropTail { limit } => QueueConfig::DropTail { limit: self::limit(limit) },
-        Queue::Red { limit, min_packets, max_packets, max_probability, weight, gentle } => {
+        Queue::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn } => {
             let limit = self::limit(limit);
-            QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn: false }
+            QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn }
         }
-        Queue::Codel { limit, target_ns, interval_ns, mtu_bytes } => {
-            QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn: false }
+        Queue::Codel { limit, target_ns, interval_ns, mtu_bytes, ecn } => {
+            QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn }
         }
     }
 }
@@ -93,6 +93,7 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         scheduler: scheduler(&connection.scheduler).map_err(place)?,
         path_manager: path_manager::Choice::Passive,
         max_subflows: defaults.max_subflows.max(asked_for),
+        tcp: transport::TcpOptions { ecn: connection.ecn, ..defaults.tcp },
         ..defaults
     };
     let client = match connection.protocol {

@@ -86,6 +86,8 @@ pub enum Queue {
         weight: f64,
         /// Whether the probability rises linearly from `max_probability` to 1 between max and twice max.
         gentle: bool,
+        /// Whether ECN-capable packets are marked instead of dropped early.
+        ecn: bool,
     },
     /// Controlled delay (RFC 8289).
     Codel {
@@ -97,6 +99,8 @@ pub enum Queue {
         interval_ns: u64,
         /// With no more than this behind the head nothing is dropped: one packet of the largest size.
         mtu_bytes: u32,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: bool,
     },
 }
 
@@ -167,6 +171,8 @@ pub struct Connection {
     pub mss_bytes: u16,
     /// Receive buffer; absent: automatic.
     pub receive_buffer_bytes: Option<u64>,
+    /// Whether both ends offer explicit congestion notification (RFC 3168).
+    pub ecn: bool,
 }
 
 /// An algorithm by its name, with its parameters.

@@ -48,7 +48,17 @@ pub struct Tag {
     slot: u32,
 }
 
+impl Tag {
+    /// Whether the packet was marked on its way.
+    #[inline]
+    pub fn is_marked(self) -> bool {
+        self.slot & MARKED != 0
+    }
+}
+
 const COUNTED: u32 = 1 << 31;
+/// Mark of a packet that arrived with CE (RFC 3168 §5).
+const MARKED: u32 = 1 << 30;
 
 /// One direction of a subflow.
 #[derive(Clone, Copy)]
@@ -189,7 +199,7 @@ impl Fabric {
 
     /// Sends `segment` by `flow`: on to the first link of its route.
     #[inline]
-    pub fn send(&mut self, now_ns: u64, flow: u32, segment: Segment<Span>) -> Result<(), Box<SimulateError>> {
+    pub fn send(&mut self, now_ns: u64, flow: u32, segment: Segment<Span>, ecn: Ecn) -> Result<(), Box<SimulateError>> {
         let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
         if self.through_wire {
             let tuple = self.subflows[flow as usize / 2].tuple(flow as usize % 2);
@@ -204,7 +214,7 @@ impl Fabric {
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
         let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
-        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot }, size, 0, Ecn::NotEct));
+        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot }, size, 0, ecn));
         Ok(())
     }
 
@@ -230,13 +240,16 @@ impl Fabric {
             self.enqueue(now_ns, next_link, packet);
             return None;
         }
+        if packet.ce() {
+            packet.tag.slot |= MARKED;
+        }
         Some(packet.tag)
     }
 
     /// The segment of a packet that has arrived.
     #[inline]
     pub fn take(&mut self, arrived: Tag) -> Segment<Span> {
-        let slot = arrived.slot & !COUNTED;
+        let slot = arrived.slot & !(COUNTED | MARKED);
         self.delivered += 1;
         self.flows[arrived.flow as usize].under_way -= 1;
         self.segments_delivered += u64::from(self.segments.get(slot).is_some_and(|segment| segment.payload.len > 0));

@@ -14,6 +14,7 @@ use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
 use crate::{SimulateError, description, random, summary};
+use network::Ecn;
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, Handle, Host, LocalAddress, Tuple};
 use wire::Span;
@@ -389,7 +390,12 @@ impl<'d> World<'d> {
         let flow = &self.fabric.flows[arrived.flow as usize];
         let to = flow.to as usize;
         match flow.handle {
-            Some(handle) => self.hosts[to % 2].receive_on(self.now_ns, handle, self.fabric.take(arrived)),
+            Some(handle) => {
+                if arrived.is_marked() {
+                    self.hosts[to % 2].connection_mut(handle.connection).congestion_experienced(handle.subflow);
+                }
+                self.hosts[to % 2].receive_on(self.now_ns, handle, self.fabric.take(arrived));
+            }
             None => self.receive_first(arrived, to)?,
         }
         self.drive(to)
@@ -415,7 +421,7 @@ impl<'d> World<'d> {
         }
         // Whoever is nobody's is answered with a reset, the way it came.
         while let Some((_, segment)) = self.hosts[side].transmit() {
-            self.fabric.send(self.now_ns, arrived.flow ^ 1, segment)?;
+            self.fabric.send(self.now_ns, arrived.flow ^ 1, segment, Ecn::NotEct)?;
         }
         Ok(())
     }
@@ -467,7 +473,8 @@ impl<'d> World<'d> {
                     flow
                 }
             };
-            self.fabric.send(now_ns, flow, segment)?;
+            let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
+            self.fabric.send(now_ns, flow, segment, ecn)?;
         }
         let timeout_ns = connection.next_timeout_ns();
         let end = &mut self.endpoints[endpoint];

@@ -29,6 +29,7 @@ fn queue() -> impl Strategy<Value = Queue> {
             max_probability: 0.1,
             weight: 0.01,
             gentle,
+            ecn: gentle,
         }),
     ]
 }
@@ -57,6 +58,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
             Connection {
                 mss_bytes,
                 receive_buffer_bytes,
+                ecn: !up,
                 count,
                 direction: if up { Way::Up } else { Way::Down },
                 start_ns: [0, start_ns],

@@ -16,6 +16,7 @@ from mptcplab.scenario.kinds import (
     Table,
     Wrong,
     attempt,
+    boolean,
     choice,
     fault,
     faults,
@@ -85,6 +86,7 @@ class Sender(Table):
     stop: Annotated[int, quantity(units.TIME, 1, LONGEST)] | None = None
     mss: Annotated[int, _MSS] = 1460
     receive_buffer: Annotated[int | None, or_word("auto", _BUFFER)] = None
+    ecn: Annotated[bool, boolean()] = False
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -41,6 +41,7 @@ def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict
             "target_ns": queue.target,
             "interval_ns": queue.interval,
             "mtu_bytes": largest_bytes,
+            "ecn": queue.ecn,
         }
     return {
         "kind": "red",
@@ -50,6 +51,7 @@ def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict
         "max_probability": queue.max_probability,
         "weight": queue.weight,
         "gentle": queue.gentle,
+        "ecn": queue.ecn,
     }
 
 
@@ -123,6 +125,7 @@ def _connection(name: str, sender: Sender, paths: list[int], direction: str, cou
         "stop_ns": sender.stop,
         "mss_bytes": sender.mss,
         "receive_buffer_bytes": sender.receive_buffer,
+        "ecn": sender.ecn,
     }
 
 

@@ -50,8 +50,6 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
 
 def _queue(refused: Refusals, key: Key, queue: Queue, engine: str) -> None:
     _entry(refused, (*key, "kind"), "queues", queue.kind, engine)
-    if isinstance(queue, Red | CoDel) and queue.ecn:
-        refused[(*key, "ecn")] = ("true", f"false: the {engine} engine marks no packets yet")
 
 
 def _connection(refused: Refusals, key: Key, connection: Sender, engine: str) -> None:

@@ -33,6 +33,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
             stop_ns: None,
             mss_bytes: 1460,
             receive_buffer_bytes: None,
+            ecn: false,
         }],
         events: Vec::new(),
     }

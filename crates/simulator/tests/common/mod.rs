@@ -84,6 +84,7 @@ pub fn tcp(name: &str, path: usize, application: Application) -> Connection {
         stop_ns: None,
         mss_bytes: 1460,
         receive_buffer_bytes: None,
+        ecn: false,
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Rack {
     reordering: bool,
     /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
     multiplier: u64,
+    /// Recoveries until it returns to one (RACK.reo_wnd_persist).
+    persist: u32,
+    /// It was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
+    raised_below: u64,
     /// When the next segment would count as lost.
     pub timer_ns: u64,
     /// When the tail loss probe goes out.
@@ -36,9 +40,10 @@ pub struct Probe {
 const MAX_ACK_DELAY_NS: u64 = 200_000_000;
 /// §7.2: without an RTT sample.
 const UNKNOWN_RTT_PTO_NS: u64 = 1_000_000_000;
-/// §6.2 step 4: D-SACKs widen the window this far at most, and it returns after so many recoveries in Linux; here it
-/// stays, for a path that reorders so much goes on doing so.
+/// The smoothed RTT bounds the window in any case (§6.2 step 4); this bounds the factor.
 const MAX_MULTIPLIER: u64 = 20;
+/// §6.2 step 4: the window returns after so many recoveries without a D-SACK.
+const PERSIST_RECOVERIES: u32 = 16;
 
 impl Rack {
     pub fn new() -> Self {
@@ -47,6 +52,8 @@ impl Rack {
             rtt_ns: 0,
             reordering: false,
             multiplier: 1,
+            persist: 0,
+            raised_below: 0,
             timer_ns: NEVER,
             probe_ns: NEVER,
             probe: None,
@@ -67,9 +74,20 @@ impl Rack {
     }
 
     /// A D-SACK: something was sent again in vain, so segments may come later than thought (§6.2 step 4).
-    pub fn duplicate_reported(&mut self) {
-        self.reordering = true;
-        self.multiplier = (self.multiplier + 1).min(MAX_MULTIPLIER);
+    pub fn duplicate_reported(&mut self, snd_una: u64, snd_nxt: u64) {
+        if snd_una >= self.raised_below {
+            self.multiplier = (self.multiplier + 1).min(MAX_MULTIPLIER);
+            self.raised_below = snd_nxt;
+        }
+        self.persist = PERSIST_RECOVERIES;
+    }
+
+    /// A recovery is over.
+    pub fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiplier = 1;
+        }
     }
 
     /// How long after its transmission a segment may be outstanding when a later one was delivered: the round trip
@@ -117,13 +135,20 @@ mod tests {
         assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 1), 50 * MS);
         assert_eq!(rack.patience_ns(40 * MS, 40 * MS, false, 3), 40 * MS);
         assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 0), 40 * MS);
-        // Once reordering was seen, the window stays open; D-SACKs widen it, up to the smoothed RTT.
-        rack.duplicate_reported();
+        // Once reordering was seen the window stays open; D-SACKs widen it, once a round trip, up to the smoothed RTT.
+        rack.delivered(&Delivered { reordered: true, ..Delivered::default() }, 140 * MS, 40 * MS);
+        rack.duplicate_reported(1, 100);
+        rack.duplicate_reported(50, 150);
         assert_eq!(rack.patience_ns(40 * MS, 40 * MS, true, 9), 60 * MS);
-        for _ in 0..30 {
-            rack.duplicate_reported();
+        for round in 1..30 {
+            rack.duplicate_reported(100 * round, 100 * round + 100);
         }
         assert_eq!(rack.patience_ns(40 * MS, 48 * MS, true, 9), 88 * MS);
+        // After sixteen recoveries without one it is a quarter again.
+        for _ in 0..16 {
+            rack.recovered();
+        }
+        assert_eq!(rack.patience_ns(40 * MS, 48 * MS, true, 9), 50 * MS);
     }
 
     #[test]

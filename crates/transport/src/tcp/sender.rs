@@ -25,7 +25,7 @@ impl<P: Payload> Subflow<P> {
         controller: &mut Controller,
     ) -> Delivered {
         let ack = self.our_seq(segment.ack);
-        let (una_before, pipe_before) = (self.snd_una, group[r].in_flight);
+        let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let mut delivered = Delivered::default();
         self.board.acknowledge(ack, now_ns, &mut delivered);
         if ack > self.snd_una {
@@ -62,7 +62,7 @@ impl<P: Payload> Subflow<P> {
         }
         group[r].bytes_since_loss += delivered.bytes;
         if duplicate_reported {
-            self.rack.duplicate_reported();
+            self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
         if self.is_spurious(segment, ack, &delivered, duplicate_reported, group[r].phase) {
             self.undo(now_ns, group, r, controller);
@@ -70,7 +70,10 @@ impl<P: Payload> Subflow<P> {
         self.recover(now_ns, &delivered, group, r, controller);
         self.settle_probe(now_ns, ack, duplicate_reported, group, r, controller);
         group[r].in_flight = self.pipe();
-        if group[r].phase != Phase::Recovery && delivered.segments > 0 {
+        // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
+        // acknowledges at once what all the duplicate ACKs have announced.
+        let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
+        if !recovering && delivered.segments > 0 {
             let limited = una_before < self.limited_below
                 || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
             let ack = Ack {
@@ -133,6 +136,7 @@ impl<P: Payload> Subflow<P> {
 
     fn end_recovery(&mut self, view: &mut View) {
         view.phase = Phase::Open;
+        self.rack.recovered();
         self.duplicate_acks = 0;
         self.undo = None;
         self.frto = Frto::Off;
