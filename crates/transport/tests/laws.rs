@@ -92,13 +92,13 @@ fn with_sack_the_rate_follows_the_law_of_random_losses() {
     }
 }
 
-/// A loss is repaired once. (At 200 ms, timeouts take part: there a round trip is as long as the least timeout.)
+/// A loss is repaired once. (At 200 ms a round trip is as long as the least timeout, and a few take part.)
 #[test]
 fn with_sack_only_what_was_lost_is_sent_again() {
-    for rtt_ms in [20, 100] {
+    for (rtt_ms, timeouts, factor) in [(20, 0, 1.02), (100, 0, 1.02), (200, 4, 1.05)] {
         let f = run(0.01, rtt_ms, TcpOptions::default(), 20_000);
-        assert!(f.retransmissions < 1.02 * f.loss, "{rtt_ms} ms: {} for {}", f.retransmissions, f.loss);
-        assert_eq!(f.timeouts, 0);
+        assert!(f.retransmissions < factor * f.loss, "{rtt_ms} ms: {} for {}", f.retransmissions, f.loss);
+        assert!(f.timeouts <= timeouts, "{rtt_ms} ms: {}", f.timeouts);
     }
 }
 
@@ -113,7 +113,7 @@ fn without_sack_the_rate_lies_between_padhye_and_the_law_without_timeouts() {
             let f = run(p, rtt_ms, tcp, 20_000);
             let deviation = f.rate * f.rtt_s * f.loss.sqrt() / C - 1.0;
             assert!(f.rate > padhye(f.loss, f.rtt_s), "{rtt_ms} ms, p = {p}: {}", f.rate);
-            assert!(deviation < 0.15, "{rtt_ms} ms, p = {p}: {deviation:+.3}");
+            assert!(deviation < 0.0, "{rtt_ms} ms, p = {p}: {deviation:+.3}");
         }
     }
 }
