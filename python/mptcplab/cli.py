@@ -13,6 +13,7 @@ import mptcplab
 from mptcplab import doctor as machine
 from mptcplab import listing, store, table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
+from mptcplab.cli_compare import compare
 from mptcplab.cli_predict import predict
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
 from mptcplab.models.checks import NotConvergedError
@@ -113,6 +114,9 @@ def run_command(
         say(f"wrote {out / 'report.html'}")
     if interrupted is not None:
         raise Failure(FAILED, f"{interrupted}; what was finished is above")
+
+
+app.command("compare")(compare)
 
 
 @app.command()

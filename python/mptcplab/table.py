@@ -33,6 +33,8 @@ class Field:
     """What the texts are: numbers stand to the right, paths and algorithms have colours."""
     expendable: int = 0
     """0: never left out; else the larger goes first."""
+    group: str = ""
+    """Columns of one group are left out together, and named so."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,13 @@ def tables(result: "Result") -> tuple[Table, Table, Table]:
 
 
 def for_terminal(result: "Result", console: Console) -> RenderableType:
-    """The three tables; columns are left out, and named, where the terminal is too narrow for all."""
-    return Group(*(part for table in tables(result) for part in (_fitted(table, console), Text())))
+    """The three tables of a result."""
+    return drawn(tables(result), console)
+
+
+def drawn(several: Sequence[Table], console: Console) -> RenderableType:
+    """Tables one below the other; columns are left out, and named, where the terminal is too narrow for all."""
+    return Group(*(part for table in several for part in (_fitted(table, console), Text())))
 
 
 def _prepared(frame: pl.DataFrame, keys: list[str], numbers: Sequence[_Number], several: bool) -> pl.DataFrame:
@@ -193,20 +200,20 @@ def formatter(digits: int) -> Callable[[float | None], str]:
 def _fitted(table: Table, console: Console) -> RenderableType:
     fields, left_out = list(table.fields), []
     while True:
-        drawn = _rich(table.title, fields)
-        if Measurement.get(console, console.options.update(width=10_000), drawn).maximum <= console.width:
+        attempt = _rich(table.title, fields)
+        if Measurement.get(console, console.options.update(width=10_000), attempt).maximum <= console.width:
             break
         worst = max(fields, key=lambda field: field.expendable)
         if worst.expendable == 0:
             break
-        fields.remove(worst)
-        left_out.append(f"{worst.header} ({worst.unit})" if worst.unit else worst.header)
+        fields = [field for field in fields if field is not worst and (not worst.group or field.group != worst.group)]
+        left_out.append(worst.group or (f"{worst.header} ({worst.unit})" if worst.unit else worst.header))
     notes = []
     if left_out:
         notes.append(f"left out, the terminal is too narrow: {', '.join(reversed(left_out))}")
     if table.length > _TERMINAL_ROWS:
         notes.append(f"{table.length - _TERMINAL_ROWS} more rows: --out writes them all")
-    return Group(drawn, *(Text(f"  {note}", style="dim") for note in notes))
+    return Group(attempt, *(Text(f"  {note}", style="dim") for note in notes))
 
 
 def _rich(title: str, fields: Sequence[Field]) -> RichTable:

@@ -105,7 +105,6 @@ def test_through_wire_reaches_the_core(call: Call, scenario_file: Path, made_up_
         ("check {file} --set duration=-1", 2, "duration"),
         ("list colours", 2, "no list of 'colours'"),
         ("sweep {file}", 2, "sweep"),
-        ("compare {file}", 2, "compare"),
     ],
 )
 def test_an_error_has_its_status_and_writes_nothing(
@@ -239,7 +238,7 @@ def test_version(call: Call) -> None:
     assert re.fullmatch(r"mptcplab \d+\.\d+\.\d+\n", call("--version").out)
 
 
-@pytest.mark.parametrize("command", ["run", "check", "predict", "list", "doctor"])
+@pytest.mark.parametrize("command", ["run", "compare", "check", "predict", "list", "doctor"])
 def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = call(command, "--help")
@@ -251,7 +250,7 @@ def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, m
 
 def test_help_names_the_commands_and_no_others(call: Call) -> None:
     out = call("--help").out
-    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == ["run", "check", "predict", "list", "doctor"]
+    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == ["run", "compare", "check", "predict", "list", "doctor"]
 
 
 def test_as_a_program(scenario_file: Path) -> None:
