@@ -5,7 +5,7 @@ from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.errors import Part, Problem, one_of, show
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import WAYS, CoDel, Link, Queue, Red
+from mptcplab.scenario.links import WAYS, Link, Queue
 from mptcplab.scenario.model import Document
 
 Key = tuple[Part, ...]
