@@ -149,3 +149,12 @@ def test_what_is_refused() -> None:
         Network({"l": Capacity(1)}, [User("u", "reno", (Route(("l",), 0.1),), segment_size=0)])
     with pytest.raises(LossOutOfRangeError, match=r"p\[0\] = 1"):
         one_flow(loss=1.0)
+
+
+@pytest.mark.parametrize("control", ["olia", "coupled"])
+def test_equal_paths_stay_equal_though_acks_wait(control: str) -> None:
+    """A route that is left sends little and so waits longer for its ACKs: that must not keep it left."""
+    routes = (Route(("l",), 0.1), Route(("l",), 0.1))
+    users = [User("m", control, routes, 2), User("t", "reno", routes[:1])]
+    found = settle(Network({"l": Capacity(900.0)}, users), {"l": RedCurve(20, 40, 0.1)}, ack_wait_s=0.04)
+    assert found.rates[0] == pytest.approx(found.rates[1], rel=1e-3)

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .checks import Array, NotConvergedError, ParameterError, loss_rates, positive
+from .control_laws import LAWS
 from .equilibrium import Equilibrium
 from .interior_point import InteriorPoint
 from .link_laws import Capacity, RedCurve
@@ -132,7 +133,8 @@ def settle(
         queues: what stands before a link, by its name; no queue where none is given.
         floor_segments: least window on every route in segments: real windows do not go below 1.
         ack_wait_s: longest time that a receiver holds an ACK back, 0 for none. It waits for a second segment, so that
-            an RTT is longer by the time between two, and by this at the most.
+            an RTT is longer by the time between two, and by this at the most. Where a control may leave a route it is
+            the mean time over the user's routes, so that being left makes no route worse.
         tolerance: largest relative change of an RTT in the last round.
 
     Returns the equilibrium; ``queue_packets`` is 0 on links that are not full and nan without a queue. The load of a
@@ -164,6 +166,7 @@ class _Settling:
         self.rtt = network.rtt_s.copy()
         self.queue = np.full(len(network.link_names), np.nan)
         self.factor = np.ones(len(network.link_names))
+        self.empties = np.asarray([LAWS[user.control].empties for user in network.users])[network.owner]
         self.solver = InteriorPoint(network, self.floor)
 
     @property
@@ -173,6 +176,16 @@ class _Settling:
     @property
     def rates(self) -> Array:
         return np.asarray(self.solver.floor + self.solver.v)
+
+    @property
+    def mean_gap(self) -> Array:
+        """Mean time between segments of a route, over the routes of its user.
+
+        For controls that may leave a route: a route would else be worse for being left, and stay so.
+        """
+        network = self.network
+        routes = network.user_sums(np.ones(len(network.rtt_s)))
+        return np.asarray((routes / network.user_sums(self.rates))[network.owner])
 
     def run(self, tolerance: float) -> Equilibrium:
         network, solver = self.network, self.solver
@@ -205,7 +218,7 @@ class _Settling:
     def _target(self) -> Array:
         """The RTTs that the queues make at these rates; updates the queues and what short buffers leave of a link."""
         network, rates = self.network, self.rates
-        waiting = np.minimum(1 / rates, self.ack_wait_s)
+        waiting = np.minimum(np.where(self.empties, self.mean_gap, 1 / rates), self.ack_wait_s)
         delay = np.where(np.isnan(self.queue), 0, self.queue) / network.capacity
         now = network.rtt_s + network.crossing.T @ delay + waiting
         loss = self.solver.link_loss
