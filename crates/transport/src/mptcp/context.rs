@@ -60,6 +60,8 @@ pub struct SubflowContext<P> {
     pub peer_backup: bool,
     /// The peer may have sent data on it: MP_JOIN came as far as the SYN/ACK.
     pub joined: bool,
+    /// No challenge ACK before this time.
+    pub challenge_ns: u64,
     /// What a reset of the subflow says.
     pub reset: Reset,
     /// Whether a new subflow over the same path may do better (T of MP_TCPRST).
@@ -83,6 +85,7 @@ impl<P> SubflowContext<P> {
             removal_ns: NEVER,
             peer_backup: false,
             joined: false,
+            challenge_ns: 0,
             reset: Reset::default(),
             transient: true,
         }

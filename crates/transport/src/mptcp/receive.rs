@@ -11,6 +11,9 @@ use crate::scheduler::SubflowSet;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
+/// Between two challenge ACKs of a subflow.
+const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
+
 impl<P: Stream> Connection<P> {
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: Segment<P>) {
         self.clock_ns = now_ns;
@@ -76,14 +79,12 @@ impl<P: Stream> Connection<P> {
             if seq == subflow.rcv_nxt {
                 self.receive_reset(now_ns, r, &segment);
             } else {
-                subflow.ack.now = true;
-                self.ack_due.insert(r);
+                self.challenge(now_ns, r);
             }
             return;
         }
         if segment.flags.syn() {
-            subflow.ack.now = true;
-            self.ack_due.insert(r);
+            self.challenge(now_ns, r);
             return;
         }
         // Fifth: the ACK field.
@@ -92,8 +93,7 @@ impl<P: Stream> Connection<P> {
         }
         let ack = subflow.our_seq(segment.ack);
         if ack > subflow.snd_nxt {
-            subflow.ack.now = true;
-            self.ack_due.insert(r);
+            self.challenge(now_ns, r);
             return;
         }
         if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
@@ -125,6 +125,17 @@ impl<P: Stream> Connection<P> {
         }
         self.receive_fin(now_ns, r);
         self.progress_close(now_ns);
+    }
+
+    /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a
+    /// segment, would answer each other for ever. RFC 5961 §7 asks for a limit; this one is Linux's.
+    #[cold]
+    fn challenge(&mut self, now_ns: u64, r: usize) {
+        if self.contexts[r].challenge_ns <= now_ns {
+            self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
+            self.subflows[r].ack.now = true;
+            self.ack_due.insert(r);
+        }
     }
 
     /// The subflow-level acknowledgment.
