@@ -1,0 +1,142 @@
+"""A study: numbers that runs give, a figure of them, tables for pages, and the bounds that they must keep."""
+
+import json
+import math
+import re
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import vl_convert
+from mptcplab.plots import Figure, write_static
+
+Row = dict[str, Any]
+Rows = list[Row]
+Table = list[list[str]]
+
+PAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
+FIGURES: Final = PAGES / "figures"
+TOLERANCE: Final = 0.1
+"""Between what is stored and the same run now: a change of the transport may change every random draw."""
+
+_MARK: Final = re.compile(
+    r"(?P<begin><!-- table: (?P<study>[\w-]+)(?: (?P<part>[\w-]+))? -->\n).*?(?P<end><!-- end -->)", re.S
+)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study."""
+
+    name: str
+    key: tuple[str, ...]
+    """The columns that tell one row from another."""
+    measure: Callable[[], Rows]
+    sample: Callable[[], Rows]
+    """A part of the same rows that takes about a second."""
+    figures: Callable[[Rows], list[Figure]]
+    table: Callable[[Rows, str], Table]
+    """Header and rows of the table for a part, "" for the whole."""
+    bounds: Mapping[str, Callable[[Rows], bool]] = field(default_factory=dict)
+    """What must hold, in words, and whether it does."""
+
+    @property
+    def file(self) -> Path:
+        """Where its numbers are."""
+        return FIGURES / f"{self.name}.json"
+
+    def stored(self) -> Rows:
+        """Its numbers as they were written."""
+        rows: Rows = json.loads(self.file.read_text(encoding="utf-8"))["rows"]
+        return rows
+
+    def make(self) -> None:
+        """Run it and write its numbers and figures."""
+        rows = [{column: _short(value) for column, value in row.items()} for row in self.measure()]
+        broken = [text for text, holds in self.bounds.items() if not holds(rows)]
+        FIGURES.mkdir(parents=True, exist_ok=True)
+        lines = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
+        self.file.write_text(f'{{\n  "study": "{self.name}",\n  "rows": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
+        figures = self.figures(rows)
+        write_static(figures, FIGURES)
+        for figure in figures:
+            drawing = (FIGURES / f"{figure.name}.svg").read_text(encoding="utf-8")
+            (FIGURES / f"{figure.name}.png").write_bytes(_small(vl_convert.svg_to_png(drawing, scale=1.25)))
+        if broken:
+            raise AssertionError(f"{self.name}: does not hold: {'; '.join(broken)}")
+
+    def differences(self, found: Rows) -> list[str]:
+        """Where rows that were measured now are not those that are stored."""
+        stored = {tuple(row[column] for column in self.key): row for row in self.stored()}
+        wrong = []
+        for row in found:
+            name = tuple(row[column] for column in self.key)
+            before = stored.get(name)
+            if before is None:
+                wrong.append(f"{self.name} {name}: not stored")
+                continue
+            for column, value in row.items():
+                if isinstance(value, float) and not _near(value, before[column]):
+                    wrong.append(f"{self.name} {name}: {column} is {value:.4g}, stored {before[column]:.4g}")
+        return wrong
+
+
+def percent(part: float, digits: int = 0) -> str:
+    """A part of one, for a table."""
+    return f"{part * 100:.{digits}f} %"
+
+
+def _small(png: bytes) -> bytes:
+    """The same picture, filtered by the row above and well compressed."""
+    header, data, at = png[8:33], b"", 33
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == b"IDAT":
+            data += png[at + 8 : at + 8 + length]
+        at += 12 + length
+    packed = zlib.compress(zlib.decompress(data), 9)
+    chunk = b"IDAT" + packed
+    end = b"IEND"
+    return b"".join(
+        [
+            png[:8],
+            header,
+            struct.pack(">I", len(packed)) + chunk + struct.pack(">I", zlib.crc32(chunk)),
+            struct.pack(">I", 0) + end + struct.pack(">I", zlib.crc32(end)),
+        ]
+    )
+
+
+def _near(value: float, stored: float) -> bool:
+    return math.isclose(value, stored, rel_tol=TOLERANCE, abs_tol=0.02)
+
+
+def _short(value: object) -> object:
+    """Five significant digits: what the last bits of a C library could change is cut off."""
+    if not isinstance(value, float) or value == 0:
+        return value
+    return round(value, 4 - math.floor(math.log10(abs(value))))
+
+
+def with_tables(text: str, studies: Mapping[str, Study]) -> str:
+    """A page with its tables drawn anew from what is stored."""
+
+    def drawn(mark: re.Match[str]) -> str:
+        study = studies[mark["study"]]
+        header, *body = study.table(study.stored(), mark["part"] or "")
+        if not body:
+            raise LookupError(f"{mark['study']} has no rows for {mark['part']!r}")
+        rule = ["---"] * len(header)
+        lines = [f"| {' | '.join(cells)} |" for cells in (header, rule, *body)]
+        return mark["begin"] + "\n" + "\n".join(lines) + "\n\n" + mark["end"]
+
+    return _MARK.sub(drawn, text)
+
+
+def write_tables(studies: Mapping[str, Study]) -> None:
+    """Draw the tables of every page."""
+    for page in sorted(PAGES.glob("*.md")):
+        page.write_text(with_tables(page.read_text(encoding="utf-8"), studies), encoding="utf-8")
