@@ -243,6 +243,9 @@ impl<P: Stream> Connection<P> {
             subflow.restart_timer(now_ns);
         }
         self.views[r].in_flight = subflow.pipe();
+        if !self.views[r].has_room() {
+            subflow.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
+        }
         subflow.arm_probe(now_ns, &self.views[r]);
         self.pace(now_ns, r, payload.len());
         let deadline_ns = self.subflows[r].deadline_ns();
