@@ -1,5 +1,7 @@
 """Equilibria with queues: saw-tooths by hand and by numbers, and what agrees in the end."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,3 +160,19 @@ def test_equal_paths_stay_equal_though_acks_wait(control: str) -> None:
     users = [User("m", control, routes, 2), User("t", "reno", routes[:1])]
     found = settle(Network({"l": Capacity(900.0)}, users), {"l": RedCurve(20, 40, 0.1)}, ack_wait_s=0.04)
     assert found.rates[0] == pytest.approx(found.rates[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("mixture", [["reno"], ["lia-capped"], ["olia"], ["balia", "coupled", "ewtcp"]], ids="-".join)
+def test_random_networks_with_queues_settle(random_network: Callable[..., Network], mixture: list[str]) -> None:
+    """Loads within capacities, queues within their limits and only where links lose, RTTs the sum of their parts."""
+    for seed in range(15):
+        network = random_network(seed, mixture, users=(2, 30), links=(2, 10))
+        limits = {name: DropTail(0.05 * law.segments_per_s) for name, law in network.links.items()}
+        found = settle(network, limits, floor_segments=0.01)
+        assert (found.link_load <= network.capacity * (1 + 1e-6)).all()
+        assert (found.queue_packets >= 0).all()
+        assert (found.queue_packets <= 0.05 * network.capacity * (1 + 1e-6)).all()
+        slack = found.link_load < 0.7 * network.capacity
+        assert (found.queue_packets[slack] < 1e-3 * network.capacity[slack]).all()
+        delay = network.crossing.T @ (found.queue_packets / network.capacity)
+        np.testing.assert_allclose(found.rtt_s, network.rtt_s + delay, rtol=1e-5)

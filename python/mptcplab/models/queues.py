@@ -36,8 +36,14 @@ DROP_TAIL_SPREAD = 0.3
 RED_SPREAD = 0.1
 """The same for RED: nearly together, as its average queue lags and so swings."""
 
-_FULL = 1e-4
+_FULL = 1e-3
 """Part of the losses that a link must cause to count as full: nothing of a link that is not."""
+
+_ROUNDS = 400
+_FIRST_STEP = 0.5
+_LARGEST_STEP = 0.7
+_GROWTH = 1.05
+"""How each link's queue approaches what its discipline wants; faster growth makes networks of 10 links swing."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +170,13 @@ class _Settling:
         self.floor_segments = floor_segments
         self.ack_wait_s = ack_wait_s
         self.rtt = network.rtt_s.copy()
-        self.queue = np.full(len(network.link_names), np.nan)
+        self.queue = np.zeros(len(network.link_names))
+        self.queueing = np.isin(np.arange(len(network.link_names)), [link for link, _ in self.queues])
         self.factor = np.ones(len(network.link_names))
         self.empties = np.asarray([LAWS[user.control].empties for user in network.users])[network.owner]
+        rows = network.load_matrix
+        self.routes = np.split(rows.indices, rows.indptr[1:-1])
+        self.loads = np.split(rows.data, rows.indptr[1:-1])
         self.solver = InteriorPoint(network, self.floor)
 
     @property
@@ -189,57 +199,62 @@ class _Settling:
 
     def run(self, tolerance: float) -> Equilibrium:
         network, solver = self.network, self.solver
+        step, last = np.full((2, len(self.queue)), _FIRST_STEP), np.zeros((2, len(self.queue)))
         iterations, change = 0, np.inf
-        for _ in range(300):
+        for _ in range(_ROUNDS):
             solver.floor = self.floor
             solver.capacity = (network.capacity * self.factor)[solver.used]
-            # A precision beyond that of the RTTs is needed only where those have settled.
             residual, steps = solver.solve(self.rtt, 1e-9)
             iterations += steps
             if change < tolerance:
                 break
-            target = self._target()
-            change = float(np.abs(target / self.rtt - 1).max())
-            # Longer RTTs lower losses and so RED's queues: half a step, in the logarithm, does not overshoot.
-            self.rtt = np.sqrt(self.rtt * target)
+            waiting = np.minimum(np.where(self.empties, self.mean_gap, 1 / self.rates), self.ack_wait_s)
+            wanted = self._wanted(waiting) - np.array([self.queue, self.factor])
+            # A link may be full or not by a hair, and its queue jump: who overshoots goes on with smaller steps.
+            step = np.clip(np.where(wanted * last < 0, step / 2, step * _GROWTH), 0, _LARGEST_STEP)
+            last = wanted
+            self.queue, self.factor = np.array([self.queue, self.factor]) + step * wanted
+            rtt = network.rtt_s + network.crossing.T @ (self.queue / network.capacity) + waiting
+            # Half of the way in the logarithm: a wait is in inverse proportion to the rate, and so to the RTT itself.
+            rtt = np.sqrt(self.rtt * rtt)
+            change = float(max(np.abs(rtt / self.rtt - 1).max(), np.abs(step[1] * wanted[1]).max()))
+            self.rtt = rtt
         else:
             raise NotConvergedError(f"queues and round-trip times still move by {change:.1e} relative")
         return Equilibrium(
             network=network,
             rates=self.rates,
             link_loss=solver.link_loss,
-            queue_packets=self.queue,
+            queue_packets=np.where(self.queueing, self.queue, np.nan),
             rtt_s=self.rtt,
             floor=solver.floor,
             residual=residual,
             iterations=iterations,
         )
 
-    def _target(self) -> Array:
-        """The RTTs that the queues make at these rates; updates the queues and what short buffers leave of a link."""
+    def _wanted(self, waiting: Array) -> Array:
+        """The queues that the disciplines make at these rates, and the parts of capacities that they leave."""
         network, rates = self.network, self.rates
-        waiting = np.minimum(np.where(self.empties, self.mean_gap, 1 / rates), self.ack_wait_s)
-        delay = np.where(np.isnan(self.queue), 0, self.queue) / network.capacity
+        delay = self.queue / network.capacity
         now = network.rtt_s + network.crossing.T @ delay + waiting
         loss = self.solver.link_loss
         route_loss = network.crossing.T @ loss + network.own_loss
+        wanted = np.array([np.zeros(len(self.queue)), np.ones(len(self.queue))])
         for link, queue in self.queues:
-            crossing = network.load_matrix[[link], :].toarray().ravel() * rates
+            routes = self.routes[link]
+            crossing = self.loads[link] * rates[routes]
             load = float(crossing.sum())
             if load == 0:
-                self.queue[link] = 0.0
                 continue
             # What the link itself loses, of all that makes its flows yield: it is full as far as that goes.
-            others = float(crossing @ network.own_loss + _FULL * crossing @ route_loss) / load
+            others = float(crossing @ (network.own_loss + _FULL * route_loss)[routes]) / load
             full = float(loss[link]) / (float(loss[link]) + others)
-            product = float(network.capacity[link] * (crossing @ (now - delay[link])) / load)
+            product = float(network.capacity[link] * (crossing @ (now[routes] - delay[link])) / load)
             # As many as it would be if all were alike (an inverse Herfindahl index).
-            flows = max(load**2 / float((crossing**2 / network.count[network.owner]).sum()), 1.0)
+            flows = max(load**2 / float((crossing**2 / network.count[network.owner[routes]]).sum()), 1.0)
             if isinstance(queue, DropTail):
                 mean, utilisation = drop_tail_sawtooth(queue.limit_segments / product, flows)
             else:
                 mean, utilisation = red_sawtooth(queue, float(np.clip(loss[link], 1e-12, 0.99)), product, flows)
-            self.queue[link] = full * mean * product
-            self.factor[link] = 1 - full * (1 - utilisation)
-        delay = np.where(np.isnan(self.queue), 0, self.queue) / network.capacity
-        return np.asarray(network.rtt_s + network.crossing.T @ delay + waiting)
+            wanted[:, link] = full * mean * product, 1 - full * (1 - utilisation)
+        return wanted
