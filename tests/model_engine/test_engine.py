@@ -224,3 +224,11 @@ def test_check_and_run_agree_on_the_ready_made_scenarios() -> None:
             able.add(file.stem)
     assert {"one-link", "red-queue", "shared-bottleneck", "two-equal-paths", "two-paths", "wifi-lte"} <= able
     assert "wifi-dies" not in able
+
+
+def test_lia_keeps_its_cap() -> None:
+    """On a clean path with a long RTT no window exceeds a lone TCP's, which LIA without its cap would (RFC 6356 §3)."""
+    changes = ["link.wifi.down.loss=1 %", "link.lte.down.loss=0.1 %", "link.lte.delay=200 ms"]
+    subflows = calculated([*changes, "link.wifi.rate=1 Gbit/s", "link.lte.down.rate=1 Gbit/s"]).subflows
+    window = subflows.filter((pl.col("connection") == "download") & (pl.col("path") == "lte"))["cwnd_mean_segments"][0]
+    assert window == pytest.approx(1.31 / np.sqrt(0.001), rel=1e-3)
