@@ -67,7 +67,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
         of_connections(
             "goodput",
             "Goodput by subflow",
-            "New application data that arrived, by path; the line is the total.",
+            "New application data in order on its subflow, by path; the line is the total. A repair is a spike.",
             "goodput (Mbit/s)",
             lambda name: series.goodput(run, name, by_path[name]),
             stack=True,
