@@ -67,7 +67,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
         of_connections(
             "goodput",
             "Goodput by subflow",
-            "New application data in order on its subflow, by path; the line is the total. A repair is a spike.",
+            "New data in order on its subflow, by path; the line is the total. A repaired loss shows as a spike.",
             "goodput (Mbit/s)",
             lambda name: series.goodput(run, name, by_path[name]),
             stack=True,
