@@ -7,7 +7,7 @@ library reaches a user. `Table` is the base of every model: it explains unknown 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
@@ -91,13 +91,10 @@ class Table(BaseModel):
     def table(self) -> dict[str, Any]:
         """Every key with its value as the file has it."""
         table = {}
-        # What says which table this is comes first, though a base class may have declared other keys before.
-        fields = sorted(type(self).model_fields.items(), key=lambda item: item[0] not in _FIRST)
-        for name, field in fields:
+        for name, key, kind, optional in _columns(type(self)):
             value = getattr(self, name)
-            kind, optional = _kind(field)
             if value is not None or not optional:
-                table[field.alias or name] = kind.write(value)
+                table[key] = kind.write(value)
         return table
 
     @model_validator(mode="wrap")
@@ -296,3 +293,11 @@ def or_word(word: str, kind: Kind) -> Kind:
         return result
 
     return Kind(expected, validate, lambda value: word if value is None else kind.write(value))
+
+
+@cache
+def _columns(table: type[Table]) -> list[tuple[str, str, Kind, bool]]:
+    """The fields of a table: attribute, key in the file, kind, and whether `None` stands for an absent key."""
+    # What says which table this is comes first, though a base class may have declared other keys before.
+    fields = sorted(table.model_fields.items(), key=lambda item: item[0] not in _FIRST)
+    return [(name, field.alias or name, *_kind(field)) for name, field in fields]

@@ -4,10 +4,12 @@ A quantity is read into a `Fraction` of its base unit and written in one way onl
 ways to write one quantity become one.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from mptcplab.scenario.errors import one_of, show
 
@@ -111,17 +113,20 @@ def read(value: object, dimensions: Sequence[Dimension]) -> tuple[Dimension, Fra
 
 def decimal(number: Fraction) -> str:
     """A fraction whose decimals end, in full: `12.5`."""
-    digits = 0
-    while (number * 10**digits).denominator != 1:
+    digits, rest = 0, number.denominator
+    # Each digit takes a 2 and a 5 out of the denominator, as long as it has them.
+    while rest != 1 and digits <= 4 * _LONGEST_TEXT:
+        rest //= math.gcd(rest, 10)
         digits += 1
-        if digits > 4 * _LONGEST_TEXT:
-            raise ValueError(f"{number} has no end in decimals")
-    scaled = abs(int(number * 10**digits))
+    if (10**digits) % number.denominator:
+        raise ValueError(f"{number} has no end in decimals")
+    scaled = abs(number.numerator) * (10**digits // number.denominator)
     sign = "-" if number < 0 else ""
     whole, part = divmod(scaled, 10**digits)
     return f"{sign}{whole}.{part:0{digits}d}" if digits else f"{sign}{whole}"
 
 
+@lru_cache(maxsize=4096)  # a scenario has few different quantities, mostly defaults
 def write(dimension: Dimension, quantity: Fraction | int) -> str:
     """The quantity with the unit that makes the shortest number of 1 or more: `12.5 ms`, `1460 B`, `0 s`."""
     quantity = Fraction(quantity)
