@@ -4,7 +4,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from . import cubic_response, khalili_scenarios, lia_two_paths, loss_throughput, olia_traces, shared_bottleneck
+from . import (
+    cubic_response,
+    khalili_scenarios,
+    lia_two_paths,
+    loss_throughput,
+    model_scenarios,
+    olia_traces,
+    shared_bottleneck,
+)
 
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "loss-throughput": loss_throughput.main,
@@ -12,6 +20,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "lia-two-paths": lia_two_paths.main,
     "shared-bottleneck": shared_bottleneck.main,
     "khalili-scenarios": khalili_scenarios.main,
+    "model-scenarios": model_scenarios.main,
     "olia-traces": olia_traces.main,
 }
 

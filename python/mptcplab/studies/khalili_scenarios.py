@@ -56,7 +56,7 @@ def _text(name: str) -> str:
     return (_directory() / f"khalili-2013-{name}.toml").read_text(encoding="utf-8")
 
 
-def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int = 120) -> Point:
+def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int = 120, engine: str = "sim") -> Point:
     """Scenario A with N₂ = 10, C₂ = 1 Mbit/s."""
     overrides = [
         f"connection.type1.congestion={control}",
@@ -65,7 +65,7 @@ def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
         f"duration={seconds + 30} s",
         "measure.sample=never",
     ]
-    result = run(_text("a"), seeds=seeds, overrides=overrides)
+    result = run(_text("a"), seeds=seeds, overrides=overrides, engine=engine)
     return Point(
         (flow(result, "type1", "own"), flow(result, "type1", "public")),
         flow(result, "type2", "single"),
@@ -74,7 +74,7 @@ def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
     )
 
 
-def measure_c(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int = 120) -> Point:
+def measure_c(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int = 120, engine: str = "sim") -> Point:
     """Scenario C with N₂ = 10, C₂ = 1 Mbit/s."""
     overrides = [
         f"connection.multi.congestion={control}",
@@ -83,7 +83,7 @@ def measure_c(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
         f"duration={seconds + 30} s",
         "measure.sample=never",
     ]
-    result = run(_text("c"), seeds=seeds, overrides=overrides)
+    result = run(_text("c"), seeds=seeds, overrides=overrides, engine=engine)
     return Point(
         (flow(result, "multi", "ap1"), flow(result, "multi", "ap2")),
         flow(result, "single", "ap2"),
@@ -92,11 +92,13 @@ def measure_c(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
     )
 
 
-def measure_b(control: str, *, upgraded: bool, seeds: int = 5, seconds: int = 120) -> tuple[float, float, float]:
+def measure_b(
+    control: str, *, upgraded: bool, seeds: int = 5, seconds: int = 120, engine: str = "sim"
+) -> tuple[float, float, float]:
     """Scenario B: rates of a Blue and a Red user and the aggregate, in Mbit/s on the wire."""
     red = f"connection.red.congestion={control}" if upgraded else _RED_SINGLE
     overrides = [f"connection.blue.congestion={control}", red, f"duration={seconds + 30} s", "measure.sample=never"]
-    result = run(_text("b"), seeds=seeds, overrides=overrides)
+    result = run(_text("b"), seeds=seeds, overrides=overrides, engine=engine)
     blue = flow(result, "blue", "blue-x").rate + flow(result, "blue", "blue-y").rate
     others = ("red-y", "red-x") if upgraded else ("red-y",)
     single = sum(flow(result, "red", path).rate for path in others)

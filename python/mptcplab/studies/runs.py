@@ -34,9 +34,10 @@ class Flow:
     retransmissions: float
 
 
-def run(text: str, *, seeds: int, jobs: int = 1, overrides: Sequence[str] = ()) -> Result:
-    """Run a scenario given as a text with the seeds 1, 2, …"""
-    return mptcplab.run(Scenario.from_toml(text, "<study>", overrides), seed=1, repeat=seeds, jobs=jobs)
+def run(text: str, *, seeds: int, jobs: int = 1, overrides: Sequence[str] = (), engine: str = "sim") -> Result:
+    """Run a scenario given as a text with the seeds 1, 2, …; once on the engine that draws nothing."""
+    repeat = 1 if engine == "model" else seeds
+    return mptcplab.run(Scenario.from_toml(text, "<study>", overrides), engine, seed=1, repeat=repeat, jobs=jobs)
 
 
 def flow(result: Result, connection: str, path: str) -> Flow:
