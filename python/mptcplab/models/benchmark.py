@@ -17,6 +17,7 @@ from .network import Network, Route, User
 from .optimum import optimum
 from .pareto import pareto_gain
 from .predict import CONTROLS, predict
+from .queues import DropTail, settle
 from .rounds import RoundModel, RoundPath, after_rounds, multipath
 
 
@@ -56,6 +57,9 @@ def main() -> None:
     for name, controls in (("lia", ["lia"]), ("olia", ["olia"]), ("coupled", ["coupled"]), ("all controls", every)):
         big = _network(controls, 200, 1000, 7)
         _time(f"equilibrium, 1000 users on 200 links: {name}", partial(equilibrium, big))
+        # 50 ms of the link's rate.
+        queues = {link: DropTail(0.05 * law.segments_per_s) for link, law in big.links.items()}
+        _time(f"the same with drop-tail queues: {name}", partial(settle, big, queues, ack_wait_s=0.04))
     big = _network(["lia"], 200, 1000, 7)
     _time("optimum with probing, 1000 users on 200 links", lambda: optimum(big, floor_segments=0.1))
     rates = equilibrium(big).rates

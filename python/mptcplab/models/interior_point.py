@@ -68,12 +68,11 @@ class InteriorPoint:
         self.log_scale = np.asarray([np.log(law.loss_at_capacity) for law in laws])
         pairs = [(g.routes[:, :, None], g.routes[:, None, :]) for g in self.groups]
         shapes = [np.broadcast_shapes(r.shape, c.shape) for r, c in pairs]
-        self.block_rows = np.concatenate(
-            [np.broadcast_to(r, s).ravel() for (r, _), s in zip(pairs, shapes, strict=True)]
-        )
-        self.block_columns = np.concatenate(
-            [np.broadcast_to(c, s).ravel() for (_, c), s in zip(pairs, shapes, strict=True)]
-        )
+        rows = np.concatenate([np.broadcast_to(r, s).ravel() for (r, _), s in zip(pairs, shapes, strict=True)])
+        columns = np.concatenate([np.broadcast_to(c, s).ravel() for (_, c), s in zip(pairs, shapes, strict=True)])
+        # The blocks stand at the same places in every step: only the numbers change.
+        numbered = sp.csr_array(sp.coo_array((np.arange(len(rows)), (rows, columns))))
+        self.block_order, self.block_places = numbered.data, (numbered.indices, numbered.indptr)
         self._start()
 
     def _start(self) -> None:
@@ -191,8 +190,7 @@ class InteriorPoint:
             diagonal = np.arange(matrix.shape[1])
             matrix[:, diagonal, diagonal] += self.gap[group.routes]
             blocks.append(np.linalg.inv(matrix).ravel())
-        data = np.concatenate(blocks)
-        return sp.csr_array(sp.coo_array((data, (self.block_rows, self.block_columns)), shape=(size, size)))
+        return sp.csr_array((np.concatenate(blocks)[self.block_order], *self.block_places), shape=(size, size))
 
 
 @dataclass(frozen=True)
@@ -204,6 +202,11 @@ class _Direction:
     loss: Array
     slack: Array
     gap: Array
+
+
+def _scaled(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
+    """The matrix with a factor for each of its entries."""
+    return sp.csr_array((matrix.data * factors, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class _System:
@@ -229,8 +232,9 @@ class _System:
         self.residual = max(float(np.abs(error).max(initial=0)) for error in errors)
 
         self.inverse = point.inverse_blocks(jacobians, x)
-        self.gained = sp.csr_array(point.load * point.v[None, :]) @ self.inverse
-        schur = (self.gained @ sp.csr_array(point.price * (1 / self.p)[:, None])).toarray()
+        self.gained = _scaled(point.load, point.v[point.load.indices]) @ self.inverse
+        per_route = np.repeat(1 / self.p, np.diff(point.price.indptr))
+        schur = (self.gained @ _scaled(point.price, per_route)).toarray()
         self.curve = load[curved] / point.power
         diagonal = np.empty(len(capacity))
         diagonal[hard] = (point.slack / point.loss)[hard]

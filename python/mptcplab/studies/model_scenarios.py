@@ -1,7 +1,8 @@
 """Khalili's scenarios A, B and C four ways: the paper's polynomial, the solver, the engine `model`, the simulator.
 
-The polynomial and the solver answer the same question: hard capacities and equal RTTs of 150 ms. They must be equal. The
-engine and the simulator answer another: the scenario file with its RED queues, whose delay makes the RTTs. They should be close.
+The polynomial and the solver answer the same question: hard capacities and equal RTTs of 150 ms. They must be equal.
+The engine and the simulator answer another: the scenario file with its RED queues, whose delay makes the RTTs. They
+should be close.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
