@@ -6,7 +6,16 @@ from typing import TypedDict, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SimulationError", "build_commit", "build_sources", "simulate", "version"]
+__all__ = [
+    "SimulationError",
+    "build_commit",
+    "build_sources",
+    "create_namespace",
+    "create_tun",
+    "enter_namespace",
+    "simulate",
+    "version",
+]
 
 @type_check_only
 class SubflowSamples(TypedDict):
@@ -59,3 +68,21 @@ def build_commit() -> str | None:
 
 def build_sources() -> str | None:
     """Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it."""
+
+def create_namespace() -> int:
+    """The descriptor of a new network namespace without a name, which goes with the last that holds it.
+
+    Raises OSError without CAP_SYS_ADMIN.
+    """
+
+def enter_namespace(descriptor: int) -> None:
+    """Move the calling thread into a network namespace.
+
+    Raises OSError without CAP_SYS_ADMIN, or when the descriptor is not that of a network namespace.
+    """
+
+def create_tun(namespace: int, name: str) -> int:
+    """The descriptor of a new TUN device in a network namespace; the device goes when it is closed.
+
+    Raises OSError without CAP_NET_ADMIN or /dev/net/tun, or with a name that does not do.
+    """

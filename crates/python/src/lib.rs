@@ -2,6 +2,7 @@
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod columns;
+mod live_network;
 mod watch;
 
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::SimulationError;
     use crate::columns;
+    #[pymodule_export]
+    use crate::live_network::{create_namespace, create_tun, enter_namespace};
     use crate::watch::Watch;
 
     /// Simulate one complete description (JSON of `simulator::description`).

@@ -1,0 +1,52 @@
+//! The machine's monotonic clock, and a thread that is to keep to it.
+
+use std::num::NonZeroU64;
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Time in nanoseconds from an origin of one's own.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// A clock that stands at 0 now.
+    #[must_use]
+    pub fn start() -> Clock {
+        Clock { origin_ns: read(ClockId::Monotonic) }
+    }
+
+    /// Nanoseconds since [`Clock::start`].
+    #[inline]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        read(ClockId::Monotonic).saturating_sub(self.origin_ns)
+    }
+}
+
+/// CPU time that the calling thread has used, in nanoseconds.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// A span of nanoseconds as the kernel takes it.
+#[must_use]
+pub fn timespec(ns: u64) -> Timespec {
+    // Neither overflows: at most 1.8e10 s, below 1e9 ns.
+    Timespec { tv_sec: (ns / 1_000_000_000).cast_signed(), tv_nsec: (ns % 1_000_000_000).cast_signed() }
+}
+
+/// Lets the calling thread sleep to the nanosecond it asks for, as far as the kernel can: timers are not gathered.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn sleep_exactly() -> std::io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?)
+}
+
+fn read(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec.cast_unsigned()
+}

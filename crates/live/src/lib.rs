@@ -1,0 +1,10 @@
+//! Real time: TUN devices in network namespaces, the link emulator between them (the links of crate `network` driven by
+//! the machine's clock), and what sends and receives there. Linux only.
+//!
+//! Nothing here outlives the process: a namespace that only file descriptors hold and a TUN device go when their last
+//! descriptor is closed, and the kernel closes all descriptors of a process that ends, however it ends.
+
+pub mod clock;
+pub mod namespace;
+mod system;
+pub mod tun;

@@ -1,0 +1,31 @@
+//! The system calls that no crate has a safe form of; all `unsafe` of this crate.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use libc::{IFF_NO_PI, IFF_TUN, c_int, c_short};
+
+fn check(answer: c_int) -> io::Result<c_int> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// Makes the descriptor of /dev/net/tun that of the interface `name`, with plain IP packets, one queue. `name` is shorter
+/// than `IFNAMSIZ`.
+pub fn set_tun_interface(fd: impl AsFd, name: &str) -> io::Result<()> {
+    // SAFETY: all zeros is a value of this plain C structure.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (IFF_TUN | IFF_NO_PI) as c_short;
+    // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives through the call.
+    check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
+}
+
+/// Moves the calling thread into a new network namespace.
+pub fn unshare_network() -> io::Result<()> {
+    // SAFETY: CLONE_NEWNET touches no memory and no descriptors of the process.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}

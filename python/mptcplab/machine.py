@@ -1,0 +1,85 @@
+"""Looks at this machine, one question a function: privileges, devices, the kernel, tools. They change nothing."""
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+# linux/capability.h
+_CAP_NET_ADMIN: Final = 12
+_CAP_SYS_ADMIN: Final = 21
+
+ROOT: Final = Path("/")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    good: bool
+    found: str
+    remedy: str | None = None
+    """What would help; for what is not good."""
+    optional: bool = False
+    """Whether an engine runs without it."""
+
+
+def network_administration(root: Path = ROOT) -> Finding:
+    """May interfaces and addresses be made?"""
+    return _capability(root, _CAP_NET_ADMIN, "network administration (CAP_NET_ADMIN)")
+
+
+def namespaces(root: Path = ROOT) -> Finding:
+    """May network namespaces be made?"""
+    return _capability(root, _CAP_SYS_ADMIN, "network namespaces (CAP_SYS_ADMIN)")
+
+
+def tun(root: Path = ROOT) -> Finding:
+    """Are there TUN devices?"""
+    device = root / "dev/net/tun"
+    if not device.exists():
+        return Finding("/dev/net/tun", False, "absent", "modprobe tun; in a container: --device /dev/net/tun")
+    if not os.access(device, os.R_OK | os.W_OK):
+        return Finding("/dev/net/tun", False, "may not be opened", "run as root, or give the user access to the device")
+    return Finding("/dev/net/tun", True, "present")
+
+
+def kernel_mptcp(root: Path = ROOT) -> Finding:
+    """Does the kernel speak Multipath TCP?"""
+    what = "Multipath TCP in the kernel (net.mptcp.enabled)"
+    try:
+        value = (root / "proc/sys/net/mptcp/enabled").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return Finding(what, False, "absent", "use a Linux kernel of version 5.16 or later built with CONFIG_MPTCP")
+    if value == "1":
+        return Finding(what, True, "on")
+    return Finding(what, False, f"off ({value})", "sysctl -w net.mptcp.enabled=1")
+
+
+def tool(name: str, package: str, *, optional: bool = False) -> Finding:
+    """Is there a program of this name?"""
+    place = shutil.which(name)
+    if place is None:
+        return Finding(name, False, "not found", f"install it, on Debian: apt-get install {package}", optional)
+    return Finding(name, True, place, optional=optional)
+
+
+def live(root: Path = ROOT) -> tuple[Finding, ...]:
+    """What every engine on real packets needs."""
+    return (network_administration(root), namespaces(root), tun(root))
+
+
+def _capability(root: Path, number: int, what: str) -> Finding:
+    effective = 0
+    try:
+        for line in (root / "proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("CapEff:"):
+                effective = int(line.split()[1], 16)
+    except (OSError, ValueError, IndexError):
+        return Finding(what, False, f"cannot be told on {sys.platform}", "run on Linux")
+    if effective >> number & 1:
+        return Finding(what, True, "held")
+    return Finding(what, False, "not held", "run as root, for instance with sudo")
