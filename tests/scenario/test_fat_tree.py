@@ -1,6 +1,7 @@
 """The generated network against the definition of Al-Fares 2008, and its draws."""
 
 from collections import Counter
+from fractions import Fraction
 from math import sqrt
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mptcplab.scenario import Scenario
-from mptcplab.scenario.fat_tree import FatTree, Route, draw, pairs
+from mptcplab.scenario.fat_tree import FatTree, Route, draw, pairs, parts, senders
 
 TEXT = """
     duration = "1 s"
@@ -177,3 +178,66 @@ def test_the_bdp_is_of_the_longest_path() -> None:
     # 100 Mbit/s · 12 · 20 us = 3000 B, times ten.
     links = described('topology.queue="10 BDP"')["links"]
     assert all(link["up"]["queue"]["limit"] == {"bytes": 30_000} for link in links)
+
+
+KINDS = """
+    duration = "1 s"
+    [topology]
+    kind = "fat-tree"
+    k = 4
+    hosts_per_edge = 8
+    rate = "100 Mbit/s"
+    delay = "20 us"
+    [traffic.long]
+    kind = "permutation"
+    share = "25 %"
+    subflows = 3
+    [traffic.short]
+    kind = "permutation"
+    protocol = "tcp"
+    application = { kind = "file", size = "70 kB" }
+"""
+
+
+def test_kinds_of_traffic_divide_the_hosts() -> None:
+    description = Scenario.from_toml(KINDS).description()
+    connections = description["connections"]
+    assert Counter(each["name"].split()[0] for each in connections) == {"long": 16, "short": 48}
+    assert Counter(len(each["paths"]) for each in connections) == {3: 16, 1: 48}
+    ways = [each["name"].split()[1].split(">") for each in connections]
+    # Together they are one permutation of all 64 hosts, the one that a single kind has.
+    hosts = {f"host-{number}" for number in range(64)}
+    assert {source for source, _ in ways} == {target for _, target in ways} == hosts
+    alone = Scenario.from_toml(KINDS, overrides=['traffic={ kind = "permutation" }']).description()
+    assert {each["name"] for each in alone["connections"]} == {each["name"].split()[1] for each in connections}
+    # Another seed has other hosts send.
+    other = Scenario.from_toml(KINDS).description(seed=2)["connections"]
+    assert {each["name"] for each in other} != {each["name"] for each in connections}
+
+
+def test_kinds_of_traffic_are_written_as_they_are_read() -> None:
+    scenario = Scenario.from_toml(KINDS, overrides=["traffic.long.congestion=olia"])
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+    assert 'name = "olia"' in scenario.to_toml()
+
+
+@given(percent=st.lists(st.integers(1, 50), min_size=1, max_size=6), hosts=st.integers(1, 600), seed=st.integers(0, 9))
+def test_no_host_has_two_kinds(percent: list[int], hosts: int, seed: int) -> None:
+    shares = [Fraction(each, sum(percent)) for each in percent]
+    assert sum(parts(shares, hosts)) == hosts
+    counts = parts([*shares[:-1], None], hosts)
+    assert counts == parts(shares, hosts)
+    chosen = senders(counts, hosts, seed)
+    assert [len(each) for each in chosen] == counts
+    assert set().union(*chosen) == set(range(hosts))
+
+
+def test_more_hosts_at_an_edge_switch() -> None:
+    tree = FatTree(4, 8)
+    assert tree.hosts == 64
+    # Host 17 is the second at the third edge switch: pod 1, edge 0; host 63 the last of all.
+    assert tree.route(17, 63, 1).up == ("host-17", "edge-1-0.agg-1-0", "agg-1-0.core-1")
+    assert tree.route(17, 63, 1).down == ("agg-3-0.core-1", "edge-3-1.agg-3-0", "host-63")
+    assert tree.route_count(0, 7) == 1
+    assert tree.route_count(0, 8) == 2
+    assert tree.route_count(0, 16) == 4

@@ -45,3 +45,21 @@ def test_an_oversubscribed_core_is_the_bottleneck() -> None:
     rate = mptcplab.run(Scenario.load(SCENARIO, ["traffic.kind=stride", "traffic.stride=1", "traffic.protocol=tcp"]))
     inside = rate.connections.filter(rate.connections["name"].is_in(["host-0>host-1", "host-2>host-3"]))
     assert inside["goodput_bps"].min() > 90e6  # type: ignore[operator]  # under one switch nobody is in the way
+
+
+def test_short_flows_are_later_where_long_ones_fill_the_core() -> None:
+    short = Path(SCENARIO).with_name("fat-tree-short-flows.toml")
+    with_long = mptcplab.run(Scenario.load(short, ["duration=2 s"])).connections
+    alone = mptcplab.run(Scenario.load(short, ["duration=2 s", "traffic.long.start=1.99 s"])).connections
+    flows = [each.filter(each["name"].str.starts_with("short ")) for each in (with_long, alone)]
+    assert [len(each) for each in flows] == [43, 43]
+    begun, complete = (
+        sum(each[column].sum() for each in flows) for column in ("transfers_begun", "transfers_complete")
+    )
+    # 43 hosts, 5 a second, for the second after the warm-up, twice; what is begun in the last moments is not complete.
+    assert abs(begun - 430) < 5 * 430**0.5
+    assert 0.8 * begun < complete <= begun
+    late, early = (each["transfer_times_s"].explode().drop_nulls().mean() for each in flows)
+    # 70 kB take 5.8 ms at 100 Mbit/s, and three round trips before.
+    assert 0.006 < early < 0.03  # type: ignore[operator]
+    assert late > 1.5 * early  # type: ignore[operator]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mptcplab.scenario import Problem, Scenario, units
+from mptcplab.scenario.connections import traffic_key
 from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Red, Way
 from mptcplab.scenario.model import Document
@@ -31,8 +32,8 @@ def at(scenario: Scenario, found: list[Found]) -> list[Problem]:
 def _found(document: Document) -> Iterator[Found]:
     if document.topology is not None:
         yield ("topology", "kind"), show(document.topology.kind), "links and connections written out"
-    if document.traffic is not None:
-        yield ("traffic", "kind"), show(document.traffic.kind), "connections written out"
+    for name, traffic in document.traffic.items():
+        yield (*traffic_key(name), "kind"), show(traffic.kind), "connections written out"
     for name, link in document.links.items():
         for way in WAYS:
             yield from _direction(("link", name), link, way)

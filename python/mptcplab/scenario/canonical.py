@@ -22,6 +22,7 @@ def to_toml(document: Document) -> str:
         data["event"] = [event.written() for event in document.events]
     if document.topology is not None:
         data["topology"] = document.topology.written()
-    if document.traffic is not None:
-        data["traffic"] = document.traffic.written()
+    if document.traffic:
+        kinds = {name: traffic.written() for name, traffic in document.traffic.items()}
+        data["traffic"] = kinds.get("", kinds)
     return tomli_w.dumps(data)

@@ -6,10 +6,11 @@ all.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from mptcplab.scenario import units
+from mptcplab.scenario import fat_tree, units
 from mptcplab.scenario.amounts import exact_packets, round_trips_ns
-from mptcplab.scenario.connections import Connection, Traffic
+from mptcplab.scenario.connections import Connection, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
 from mptcplab.scenario.links import WAYS, Link, Queue, Red
@@ -32,7 +33,7 @@ class Parts:
     events: list[Event | None] = field(default_factory=list)
     measure: Measure | None = None
     topology: Topology | None = None
-    traffic: Traffic | None = None
+    traffic: dict[str, Traffic | None] = field(default_factory=dict)
 
 
 def _time(nanoseconds: int) -> str:
@@ -75,8 +76,9 @@ def times(parts: Parts, report: Report) -> None:
     for index, event in enumerate(parts.events):
         if event is not None and event.at >= end:
             report(("event", index, "at"), _time(event.at), before)
-    if parts.traffic is not None and parts.traffic.start[1] >= end:
-        report(("traffic", "start"), _time(parts.traffic.start[1]), before)
+    for name, traffic in parts.traffic.items():
+        if traffic is not None and traffic.start[1] >= end:
+            report((*traffic_key(name), "start"), _time(traffic.start[1]), before)
     if parts.measure is None:
         return
     if parts.measure.warmup >= end:
@@ -109,11 +111,36 @@ def whole(present: Mapping[str, object], report: Report) -> None:
 
 def strides(parts: Parts, report: Report) -> None:
     """Nobody sends to himself."""
-    if parts.topology is None or parts.traffic is None or parts.traffic.stride is None:
+    if parts.topology is None:
         return
-    if parts.traffic.stride % parts.topology.hosts == 0:
-        found = f"{parts.traffic.stride}, with which each of {parts.topology.hosts} hosts sends to itself"
-        report(("traffic", "stride"), found, f"no multiple of {parts.topology.hosts}")
+    hosts = parts.topology.hosts
+    for name, traffic in parts.traffic.items():
+        if traffic is not None and traffic.stride is not None and traffic.stride % hosts == 0:
+            found = f"{traffic.stride}, with which each of {hosts} hosts sends to itself"
+            report((*traffic_key(name), "stride"), found, f"no multiple of {hosts}")
+
+
+def shares(parts: Parts, report: Report) -> None:
+    """The kinds of traffic divide the hosts among them: one may have the rest, each has at least one host."""
+    kinds = {name: traffic for name, traffic in parts.traffic.items() if traffic is not None}
+    if parts.topology is None or not kinds or len(kinds) < len(parts.traffic):
+        return
+    rest = [name for name, traffic in kinds.items() if traffic.share is None]
+    for name in rest[1:]:
+        report((*traffic_key(name), "share"), "nothing", f"a part of the hosts: {show(rest[0])} has the rest already")
+    given = sum((traffic.share for traffic in kinds.values() if traffic.share is not None), Fraction(0))
+    if given > 1:
+        report(("traffic",), f"shares of {units.write(units.PERCENTAGE, given)} in all", "at most 100 %")
+    if given > 1 or rest[1:]:
+        return
+    hosts = parts.topology.hosts
+    for (name, traffic), count in zip(
+        kinds.items(), fat_tree.parts([traffic.share for traffic in kinds.values()], hosts), strict=True
+    ):
+        if count == 0:
+            share = 1 - given if traffic.share is None else traffic.share
+            found = f"{units.write(units.PERCENTAGE, share)}, which is none of {hosts} hosts"
+            report((*traffic_key(name), "share"), found, "a part that has at least one host")
 
 
 def thresholds(document: Document, report: Report) -> None:

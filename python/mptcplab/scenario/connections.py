@@ -1,6 +1,7 @@
 """Connections of a scenario file: paths, algorithms, times and what is sent; and the traffic of generated networks."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -36,6 +37,9 @@ MOMENT: Kind = quantity(units.TIME, 0, LONGEST)
 _MSS = quantity(units.SIZE, 88, 65_495)
 # 65 535 · 2^14 bytes is the largest window that the window scale option can announce (RFC 7323 §2.3).
 _BUFFER = quantity(units.SIZE, 88, 65_535 * 2**14)
+
+
+_SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the hosts")
 
 
 def _start() -> Kind:
@@ -137,12 +141,27 @@ class Connection(Sender):
 
 
 class Traffic(Sender):
-    """Who sends to whom in a generated network."""
+    """Who sends to whom in a generated network, or what a part of its hosts does."""
 
     expected: ClassVar[str] = "the traffic of a topology"
     kind: Annotated[str, choice(*registry.names("traffic"))]
+    share: Annotated[Fraction, _SHARE] | None = None
     subflows: Annotated[int, integer(1, 255, "a whole number")] = 8
     stride: Annotated[int, integer(1, 1_000_000, "a whole number")] | None = None
+
+    def written(self) -> dict[str, Any]:
+        """Without what the protocol does not take."""
+        table = super().written()
+        if self.protocol == "tcp":
+            del table["subflows"]
+        return table
+
+    @classmethod
+    def are_named(cls, table: object) -> bool:
+        """Whether the table has several kinds, each a table with a name, and is not one itself."""
+        if not isinstance(table, dict) or not table:
+            return False
+        return all(isinstance(each, dict) for each in table.values()) and not set(table) & set(cls.keys())
 
     def subflow_count(self) -> int:
         """Paths that each connection draws."""
@@ -158,3 +177,8 @@ class Traffic(Sender):
             found = f'{self.subflows} for protocol = "tcp"'
             raise faults("Traffic", [(("subflows",), found, '1, or protocol = "mptcp"')])
         return self
+
+
+def traffic_key(name: str) -> tuple[str, ...]:
+    """Where the file has this kind of traffic; the single one without a name is called ""."""
+    return ("traffic", name) if name else ("traffic",)

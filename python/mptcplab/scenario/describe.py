@@ -3,7 +3,7 @@
 Its shape is that of crates/simulator/src/description.rs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mptcplab import registry
@@ -23,7 +23,7 @@ from mptcplab.scenario.applications import (
     Requests,
 )
 from mptcplab.scenario.connections import Sender, Traffic
-from mptcplab.scenario.fat_tree import LONGEST_PATH, FatTree, draw, pairs
+from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
 from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Loss, Queue
 from mptcplab.scenario.model import Document, Event, Topology
 
@@ -179,14 +179,14 @@ def _written(document: Document) -> dict[str, Any]:
     }
 
 
-def _generated(topology: Topology, traffic: Traffic, seed: int) -> dict[str, Any]:
+def _generated(topology: Topology, traffic: Mapping[str, Traffic], seed: int) -> dict[str, Any]:
     """A fat tree and its traffic.
 
     The sending host opens the connection. Each subflow draws one of the equal-cost paths for itself, so that one may
     be there several times.
     """
-    tree = FatTree(topology.k)
-    largest_bytes = _largest_bytes([traffic])
+    tree = topology.tree()
+    largest_bytes = _largest_bytes(traffic.values())
     rtt_ns = 2 * LONGEST_PATH * topology.delay
 
     def link(name: str, rate_bps: int) -> dict[str, Any]:
@@ -200,26 +200,30 @@ def _generated(topology: Topology, traffic: Traffic, seed: int) -> dict[str, Any
     paths: dict[str, dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     connections = []
-    for source, target in pairs(traffic.kind, tree.hosts, traffic.stride, seed):
-        name = f"host-{source}>host-{target}"
-        used = []
-        for subflow in range(traffic.subflow_count()):
-            number = draw(seed, f"ecmp/{name}/{subflow}", tree.route_count(source, target))
-            route = tree.route(source, target, number)
-            path = f"{name} by {route.via}"
-            used.append(numbers.setdefault(path, len(numbers)))
-            paths[path] = {
-                "name": path,
-                "links": [place[each] for each in (*route.up, *route.down)],
-                "reversed": [False] * len(route.up) + [True] * len(route.down),
-            }
-        connections.append(_connection(name, traffic, used, "up", 1))
+    counts = parts([each.share for each in traffic.values()], tree.hosts)
+    for (kind, each), hosts in zip(traffic.items(), senders(counts, tree.hosts, seed), strict=True):
+        for source, target in pairs(each.kind, tree.hosts, each.stride, seed):
+            if source not in hosts:
+                continue
+            name = f"host-{source}>host-{target}"
+            used = []
+            for subflow in range(each.subflow_count()):
+                number = draw(seed, f"ecmp/{name}/{subflow}", tree.route_count(source, target))
+                route = tree.route(source, target, number)
+                path = f"{name} by {route.via}"
+                used.append(numbers.setdefault(path, len(numbers)))
+                paths[path] = {
+                    "name": path,
+                    "links": [place[link] for link in (*route.up, *route.down)],
+                    "reversed": [False] * len(route.up) + [True] * len(route.down),
+                }
+            connections.append(_connection(f"{kind} {name}".strip(), each, used, "up", 1))
     return {"links": links, "paths": list(paths.values()), "connections": connections}
 
 
 def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:
     """The description; the caller has made sure that the core can run the scenario."""
-    if document.topology is not None and document.traffic is not None:
+    if document.topology is not None:
         network = _generated(document.topology, document.traffic, seed)
     else:
         network = _written(document)

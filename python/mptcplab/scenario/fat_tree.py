@@ -1,12 +1,15 @@
 """The fat tree of Al-Fares 2008: its links, its equal-cost paths, and who sends to whom in it.
 
-k pods of k/2 edge and k/2 aggregation switches, (k/2)² core switches, k/2 hosts at each edge switch. Aggregation
-switch a of every pod has the cores a·k/2 to a·k/2 + k/2 − 1. Of every link, *up* is the direction away from the hosts.
+k pods of k/2 edge and k/2 aggregation switches, (k/2)² core switches, k/2 hosts at each edge switch unless told
+otherwise. Aggregation switch a of every pod has the cores a·k/2 to a·k/2 + k/2 − 1. Of every link, *up* is the
+direction away from the hosts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import sha256
+from itertools import pairwise
 
 LONGEST_PATH = 6
 """Links between two hosts of different pods."""
@@ -29,11 +32,18 @@ class FatTree:
     """The network of switches with k ports."""
 
     k: int
+    hosts_per_edge: int | None = None
+    """k/2 where it is not given."""
+
+    @property
+    def at_edge(self) -> int:
+        """Hosts at one edge switch."""
+        return self.half if self.hosts_per_edge is None else self.hosts_per_edge
 
     @property
     def hosts(self) -> int:
-        """How many there are: k³/4."""
-        return self.k**3 // 4
+        """How many there are: k³/4 with k/2 at each edge switch."""
+        return self.k * self.half * self.at_edge
 
     @property
     def half(self) -> int:
@@ -54,7 +64,8 @@ class FatTree:
 
     def _place(self, host: int) -> tuple[int, int]:
         """The pod and the edge switch of a host."""
-        return host // self.half**2, host % self.half**2 // self.half
+        switch = host // self.at_edge
+        return switch // self.half, switch % self.half
 
     def _core_link(self, pod: int, core: int) -> str:
         return f"agg-{pod}-{core // self.half}.core-{core}"
@@ -106,6 +117,31 @@ def pairs(kind: str, hosts: int, stride: int | None, seed: int) -> list[tuple[in
     return list(enumerate(_derangement(hosts, seed)))
 
 
+def parts(shares: Sequence[Fraction | None], hosts: int) -> list[int]:
+    """How many hosts each kind of traffic has; the one without a share has what the others leave.
+
+    The ends of the shares, added up, are rounded: no host is counted twice, and shares that make a whole leave none.
+    """
+    rest = 1 - sum((share for share in shares if share is not None), Fraction(0))
+    ends, total = [0], Fraction(0)
+    for share in shares:
+        total += rest if share is None else share
+        ends.append(int(total * hosts + Fraction(1, 2)))
+    return [end - begin for begin, end in pairwise(ends)]
+
+
+def senders(counts: Sequence[int], hosts: int, seed: int) -> list[set[int]]:
+    """Which hosts each kind of traffic has, drawn without replacement."""
+    if list(counts) == [hosts]:
+        return [set(range(hosts))]
+    order = _shuffled(hosts, seed, "senders")
+    chosen, begin = [], 0
+    for count in counts:
+        chosen.append(set(order[begin : begin + count]))
+        begin += count
+    return chosen
+
+
 def _other(host: int, number: int) -> int:
     """The hosts but one, numbered."""
     return number + (number >= host)
@@ -115,10 +151,15 @@ def _derangement(hosts: int, seed: int) -> list[int]:
     """A permutation that leaves nothing in its place, each equally likely: about every third of all is one."""
     attempt = 0
     while True:
-        order = list(range(hosts))
-        for last in range(hosts - 1, 0, -1):
-            other = draw(seed, f"traffic/{attempt}/{last}", last + 1)
-            order[last], order[other] = order[other], order[last]
+        order = _shuffled(hosts, seed, f"traffic/{attempt}")
         if all(target != host for host, target in enumerate(order)):
             return order
         attempt += 1
+
+
+def _shuffled(hosts: int, seed: int, what: str) -> list[int]:
+    order = list(range(hosts))
+    for last in range(hosts - 1, 0, -1):
+        other = draw(seed, f"{what}/{last}", last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order

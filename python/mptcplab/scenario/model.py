@@ -12,6 +12,7 @@ from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
 from mptcplab.scenario.errors import show
+from mptcplab.scenario.fat_tree import FatTree
 from mptcplab.scenario.kinds import (
     MICROSECOND,
     Kind,
@@ -84,6 +85,7 @@ class Topology(Table):
     expected: ClassVar[str] = "a generated network"
     kind: Annotated[str, choice(*registry.names("topologies"))]
     k: Annotated[int, integer(2, 128, "an even number")]
+    hosts_per_edge: Annotated[int, integer(1, 1024, "a whole number")] | None = None
     rate: Rate
     delay: Delay
     queue: Annotated[Queue, QUEUE] = ONE_BDP
@@ -92,7 +94,11 @@ class Topology(Table):
     @property
     def hosts(self) -> int:
         """How many hosts there are."""
-        return self.k**3 // 4
+        return self.tree().hosts
+
+    def tree(self) -> FatTree:
+        """The network."""
+        return FatTree(self.k, self.hosts_per_edge)
 
     def switch_rate_bps(self) -> int:
         """The rate of the links between switches; the least rate of all is 1 bit/s."""
@@ -135,7 +141,8 @@ class Document:
     events: tuple[Event, ...]
     measure: Measure
     topology: Topology | None
-    traffic: Traffic | None
+    traffic: Mapping[str, Traffic]
+    """By name; a single kind without a name is called ""."""
 
     def path_links(self, name: str) -> tuple[str, ...]:
         """The links of a path, or the link itself when a link has this name."""

@@ -73,6 +73,11 @@ class Reader:
     def _optional(self, model: type[T], data: Mapping[str, Any], key: str) -> T | None:
         return self._part(model, data[key], key) if key in data else None
 
+    def _traffic(self, data: Mapping[str, Any]) -> dict[str, Traffic | None]:
+        if Traffic.are_named(data.get("traffic")):
+            return self._named(Traffic, data, "traffic")
+        return {"": self._part(Traffic, data["traffic"], "traffic")} if "traffic" in data else {}
+
     def _events(self, data: Mapping[str, Any]) -> list[Event | None]:
         items = data.get("event", [])
         if not isinstance(items, list):
@@ -91,12 +96,13 @@ class Reader:
             events=self._events(data),
             measure=self._part(Measure, data.get("measure", {}), "measure"),
             topology=self._optional(Topology, data, "topology"),
-            traffic=self._optional(Traffic, data, "traffic"),
+            traffic=self._traffic(data),
         )
         checks.whole(data, self._report)
         checks.names(parts, self._report)
         checks.times(parts, self._report)
         checks.strides(parts, self._report)
+        checks.shares(parts, self._report)
         if self.problems or head is None or parts.measure is None:
             return None
         document = Document(
@@ -109,7 +115,7 @@ class Reader:
             events=tuple(event for event in parts.events if event),
             measure=parts.measure,
             topology=parts.topology,
-            traffic=parts.traffic,
+            traffic={name: traffic for name, traffic in parts.traffic.items() if traffic},
         )
         checks.thresholds(document, self._report)
         return document

@@ -2,8 +2,9 @@
 
 from mptcplab import registry
 from mptcplab.scenario.algorithms import Named
-from mptcplab.scenario.connections import Sender
+from mptcplab.scenario.connections import Sender, traffic_key
 from mptcplab.scenario.errors import Part, Problem, one_of, show
+from mptcplab.scenario.fat_tree import parts
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import WAYS, Link, Queue
 from mptcplab.scenario.model import Document
@@ -70,12 +71,15 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
     if document.topology is not None:
         _entry(refused, ("topology", "kind"), "topologies", document.topology.kind, engine)
         _queue(refused, ("topology", "queue"), document.topology.queue, engine)
-    if document.traffic is not None:
-        _entry(refused, ("traffic", "kind"), "traffic", document.traffic.kind, engine)
-        _connection(refused, ("traffic",), document.traffic, engine)
-    if document.topology is not None and document.traffic is not None:
+    for name, traffic in document.traffic.items():
+        key = traffic_key(name)
+        _entry(refused, (*key, "kind"), "traffic", traffic.kind, engine)
+        _connection(refused, key, traffic, engine)
+    if document.topology is not None:
         hosts = document.topology.hosts
-        count = hosts * (hosts - 1) if document.traffic.kind == "all-to-all" else hosts
+        senders = parts([traffic.share for traffic in document.traffic.values()], hosts)
+        kinds = zip(document.traffic.values(), senders, strict=True)
+        count = sum(sending * (hosts - 1) if each.kind == "all-to-all" else sending for each, sending in kinds)
         if count > MOST_CONNECTIONS:
             refused[("topology", "k")] = (
                 f"{document.topology.k}, which makes {count} connections",
