@@ -380,6 +380,12 @@ impl<'d> World<'d> {
             self.fabric.release(subflow);
             self.probe.release(subflow);
         }
+        // Nothing of it is on its way, so nobody will miss it: TIME-WAIT has nothing to wait for.
+        for side in [CLIENT, SERVER] {
+            if let Some(id) = std::mem::take(&mut self.endpoints[2 * number as usize + side]).id {
+                self.hosts[side].forget(id);
+            }
+        }
         self.free.push(number);
         true
     }

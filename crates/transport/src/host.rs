@@ -11,7 +11,7 @@ use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
 use crate::{Config, LocalAddress};
 
-/// A connection of a host.
+/// A connection of a host, until the host [forgets](Host::forget) it; then the id may name another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
@@ -41,7 +41,9 @@ pub struct Tuple {
 #[derive(Debug)]
 pub struct Host<P: Stream> {
     rng: Xoshiro256PlusPlus,
-    connections: Vec<Connection<P>>,
+    connections: Vec<Option<Connection<P>>>,
+    /// Places of connections that were forgotten, the last one first.
+    free: Vec<u32>,
     listeners: BTreeMap<u16, Config>,
     addresses: Vec<LocalAddress>,
     by_tuple: BTreeMap<Tuple, Handle>,
@@ -56,6 +58,7 @@ impl<P: Stream> Host<P> {
         Host {
             rng,
             connections: Vec::new(),
+            free: Vec::new(),
             listeners: BTreeMap::new(),
             addresses: Vec::new(),
             by_tuple: BTreeMap::new(),
@@ -105,20 +108,25 @@ impl<P: Stream> Host<P> {
     }
 
     fn add(&mut self, connection: Connection<P>) -> ConnectionId {
-        let id = ConnectionId(self.connections.len() as u32);
+        let id = ConnectionId(self.free.pop().unwrap_or(self.connections.len() as u32));
         if let Some(token) = connection.local_token() {
             self.by_token.insert(token, id);
         }
-        self.connections.push(connection);
+        if id.0 as usize == self.connections.len() {
+            self.connections.push(None);
+        }
+        self.connections[id.0 as usize] = Some(connection);
         id
     }
 
     /// Enters the subflows that a connection opened since the last call, so that their segments find it.
     fn adopt_new_subflows(&mut self, id: ConnectionId) {
-        let connection = &mut self.connections[id.0 as usize];
+        let connection = self.connections[id.0 as usize].as_mut().expect(KNOWN);
         for subflow in connection.take_unadopted() {
-            let handle = Handle { connection: id, subflow };
-            self.by_tuple.insert(connection.tuple(subflow), handle);
+            let by_tuple = &mut self.by_tuple;
+            if let Some(tuple) = connection.settle_port(subflow, |tuple| by_tuple.contains_key(tuple)) {
+                by_tuple.insert(tuple, Handle { connection: id, subflow });
+            }
         }
     }
 
@@ -126,11 +134,16 @@ impl<P: Stream> Host<P> {
     /// subflow for an MP_JOIN with a known token. A stray is answered with a reset, which waits in
     /// [`Host::transmit`], and the answer is `None`.
     pub fn receive(&mut self, now_ns: u64, tuple: Tuple, segment: Segment<P>) -> Option<Handle> {
+        let opens = segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst();
         if let Some(&at) = self.by_tuple.get(&tuple) {
-            self.receive_on(now_ns, at, segment);
-            return Some(at);
+            if !(opens && self.connection(at.connection).is_closed(at.subflow)) {
+                self.receive_on(now_ns, at, segment);
+                return Some(at);
+            }
+            // The peer uses the port again: what was here is closed, and closed is as if it were not (RFC 9293 §3.3.2).
+            self.by_tuple.remove(&tuple);
         }
-        if segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst() {
+        if opens {
             let join = segment.options.rare.as_ref().and_then(|rare| {
                 rare.mptcp.iter().find_map(|o| match o {
                     MptcpOption::MpJoin(MpJoin::Syn { token, .. }) => Some(*token),
@@ -174,7 +187,7 @@ impl<P: Stream> Host<P> {
     ) -> Result<Handle, (ResetReason, bool)> {
         // RFC 8684 §3.2: an unknown token is refused with a reset that names an MPTCP-specific error.
         let id = *self.by_token.get(&token).ok_or((ResetReason::MptcpError, false))?;
-        let subflow = self.connections[id.0 as usize].accept_join(now_ns, tuple, syn)?;
+        let subflow = self.connection_mut(id).accept_join(now_ns, tuple, syn)?;
         self.adopt_new_subflows(id);
         Ok(Handle { connection: id, subflow })
     }
@@ -207,7 +220,7 @@ impl<P: Stream> Host<P> {
 
     /// A segment from the network for a subflow that the driver knows already.
     pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: Segment<P>) {
-        let connection = &mut self.connections[at.connection.0 as usize];
+        let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
         connection.receive(now_ns, at.subflow, segment);
         if connection.has_unadopted() {
             self.adopt_new_subflows(at.connection);
@@ -222,14 +235,44 @@ impl<P: Stream> Host<P> {
     /// A connection. Panics when there is none with this id.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> &Connection<P> {
-        &self.connections[id.0 as usize]
+        self.connections[id.0 as usize].as_ref().expect(KNOWN)
     }
 
     /// A connection, to act on it. Panics when there is none with this id.
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<P> {
-        if self.connections[id.0 as usize].has_unadopted() {
+        if self.connections[id.0 as usize].as_ref().expect(KNOWN).has_unadopted() {
             self.adopt_new_subflows(id); // opened by a timer or by the application
         }
-        &mut self.connections[id.0 as usize]
+        self.connections[id.0 as usize].as_mut().expect(KNOWN)
+    }
+
+    /// Frees a connection with all it holds, whatever its state; its id goes to a later one. What still comes for it is
+    /// a stray and answered with a reset, so a driver does this when [`Connection::is_forgettable`] says so, or when it
+    /// knows that nothing is on its way any more. Answers whether there was one with this id.
+    pub fn forget(&mut self, id: ConnectionId) -> bool {
+        let place = self.connections.get_mut(id.0 as usize);
+        let Some(connection) = place.and_then(Option::take) else { return false };
+        for subflow in 0..connection.subflow_count() {
+            let tuple = connection.tuple(SubflowId(subflow as u8));
+            if self.by_tuple.get(&tuple).is_some_and(|at| at.connection == id) {
+                self.by_tuple.remove(&tuple);
+            }
+        }
+        // A connection that fell back to TCP was entered with its token all the same.
+        let token = wire::keys::token(connection.local_key());
+        if self.by_token.get(&token) == Some(&id) {
+            self.by_token.remove(&token);
+        }
+        self.free.push(id.0);
+        true
+    }
+
+    /// How many connections there are that were not forgotten.
+    #[must_use]
+    pub fn connection_count(&self) -> usize {
+        self.connections.len() - self.free.len()
     }
 }
+
+/// Why an id must name a connection.
+const KNOWN: &str = "the id names a connection that was not forgotten";

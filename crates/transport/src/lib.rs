@@ -25,7 +25,7 @@ mod tcp;
 
 pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
 pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};
-pub use mptcp::{Connection, Event, ResetReason};
+pub use mptcp::{Connection, Event, ResetReason, SUBFLOW_LIMIT};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, SendQueue, SpanQueue, Stream};
 pub use statistics::{DelayHistogram, Statistics};

@@ -63,6 +63,28 @@ fn connections_that_are_over_leave_their_places() {
         assert!(world.fabric.subflows.len() < 300, "{}", world.fabric.subflows.len());
         assert_eq!(world.endpoints.len(), 2 * world.transfers.len());
         assert_eq!(world.applications[0].transfers.len() + world.free.len(), world.transfers.len());
+        let connections = world.hosts.each_ref().map(Host::connection_count);
+        assert!(connections.iter().all(|&count| count <= world.transfers.len()), "{connections:?}");
+    }
+}
+
+#[test]
+fn ten_thousand_flows_take_no_more_memory_than_those_of_the_moment() {
+    let flows = Content::Flows {
+        size: Size::Exponential { mean_bytes: 5_000 },
+        arrivals: Arrivals::Poisson { rate_per_s: 100.0 },
+    };
+    for protocol in [Protocol::Tcp, Protocol::Mptcp] {
+        let mut description = description(flows, protocol);
+        description.duration_ns = 105_000_000_000;
+        description.through_wire = false;
+        let world = end(&description);
+        let begun = world.applications[0].done.begun;
+        assert!(begun > 10_000, "{begun}");
+        let connections = world.hosts.each_ref().map(Host::connection_count);
+        assert!(connections.iter().all(|&count| count < 250), "{connections:?} of {begun} {protocol:?}");
+        assert!(world.transfers.len() < 250, "{}", world.transfers.len());
+        assert!(world.fabric.subflows.len() < 500, "{}", world.fabric.subflows.len());
     }
 }
 

@@ -266,6 +266,11 @@ impl<P: Stream> Connection<P> {
         (self.mode == Mode::Mptcp).then(|| wire::keys::token(self.local_key))
     }
 
+    /// The key that the token and the initial data sequence number come from; drawn for TCP too.
+    pub(crate) fn local_key(&self) -> u64 {
+        self.local_key
+    }
+
     /// Lowers the time at which the driver must call again.
     pub(super) fn wake_by(&mut self, at_ns: u64) {
         self.next_timeout_ns = self.next_timeout_ns.min(at_ns);
@@ -337,6 +342,14 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Whether nothing of the connection will be missed: it is over, has nothing left to read, to tell or to send, and
+    /// every subflow is past its TIME-WAIT (RFC 9293 §3.6.1).
+    #[must_use]
+    pub fn is_forgettable(&self) -> bool {
+        let gone = |s: &Subflow<P>| s.state == State::Closed && !s.reset_due && !s.ack.now;
+        self.over && self.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(gone)
     }
 
     /// How many subflows there are or were.

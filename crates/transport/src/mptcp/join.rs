@@ -12,6 +12,15 @@ use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{Join, State, Subflow};
 
+/// How many subflows a connection can have in its life, those that are gone counted: each keeps its id and its
+/// counters, and sets of them are words of the machine. One more is not opened; one that the peer opens is refused with
+/// MP_TCPRST "lack of resources", and without T, for trying again would not help (RFC 8684 §3.6). How many are open at
+/// once is [`Config::max_subflows`](crate::Config::max_subflows).
+pub const SUBFLOW_LIMIT: usize = u64::BITS as usize;
+
+/// Ports that need no registration (RFC 6335 §6).
+const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;
+
 impl<P: Stream> Connection<P> {
     /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
     /// unknown, or there are as many subflows as may be.
@@ -40,8 +49,40 @@ impl<P: Stream> Connection<P> {
     }
 
     fn room_for_subflow(&self) -> bool {
-        let open = self.subflows.iter().filter(|s| s.state != State::Closed).count();
-        open < usize::from(self.config.max_subflows) && self.subflows.len() < 32
+        // One in TIME-WAIT only waits for stray segments.
+        self.live_subflows() < usize::from(self.config.max_subflows) && self.subflows.len() < SUBFLOW_LIMIT
+    }
+
+    /// Whether nobody has seen a segment of a subflow that this host opens beside the first one.
+    fn is_unsent_join(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        subflow.join.is_some() && subflow.state == State::SynSent && subflow.syn_due && subflow.retries == 0
+    }
+
+    /// The ends of a subflow that is new to the host. Where a join would take a port that is in use between the same
+    /// addresses, it takes the next one that is free; without any, it is given up and the answer is none.
+    pub(crate) fn settle_port(&mut self, subflow: SubflowId, in_use: impl Fn(&Tuple) -> bool) -> Option<Tuple> {
+        let r = subflow.0 as usize;
+        let mut tuple = self.subflows[r].tuple;
+        if self.is_unsent_join(r) && in_use(&tuple) {
+            let from = tuple.local.port();
+            let after = DYNAMIC_PORTS.filter(|&port| port > from);
+            let free = after.chain(DYNAMIC_PORTS.filter(|&port| port < from)).find(|&port| {
+                tuple.local.set_port(port);
+                !in_use(&tuple)
+            });
+            if free.is_none() {
+                self.fail_subflow(self.clock_ns, r, true);
+                return None;
+            }
+            self.subflows[r].tuple = tuple;
+        }
+        Some(tuple)
+    }
+
+    /// Whether a subflow has ended and what comes for it is a stray.
+    pub(crate) fn is_closed(&self, subflow: SubflowId) -> bool {
+        self.subflows[subflow.0 as usize].state == State::Closed
     }
 
     /// Nothing more is to be said, or may be.
@@ -70,7 +111,8 @@ impl<P: Stream> Connection<P> {
             return Err((ResetReason::Prohibited, false)); // we set the flag C (RFC 8684 §3.1)
         }
         if !self.room_for_subflow() {
-            return Err((ResetReason::Resources, true));
+            // Another one may end; the ids that are used up do not come back.
+            return Err((ResetReason::Resources, self.subflows.len() < SUBFLOW_LIMIT));
         }
         self.clock_ns = now_ns;
         let iss = self.draw_u32();

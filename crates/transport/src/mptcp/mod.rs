@@ -22,4 +22,5 @@ mod transmit;
 mod window;
 
 pub use connection::{Connection, Event};
+pub use join::SUBFLOW_LIMIT;
 pub use reset::ResetReason;

@@ -94,7 +94,7 @@ impl Reinjections {
 mod tests {
     use super::*;
 
-    fn all(r: &Reinjections) -> Vec<(u64, u64, u32)> {
+    fn all(r: &Reinjections) -> Vec<(u64, u64, u64)> {
         r.ranges.iter().map(|r| (r.from, r.to, r.tried.0)).collect()
     }
 

@@ -13,9 +13,9 @@ pub use round_robin::RoundRobin;
 
 use crate::congestion::View;
 
-/// A set of subflows, by id.
+/// A set of subflows, by id: below [`SUBFLOW_LIMIT`](crate::SUBFLOW_LIMIT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SubflowSet(pub u32);
+pub struct SubflowSet(pub u64);
 
 impl SubflowSet {
     /// The set of one.
