@@ -48,6 +48,8 @@ lint: setup  ## Formatting, lints and types, Rust and Python
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	@for paper in $(dir $(wildcard papers/*/study)); do \
+	  echo "$(BIN)/mypy --package study, in $$paper"; MYPYPATH=$$paper $(BIN)/mypy --package study || exit 1; done
 	$(BIN)/python -m mypy.stubtest mptcplab._core
 
 format: setup  ## Format all sources
@@ -74,12 +76,13 @@ lock: setup  ## Write requirements.lock anew from what .venv holds
 	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
-# The scenario files stand outside of the package; a wheel takes a copy along.
-wheel: setup  ## A wheel in target/wheels that knows its commit and has the ready-made scenarios
-	@trap 'rm -rf python/mptcplab/scenarios' EXIT; cp -r scenarios python/mptcplab/scenarios; \
+# The scenario files and the papers stand outside of the package; a wheel takes a copy along.
+wheel: setup  ## A wheel in target/wheels that knows its commit and has the ready-made scenarios and the papers
+	@trap 'rm -rf python/mptcplab/scenarios python/mptcplab/papers' EXIT; \
+	cp -r scenarios papers python/mptcplab/; find python/mptcplab/papers -name __pycache__ -type d -exec rm -rf {} +; \
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) target fuzz/target out .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find python tests -name __pycache__ -type d -exec rm -rf {} +
+	find python tests papers -name __pycache__ -type d -exec rm -rf {} +
 	rm -f python/mptcplab/_core*.so

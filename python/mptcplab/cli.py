@@ -15,6 +15,7 @@ from mptcplab import listing, store, table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_compare import compare
 from mptcplab.cli_predict import predict
+from mptcplab.cli_reproduce import reproduce
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
 from mptcplab.models.checks import NotConvergedError
 from mptcplab.progress import Progress
@@ -138,6 +139,7 @@ def check(file: File, overrides: Overrides = None) -> None:
 
 
 app.command("predict")(predict)
+app.command("reproduce")(reproduce)
 
 
 @app.command("list")

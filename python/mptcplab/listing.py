@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mptcplab import provenance, registry
 
-TOPICS: Final = (*registry.FAMILIES, "scenarios")
+TOPICS: Final = (*registry.FAMILIES, "scenarios", "papers")
 
 
 def show(topic: str | None) -> RenderableType:
@@ -22,17 +22,26 @@ def show(topic: str | None) -> RenderableType:
 
 def scenario_directory() -> Path | None:
     """Where the ready-made scenario files are; None when neither checkout nor package has them."""
+    return _beside("scenarios")
+
+
+def papers_directory() -> Path | None:
+    """Where the papers' folders are; None when neither checkout nor package has them."""
+    return _beside("papers")
+
+
+def _beside(name: str) -> Path | None:
     root = provenance.checkout()
-    places = [] if root is None else [root / "scenarios"]
-    places.append(Path(__file__).parent / "scenarios")
+    places = [] if root is None else [root / name]
+    places.append(Path(__file__).parent / name)
     return next((place for place in places if place.is_dir()), None)
 
 
 def _heading(topic: str) -> Text:
-    if topic != "scenarios":
+    if topic not in ("scenarios", "papers"):
         return Text(topic, style="bold")
-    place = scenario_directory()
-    return Text.assemble(("scenarios", "bold"), " (none here)" if place is None else f" in {_short(place)}")
+    place = _beside(topic)
+    return Text.assemble((topic, "bold"), " (none here)" if place is None else f" in {_short(place)}")
 
 
 def _table(topic: str) -> Table:
@@ -42,7 +51,14 @@ def _table(topic: str) -> Table:
             drawn.add_column(header, overflow="fold")
         place = scenario_directory()
         for file in [] if place is None else sorted(place.glob("*.toml")):
-            drawn.add_row(Text(file.name), Text(_title(file)))
+            drawn.add_row(Text(file.name), Text(_entry(file, "title")))
+        return drawn
+    if topic == "papers":
+        for header in ("paper", "title", "year"):
+            drawn.add_column(header, overflow="fold")
+        place = papers_directory()
+        for file in [] if place is None else sorted(place.glob("*/published.toml")):
+            drawn.add_row(Text(file.parent.name), Text(_entry(file, "title")), Text(_entry(file, "year")))
         return drawn
     drawn.add_column("name", no_wrap=True)
     drawn.add_column("engines", no_wrap=True)
@@ -54,10 +70,10 @@ def _table(topic: str) -> Table:
     return drawn
 
 
-def _title(file: Path) -> str:
-    """The title as it stands; a file that is no TOML is listed all the same, `check` says what is wrong."""
+def _entry(file: Path, key: str) -> str:
+    """An entry as it stands; a file that is no TOML is listed all the same, `check` says what is wrong."""
     try:
-        return str(tomllib.loads(file.read_text(encoding="utf-8")).get("title", ""))
+        return str(tomllib.loads(file.read_text(encoding="utf-8")).get(key, ""))
     except (OSError, ValueError):
         return "(not readable)"
 

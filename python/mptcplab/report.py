@@ -1,14 +1,10 @@
 """The HTML report of a Result: one file, all of it inside, drawn by the browser without a network."""
 
-import json
 from collections.abc import Sequence
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-import vl_convert
-
+from mptcplab import page
 from mptcplab.plots import style
 from mptcplab.plots.figures import colours_of
 from mptcplab.table import Field, Table, tables
@@ -17,10 +13,6 @@ if TYPE_CHECKING:
     from mptcplab.plots import Figure, Panel
     from mptcplab.result import Result
 
-# The browser enforces it: not even a mistake in here can load or send anything. Vega compiles expressions with eval.
-_POLICY: Final = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
-)
 _ROWS: Final = 200
 """The most rows of a table; the Parquet files have them all."""
 # Unit squares around (0, 0), y down: the shapes of Vega's point marks that `style` uses.
@@ -61,26 +53,9 @@ def render(result: "Result", figures: Sequence["Figure"]) -> str:
             "</section></main>",
         ]
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{escape(result.scenario.title)} – mptcplab</title>
-<style>
-{_asset("report.css")}</style>
-</head>
-<body>
-{body}
-<noscript><p>The plots need JavaScript; plots/ has them as pictures.</p></noscript>
-<script type="application/json" id="plots">{_data(figures)}</script>
-<script>{_bundle()}</script>
-<script>
-{_asset("report.js")}</script>
-</body>
-</html>
-"""
+    return page.render(
+        result.scenario.title, body, _data(figures), script="report.js", hint="plots/ has them as pictures."
+    )
 
 
 def _lead(result: "Result") -> str:
@@ -149,10 +124,9 @@ def _word(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _data(figures: Sequence["Figure"]) -> str:
+def _data(figures: Sequence["Figure"]) -> dict[str, Any]:
     panels = [_panel(figure, panel) for figure in figures for panel in figure.panels]
-    text = json.dumps({"config": style.config("currentColor"), "panels": panels}, separators=(",", ":"))
-    return text.replace("<", "\\u003c")  # nothing in it can end the script element
+    return {"config": style.config("currentColor"), "panels": panels}
 
 
 def _panel(figure: "Figure", panel: "Panel") -> dict[str, Any]:
@@ -162,14 +136,3 @@ def _panel(figure: "Figure", panel: "Panel") -> dict[str, Any]:
         "spec": panel.spec,
         "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
     }
-
-
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
-    script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub wants an argument it does not need
-    return script.replace("</script", "<\\/script")
-
-
-def _asset(name: str) -> str:
-    return files("mptcplab").joinpath("assets", name).read_text(encoding="utf-8")

@@ -23,6 +23,9 @@ _RUN: Final = (
     Column("seed", pl.UInt64, "", "seed of the run: the scenario's plus `repeat`"),
 )
 
+RUN_COLUMNS: Final = len(_RUN)
+"""How many columns of a frame of `FRAMES` say of which run it is; they stand first."""
+
 CONNECTIONS: Final = (
     *_RUN,
     Column("name", pl.String, "", "name in the scenario"),
@@ -122,5 +125,5 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
 
 def polars_schema(frame: str, *, with_run: bool = True) -> pl.Schema:
     """The polars schema of a frame of `FRAMES`; without the columns `repeat` and `seed` unless `with_run`."""
-    columns = FRAMES[frame] if with_run else FRAMES[frame][len(_RUN) :]
+    columns = FRAMES[frame] if with_run else FRAMES[frame][RUN_COLUMNS:]
     return pl.Schema({column.name: column.dtype for column in columns})

@@ -9,7 +9,7 @@ import polars as pl
 
 from mptcplab import _core
 from mptcplab.result import Run
-from mptcplab.schema import polars_schema
+from mptcplab.schema import FRAMES, RUN_COLUMNS, polars_schema
 
 if TYPE_CHECKING:
     from mptcplab._core import LinkSamples, Outcome, SubflowSamples
@@ -27,14 +27,42 @@ def simulate(
     return run_from_outcome(description, _core.simulate(json.dumps(description), progress), seed=seed)
 
 
+Rows = list[dict[str, Any]]
+
+
 def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed: int) -> Run:
     """Give the core's outcome the names of the scenario and the columns of docs/results.md."""
     summary = json.loads(outcome["summary"])
+    connections, subflows, links = _named_rows(description, summary)
+    path_names = [path["name"] for path in description["paths"]]
+    link_names = [row["name"] for row in links]
+    directions = [row["direction"] for row in links]
+    samples = pl.concat(
+        [
+            _subflow_samples(outcome["subflow_samples"], connections, path_names),
+            _link_samples(outcome["link_samples"], link_names, directions),
+        ]
+    )
+    return Run(
+        seed=seed,
+        connections=_frame("connections", connections),
+        subflows=_frame("subflows", subflows),
+        links=_frame("links", links),
+        samples=samples,
+    )
+
+
+def summary_rows(
+    description: Mapping[str, Any], summary: Mapping[str, Any]
+) -> tuple[list[list[object]], list[list[object]], list[list[object]]]:
+    """The rows of connections, subflows and links of one run, as lists in the order of the columns."""
+    connections, subflows, links = _named_rows(description, summary)
+    return _lists("connections", connections), _lists("subflows", subflows), _lists("links", links)
+
+
+def _named_rows(description: Mapping[str, Any], summary: Mapping[str, Any]) -> tuple[Rows, Rows, Rows]:
     kinds = [description["connections"][row["kind"]] for row in summary["connections"]]
     path_names = [path["name"] for path in description["paths"]]
-    link_names = [description["links"][row["link"]]["name"] for row in summary["links"]]
-    directions = ["down" if row["down"] else "up" for row in summary["links"]]
-
     connections = [
         {
             "name": kind["name"],
@@ -54,22 +82,10 @@ def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed
         for number, subflow in enumerate(connection["subflows"])
     ]
     links = [
-        {**row, "name": name, "direction": direction}
-        for row, name, direction in zip(summary["links"], link_names, directions, strict=True)
+        {**row, "name": description["links"][row["link"]]["name"], "direction": "down" if row["down"] else "up"}
+        for row in summary["links"]
     ]
-    samples = pl.concat(
-        [
-            _subflow_samples(outcome["subflow_samples"], connections, path_names),
-            _link_samples(outcome["link_samples"], link_names, directions),
-        ]
-    )
-    return Run(
-        seed=seed,
-        connections=_frame("connections", connections),
-        subflows=_frame("subflows", subflows),
-        links=_frame("links", links),
-        samples=samples,
-    )
+    return connections, subflows, links
 
 
 def _transfers(transfers: Mapping[str, Any] | None) -> dict[str, object]:
@@ -96,8 +112,12 @@ def _percentile(ordered: Sequence[float], percent: int) -> float | None:
 
 
 def _frame(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
-    schema = polars_schema(name, with_run=False)
-    return pl.DataFrame([[row[column] for column in schema] for row in rows], schema=schema, orient="row")
+    return pl.DataFrame(_lists(name, rows), schema=polars_schema(name, with_run=False), orient="row")
+
+
+def _lists(name: str, rows: Sequence[Mapping[str, object]]) -> list[list[object]]:
+    columns = [column.name for column in FRAMES[name][RUN_COLUMNS:]]
+    return [[row[column] for column in columns] for row in rows]
 
 
 def _subflow_samples(

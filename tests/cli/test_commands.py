@@ -238,7 +238,7 @@ def test_version(call: Call) -> None:
     assert re.fullmatch(r"mptcplab \d+\.\d+\.\d+\n", call("--version").out)
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "check", "predict", "list", "doctor"])
+@pytest.mark.parametrize("command", ["run", "compare", "check", "predict", "reproduce", "list", "doctor"])
 def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = call(command, "--help")
@@ -250,7 +250,15 @@ def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, m
 
 def test_help_names_the_commands_and_no_others(call: Call) -> None:
     out = call("--help").out
-    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == ["run", "compare", "check", "predict", "list", "doctor"]
+    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == [
+        "run",
+        "compare",
+        "check",
+        "predict",
+        "reproduce",
+        "list",
+        "doctor",
+    ]
 
 
 def test_as_a_program(scenario_file: Path) -> None:

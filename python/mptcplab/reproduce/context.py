@@ -1,0 +1,106 @@
+"""What the study of an item is given: the published numbers, and the means to run scenarios."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from mptcplab.engines import ENGINES, available
+from mptcplab.reproduce.published import Item
+from mptcplab.scenario import Scenario, UnsupportedError
+from mptcplab.sweeps.carry_out import carry_out, tally
+from mptcplab.sweeps.frames import Label, Runs, check_labels, collect
+from mptcplab.sweeps.journal import Journal
+from mptcplab.sweeps.planned import Planned, plan
+
+Wanted = tuple[Mapping[str, Label], Scenario | Mapping[str, Any], int]
+"""Labels, scenario (or the parsed TOML of one) and seed."""
+
+
+@dataclass
+class Work:
+    """What an item cost."""
+
+    runs: int = 0
+    found: int = 0
+    """Of them in the journal before."""
+    simulated_s: float = 0.0
+    computed_s: float = 0.0
+    """Computing time of all of them, on one core; of those found too."""
+
+
+class Context:
+    """For one item of one paper."""
+
+    def __init__(
+        self,
+        published: Item,
+        journal: Journal,
+        directory: Path,
+        *,
+        quick: bool = False,
+        jobs: int = 1,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> None:
+        """`progress` gets what is being done and the part of it that is done, 0 to 1."""
+        self.published = published
+        self.directory = directory
+        """Where what takes long may be kept; the runs of `run_many` are already."""
+        self.quick = quick
+        """Whether a thinner design is wanted, for minutes instead of the full time."""
+        self.jobs = jobs
+        self.work = Work()
+        self._journal = journal
+        self._progress = progress
+        self._counted: set[str] = set()
+
+    def progress(self, what: str, part: float) -> None:
+        """Say how far work is that is not done by `run_many`."""
+        if self._progress is not None:
+            self._progress(what, part)
+
+    def run_many(self, wanted: Sequence[Wanted], *, engine: str = "sim", samples: bool = False) -> Runs:
+        """Run all of `wanted`, in parallel, and answer the frames in this order; labels are the first columns.
+
+        What the journal has is not run again. Equal runs under several labels are run once. `samples` keeps the time
+        series too: each scenario's own `measure.sample` says how dense; without it none is taken.
+
+        Raises ScenarioError, UnsupportedError, RunsFailedError, ValueError for a label that a column is called too.
+        """
+        available(engine)
+        check_labels([labels for labels, _, _ in wanted])
+        planned = self._planned(wanted, engine, samples)
+        count = tally(planned, self._journal)
+        fresh = {run.name: run for run in planned if run.name not in self._counted}
+        self._counted |= fresh.keys()
+        self.work.runs += len(fresh)
+        self.work.found += sum(name in self._journal for name in fresh)
+        self.work.simulated_s += sum(run.duration_s for run in fresh.values())
+        carry_out(
+            planned,
+            self._journal,
+            jobs=self.jobs,
+            progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
+        )
+        runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)
+        self.work.computed_s += runs.took_s
+        return runs
+
+    def _planned(self, wanted: Sequence[Wanted], engine: str, samples: bool) -> list[Planned]:
+        checked: dict[int, Scenario] = {}
+        planned = []
+        for _, given, seed in wanted:
+            scenario = checked.get(id(given))
+            if scenario is None:
+                scenario = checked[id(given)] = given if isinstance(given, Scenario) else _scenario(given)
+                refused = ENGINES[engine].unsupported(scenario)
+                if refused:
+                    raise UnsupportedError(engine, refused)
+            planned.append(plan(scenario, seed, engine=engine, samples=samples))
+        return planned
+
+
+def _scenario(data: Mapping[str, Any]) -> Scenario:
+    return Scenario.from_toml(tomli_w.dumps(data), "<study>")

@@ -1,0 +1,101 @@
+"""The papers that there are, and their studies, loaded by path: the folders stand outside of the package."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from mptcplab.listing import papers_directory
+from mptcplab.reproduce import published
+from mptcplab.reproduce.context import Context
+from mptcplab.reproduce.outcome import Outcome
+from mptcplab.reproduce.published import Published
+from mptcplab.scenario.errors import did_you_mean, one_of, show
+
+_PACKAGE: Final = "mptcplab_papers"
+
+
+class PaperError(Exception):
+    """There is no such paper, or no such item of it."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its study."""
+
+    name: str
+    directory: Path
+    published: Published
+    items: Mapping[str, Callable[[Context], Outcome]]
+    """By the ids of the published items, in the order of `published.toml`."""
+
+    def choose(self, ids: tuple[str, ...]) -> dict[str, Callable[[Context], Outcome]]:
+        """The items of these ids, or all; raises PaperError."""
+        for each in ids:
+            if each not in self.items:
+                hint = did_you_mean(each, self.items)
+                raise PaperError(
+                    f"{self.name} has no item {show(each)}; it has {one_of([show(name) for name in self.items])}{hint}"
+                )
+        return {name: study for name, study in self.items.items() if not ids or name in ids}
+
+
+def paper_names() -> list[str]:
+    """The papers that there are."""
+    place = papers_directory()
+    return [] if place is None else sorted(file.parent.name for file in place.glob("*/published.toml"))
+
+
+def load_paper(name: str) -> Paper:
+    """Load a paper and its study. Raises PaperError, PublishedError."""
+    place = papers_directory()
+    names = paper_names()
+    if place is None or name not in names:
+        have = f"there are {one_of(names)}" if names else "this installation has none"
+        raise PaperError(f"there is no paper {show(name)}; {have}{did_you_mean(name, names)}")
+    directory = place / name
+    printed = published.read(directory / "published.toml")
+    study = _study(name, directory / "study")
+    items: Mapping[str, Callable[[Context], Outcome]] = study.ITEMS
+    unpublished = sorted(items.keys() - printed.items.keys())
+    missing = sorted(printed.items.keys() - items.keys())
+    if unpublished or missing:
+        raise PaperError(
+            f"{directory}: study and published.toml disagree: "
+            + "; ".join(
+                text
+                for names, text in (
+                    (unpublished, f"only the study has {', '.join(unpublished)}"),
+                    (missing, f"only published.toml has {', '.join(missing)}"),
+                )
+                if names
+            )
+        )
+    return Paper(name, directory, printed, {each: items[each] for each in printed.items})
+
+
+def _study(name: str, directory: Path) -> ModuleType:
+    """The package `study` of a paper as `mptcplab_papers.NAME`; relative imports within it work."""
+    if _PACKAGE not in sys.modules:
+        parent = ModuleType(_PACKAGE, "The studies of papers, loaded by path.")
+        parent.__path__ = []
+        sys.modules[_PACKAGE] = parent
+    full = f"{_PACKAGE}.{name.replace('-', '_')}"
+    if full in sys.modules:
+        return sys.modules[full]
+    spec = importlib.util.spec_from_file_location(
+        full, directory / "__init__.py", submodule_search_locations=[str(directory)]
+    )
+    if spec is None or spec.loader is None or not (directory / "__init__.py").is_file():
+        raise PaperError(f"{directory} has no study (no __init__.py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[full] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[full]
+        raise
+    return module

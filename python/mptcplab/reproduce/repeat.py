@@ -1,0 +1,60 @@
+"""Repeats a paper: item by item, into a directory that keeps the runs."""
+
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import version as package_version
+from pathlib import Path
+
+from mptcplab import _core, provenance
+from mptcplab.reproduce.context import Context
+from mptcplab.reproduce.papers import Paper
+from mptcplab.reproduce.report import Done, Repetition
+from mptcplab.sweeps.journal import Journal
+
+
+def repeat(
+    paper: Paper,
+    directory: Path,
+    *,
+    items: tuple[str, ...] = (),
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Callable[[str, float], None] | None = None,
+    finished: Callable[[Done], None] | None = None,
+) -> Repetition:
+    """Repeat the items of these ids, or all; `directory`/runs keeps the runs, so that what was interrupted goes on.
+
+    `progress` gets what is being done and the part that is done; `finished` each item as it is done.
+
+    Raises PaperError, and what `Context.run_many` raises.
+    """
+    done = []
+    with Journal(directory / "runs") as journal:
+        for name, study in paper.choose(items).items():
+            began_s = time.monotonic()
+            item = paper.published.items[name]
+
+            def tell(what: str, part: float, item_name: str = item.name) -> None:
+                if progress is not None:
+                    progress(f"{item_name}: {what}", part)
+
+            context = Context(item, journal, directory / "kept" / name, quick=quick, jobs=jobs, progress=tell)
+            outcome = study(context)
+            done.append(Done(item, outcome, context.work, time.monotonic() - began_s))
+            if finished is not None:
+                finished(done[-1])
+    return Repetition(paper, done, quick, jobs, _origin())
+
+
+def _origin() -> dict[str, object]:
+    commit, dirty = provenance.source_state()
+    packages = ("altair", "numpy", "polars", "scipy")
+    return {
+        "version": _core.version(),
+        "commit": commit,
+        "dirty": dirty,
+        "python": platform.python_version(),
+        "packages": ", ".join(f"{name} {package_version(name)}" for name in packages),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }

@@ -1,0 +1,274 @@
+"""The report of a paper's repetition: one HTML page, and its charts as pictures."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+import vl_convert
+
+from mptcplab import page
+from mptcplab.plots import style
+from mptcplab.reproduce.context import Work
+from mptcplab.reproduce.outcome import VERDICTS, Claim, Outcome, covered
+from mptcplab.reproduce.papers import Paper
+from mptcplab.reproduce.published import Item
+
+_CLASSES: Final = {"holds": "holds", "holds in part": "in-part", "differs": "differs"}
+_ROWS: Final = 300
+"""The most rows of a table; the CSV files have them all."""
+_INK: Final = "#222222"
+
+
+@dataclass(frozen=True)
+class Done:
+    """An item that was repeated."""
+
+    item: Item
+    outcome: Outcome
+    work: Work
+    took_s: float
+    """On the clock."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A paper's items that were repeated, and how."""
+
+    paper: Paper
+    done: Sequence[Done]
+    quick: bool
+    jobs: int
+    origin: dict[str, object]
+    """Versions and commit."""
+
+    def count(self, verdict: str) -> int:
+        """How many claims have this verdict."""
+        return sum(claim.verdict == verdict for each in self.done for claim in each.outcome.claims)
+
+    def summary(self) -> str:
+        """Items, claims and verdicts in a sentence."""
+        claims = sum(len(each.outcome.claims) for each in self.done)
+        verdicts = ", ".join(
+            f"{self.count(verdict)} {words}"
+            for verdict, words in zip(VERDICTS, ("hold", "hold in part", "differ"), strict=True)
+        )
+        items = f"{len(self.done)} of {len(self.paper.items)} items" if self._partial() else f"{len(self.done)} items"
+        return f"{items}, {claims} claims: {verdicts}"
+
+    def cost(self) -> str:
+        """Time, runs and simulated hours in a sentence."""
+        work = [each.work for each in self.done]
+        runs, found = sum(each.runs for each in work), sum(each.found for each in work)
+        kept = f" ({found} of them kept from before)" if found else ""
+        cores = f"{self.jobs} process{'es' if self.jobs > 1 else ''}"
+        return (
+            f"{_time(sum(each.took_s for each in self.done))} on {cores}, {runs} runs{kept}, "
+            f"{sum(each.simulated_s for each in work) / 3600:.1f} simulated hours, "
+            f"{_time(sum(each.computed_s for each in work))} of computing on one core"
+        )
+
+    def _partial(self) -> bool:
+        return len(self.done) < len(self.paper.items)
+
+
+def claims_frame(repetition: Repetition) -> pl.DataFrame:
+    """Every claim, a row each."""
+    rows = [
+        (each.item.id, claim.id, claim.text, value(claim.published), value(claim.found), claim.verdict, claim.cause)
+        for each in repetition.done
+        for claim in each.outcome.claims
+    ]
+    columns = ("item", "claim", "text", "published", "found", "verdict", "cause")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+
+
+def value(given: str | float | None) -> str:
+    """A number or a text of a claim, as it is shown."""
+    if given is None:
+        return ""
+    return given if isinstance(given, str) else f"{given:.4g}"
+
+
+def write(repetition: Repetition, directory: Path) -> Path:
+    """Write report.html, claims.csv, figures/ and tables/ to `directory`; answers the report's path."""
+    (directory / "figures").mkdir(parents=True, exist_ok=True)
+    (directory / "tables").mkdir(exist_ok=True)
+    charts = list(_charts(repetition))
+    for name, spec in charts:
+        text = json.dumps({**spec, "config": {**spec.get("config", {}), **style.config(_INK), "background": "white"}})
+        drawing = vl_convert.vegalite_to_svg(text)
+        (directory / "figures" / f"{name}.svg").write_text(drawing, encoding="utf-8")
+        (directory / "figures" / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
+    for each in repetition.done:
+        for number, (_, frame) in enumerate(each.outcome.tables, start=1):
+            _flat(frame).write_csv(directory / "tables" / f"{each.item.id}-{number}.csv")
+    claims_frame(repetition).write_csv(directory / "claims.csv")
+    report = directory / "report.html"
+    fresh = directory / "report.html.part"
+    fresh.write_text(_page(repetition, charts), encoding="utf-8")
+    fresh.replace(report)
+    return report
+
+
+def _charts(repetition: Repetition) -> Iterator[tuple[str, dict[str, Any]]]:
+    # The limit of rows is for notebooks; here the data stand in the page once.
+    with alt.data_transformers.enable("default", max_rows=None):
+        for each in repetition.done:
+            for number, (_, chart) in enumerate(each.outcome.figures, start=1):
+                spec: dict[str, Any] = chart.to_dict()
+                spec.pop("config", None)
+                yield f"{each.item.id}-{number}", spec
+
+
+def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    printed = repetition.paper.published
+    numbers = iter(range(len(charts)))
+    thin = '<p><span class="badge">quick: a thinner design than the paper\'s</span></p>' if repetition.quick else ""
+    contents = "".join(f'<a href="#{escape(each.item.id)}">{escape(each.item.name)}</a>' for each in repetition.done)
+    body = "\n".join(
+        [
+            "<header>",
+            f"<h1>{escape(printed.title)}</h1>",
+            f'<p class="lead">{escape(", ".join(printed.authors))}, {printed.year}; repeated with mptcplab</p>',
+            thin,
+            f"<p><strong>{escape(repetition.summary())}.</strong></p>",
+            f'<p class="caption">{escape(repetition.cost())}.</p>',
+            f'<nav><a href="#claims">Claims</a>{contents}<a href="#provenance">Provenance</a></nav>',
+            "</header>",
+            '<main><section id="claims"><h2>Claim by claim</h2>',
+            _claims([(each.item, claim) for each in repetition.done for claim in each.outcome.claims], items=True),
+            "</section>",
+            *(_item(each, numbers) for each in repetition.done),
+            '<section id="provenance"><h2>Provenance</h2>',
+            _provenance(repetition.origin),
+            "</section></main>",
+        ]
+    )
+    plots = {
+        "config": style.config("currentColor"),
+        "charts": [{"file": name, "spec": spec} for name, spec in charts],
+    }
+    return page.render(
+        printed.title,
+        body,
+        plots,
+        script="reproduce.js",
+        style="reproduce.css",
+        hint="figures/ has them as pictures.",
+    )
+
+
+def _item(done: Done, numbers: Iterator[int]) -> str:
+    item, outcome = done.item, done.outcome
+    parts = [
+        f'<section id="{escape(item.id)}"><h2>{escape(item.name)}: {escape(item.caption)}</h2>',
+        f'<p class="caption">Page {item.page}. {escape(_cost(done))}.</p>',
+        _published(item, outcome),
+        _claims([(item, claim) for claim in outcome.claims], items=False),
+    ]
+    for caption, _ in outcome.figures:
+        number = next(numbers)
+        parts.append(
+            f'<h3>Ours</h3><p class="caption">{escape(caption)}</p>'
+            f'<div class="figure"><div class="plot" id="plot-{number}"></div></div>'
+        )
+    parts += [_table(caption, frame) for caption, frame in outcome.tables]
+    parts += [f'<p class="hint">{escape(note)}</p>' for note in outcome.notes]
+    return "\n".join([*parts, "</section>"])
+
+
+def _cost(done: Done) -> str:
+    if not done.work.runs:
+        return f"Calculated in {_time(done.took_s)}, nothing simulated"
+    return f"{done.work.runs} runs, {done.work.simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
+
+
+def _published(item: Item, outcome: Outcome) -> str:
+    parts = ['<div class="published"><h4>Published</h4>']
+    if item.statements:
+        parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in item.statements.values()) + "</ul>")
+    if item.values:
+        rows = "".join(
+            f"<dt>{escape(each.key)}</dt><dd>{each.number:g} {escape(each.unit)}</dd>" for each in item.values.values()
+        )
+        parts.append(f"<details><summary>{len(item.values)} printed numbers</summary><dl>{rows}</dl></details>")
+    untested = sorted({*item.values, *item.statements} - covered(item, outcome))
+    if untested:
+        parts.append(f"<p>Not tested: {escape(', '.join(untested))}.</p>")
+    return "".join([*parts, "</div>"])
+
+
+def _claims(claims: Sequence[tuple[Item, Claim]], *, items: bool) -> str:
+    head = "<th>item</th>" if items else ""
+    rows = []
+    for item, claim in claims:
+        first = f'<td><a href="#{escape(item.id)}">{escape(item.name)}</a></td>' if items else ""
+        cause = f'<div class="cause">{escape(claim.cause)}</div>' if claim.cause else ""
+        rows.append(
+            f'<tr>{first}<td class="text">{escape(claim.text)}{cause}</td><td>{escape(value(claim.published))}</td>'
+            f"<td>{escape(value(claim.found))}</td>"
+            f'<td><span class="verdict {_CLASSES[claim.verdict]}">{escape(claim.verdict)}</span></td></tr>'
+        )
+    return (
+        f'<table class="claims"><thead><tr>{head}<th>claim</th><th>published</th><th>found</th><th>verdict</th></tr>'
+        f"</thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table>"
+    )
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists as text: CSV has none."""
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    return frame.with_columns(
+        pl.Series(name, [None if cell is None else str(list(cell)) for cell in frame[name]], dtype=pl.String)
+        for name in nested
+    )
+
+
+def _table(caption: str, frame: pl.DataFrame) -> str:
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    head = "".join(
+        f'<th class="{"number" if number else "text"}">{escape(name)}</th>'
+        for name, number in zip(frame.columns, numeric, strict=True)
+    )
+    rows = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{"number" if number else "text"}">{escape(_cell(cell))}</td>'
+            for cell, number in zip(row, numeric, strict=True)
+        )
+        + "</tr>"
+        for row in frame.head(_ROWS).iter_rows()
+    )
+    rest = f'<p class="caption">{frame.height - _ROWS} more rows in tables/.</p>' if frame.height > _ROWS else ""
+    return (
+        f'<h3>{escape(caption)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{rows}\n</tbody></table></div>{rest}"
+    )
+
+
+def _cell(cell: object) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _provenance(origin: dict[str, object]) -> str:
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(_word(found))}</dd>" for name, found in origin.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _word(found: object) -> str:
+    if isinstance(found, bool):
+        return "yes" if found else "no"
+    return "unknown" if found is None else str(found)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 99.5:
+        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds >= 595 else f"{seconds / 60:.1f} min"

@@ -1,0 +1,93 @@
+"""Answers from the journal as data frames: the columns of docs/results.md behind those that say which run it was."""
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from mptcplab.schema import FRAMES as SCHEMAS
+from mptcplab.schema import RUN_COLUMNS, polars_schema
+from mptcplab.sweeps.journal import Journal
+from mptcplab.sweeps.planned import Planned
+
+Label = str | int | float | bool | None
+TABLES: Final = ("connections", "subflows", "links")
+_TAKEN: Final = {column.name for name in SCHEMAS for column in SCHEMAS[name][RUN_COLUMNS:]} | {"run", "seed"}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Many runs as data frames. Every row begins with the labels of its run, its seed and its name."""
+
+    connections: pl.DataFrame
+    subflows: pl.DataFrame
+    links: pl.DataFrame
+    samples: pl.DataFrame | None
+    """Only where they were asked for."""
+    took_s: float
+    """Computing time of all distinct runs, those found in the journal too."""
+
+
+def check_labels(labels: Sequence[Mapping[str, Label]]) -> None:
+    """Raise ValueError for a label that would hide a column of the results."""
+    wrong = sorted({name for each in labels for name in each} & _TAKEN)
+    if wrong:
+        raise ValueError(f"a label cannot be called {wrong[0]!r}: the results have a column of that name")
+
+
+def label_frame(labels: Sequence[Mapping[str, Label]], planned: Sequence[Planned]) -> pl.DataFrame:
+    """A row per run: its labels, `seed` and `run`, the name."""
+    names = list(dict.fromkeys(name for each in labels for name in each))
+    columns = [pl.Series(name, [each.get(name) for each in labels], strict=False) for name in names]
+    return pl.DataFrame(
+        [
+            *columns,
+            pl.Series("seed", [run.seed for run in planned], dtype=pl.UInt64),
+            pl.Series("run", [run.name for run in planned], dtype=pl.String),
+        ]
+    )
+
+
+def collect(
+    labels: Sequence[Mapping[str, Label]], planned: Sequence[Planned], journal: Journal, *, samples: bool = False
+) -> Runs:
+    """The frames of runs that are all in the journal, in the order given."""
+    check_labels(labels)
+    described = label_frame(labels, planned)
+    answers: dict[str, dict[str, object]] = {}
+    rows: dict[str, list[list[object]]] = {name: [] for name in TABLES}
+    owners: dict[str, list[int]] = {name: [] for name in TABLES}
+    series: list[pl.DataFrame] = []
+    for at, run in enumerate(planned):
+        if run.name not in answers:
+            answers[run.name] = json.loads(journal.read(run.name))
+        answer = answers[run.name]
+        for name in TABLES:
+            found = answer[name]
+            assert isinstance(found, list)
+            rows[name] += found
+            owners[name] += [at] * len(found)
+        if samples:
+            packed = base64.b64decode(str(answer["samples"]))
+            taken = pl.read_ipc(io.BytesIO(packed))
+            series.append(pl.concat([described[[at] * taken.height], taken], how="horizontal"))
+    took_s = sum(float(str(answer["took_s"])) for answer in answers.values())
+    frames = {name: _frame(name, rows[name], described, owners[name]) for name in TABLES}
+    return Runs(**frames, samples=pl.concat(series) if series else None, took_s=took_s)
+
+
+def _frame(name: str, rows: list[list[object]], described: pl.DataFrame, owners: list[int]) -> pl.DataFrame:
+    schema = polars_schema(name, with_run=False)
+    # By columns: polars reads rows of mixed types one value at a time.
+    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
+    values = pl.DataFrame(
+        [
+            pl.Series(column, list(cells), dtype=dtype, strict=True)
+            for (column, dtype), cells in zip(schema.items(), columns, strict=True)
+        ]
+    )
+    return pl.concat([described[owners], values], how="horizontal")

@@ -1,0 +1,128 @@
+"""The journal of finished runs: appended run by run, whole after any interruption.
+
+A record is a header (length of the rest, CRC-32 of name and rest, the run's name) and the compressed answer. A session
+appends to a file of its own, each record with a single write, so a killed process leaves whole records and at most one
+that is cut short at the end of its file; such a one fails its checksum and is as if it had never been. The data reach
+the disk every few seconds, for the case that the machine itself stops.
+"""
+
+import fcntl
+import os
+import struct
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+_HEADER: Final = struct.Struct("<II32s")
+_SYNC_EVERY_S: Final = 5.0
+
+
+class BusyError(Exception):
+    """Another process writes this journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    file: Path
+    offset: int
+    length: int
+
+
+class Journal:
+    """The finished runs of a directory, by their names. One process at a time; a context manager."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open, and read what is there; the directory is made if need be. Raises BusyError, OSError."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise BusyError(f"{directory} is in use by another process; wait for it, or name another one") from None
+        self._directory = directory
+        self._places: dict[str, _Place] = {}
+        self.discarded = 0
+        """Files whose last record was cut short."""
+        self._next = 0
+        for file in sorted(directory.glob("runs-*.journal")):
+            self._scan(file)
+            self._next = max(self._next, int(file.stem.removeprefix("runs-")) + 1)
+        self._file: int | None = None
+        self._path = directory
+        self._end = 0
+        self._synced_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def append(self, name: str, answer: bytes) -> None:
+        """Keep the answer of the run of this name."""
+        if self._file is None:
+            self._path = self._directory / f"runs-{self._next:05}.journal"
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        packed = zlib.compress(answer, 1)
+        record = _HEADER.pack(len(packed), _checksum(bytes.fromhex(name), packed), bytes.fromhex(name)) + packed
+        written = os.write(self._file, record)
+        while written < len(record):
+            written += os.write(self._file, record[written:])
+        self._places[name] = _Place(self._path, self._end + _HEADER.size, len(packed))
+        self._end += len(record)
+        if time.monotonic() - self._synced_s > _SYNC_EVERY_S:
+            self.sync()
+
+    def read(self, name: str) -> bytes:
+        """The answer of a run that is there."""
+        place = self._places[name]
+        with place.file.open("rb") as file:
+            file.seek(place.offset)
+            return zlib.decompress(file.read(place.length))
+
+    def sync(self) -> None:
+        """Have the disk take what was appended."""
+        if self._file is not None:
+            os.fsync(self._file)
+        self._synced_s = time.monotonic()
+
+    def close(self) -> None:
+        """End the session."""
+        self.sync()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        os.close(self._lock)
+
+    def _scan(self, file: Path) -> None:
+        size = file.stat().st_size
+        offset = 0
+        with file.open("rb") as opened:
+            while offset < size:
+                header = opened.read(_HEADER.size)
+                if len(header) < _HEADER.size:
+                    break
+                length, checksum, name = _HEADER.unpack(header)
+                packed = opened.read(length)
+                if len(packed) < length or _checksum(name, packed) != checksum:
+                    break
+                self._places[name.hex()] = _Place(file, offset + _HEADER.size, length)
+                offset += _HEADER.size + length
+        if offset < size:
+            self.discarded += 1
+
+
+def _checksum(name: bytes, packed: bytes) -> int:
+    return zlib.crc32(packed, zlib.crc32(name))

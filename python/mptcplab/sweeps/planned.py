@@ -1,0 +1,79 @@
+"""One run of many: what a worker needs for it, and the name that tells it from every other run.
+
+The name is the hash of the complete scenario, the seed, the engine and the version of what computes. For the engine
+`sim` the complete scenario is the description that the core reads; for others it is the canonical text.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from mptcplab import _core
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run that is to be carried out, or was."""
+
+    name: str
+    """64 hexadecimal digits; runs of the same name are the same run."""
+    engine: str
+    seed: int
+    duration_s: float
+    """What it simulates."""
+    task: str
+    """JSON, one line: what `worker.execute` takes."""
+
+
+def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool = False) -> Planned:
+    """Plan one run of a scenario that the engine supports; without `samples` its time series are not even taken.
+
+    Raises mptcplab.scenario.UnsupportedError for what the simulator cannot do.
+    """
+    duration_s = scenario.duration_ns / 1e9
+    what: dict[str, Any]
+    if engine == "sim":
+        description = scenario.description(seed=seed)
+        if not samples:
+            description["sample_ns"] = None
+        what = {"description": description}
+    else:
+        what = {"scenario": scenario.to_toml()}
+    task = json.dumps(
+        {"engine": engine, "seed": seed, "samples": samples, **what}, separators=(",", ":"), ensure_ascii=False
+    )
+    name = hashlib.sha256(f"{code_version(engine)}\n{task}".encode()).hexdigest()
+    return Planned(name, engine, seed, duration_s, task)
+
+
+@cache
+def code_version(engine: str) -> str:
+    """What tells versions of an engine apart: version, the core's sources and, but for `sim`, those in Python."""
+    core = _core.build_sources() or _core.build_commit() or "unknown sources"
+    version = f"{_core.version()} {core}"
+    return version if engine == "sim" else f"{version} {_python_digest()}"
+
+
+@cache
+def _python_digest() -> str:
+    """SHA-256 of the package's Python sources."""
+    whole = hashlib.sha256()
+    waiting = [(files("mptcplab"), "mptcplab")]
+    found = []
+    while waiting:
+        place, name = waiting.pop()
+        for entry in place.iterdir():
+            if entry.is_dir():
+                waiting.append((entry, f"{name}/{entry.name}"))
+            elif entry.name.endswith(".py"):
+                found.append((f"{name}/{entry.name}", entry.read_bytes()))
+    for name, content in sorted(found):
+        whole.update(f"{name}\0{len(content)}\0".encode())
+        whole.update(content)
+    return whole.hexdigest()

@@ -1,0 +1,93 @@
+"""What carries a run out: a function, and the process that calls it for tasks on its standard input.
+
+The process belongs to whoever started it: it ends with its standard input, and on Linux it is killed with its parent,
+so that nothing computes on after the sweep itself was killed.
+"""
+
+import base64
+import ctypes
+import io
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any, Final
+
+_PR_SET_PDEATHSIG: Final = 1
+FRAMES: Final = ("connections", "subflows", "links")
+
+
+def execute(task: str) -> bytes:
+    """Carry a task out: JSON of `{"took_s", "notes", "connections", "subflows", "links"}`, or of `{"error"}`.
+
+    Rows are lists in the order of the columns of mptcplab.schema. Never raises for what a run itself does wrong.
+    """
+    from mptcplab import _core
+    from mptcplab.models.checks import NotConvergedError
+    from mptcplab.scenario import UnsupportedError
+
+    began_s = time.perf_counter()
+    try:
+        answer = _carry_out(json.loads(task))
+    except (_core.SimulationError, NotConvergedError, UnsupportedError, ValueError) as error:
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    answer["took_s"] = round(time.perf_counter() - began_s, 6)
+    return json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
+    if task["engine"] == "sim" and not task["samples"]:
+        # No data frame is made here: a frame for each table of each run would take longer than many a run.
+        from mptcplab import _core
+        from mptcplab.simulation import summary_rows
+
+        description = task["description"]
+        outcome = _core.simulate(json.dumps(description))
+        tables = dict(zip(FRAMES, summary_rows(description, json.loads(outcome["summary"])), strict=True))
+        return {"notes": [], **tables}
+    run = _whole_run(task)
+    answer: dict[str, Any] = {"notes": list(run.notes)}
+    for name in FRAMES:
+        answer[name] = [list(row) for row in getattr(run, name).iter_rows()]
+    if task["samples"]:
+        held = io.BytesIO()
+        run.samples.write_ipc(held, compression="zstd")
+        answer["samples"] = base64.b64encode(held.getvalue()).decode()
+    return answer
+
+
+def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.result.Run, which loads slowly
+    if task["engine"] == "sim":
+        from mptcplab import _core
+        from mptcplab.simulation import run_from_outcome
+
+        description = task["description"]
+        return run_from_outcome(description, _core.simulate(json.dumps(description)), seed=task["seed"])
+    from mptcplab.engines import available
+    from mptcplab.scenario import Scenario
+
+    scenario = Scenario.from_toml(task["scenario"], "<sweep>")
+    return available(task["engine"])(scenario, seed=task["seed"], through_wire=False, progress=None)
+
+
+def main() -> None:
+    """Answer each line of standard input with a line on standard output, until there is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    _die_with_parent()
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever prints must not come between the answers
+    for line in sys.stdin.buffer:
+        answers.write(execute(line.decode()) + b"\n")
+
+
+def _die_with_parent() -> None:
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if sys.argv[1:] and os.getppid() != int(sys.argv[1]):  # it was killed before we asked
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
