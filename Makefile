@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: missing-core help setup run test test-rust test-python lint format bench fuzz lock wheel clean
+.PHONY: missing-core help setup run test test-rust test-python lint format bench notebooks fuzz lock wheel clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ SOAK_CASES ?= 20000
 soak:  ## SOAK_CASES (20000) random transfers over random networks, in the transport's harness and in the simulator
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network
+
+notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz
