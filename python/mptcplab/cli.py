@@ -14,6 +14,7 @@ from mptcplab import doctor as machine
 from mptcplab import listing, store, table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_compare import compare
+from mptcplab.cli_design import design
 from mptcplab.cli_predict import predict
 from mptcplab.cli_reproduce import reproduce
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
@@ -139,6 +140,7 @@ def check(file: File, overrides: Overrides = None) -> None:
 
 
 app.command("predict")(predict)
+app.command("design")(design)
 app.command("reproduce")(reproduce)
 
 
