@@ -1,11 +1,12 @@
 """The engines in Rust."""
 
-from collections.abc import Callable
-from typing import TypedDict, type_check_only
+from collections.abc import Callable, Sequence
+from typing import TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 __all__ = [
     "SimulationError",
     "build_commit",
@@ -16,6 +17,9 @@ __all__ = [
     "simulate",
     "version",
 ]
+=======
+__all__ = ["SimulationError", "Socket", "Stack", "build_commit", "build_sources", "simulate", "version"]
+>>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)
 
 @type_check_only
 class SubflowSamples(TypedDict):
@@ -69,6 +73,7 @@ def build_commit() -> str | None:
 def build_sources() -> str | None:
     """Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it."""
 
+<<<<<<< HEAD
 def create_namespace() -> int:
     """The descriptor of a new network namespace without a name, which goes with the last that holds it.
 
@@ -86,3 +91,75 @@ def create_tun(namespace: int, name: str) -> int:
 
     Raises OSError without CAP_NET_ADMIN or /dev/net/tun, or with a name that does not do.
     """
+=======
+@final
+class Stack:
+    """A stack on a thread of its own. `mptcplab.stack.Stack` is its comfortable form."""
+
+    def __new__(cls, settings: str, descriptors: Sequence[int]) -> Stack:
+        """`settings` is JSON of `live::stack::Settings`; the descriptors stay the caller's, which may close them."""
+
+    def connect(self, remote: str, port: int, options: str, from_ids: Sequence[int]) -> Socket:
+        """Open a connection; `options` is JSON of `live::stack::Options`."""
+
+    def listen(self, port: int, options: str) -> None:
+        """Accept connections to a port."""
+
+    def accept(self, port: int, timeout_s: float) -> Socket:
+        """The next connection to a port; TimeoutError when there is none in time."""
+
+    def abort(self, socket: Socket) -> None:
+        """Reset a connection, under MPTCP with MP_FASTCLOSE."""
+
+    def join(self, socket: Socket, local_id: int, remote_id: int, backup: bool) -> None:
+        """Open a subflow from a local address id to a remote one."""
+
+    def announce(self, socket: Socket, local_id: int, port: int | None) -> None:
+        """Tell the peer of a local address."""
+
+    def withdraw(self, socket: Socket, local_id: int) -> None:
+        """Withdraw a local address."""
+
+    def set_backup(self, socket: Socket, local_id: int, remote_id: int, backup: bool) -> None:
+        """Make subflows backups, or active ones again."""
+
+    def close_path(self, socket: Socket, local_id: int, remote_id: int) -> None:
+        """End subflows in order."""
+
+    def look(self, socket: Socket) -> str | None:
+        """How a connection stands: JSON of `live::stack::ConnectionState`, or None."""
+
+    def counters(self) -> str:
+        """What the devices have counted: JSON."""
+
+    def impair(self, device: int, impair: str) -> None:
+        """Impair a device from now on; `impair` is JSON of `live::stack::Impair`."""
+
+    def stop(self) -> None:
+        """End the stack. RuntimeError when it had failed before."""
+
+@final
+class Socket:
+    """A connection of a stack."""
+
+    def wait_established(self, timeout_s: float) -> None:
+        """Wait until data can be carried."""
+
+    def wait_ended(self, timeout_s: float) -> str:
+        """Wait for the end: `closed` or `aborted`."""
+
+    def wait_flushed(self, timeout_s: float) -> None:
+        """Wait until all that was written, and the end of it, is acknowledged."""
+
+    def write(self, data: bytes, timeout_s: float) -> None:
+        """Append to the stream."""
+
+    def read(self, most: int, timeout_s: float) -> bytes:
+        """The next bytes; empty at the end of the stream."""
+
+    def close(self) -> None:
+        """Write no more."""
+
+    def take_events(self) -> list[str]:
+        """The names of what has happened since the last call."""
+>>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)

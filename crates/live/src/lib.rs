@@ -6,5 +6,6 @@
 
 pub mod clock;
 pub mod namespace;
+pub mod stack;
 mod system;
 pub mod tun;

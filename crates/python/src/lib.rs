@@ -2,7 +2,11 @@
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod columns;
+<<<<<<< HEAD
 mod live_network;
+=======
+mod stack;
+>>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)
 mod watch;
 
 use pyo3::prelude::*;
@@ -25,6 +29,8 @@ mod _core {
 
     #[pymodule_export]
     use super::SimulationError;
+    #[pymodule_export]
+    use crate::stack::{PySocket, PyStack};
     use crate::columns;
     #[pymodule_export]
     use crate::live_network::{create_namespace, create_tun, enter_namespace};

@@ -227,6 +227,12 @@ impl<P: Stream> Host<P> {
         }
     }
 
+    /// The subflow with these ends.
+    #[must_use]
+    pub fn subflow_at(&self, tuple: Tuple) -> Option<Handle> {
+        self.by_tuple.get(&tuple).copied()
+    }
+
     /// Segments that belong to no connection: resets in answer to strays.
     pub fn transmit(&mut self) -> Option<(Tuple, Segment<P>)> {
         self.outgoing.pop_front()

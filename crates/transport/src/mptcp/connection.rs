@@ -396,6 +396,12 @@ impl<P: Stream> Connection<P> {
         self.rcv_nxt
     }
 
+    /// Bytes that were written and the peer has not acknowledged at the data level, sent or not.
+    #[must_use]
+    pub fn bytes_unacknowledged(&self) -> u64 {
+        self.write_end - self.snd_una
+    }
+
     /// How many things the connection keeps whose number a peer can influence: segments in either direction, mappings,
     /// options to send, addresses. Its memory grows with them and with nothing else.
     #[must_use]

@@ -1,0 +1,243 @@
+//! Packets between devices and the transport. Time is an argument; nothing here waits.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::{Config, Connection, ConnectionId, Host, LocalAddress, Tuple};
+use wire::{Checksums, Ecn, EncodeError, IpHeader, Segment};
+
+use super::chunk::Chunk;
+use super::device::{Device, PACKET_LIMIT};
+use super::settings::{Address, Settings};
+
+/// Packets taken from one device before the connections they belong to get their turn.
+const BATCH: usize = 64;
+
+/// What is kept of a connection.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    touched: bool,
+    timer_ns: u64,
+}
+
+/// A host with its devices. Whoever drives it calls, in a loop: [`receive`](Self::receive),
+/// [`handle_timeouts`](Self::handle_timeouts), and for every connection that [`next_touched`](Self::next_touched)
+/// names, after reading and writing, [`transmit`](Self::transmit); then it waits for a device or for
+/// [`next_ns`](Self::next_ns).
+#[derive(Debug)]
+pub struct Driver {
+    host: Host<Chunk>,
+    devices: Vec<Device>,
+    addresses: Vec<Address>,
+    device_of: BTreeMap<IpAddr, usize>,
+    slots: Vec<Slot>,
+    touched: VecDeque<ConnectionId>,
+    timers: BTreeSet<(u64, u32)>,
+    buffer: Vec<u8>,
+    packet: Vec<u8>,
+    next_port: u16,
+}
+
+impl Driver {
+    /// A host without connections. Addresses whose id is not 0 are announced by path managers that announce.
+    #[must_use]
+    pub fn new(settings: &Settings, devices: Vec<Device>) -> Self {
+        let mut host = Host::new(Xoshiro256PlusPlus::seed_from_u64(settings.seed));
+        let addresses: Vec<LocalAddress> = settings.addresses.iter().map(local).collect();
+        host.set_addresses(&addresses);
+        Driver {
+            host,
+            device_of: settings.addresses.iter().map(|a| (a.address, a.device)).collect(),
+            addresses: settings.addresses.clone(),
+            devices,
+            slots: Vec::new(),
+            touched: VecDeque::new(),
+            timers: BTreeSet::new(),
+            buffer: vec![0; PACKET_LIMIT],
+            packet: Vec::with_capacity(PACKET_LIMIT),
+            // From the ephemeral range of RFC 6335, so that two runs against one peer seldom meet in a port.
+            next_port: 49_152 + (settings.seed % 1000) as u16 * 16,
+        }
+    }
+
+    /// The devices.
+    #[must_use]
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// A device, to change it. Panics when there is none with this number.
+    pub fn device_mut(&mut self, number: usize) -> &mut Device {
+        &mut self.devices[number]
+    }
+
+    /// Accepts connections to a port of any address.
+    pub fn listen(&mut self, port: u16, config: Config) {
+        self.host.listen(port, config);
+    }
+
+    /// Opens a connection from the addresses with these ids, or from all; the first of the peer's family opens it.
+    /// None: there is no such address.
+    pub fn connect(&mut self, now_ns: u64, config: Config, from: &[u8], remote: SocketAddr) -> Option<ConnectionId> {
+        let mut addresses: Vec<LocalAddress> =
+            self.addresses.iter().filter(|a| from.is_empty() || from.contains(&a.id)).map(local).collect();
+        let first = addresses.iter().position(|a| a.address.is_ipv4() == remote.is_ipv4())?;
+        addresses.swap(0, first);
+        // The address that opens the connection has id 0 (RFC 8684 §3.2); the others keep theirs.
+        addresses[0].id = 0;
+        for (place, other) in addresses.iter_mut().enumerate().skip(1) {
+            if other.id == 0 {
+                other.id = 128 + place as u8;
+            }
+        }
+        let port = self.next_port;
+        self.next_port = self.next_port.checked_add(16).unwrap_or(49_152);
+        let id = self.host.connect(now_ns, config, &addresses, port, remote);
+        self.touch(id);
+        Some(id)
+    }
+
+    /// A connection. Panics when there is none with this id.
+    #[must_use]
+    pub fn connection(&self, id: ConnectionId) -> &Connection<Chunk> {
+        self.host.connection(id)
+    }
+
+    /// A connection, to act on it; it is touched. Panics when there is none with this id.
+    pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
+        self.touch(id);
+        self.host.connection_mut(id)
+    }
+
+    /// A connection that is being served, without touching it. Panics when there is none with this id.
+    pub(super) fn host_connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
+        self.host.connection_mut(id)
+    }
+
+    /// The connection is to be served: read, written, and made to transmit.
+    pub fn touch(&mut self, id: ConnectionId) {
+        let place = id.0 as usize;
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, Slot { touched: false, timer_ns: u64::MAX });
+        }
+        if !std::mem::replace(&mut self.slots[place].touched, true) {
+            self.touched.push_back(id);
+        }
+    }
+
+    /// A connection on which something happened; each is named once, until it is touched again.
+    pub fn next_touched(&mut self) -> Option<ConnectionId> {
+        let id = self.touched.pop_front()?;
+        self.slots[id.0 as usize].touched = false;
+        Some(id)
+    }
+
+    /// Takes in what waits at the devices, but not without end. Answers whether more may wait.
+    ///
+    /// # Errors
+    /// A device is gone.
+    pub fn receive(&mut self, now_ns: u64) -> std::io::Result<bool> {
+        let mut more = false;
+        for number in 0..self.devices.len() {
+            for taken in 1..=BATCH {
+                let Some(len) = self.devices[number].receive(now_ns, &mut self.buffer)? else { break };
+                self.receive_packet(now_ns, number, len);
+                more |= taken == BATCH;
+            }
+        }
+        Ok(more)
+    }
+
+    fn receive_packet(&mut self, now_ns: u64, device: usize, len: usize) {
+        let decoded = wire::decode_with(&self.buffer[..len], Checksums::Verify);
+        let Some((ip, segment)) = decoded.ok().filter(|(ip, _)| self.device_of.contains_key(&ip.dst)) else {
+            // Neighbour discovery and the like come here too: not for us.
+            self.devices[device].count_malformed();
+            return;
+        };
+        let tuple = Tuple {
+            local: SocketAddr::new(ip.dst, segment.dst_port),
+            remote: SocketAddr::new(ip.src, segment.src_port),
+        };
+        if ip.ecn == Ecn::Ce
+            && let Some(at) = self.host.subflow_at(tuple)
+        {
+            self.host.connection_mut(at.connection).congestion_experienced(at.subflow);
+        }
+        if let Some(at) = self.host.receive(now_ns, tuple, segment.map_payload(Chunk::from)) {
+            self.touch(at.connection);
+        }
+    }
+
+    /// Calls the timers that are due.
+    pub fn handle_timeouts(&mut self, now_ns: u64) {
+        while let Some(&(at_ns, id)) = self.timers.first() {
+            if at_ns > now_ns {
+                break;
+            }
+            self.timers.pop_first();
+            self.slots[id as usize].timer_ns = u64::MAX;
+            self.connection_mut(ConnectionId(id)).handle_timeout(now_ns);
+        }
+    }
+
+    /// Sends all that a connection has to send, and notes when it wants to be called.
+    ///
+    /// # Errors
+    /// A segment that cannot be written as a packet: a fault of the transport.
+    pub fn transmit(&mut self, now_ns: u64, id: ConnectionId) -> Result<(), EncodeError> {
+        loop {
+            let connection = self.host.connection_mut(id);
+            let Some((subflow, segment)) = connection.transmit(now_ns) else { break };
+            let tuple = connection.tuple(subflow);
+            let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
+            self.send(now_ns, tuple, ecn, &segment)?;
+        }
+        let timer_ns = self.host.connection(id).next_timeout_ns();
+        let slot = &mut self.slots[id.0 as usize];
+        if slot.timer_ns != timer_ns {
+            self.timers.remove(&(slot.timer_ns, id.0));
+            slot.timer_ns = timer_ns;
+            if timer_ns != u64::MAX {
+                self.timers.insert((timer_ns, id.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what belongs to no connection, and what an impairment has held back long enough.
+    ///
+    /// # Errors
+    /// As [`transmit`](Self::transmit).
+    pub fn transmit_others(&mut self, now_ns: u64) -> Result<(), EncodeError> {
+        while let Some((tuple, segment)) = self.host.transmit() {
+            self.send(now_ns, tuple, Ecn::NotEct, &segment)?;
+        }
+        for device in &mut self.devices {
+            device.release(now_ns);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, now_ns: u64, tuple: Tuple, ecn: Ecn, segment: &Segment<Chunk>) -> Result<(), EncodeError> {
+        let Some(&device) = self.device_of.get(&tuple.local.ip()) else { return Ok(()) };
+        self.packet.clear();
+        let ip = IpHeader { ecn, ..IpHeader::new(tuple.local.ip(), tuple.remote.ip()) };
+        wire::encode(&ip, segment, &mut self.packet)?;
+        self.devices[device].send(now_ns, &self.packet);
+        Ok(())
+    }
+
+    /// When something is due without any packet; `u64::MAX`: never.
+    #[must_use]
+    pub fn next_ns(&self) -> u64 {
+        let timer_ns = self.timers.first().map_or(u64::MAX, |&(at_ns, _)| at_ns);
+        self.devices.iter().map(Device::next_release_ns).fold(timer_ns, u64::min)
+    }
+}
+
+fn local(address: &Address) -> LocalAddress {
+    LocalAddress { id: address.id, address: address.address, backup: address.backup }
+}

@@ -1,0 +1,217 @@
+//! What a path does to packets, for tests on a real network: loss, delay, reordering, and options taken off.
+
+use std::collections::BTreeMap;
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Deserialize;
+use wire::{Checksums, Segment};
+
+/// How the packets of a device fare, in both directions alike.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct Impair {
+    /// Probability that a packet is lost, in [0, 1].
+    pub loss: f64,
+    /// Delay of every packet.
+    pub delay_ns: u64,
+    /// Probability that a packet is held back by `reorder_ns` more, so that others overtake it.
+    pub reorder: f64,
+    /// How long such a packet is held back.
+    pub reorder_ns: u64,
+    /// MPTCP options are taken off SYNs.
+    pub strip_syn: bool,
+    /// MPTCP options are taken off SYN/ACKs.
+    pub strip_syn_ack: bool,
+    /// MPTCP options are taken off all other segments, once so many of them have passed in either direction.
+    pub strip_after: Option<u64>,
+    /// One bit of the content of this data-carrying packet is turned (and the TCP checksum made to fit): the first that
+    /// leaves is number 1.
+    pub alter_outward: Option<u64>,
+    /// The same for those that arrive.
+    pub alter_inward: Option<u64>,
+    /// Of the random draws.
+    pub seed: u64,
+}
+
+/// What becomes of a packet now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It goes on.
+    Pass,
+    /// It is lost, or kept until later.
+    Gone,
+}
+
+/// Packets by the time at which they go on, then by their order.
+type Held = BTreeMap<(u64, u64), Vec<u8>>;
+
+/// An impairment at work.
+#[derive(Debug)]
+pub struct Impairment {
+    of: Impair,
+    idle: bool,
+    rng: Xoshiro256PlusPlus,
+    inward: Held,
+    outward: Held,
+    number: u64,
+    others: u64,
+    data: [u64; 2],
+    lost: u64,
+    reordered: u64,
+    stripped: u64,
+}
+
+impl Default for Impairment {
+    fn default() -> Self {
+        Impairment::new(Impair::default())
+    }
+}
+
+const INWARD: usize = 0;
+const OUTWARD: usize = 1;
+
+impl Impairment {
+    /// An impairment as described.
+    #[must_use]
+    pub fn new(of: Impair) -> Self {
+        Impairment {
+            idle: of == Impair { seed: of.seed, ..Impair::default() },
+            rng: Xoshiro256PlusPlus::seed_from_u64(of.seed),
+            of,
+            inward: Held::new(),
+            outward: Held::new(),
+            number: 0,
+            others: 0,
+            data: [0; 2],
+            lost: 0,
+            reordered: 0,
+            stripped: 0,
+        }
+    }
+
+    /// Packets lost, reordered and stripped.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        (self.lost, self.reordered, self.stripped)
+    }
+
+    /// A packet arrives from the device.
+    pub(super) fn inward(&mut self, now_ns: u64, packet: &[u8]) -> Fate {
+        if self.idle { Fate::Pass } else { self.meet(now_ns, packet, INWARD) }
+    }
+
+    /// A packet is to go to the device.
+    pub(super) fn outward(&mut self, now_ns: u64, packet: &[u8]) -> Fate {
+        if self.idle { Fate::Pass } else { self.meet(now_ns, packet, OUTWARD) }
+    }
+
+    /// A packet from the device whose time has come.
+    pub(super) fn take_inward(&mut self, now_ns: u64) -> Option<Vec<u8>> {
+        take(&mut self.inward, now_ns)
+    }
+
+    /// A packet to the device whose time has come.
+    pub(super) fn take_outward(&mut self, now_ns: u64) -> Option<Vec<u8>> {
+        take(&mut self.outward, now_ns)
+    }
+
+    /// When the next one's time comes; `u64::MAX`: there is none.
+    pub(super) fn next_ns(&self) -> u64 {
+        let first = |held: &Held| held.first_key_value().map_or(u64::MAX, |((at_ns, _), _)| *at_ns);
+        first(&self.inward).min(first(&self.outward))
+    }
+
+    fn meet(&mut self, now_ns: u64, packet: &[u8], way: usize) -> Fate {
+        if self.draw() < self.of.loss {
+            self.lost += 1;
+            return Fate::Gone;
+        }
+        let changed = self.change(packet, way);
+        let late = self.draw() < self.of.reorder;
+        self.reordered += u64::from(late);
+        let at_ns = now_ns + self.of.delay_ns + if late { self.of.reorder_ns } else { 0 };
+        if at_ns == now_ns && changed.is_none() {
+            return Fate::Pass;
+        }
+        self.number += 1;
+        let held = if way == INWARD { &mut self.inward } else { &mut self.outward };
+        held.insert((at_ns, self.number), changed.unwrap_or_else(|| packet.to_vec()));
+        Fate::Gone
+    }
+
+    /// Uniform in [0, 1).
+    fn draw(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The packet as a middlebox leaves it; none when it stays as it is.
+    fn change(&mut self, packet: &[u8], way: usize) -> Option<Vec<u8>> {
+        let of = &self.of;
+        let alters = [of.alter_inward, of.alter_outward];
+        if !of.strip_syn && !of.strip_syn_ack && of.strip_after.is_none() && alters == [None; 2] {
+            return None;
+        }
+        let (ip, mut segment) = wire::decode_with(packet, Checksums::Verify).ok()?;
+        let strips = match (segment.flags.syn(), segment.flags.ack()) {
+            (true, false) => of.strip_syn,
+            (true, true) => of.strip_syn_ack,
+            (false, _) => {
+                self.others += 1;
+                of.strip_after.is_some_and(|after| self.others > after)
+            }
+        };
+        let mut changed = strips && strip(&mut segment);
+        self.stripped += u64::from(changed);
+        if !segment.payload.is_empty() {
+            self.data[way] += 1;
+            if alters[way] == Some(self.data[way]) {
+                segment.payload[0] ^= 1;
+                changed = true;
+            }
+        }
+        let mut out = Vec::new();
+        (changed && wire::encode(&ip, &segment, &mut out).is_ok()).then_some(out)
+    }
+}
+
+fn take(held: &mut Held, now_ns: u64) -> Option<Vec<u8>> {
+    let first = held.first_entry().filter(|first| first.key().0 <= now_ns)?;
+    Some(first.remove())
+}
+
+/// Takes the MPTCP options off; answers whether there were any.
+fn strip(segment: &mut Segment<Vec<u8>>) -> bool {
+    let mut found = segment.options.dss.take().is_some();
+    if let Some(rare) = segment.options.rare.as_deref_mut() {
+        found |= !rare.mptcp.is_empty();
+        rare.mptcp.clear();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loses_its_share_and_keeps_the_rest_in_time() {
+        let mut path = Impairment::new(Impair { loss: 0.1, delay_ns: 1_000, reorder: 0.2, reorder_ns: 500, ..Impair::default() });
+        for number in 0..10_000_u64 {
+            assert_eq!(path.outward(number, &number.to_be_bytes()), Fate::Gone);
+        }
+        let mut seen = Vec::new();
+        for now_ns in 0..12_000 {
+            while let Some(packet) = path.take_outward(now_ns) {
+                let number = u64::from_be_bytes(packet.try_into().unwrap());
+                let late_ns = now_ns - number;
+                assert!(late_ns == 1_000 || late_ns == 1_500, "{late_ns}");
+                seen.push(late_ns);
+            }
+        }
+        assert_eq!(path.next_ns(), u64::MAX);
+        // Binomial: 1000 ± 5 · 30 lost, 1800 ± 5 · 38 late.
+        assert!((8_850..9_150).contains(&seen.len()), "{}", seen.len());
+        let late = seen.iter().filter(|&&ns| ns == 1_500).count();
+        assert!((1_610..1_990).contains(&late), "{late}");
+    }
+}

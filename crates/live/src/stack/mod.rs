@@ -1,0 +1,26 @@
+//! Our own transport on a real network: packets from and to file descriptors (TUN devices), the real clock, and
+//! sockets for programs.
+//!
+//! - [`Driver`] moves packets between devices and the transport's [`transport::Host`]; it holds no clock and never waits.
+//! - [`Stack`] runs a driver on a thread of its own and gives out [`Socket`]s that block.
+//! - [`Impairment`] loses, delays, reorders and strips packets of a device: what tests of the transport ask of a path.
+
+mod chunk;
+mod device;
+mod driver;
+mod impairment;
+mod options;
+mod settings;
+mod socket;
+mod state;
+mod thread;
+
+pub use chunk::{Chunk, ChunkQueue};
+pub use device::{Counters, Device};
+pub use driver::Driver;
+pub use impairment::{Impair, Impairment};
+pub use options::{Options, OptionsError};
+pub use settings::{Address, Settings};
+pub use socket::{Ended, Socket, SocketError};
+pub use state::{ConnectionState, SubflowState};
+pub use thread::Stack;

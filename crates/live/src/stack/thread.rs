@@ -1,0 +1,292 @@
+//! A stack at work: a driver on a thread of its own, commands to it through a mailbox, sockets out of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use transport::path_manager::PathAction;
+use transport::{Config, ConnectionId};
+
+use crate::clock::Clock;
+use super::device::{Counters, Device};
+use super::driver::Driver;
+use super::impairment::{Impair, Impairment};
+use super::settings::Settings;
+use super::socket::{Shared, Socket, SocketError};
+use super::state::ConnectionState;
+
+/// What a program wants of the stack.
+pub(super) enum Command {
+    /// Open a connection.
+    Connect { config: Box<Config>, from: Vec<u8>, remote: SocketAddr, shared: Arc<Shared> },
+    /// Accept connections to a port.
+    Listen { port: u16, config: Box<Config> },
+    /// The program has read or written.
+    Serve(ConnectionId),
+    /// Reset the connection.
+    Abort(ConnectionId),
+    /// Do what a path manager does.
+    Act(ConnectionId, PathAction),
+    /// Tell how a connection stands.
+    Look(ConnectionId, Sender<ConnectionState>),
+    /// Tell what the devices have counted.
+    Count(Sender<Vec<Counters>>),
+    /// Change how a device's packets fare.
+    Impair(usize, Box<Impair>),
+    /// End.
+    Stop,
+}
+
+/// Commands to the stack's thread, and what wakes it.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    commands: Mutex<Vec<Command>>,
+    wake: OwnedFd,
+    /// The thread was woken, and has not looked yet.
+    woken: AtomicBool,
+    /// Accepted connections by the port that they came to.
+    accepted: Mutex<BTreeMap<u16, VecDeque<Arc<Shared>>>>,
+    arrived: Condvar,
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Command")
+    }
+}
+
+impl Mailbox {
+    pub(super) fn post(&self, command: Command) {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            // A full counter is a wake too.
+            let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        }
+    }
+
+    fn take(&self) -> Vec<Command> {
+        if self.woken.swap(false, Ordering::AcqRel) {
+            let _ = rustix::io::read(&self.wake, &mut [0; 8]);
+        }
+        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A stack of our own on devices.
+#[derive(Debug)]
+pub struct Stack {
+    mailbox: Arc<Mailbox>,
+    thread: Mutex<Option<JoinHandle<Result<(), String>>>>,
+}
+
+impl Stack {
+    /// Starts a stack on `devices`, TUN devices without packet information, one descriptor each.
+    ///
+    /// # Errors
+    /// A descriptor that is none, or no more descriptors.
+    pub fn start(settings: &Settings, devices: Vec<OwnedFd>) -> std::io::Result<Stack> {
+        let devices = devices.into_iter().map(Device::new).collect::<std::io::Result<Vec<_>>>()?;
+        let driver = Driver::new(settings, devices);
+        let mailbox = Arc::new(Mailbox {
+            commands: Mutex::new(Vec::new()),
+            wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+            woken: AtomicBool::new(false),
+            accepted: Mutex::new(BTreeMap::new()),
+            arrived: Condvar::new(),
+        });
+        let worker = Worker { driver, mailbox: Arc::clone(&mailbox), clock: Clock::start(), sockets: Vec::new() };
+        let thread = std::thread::Builder::new().name("mptcplab-stack".to_owned()).spawn(move || worker.run())?;
+        Ok(Stack { mailbox, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Opens a connection from the addresses with these ids, or from all; it is established later or not at all.
+    #[must_use]
+    pub fn connect(&self, config: Config, from: Vec<u8>, remote: SocketAddr) -> Socket {
+        let shared = Arc::new(Shared::default());
+        self.mailbox.post(Command::Connect { config: Box::new(config), from, remote, shared: Arc::clone(&shared) });
+        Socket { shared, mailbox: Arc::clone(&self.mailbox) }
+    }
+
+    /// Accepts connections to a port of every address.
+    pub fn listen(&self, port: u16, config: Config) {
+        self.mailbox.post(Command::Listen { port, config: Box::new(config) });
+    }
+
+    /// The next connection that was made to a port.
+    ///
+    /// # Errors
+    /// There was none in time.
+    pub fn accept(&self, port: u16, timeout: Duration) -> Result<Socket, SocketError> {
+        let accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = |all: &mut BTreeMap<u16, VecDeque<Arc<Shared>>>| all.get(&port).is_none_or(VecDeque::is_empty);
+        let wait = self.mailbox.arrived.wait_timeout_while(accepted, timeout, empty);
+        let (mut accepted, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        let shared = accepted.get_mut(&port).and_then(VecDeque::pop_front).ok_or(SocketError::TimedOut)?;
+        Ok(Socket { shared, mailbox: Arc::clone(&self.mailbox) })
+    }
+
+    /// Resets the connection.
+    pub fn abort(&self, socket: &Socket) {
+        if let Some(id) = socket.id() {
+            self.mailbox.post(Command::Abort(id));
+        }
+    }
+
+    /// Does with a connection what a path manager would.
+    pub fn act(&self, socket: &Socket, action: PathAction) {
+        if let Some(id) = socket.id() {
+            self.mailbox.post(Command::Act(id, action));
+        }
+    }
+
+    /// How a connection stands; none before the stack has seen it, or after the stack has ended.
+    #[must_use]
+    pub fn look(&self, socket: &Socket) -> Option<ConnectionState> {
+        let (sender, receiver) = channel();
+        self.mailbox.post(Command::Look(socket.id()?, sender));
+        receiver.recv_timeout(Duration::from_secs(5)).ok()
+    }
+
+    /// What the devices have counted; empty after the stack has ended.
+    #[must_use]
+    pub fn counters(&self) -> Vec<Counters> {
+        let (sender, receiver) = channel();
+        self.mailbox.post(Command::Count(sender));
+        receiver.recv_timeout(Duration::from_secs(5)).unwrap_or_default()
+    }
+
+    /// Changes how a device's packets fare from now on.
+    pub fn impair(&self, device: usize, impair: Impair) {
+        self.mailbox.post(Command::Impair(device, Box::new(impair)));
+    }
+
+    /// Ends the stack; connections that stand are left as they are, without a word to their peers.
+    ///
+    /// # Errors
+    /// Why it had ended before.
+    pub fn stop(&self) -> Result<(), String> {
+        self.mailbox.post(Command::Stop);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread.map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(ended)) => ended,
+            Some(Err(_)) => Err("the stack's thread panicked".to_owned()),
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+struct Worker {
+    driver: Driver,
+    mailbox: Arc<Mailbox>,
+    clock: Clock,
+    /// By connection.
+    sockets: Vec<Arc<Shared>>,
+}
+
+impl Worker {
+    fn run(mut self) -> Result<(), String> {
+        let ended = self.work();
+        for socket in &self.sockets {
+            socket.shut_down();
+        }
+        ended
+    }
+
+    fn work(&mut self) -> Result<(), String> {
+        loop {
+            let now_ns = self.clock.now_ns();
+            for command in self.mailbox.take() {
+                if let Command::Stop = command {
+                    return Ok(());
+                }
+                self.obey(now_ns, command);
+            }
+            let more = self.driver.receive(now_ns).map_err(|error| format!("a device cannot be read: {error}"))?;
+            self.driver.handle_timeouts(now_ns);
+            while let Some(id) = self.driver.next_touched() {
+                self.socket(id).serve(now_ns, id, self.driver.host_connection_mut(id));
+                self.driver.transmit(now_ns, id).map_err(|error| error.to_string())?;
+            }
+            self.driver.transmit_others(now_ns).map_err(|error| error.to_string())?;
+            if !more {
+                self.wait().map_err(|error| format!("waiting failed: {error}"))?;
+            }
+        }
+    }
+
+    /// The socket of a connection; a new one is given to whoever accepts.
+    fn socket(&mut self, id: ConnectionId) -> Arc<Shared> {
+        let place = id.0 as usize;
+        while self.sockets.len() <= place {
+            let shared = Arc::new(Shared::default());
+            self.sockets.push(Arc::clone(&shared));
+            let number = ConnectionId(self.sockets.len() as u32 - 1);
+            let port = self.driver.connection(number).tuple(transport::SubflowId(0)).local.port();
+            let mut accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+            accepted.entry(port).or_default().push_back(shared);
+            self.mailbox.arrived.notify_all();
+        }
+        Arc::clone(&self.sockets[place])
+    }
+
+    fn obey(&mut self, now_ns: u64, command: Command) {
+        match command {
+            Command::Connect { config, from, remote, shared } => {
+                match self.driver.connect(now_ns, *config, &from, remote) {
+                    Some(id) => {
+                        // Connections that were accepted meanwhile have lower numbers.
+                        if id.0 > 0 {
+                            self.socket(ConnectionId(id.0 - 1));
+                        }
+                        self.sockets.push(shared);
+                    }
+                    None => shared.shut_down(),
+                }
+            }
+            Command::Listen { port, config } => self.driver.listen(port, *config),
+            Command::Serve(id) => self.driver.touch(id),
+            Command::Abort(id) => self.driver.connection_mut(id).abort(now_ns),
+            Command::Act(id, action) => self.driver.connection_mut(id).act(now_ns, action),
+            Command::Look(id, answer) => {
+                let _ = answer.send(ConnectionState::of(self.driver.connection(id)));
+            }
+            Command::Count(answer) => {
+                let _ = answer.send(self.driver.devices().iter().map(Device::counters).collect());
+            }
+            Command::Impair(device, impair) => {
+                if device < self.driver.devices().len() {
+                    self.driver.device_mut(device).impair(Impairment::new(*impair));
+                }
+            }
+            Command::Stop => {}
+        }
+    }
+
+    fn wait(&mut self) -> std::io::Result<()> {
+        let until_ns = self.driver.next_ns().saturating_sub(self.clock.now_ns());
+        let timeout = Timespec {
+            tv_sec: (until_ns / 1_000_000_000).min(3_600) as i64,
+            tv_nsec: (until_ns % 1_000_000_000) as i64,
+        };
+        let devices = self.driver.devices().iter();
+        let mut waiting: Vec<PollFd<'_>> =
+            devices.map(|device| PollFd::from_borrowed_fd(device.descriptor(), PollFlags::IN)).collect();
+        waiting.push(PollFd::new(&self.mailbox.wake, PollFlags::IN));
+        match poll(&mut waiting, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+"""TUN devices: the network between the machine's kernel and a stack of ours."""
+
+import errno
+import fcntl
+import ipaddress
+import os
+import shutil
+import struct
+import subprocess
+from types import TracebackType
+from typing import Final, Self
+
+_TUNSETIFF: Final = 0x400454CA  # linux/if_tun.h
+_IFF_TUN: Final = 0x0001
+_IFF_NO_PI: Final = 0x1000
+_NAME_LIMIT: Final = 15
+_QUEUE_PACKETS: Final = 10_000
+"""The kernel drops what the stack does not read in time: room for a burst."""
+
+
+class UnavailableError(RuntimeError):
+    """This machine, or this user, cannot do it; the message says what would help."""
+
+
+class Tun:
+    """A TUN device: the kernel has the address `host`, our stack the address `stack` (several: a list, of one family each).
+
+    `host` is an address with its prefix length ("10.0.0.1/30", "fd00::1/126"); `stack` lies in that network.
+    The device goes when it is closed, at the latest with the process.
+    """
+
+    def __init__(self, name: str, *, host: str | list[str], stack: str | list[str], mtu_bytes: int = 1500) -> None:
+        hosts = [host] if isinstance(host, str) else host
+        self.name = name
+        self.mtu_bytes = mtu_bytes
+        self.addresses = [str(ipaddress.ip_address(each)) for each in ([stack] if isinstance(stack, str) else stack)]
+        interfaces = [ipaddress.ip_interface(each) for each in hosts]
+        if not 1 <= len(name.encode()) <= _NAME_LIMIT:
+            raise ValueError(f"a device's name has 1 to {_NAME_LIMIT} bytes, found {name!r}")
+        self._descriptor = _open(name)
+        try:
+            for interface in interfaces:
+                extra = ["nodad"] if interface.version == 6 else []
+                ip("address", "add", str(interface), "dev", name, *extra)
+            ip("link", "set", name, "mtu", str(mtu_bytes), "txqueuelen", str(_QUEUE_PACKETS), "up")
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def close(self) -> None:
+        """Give the device back; a stack that uses it keeps it until it ends."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _open(name: str) -> int:
+    try:
+        descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnavailableError(
+            f"/dev/net/tun: {error.strerror}; modprobe tun, in a container --device /dev/net/tun, and run as root"
+        ) from None
+    try:
+        request = struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI)
+        fcntl.ioctl(descriptor, _TUNSETIFF, request)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno == errno.EPERM:
+            raise UnavailableError(f"the device {name}: not allowed; run as root, for instance with sudo") from None
+        raise OSError(error.errno, f"{error.strerror} (TUN device)", name) from None
+    return descriptor
+
+
+def ip(*arguments: str) -> str:
+    """Run `ip` with these arguments and return what it printed.
+
+    Raises UnavailableError where iproute2 is not installed, OSError with what `ip` said when it fails.
+    """
+    program = shutil.which("ip") or shutil.which("ip", path="/usr/sbin:/sbin")
+    if program is None:
+        raise UnavailableError("the program ip is not installed; on Debian: apt-get install iproute2")
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(errno.EIO, f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
