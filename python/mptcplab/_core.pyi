@@ -6,9 +6,10 @@ from typing import TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
 __all__ = [
     "SimulationError",
+    "Socket",
+    "Stack",
     "build_commit",
     "build_sources",
     "create_namespace",
@@ -17,9 +18,7 @@ __all__ = [
     "simulate",
     "version",
 ]
-=======
-__all__ = ["SimulationError", "Socket", "Stack", "build_commit", "build_sources", "simulate", "version"]
->>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)
+
 
 @type_check_only
 class SubflowSamples(TypedDict):
@@ -73,7 +72,6 @@ def build_commit() -> str | None:
 def build_sources() -> str | None:
     """Digest of the sources the core was built from (`mptcplab.sources`), where the build was told it."""
 
-<<<<<<< HEAD
 def create_namespace() -> int:
     """The descriptor of a new network namespace without a name, which goes with the last that holds it.
 
@@ -91,7 +89,7 @@ def create_tun(namespace: int, name: str) -> int:
 
     Raises OSError without CAP_NET_ADMIN or /dev/net/tun, or with a name that does not do.
     """
-=======
+
 @final
 class Stack:
     """A stack on a thread of its own. `mptcplab.stack.Stack` is its comfortable form."""
@@ -162,4 +160,3 @@ class Socket:
 
     def take_events(self) -> list[str]:
         """The names of what has happened since the last call."""
->>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)

@@ -2,11 +2,8 @@
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod columns;
-<<<<<<< HEAD
 mod live_network;
-=======
 mod stack;
->>>>>>> cf17096 (Our stack on TUN devices: driver, sockets, impairments; Python package mptcplab.stack)
 mod watch;
 
 use pyo3::prelude::*;
@@ -29,11 +26,11 @@ mod _core {
 
     #[pymodule_export]
     use super::SimulationError;
-    #[pymodule_export]
-    use crate::stack::{PySocket, PyStack};
     use crate::columns;
     #[pymodule_export]
     use crate::live_network::{create_namespace, create_tun, enter_namespace};
+    #[pymodule_export]
+    use crate::stack::{PySocket, PyStack};
     use crate::watch::Watch;
 
     /// Simulate one complete description (JSON of `simulator::description`).

@@ -1,14 +1,16 @@
 //! Our own stack on TUN devices, for Python. Every call that waits releases the GIL and waits for so long as it is told.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use live::stack::{Chunk, Ended, Impair, Options, Settings, SocketError, Stack};
-use pyo3::exceptions::{PyConnectionError, PyOSError, PyRuntimeError, PyTimeoutError, PyValueError};
+use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use transport::path_manager::PathAction;
+
+use crate::live_network::borrow;
 
 fn wrong(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -36,19 +38,18 @@ impl PyStack {
     fn new(settings: &str, descriptors: Vec<RawFd>) -> PyResult<Self> {
         let settings: Settings = serde_json::from_str(settings).map_err(wrong)?;
         if let Some(address) = settings.addresses.iter().find(|a| a.device >= descriptors.len()) {
-            return Err(wrong(format!("address {} is on device {}, there are {}", address.address, address.device, descriptors.len())));
+            return Err(wrong(format!(
+                "address {} is on device {}, there are {}",
+                address.address,
+                address.device,
+                descriptors.len()
+            )));
         }
         let mut devices = Vec::new();
         for descriptor in descriptors {
-            if descriptor < 0 {
-                return Err(wrong("a descriptor is a number from 0 on"));
-            }
-            // SAFETY: it is only borrowed for the length of this call; one that is not open makes `dup` fail.
-            #[allow(unsafe_code, reason = "Python hands over descriptors as numbers")]
-            let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-            devices.push(borrowed.try_clone_to_owned().map_err(|error| PyOSError::new_err(error.to_string()))?);
+            devices.push(borrow(descriptor)?.try_clone_to_owned()?);
         }
-        let stack = Stack::start(&settings, devices).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let stack = Stack::start(&settings, devices)?;
         Ok(PyStack(stack))
     }
 

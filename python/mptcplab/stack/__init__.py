@@ -14,8 +14,9 @@ A stack lives behind TUN devices: the machine's kernel is its neighbour, with wh
 CAP_NET_ADMIN and /dev/net/tun; `UnavailableError` says what is missing.
 """
 
+from mptcplab.live import UnavailableError
 from mptcplab.stack.sockets import Connection, Listener, Stack
 from mptcplab.stack.state import ConnectionState, SubflowState
-from mptcplab.stack.tun import Tun, UnavailableError
+from mptcplab.stack.tun import Tun
 
 __all__ = ["Connection", "ConnectionState", "Listener", "Stack", "SubflowState", "Tun", "UnavailableError"]

@@ -10,16 +10,14 @@ import subprocess
 from types import TracebackType
 from typing import Final, Self
 
+from mptcplab.live import UnavailableError
+
 _TUNSETIFF: Final = 0x400454CA  # linux/if_tun.h
 _IFF_TUN: Final = 0x0001
 _IFF_NO_PI: Final = 0x1000
 _NAME_LIMIT: Final = 15
 _QUEUE_PACKETS: Final = 10_000
 """The kernel drops what the stack does not read in time: room for a burst."""
-
-
-class UnavailableError(RuntimeError):
-    """This machine, or this user, cannot do it; the message says what would help."""
 
 
 class Tun:

@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn loses_its_share_and_keeps_the_rest_in_time() {
-        let mut path = Impairment::new(Impair { loss: 0.1, delay_ns: 1_000, reorder: 0.2, reorder_ns: 500, ..Impair::default() });
+        let mut path =
+            Impairment::new(Impair { loss: 0.1, delay_ns: 1_000, reorder: 0.2, reorder_ns: 500, ..Impair::default() });
         for number in 0..10_000_u64 {
             assert_eq!(path.outward(number, &number.to_be_bytes()), Fate::Gone);
         }

@@ -51,7 +51,11 @@ impl Options {
     /// # Errors
     /// A name that it does not know.
     pub fn config(&self) -> Result<Config, OptionsError> {
-        let mut config = Config { checksum: self.checksum, join_first_address: !self.refuse_joins_to_first_address, ..Config::default() };
+        let mut config = Config {
+            checksum: self.checksum,
+            join_first_address: !self.refuse_joins_to_first_address,
+            ..Config::default()
+        };
         config.tcp.ecn = self.ecn;
         config.tcp.pacing = self.pacing;
         if let Some(protocol) = &self.protocol {
@@ -72,8 +76,9 @@ impl Options {
             Some(other) => return Err(wrong("variant", other, "paper or linux")),
         };
         if let Some(name) = &self.congestion {
-            config.congestion = congestion::Choice::by_name(name, variant)
-                .ok_or_else(|| wrong("congestion", name, "a name that `mptcplab list congestion` shows for the engine stack"))?;
+            config.congestion = congestion::Choice::by_name(name, variant).ok_or_else(|| {
+                wrong("congestion", name, "a name that `mptcplab list congestion` shows for the engine stack")
+            })?;
         }
         if let Some(name) = &self.scheduler {
             config.scheduler = match name.as_str() {
@@ -103,7 +108,8 @@ mod tests {
 
     #[test]
     fn names_are_checked() {
-        let config = Options { congestion: Some("olia".into()), mss: Some(1440), ..Options::default() }.config().unwrap();
+        let config =
+            Options { congestion: Some("olia".into()), mss: Some(1440), ..Options::default() }.config().unwrap();
         assert_eq!((format!("{:?}", config.congestion), config.mss), ("Olia".to_owned(), 1440));
         let error = Options { congestion: Some("bbr".into()), ..Options::default() }.config().unwrap_err();
         assert!(error.to_string().starts_with("congestion: found «bbr», expected a name"), "{error}");

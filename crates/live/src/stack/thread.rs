@@ -13,13 +13,13 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use transport::path_manager::PathAction;
 use transport::{Config, ConnectionId};
 
-use crate::clock::Clock;
 use super::device::{Counters, Device};
 use super::driver::Driver;
 use super::impairment::{Impair, Impairment};
 use super::settings::Settings;
 use super::socket::{Shared, Socket, SocketError};
 use super::state::ConnectionState;
+use crate::clock::Clock;
 
 /// What a program wants of the stack.
 pub(super) enum Command {
