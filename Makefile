@@ -67,6 +67,9 @@ soak:  ## SOAK_CASES (20000) random transfers over random networks, in the trans
 
 notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
+INTEROP_BYTES ?= 100000000
+interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES (100 MB) each way with loss and reordering; root
+	$(BIN)/python -m tests.interop.matrix --size $(INTEROP_BYTES)
 
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz

@@ -19,7 +19,6 @@ __all__ = [
     "version",
 ]
 
-
 @type_check_only
 class SubflowSamples(TypedDict):
     """Columns of equal length, ordered by time. NaN in `srtt_s` before the first RTT sample."""

@@ -10,14 +10,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .lab import FALLBACKS, Lab, Role, counters, until
 from mptcplab.stack.tun import ip
 
+from .lab import FALLBACKS, Lab, Role, counters, until
+
 SMALL = 200_000
+
+_JOINS: dict[Role, str] = {"client": "fullmesh", "server": "default"}
+"""Our client opens subflows; our server announces an address where a case says so."""
 
 
 @dataclass(frozen=True)
 class Case:
+    """A case, the roles and settings it is for, and the counters that it may move."""
+
     name: str
     run: Callable[[Lab, Role], None]
     roles: tuple[Role, ...] = ("client", "server")
@@ -56,15 +62,15 @@ def we_join(lab: Lab, role: Role) -> None:
     before = counters()
     if role == "server":
         lab.endpoint(lab.kernel[1], "signal", identity=9)
-    with lab.pair(role, path_manager="fullmesh") as pair:
+    with lab.pair(role, path_manager=_JOINS[role]) as pair:
         if role == "server":
             # Nobody can join a client that does not listen: the kernel answers our SYN with a reset.
             until("it announces its address", lambda: counters()["EchoAdd"] > before["EchoAdd"])
             pair.ours.join(1, 9)
             pair.exchange(SMALL, SMALL)
-            assert pair.ours.state().active() <= 1
+            assert [s.segments_received for s in pair.ours.state().subflows[1:]] == [0], pair.ours.state()
             return
-        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 1)
+        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 2)
         pair.exchange(SMALL * 5, SMALL * 5)
         assert all(pair.segments()), pair.segments()
         pair.end_in_order()
@@ -90,9 +96,7 @@ def kernel_announces(lab: Lab, role: Role) -> None:
         until("our echo arrives", lambda: counters()["EchoAdd"] == before["EchoAdd"] + 1)
         if role == "client":
             there = f"{lab.kernel[1]}:" if lab.family == 4 else f"[{lab.kernel[1]}]:"
-            until(
-                "we join", lambda: any(s.active and s.remote.startswith(there) for s in pair.ours.state().subflows)
-            )
+            until("we join", lambda: any(s.active and s.remote.startswith(there) for s in pair.ours.state().subflows))
         pair.exchange(SMALL, SMALL)
         pair.end_in_order()
 
@@ -119,12 +123,17 @@ def kernel_withdraws(lab: Lab, role: Role) -> None:
     before = counters()
     lab.endpoint(lab.kernel[1], "signal" if role == "client" else "subflow", identity=7)
     with lab.pair(role, path_manager="fullmesh") as pair:
+        if role == "client":
+            until("our echo arrives", lambda: counters()["EchoAdd"] == before["EchoAdd"] + 1)
         # A client of ours has joined from both of its addresses to both of the kernel's, or to what it knew.
         until("we have several subflows", lambda: pair.ours.state().active() >= 2)
         ip("mptcp", "endpoint", "delete", "id", "7")
         until("the kernel sends REMOVE_ADDR", lambda: counters()["RmAddrTx"] == before["RmAddrTx"] + 1)
         here = lab.kernel[1]
-        until("no subflow to it is left", lambda: not [s for s in pair.ours.state().subflows if s.active and here in s.remote])
+        until(
+            "no subflow to it is left",
+            lambda: not [s for s in pair.ours.state().subflows if s.active and here in s.remote],
+        )
         pair.exchange(SMALL, SMALL)
         pair.end_in_order()
 
@@ -133,14 +142,14 @@ def kernel_withdraws(lab: Lab, role: Role) -> None:
 def we_withdraw(lab: Lab, role: Role) -> None:
     """REMOVE_ADDR of ours, and MP_TCPRST on its subflow; the connection goes on over the other."""
     before = counters()
-    with lab.pair(role, path_manager="fullmesh") as pair:
+    with lab.pair(role, path_manager=_JOINS[role]) as pair:
         if role == "server":
             pair.ours.announce(1)
-        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 1)
+        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 2)
         pair.ours.withdraw(1)
         until("the kernel takes it", lambda: counters()["RmAddr"] == before["RmAddr"] + 1)
         until("the kernel reads MP_TCPRST", lambda: counters()["MPRstRx"] == before["MPRstRx"] + 1)
-        until("the subflow is gone", lambda: pair.kernel_subflows() == 0)
+        until("the subflow is gone", lambda: pair.kernel_subflows() == 1)
         pair.exchange(SMALL, SMALL)
         pair.end_in_order()
 
@@ -150,7 +159,7 @@ def we_join_as_backup(lab: Lab, role: Role) -> None:
     """A subflow that we open as a backup carries nothing while the first works, in either direction."""
     before = counters()
     with lab.pair(role, path_manager="fullmesh", stack={"backup": [1]}) as pair:
-        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 1)
+        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 2)
         assert counters()["MPJoinSynBackupRx"] == before["MPJoinSynBackupRx"] + 1
         pair.exchange(SMALL * 5, SMALL * 5)
         assert (pair.segments()[1], pair.received()[1]) == (0, 0), (pair.segments(), pair.received())
@@ -174,7 +183,7 @@ def we_change_priority(lab: Lab, role: Role) -> None:
     """MP_PRIO of ours turns the kernel's sending to the other subflow."""
     before = counters()
     with lab.pair(role, path_manager="fullmesh") as pair:
-        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 1)
+        until("the kernel has a second subflow", lambda: pair.kernel_subflows() == 2)
         pair.ours.set_backup(0, 0, True)
         until("the kernel reads it", lambda: counters()["MPPrioRx"] == before["MPPrioRx"] + 1)
         first = pair.received()[0]
@@ -316,24 +325,29 @@ def fallback_from_data(lab: Lab, role: Role) -> None:
     _fallback(lab, role, strip_after=2)
 
 
+def fallback_is_a_fault(lab: Lab, role: Role) -> None:
+    """The same, and nobody is told that it may happen: the matrix must call it a fault."""
+    _fallback(lab, role, strip_after=0)
+
+
 @case(checksum=(True,), expect=("MPFailRx", "MPFailTx", "DataCsumErr", "DSSCorruptionReset", "MPRstRx"))
 def checksum_fails_inward(lab: Lab, role: Role) -> None:
-    """A middlebox changes data to us on one of two subflows: MP_FAIL and a reset, and every byte comes right."""
+    """A middlebox changes data to us on one of two subflows: MP_FAIL and a reset, every byte comes right."""
     _checksum_fails(lab, role, alter_inward=2)
 
 
 @case(checksum=(True,), expect=("MPFailRx", "MPFailTx", "DataCsumErr", "DSSCorruptionReset", "MPRstTx"))
 def checksum_fails_outward(lab: Lab, role: Role) -> None:
-    """A middlebox changes data to the kernel on one of two subflows: MP_FAIL and a reset, and every byte comes right."""
+    """A middlebox changes data to the kernel on one of two subflows: MP_FAIL and a reset, every byte comes right."""
     _checksum_fails(lab, role, alter_outward=2)
 
 
 def _checksum_fails(lab: Lab, role: Role, **alter: int) -> None:
     before = counters()
-    if role == "server":
-        lab.endpoint(lab.kernel[1], "subflow")
-    with lab.pair(role, path_manager="fullmesh") as pair:
-        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 1)
+    with lab.pair(role, path_manager=_JOINS[role]) as pair:
+        if role == "server":
+            pair.ours.announce(1)
+        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 2)
         pair.stack.impair(1, **alter)
         pair.exchange(SMALL * 10, SMALL * 10)
         name = "MPFailRx" if "alter_inward" in alter else "MPFailTx"
@@ -345,10 +359,10 @@ def _checksum_fails(lab: Lab, role: Role, **alter: int) -> None:
 def loss_and_reordering(lab: Lab, role: Role, size_bytes: int) -> dict[str, float]:
     """So much each way at the same time over two paths with 2 % loss, 2 ms one way, and 2 % of packets 1 ms late."""
     impaired = {"loss": 0.02, "delay_ns": 2_000_000, "reorder": 0.02, "reorder_ns": 1_000_000}
-    with lab.pair(role, path_manager="fullmesh", before=impaired, congestion="reno") as pair:
+    with lab.pair(role, path_manager=_JOINS[role], before=impaired, congestion="reno") as pair:
         if role == "server":
             pair.ours.announce(1)  # so that the kernel joins over the second device
-        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 1)
+        until("there are two subflows", lambda: pair.ours.state().active() == 2 and pair.kernel_subflows() == 2)
         began_s = time.monotonic()
         pair.exchange(size_bytes, size_bytes, timeout_s=60 + size_bytes / 250_000)
         took_s = time.monotonic() - began_s

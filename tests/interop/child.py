@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
-from .cases import CASES, loss_and_reordering
+from .cases import CASES, Case, fallback_is_a_fault, loss_and_reordering
 from .lab import FALLBACKS, FAULTS, Lab, Role, counters
 
 LOSS = "loss-and-reordering"
@@ -53,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
     only = given.only.split(",") if given.only else [*CASES, LOSS]
     lab = Lab(given.family, given.checksum)
     roles: tuple[Role, ...] = ("client", "server")
-    for case in CASES.values():
+    # Only when it is asked for: the case that must fail.
+    broken = Case("fallback-is-a-fault", fallback_is_a_fault, roles)
+    for case in (*CASES.values(), *([broken] if broken.name in only else [])):
         for role in case.roles:
             if case.name in only and lab.checksum in case.checksum:
                 print(json.dumps(_run(case.name, lab, role, case.expect, lambda: case.run(lab, role))), flush=True)  # noqa: B023, T201

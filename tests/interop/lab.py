@@ -1,6 +1,6 @@
 """A namespace with the kernel at one end of two TUN devices and our stack at the other.
 
-It runs in a process that stands in a network namespace of its own (`unshare --net`): what it makes goes with the process.
+It runs in a process in a network namespace of its own (`unshare --net`): what it makes goes with the process.
 """
 
 import hashlib
@@ -142,13 +142,13 @@ class Pair:
         return bool(self._info()[1] & _FLAG_FALLBACK)
 
     def kernel_subflows(self) -> int:
-        """Subflows beside the first, as the kernel counts them."""
+        """Subflows, as the kernel counts them."""
         return self._info()[0]
 
     def _info(self) -> tuple[int, int]:
         info = self.kernel.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 128)
-        subflows, _, _, _, _, _, flags = struct.unpack_from("=6B2xI", info)
-        return subflows, flags
+        # linux/mptcp.h: mptcpi_subflows_total, mptcpi_flags.
+        return struct.unpack_from("=B", info, 80)[0], struct.unpack_from("=I", info, 8)[0]
 
     def segments(self) -> list[int]:
         """Data segments that we sent by each subflow."""
@@ -193,8 +193,8 @@ class Lab:
     ) -> Iterator[Pair]:
         """A connection on a stack of its own.
 
-        `stack` are the stack's arguments, `before` its impairment of both devices. `primed`: a byte has gone each way, so
-        that each end knows that the other speaks MPTCP and may add subflows (RFC 8684 §3.1).
+        `stack` are the stack's arguments, `before` its impairment of both devices. `primed`: a byte has gone each way,
+        so that each end knows that the other speaks MPTCP and may add subflows (RFC 8684 §3.1).
         """
         ip("mptcp", "limits", "set", "subflows", "4", "add_addr_accepted", "4")
         self._port += 1

@@ -10,8 +10,8 @@ with Tun("mptcp0", host="10.213.0.1/30", stack="10.213.0.2") as tun, Stack([tun]
     print(connection.recv_all())
 ```
 
-A stack lives behind TUN devices: the machine's kernel is its neighbour, with which it talks as with any other host. Needs
-CAP_NET_ADMIN and /dev/net/tun; `UnavailableError` says what is missing.
+A stack lives behind TUN devices: the machine's kernel is its neighbour, with which it talks as with any other host.
+Needs CAP_NET_ADMIN and /dev/net/tun; `UnavailableError` says what is missing.
 """
 
 from mptcplab.live import UnavailableError

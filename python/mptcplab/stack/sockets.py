@@ -130,8 +130,9 @@ class Listener:
 class Stack:
     """Our own TCP and Multipath TCP behind TUN devices, on a thread of its own.
 
-    The addresses of the devices are numbered from 0 in their order: those are the address ids of Multipath TCP. `backup`
-    holds the ids of those whose subflows are to be backups. Keys, nonces and sequence numbers are drawn from `seed`.
+    The addresses of the devices are numbered from 0 in their order: those are the address ids of Multipath TCP.
+    `backup` holds the ids of those whose subflows are to be backups. Keys, nonces and sequence numbers are drawn from
+    `seed`.
     """
 
     def __init__(self, devices: Sequence[Tun], *, backup: Sequence[int] = (), seed: int | None = None) -> None:
@@ -152,8 +153,8 @@ class Stack:
     ) -> Connection:
         """Open a connection, from all addresses of the stack or those with these ids, and wait until it stands.
 
-        `options`: protocol ("mptcp", "tcp"), congestion, variant, scheduler, path_manager, checksum, receive_buffer, mss, ecn,
-        pacing, refuse_joins_to_first_address.
+        `options`: protocol ("mptcp", "tcp"), congestion, variant, scheduler, path_manager, checksum, receive_buffer,
+        mss, ecn, pacing, refuse_joins_to_first_address.
         """
         version = ipaddress.ip_address(address).version
         socket = self.core.connect(address, port, self._options(options, version), list(addresses))
@@ -174,7 +175,8 @@ class Stack:
     def impair(self, device: int, **how: object) -> None:
         """Let the packets of a device fare worse, both ways; without arguments: as they are.
 
-        loss, delay_ns, reorder (share), reorder_ns, strip_syn, strip_syn_ack, strip_after, alter_outward, alter_inward, seed.
+        loss, delay_ns, reorder (share), reorder_ns, strip_syn, strip_syn_ack, strip_after, alter_outward, alter_inward,
+        seed.
         """
         self.core.impair(device, json.dumps(how))
 

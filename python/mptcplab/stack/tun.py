@@ -21,7 +21,7 @@ _QUEUE_PACKETS: Final = 10_000
 
 
 class Tun:
-    """A TUN device: the kernel has the address `host`, our stack the address `stack` (several: a list, of one family each).
+    """A TUN device: the kernel has the address `host`, our stack the address `stack`; lists for several.
 
     `host` is an address with its prefix length ("10.0.0.1/30", "fd00::1/126"); `stack` lies in that network.
     The device goes when it is closed, at the latest with the process.

@@ -238,9 +238,9 @@ impl Socket {
                 };
             }
             let (mut chunks, mut bytes) = (Vec::new(), 0);
-            while let Some(chunk) = state.received.pop_front_if(|chunk| bytes == 0 || bytes + chunk.0.len() <= most) {
-                bytes += chunk.0.len();
-                chunks.push(chunk);
+            while state.received.front().is_some_and(|chunk| bytes == 0 || bytes + chunk.0.len() <= most) {
+                bytes += state.received[0].0.len();
+                chunks.extend(state.received.pop_front());
             }
             state.received_bytes -= bytes;
             let refill = state.more_to_read && state.received_bytes <= READ_LIMIT / 2;

@@ -1,0 +1,121 @@
+//! Two stacks with pairs of datagram sockets between them, in place of TUN devices: no privileges needed.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use live::stack::{Address, Chunk, Ended, Impair, Options, Settings, Socket, Stack};
+
+const LONG: Duration = Duration::from_secs(60);
+const PORT: u16 = 80;
+
+fn address(six: bool, path: u8, end: u8) -> IpAddr {
+    if six {
+        Ipv6Addr::new(0xfd00, 0, 0, path.into(), 0, 0, 0, end.into()).into()
+    } else {
+        Ipv4Addr::new(10, 0, path, end).into()
+    }
+}
+
+/// Two stacks with two paths between them; the first opens connections, the second listens.
+fn stacks(six: bool, impair: &Impair, options: &Options) -> [Stack; 2] {
+    let pairs: Vec<_> = (0..2).map(|_| UnixDatagram::pair().unwrap()).collect();
+    let ends = [1_u8, 2].map(|end| {
+        let addresses = (0..2).map(|path| Address {
+            id: path,
+            address: address(six, path, end),
+            device: path.into(),
+            backup: false,
+        });
+        let settings = Settings { addresses: addresses.collect(), seed: end.into() };
+        let device = |(near, far): &(UnixDatagram, UnixDatagram)| {
+            OwnedFd::from(if end == 1 { near } else { far }.try_clone().unwrap())
+        };
+        Stack::start(&settings, pairs.iter().map(device).collect()).unwrap()
+    });
+    for device in 0..2 {
+        ends[0].impair(device, Impair { seed: device as u64, ..impair.clone() });
+    }
+    ends[1].listen(PORT, options.config().unwrap());
+    ends
+}
+
+fn content(bytes: usize, salt: u8) -> Vec<u8> {
+    (0..bytes).map(|i| ((i * 2_654_435_761) >> 7) as u8 ^ salt).collect()
+}
+
+fn send(socket: &Socket, data: &[u8]) {
+    for piece in data.chunks(10_000) {
+        socket.write(Chunk::from(piece.to_vec()), LONG).unwrap();
+    }
+    socket.close();
+}
+
+fn receive(socket: &Socket) -> Vec<u8> {
+    let mut all = Vec::new();
+    while let Some(chunks) = socket.read(1 << 16, LONG).unwrap() {
+        chunks.iter().for_each(|chunk| all.extend_from_slice(&chunk.0));
+    }
+    all
+}
+
+/// Exchanges data both ways at the same time and answers the state of the first end.
+fn exchange(six: bool, impair: &Impair, options: &Options, bytes: usize) -> live::stack::ConnectionState {
+    let [client, server] = stacks(six, impair, options);
+    let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(six, 0, 2), PORT));
+    near.wait_established(LONG).unwrap();
+    let far = server.accept(PORT, LONG).unwrap();
+    let (up, down) = (content(bytes, 1), content(bytes / 2, 2));
+    std::thread::scope(|scope| {
+        scope.spawn(|| send(&near, &up));
+        scope.spawn(|| send(&far, &down));
+        scope.spawn(|| assert!(receive(&far) == up, "the bytes to the server differ"));
+        assert!(receive(&near) == down, "the bytes to the client differ");
+    });
+    near.wait_flushed(LONG).unwrap();
+    let state = client.look(&near).unwrap();
+    assert_eq!(far.wait_ended(LONG), Ok(Ended::Closed));
+    state
+}
+
+#[test]
+fn every_byte_arrives_over_two_paths_that_lose_delay_and_reorder() {
+    for (six, checksum) in [(false, true), (true, false)] {
+        let impair = Impair { loss: 0.02, delay_ns: 500_000, reorder: 0.02, reorder_ns: 500_000, ..Impair::default() };
+        let mss = Some(if six { 1440 } else { 1460 });
+        let options = Options { checksum, mss, path_manager: Some("fullmesh".into()), ..Options::default() };
+        let state = exchange(six, &impair, &options, 1_000_000);
+        assert!(!state.fallback);
+        let sent: Vec<u64> = state.subflows.iter().map(|subflow| subflow.segments_sent).collect();
+        assert!(sent.len() >= 2 && sent.iter().filter(|&&segments| segments > 0).count() >= 2, "{sent:?}");
+    }
+}
+
+#[test]
+fn without_options_it_is_tcp() {
+    let impair = Impair { strip_syn: true, ..Impair::default() };
+    let state = exchange(false, &impair, &Options::default(), 100_000);
+    assert!(state.fallback);
+    assert_eq!(state.subflows.len(), 1);
+}
+
+#[test]
+fn a_stack_that_stops_tells_its_sockets() {
+    let [client, server] = stacks(false, &Impair::default(), &Options::default());
+    let near =
+        client.connect(Options::default().config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+    near.wait_established(LONG).unwrap();
+    assert!(near.read(1, Duration::from_millis(1)).unwrap_err().to_string().contains("timed out"));
+    client.stop().unwrap();
+    assert!(near.read(1, LONG).unwrap_err().to_string().contains("shut down"));
+    server.stop().unwrap();
+    // Nobody listens on the other port: the connection is refused.
+    let [client, _server] = stacks(false, &Impair::default(), &Options::default());
+    let refused = client.connect(
+        Options::default().config().unwrap(),
+        Vec::new(),
+        SocketAddr::new(address(false, 0, 2), PORT + 1),
+    );
+    assert!(refused.wait_established(LONG).unwrap_err().to_string().contains("reset, refused"));
+}

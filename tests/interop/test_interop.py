@@ -1,0 +1,30 @@
+"""Our transport against the kernel's, for real: the short form of `make interop`."""
+
+import pytest
+
+from .cases import CASES
+from .child import LOSS
+from .matrix import SETTINGS, Row, missing, run, table
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=f"interoperation with the kernel needs {missing()}")
+
+SIZE_BYTES = 2_000_000
+
+
+@pytest.mark.parametrize(("family", "checksum"), SETTINGS, ids=lambda value: str(value))
+def test_every_case(family: int, checksum: bool) -> None:
+    rows = list(run(family, checksum, SIZE_BYTES))
+    failed = [row for row in rows if row["problem"]]
+    assert not failed, (
+        table(rows) + "\n" + "\n".join(f"{row['case']}, {row['role']}: {row['problem']}" for row in failed)
+    )
+    wanted = {(case.name, role) for case in CASES.values() for role in case.roles if checksum in case.checksum}
+    wanted |= {(LOSS, "client"), (LOSS, "server")}
+    assert {(row["case"], row["role"]) for row in rows} == wanted
+
+
+def test_a_fault_is_seen() -> None:
+    """Options that are taken off without being asked for make a case fail."""
+    rows: list[Row] = list(run(4, False, SIZE_BYTES, only="fallback-is-a-fault"))
+    assert [bool(row["problem"]) for row in rows] == [True, True]
+    assert all("should stand still" in row["problem"] for row in rows)
