@@ -1,0 +1,29 @@
+"""Many runs looked at together: metrics as polars expressions, batches by a criterion, sensitivity to the design.
+
+The metrics on plain numbers are in `mptcplab.metrics`; the expressions give the same, row by row.
+"""
+
+from mptcplab.analysis.batches import batch, even_edges
+from mptcplab.analysis.expressions import (
+    aggregation_benefit,
+    experimental_aggregation_benefit,
+    jain_index,
+    mean_loss_rate,
+    normalised_throughput,
+    path_share,
+    request_ratio,
+)
+from mptcplab.analysis.sensitivity import sensitivity
+
+__all__ = [
+    "aggregation_benefit",
+    "batch",
+    "even_edges",
+    "experimental_aggregation_benefit",
+    "jain_index",
+    "mean_loss_rate",
+    "normalised_throughput",
+    "path_share",
+    "request_ratio",
+    "sensitivity",
+]
