@@ -1,0 +1,69 @@
+//! One workload of the benchmark, on one core: `cargo run --release -p simulator --example bench WORKLOAD [SECONDS]`.
+//! Prints one line of JSON. `make bench` (tools/bench) runs all of them and makes the table; docs/performance.md says what
+//! the numbers mean.
+
+mod fat_tree;
+mod workloads;
+
+use simulator::description::Description;
+use simulator::outcome::Outcome;
+use workloads::Workload;
+
+/// CPU time of this thread in seconds, as Linux counts it.
+fn cpu_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this benchmark needs Linux's schedstat");
+    text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).expect("nanoseconds on the CPU") / 1e9
+}
+
+/// The most memory this process has had, in bytes.
+fn peak_rss_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("this benchmark needs Linux's /proc");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the high-water mark");
+    line.trim_end_matches("kB").trim().parse::<u64>().expect("a number of kB") * 1024
+}
+
+/// What the receivers got, and what of it the network could have given at most.
+fn utilisation(workload: &Workload, description: &Description, outcome: &Outcome) -> f64 {
+    match workload.optimum_bps {
+        // Full segments all the time: what was delivered, with its headers.
+        Some(optimum_bps) => {
+            let sum_bps: f64 = outcome.connections.iter().filter_map(|connection| connection.goodput_bps).sum();
+            sum_bps / (optimum_bps * workloads::MPTCP_SHARE)
+        }
+        None => {
+            let down = || outcome.links.iter().filter(|row| row.down);
+            let rate_bps = |row: &simulator::outcome::Link| description.links[row.link].down.rate_bps as f64;
+            let used: f64 = down().map(|row| row.utilization * rate_bps(row)).sum();
+            used / down().map(rate_bps).sum::<f64>()
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("", String::as_str);
+    let seconds = arguments.get(1).map(|seconds| seconds.parse::<f64>()).transpose()?;
+    let Some(workload) = workloads::workload(name) else {
+        eprintln!("no workload {name:?}; there are {}", workloads::NAMES.join(", "));
+        std::process::exit(2);
+    };
+    let duration_s = seconds.unwrap_or(workload.seconds);
+    let description = workload.description(duration_s);
+    let before_s = cpu_s();
+    let outcome = simulator::simulate(&description, &mut |_| true)?;
+    let took_s = cpu_s() - before_s;
+    let drops: u64 = outcome.links.iter().map(|row| row.drops).sum();
+    let answer = serde_json::json!({
+        "workload": name,
+        "simulated_s": duration_s,
+        "cpu_s": took_s,
+        "packet_hops": outcome.work.packet_hops,
+        "segments_delivered": outcome.work.segments_delivered,
+        "events": outcome.work.events,
+        "peak_rss_bytes": peak_rss_bytes(),
+        "utilisation": utilisation(&workload, &description, &outcome),
+        "drops": drops,
+    });
+    println!("{answer}");
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! The workloads W1 to W5 and W7. W6, ten thousand short transfers through Python, is in tools/bench.
+
+use crate::fat_tree;
+use simulator::description::{
+    Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Way,
+};
+
+pub const NAMES: [&str; 6] = ["w1", "w2", "w3", "w4", "w5", "w7"];
+
+/// Of a full packet of 1500 bytes under MPTCP, the share that is content: 20 octets of IP, 20 of TCP, 12 of timestamps and
+/// 28 of DSS are not.
+pub const MPTCP_SHARE: f64 = 1420.0 / 1500.0;
+
+const MS: u64 = 1_000_000;
+
+pub struct Workload {
+    /// Virtual time that a run takes unless another is asked for.
+    pub seconds: f64,
+    /// What all receivers together could get in bits per second, headers counted, where links do not tell.
+    pub optimum_bps: Option<f64>,
+    links: Vec<Link>,
+    paths: Vec<Path>,
+    connections: Vec<Connection>,
+}
+
+impl Workload {
+    /// A fifth of the time is warm-up.
+    pub fn description(&self, seconds: f64) -> Description {
+        let duration_ns = (seconds * 1e9) as u64;
+        Description {
+            duration_ns,
+            seed: 1,
+            warmup_ns: duration_ns / 5,
+            sample_ns: None,
+            through_wire: false,
+            links: self.links.clone(),
+            paths: self.paths.clone(),
+            connections: self.connections.clone(),
+            events: Vec::new(),
+        }
+    }
+}
+
+pub fn workload(name: &str) -> Option<Workload> {
+    Some(match name {
+        "w1" => two_paths(100_000_000, 60.0),
+        "w2" => two_paths(20_000_000, 300.0),
+        "w3" => fat_tree_permutation(8, 5.0),
+        "w4" => fat_tree_permutation(16, 2.0),
+        "w5" => dumbbell(10, 100_000_000, 20 * MS, 60.0),
+        "w7" => dumbbell(10_000, 10_000_000_000, 100 * MS, 4.0),
+        _ => return None,
+    })
+}
+
+/// Two disjoint paths, RTT 20 ms, ten Reno flows on each and one MPTCP connection with LIA over both.
+fn two_paths(rate_bps: u64, seconds: f64) -> Workload {
+    let links = ["one", "two"].map(|name| bdp_link(name, rate_bps, 20 * MS)).to_vec();
+    let paths = one_link_paths(&links);
+    let connections = vec![
+        connection("mptcp", 1, &[0, 1], Protocol::Mptcp),
+        connection("tcp-one", 10, &[0], Protocol::Tcp),
+        connection("tcp-two", 10, &[1], Protocol::Tcp),
+    ];
+    Workload { seconds, optimum_bps: None, links, paths, connections }
+}
+
+/// Reno flows over one link.
+fn dumbbell(flows: u32, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
+    let links = vec![bdp_link("bottleneck", rate_bps, rtt_ns)];
+    let paths = one_link_paths(&links);
+    let connections = vec![connection("reno", flows, &[0], Protocol::Tcp)];
+    Workload { seconds, optimum_bps: None, links, paths, connections }
+}
+
+/// Every host of a fat tree sends to one other and receives from one, over eight subflows with LIA.
+fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
+    const RATE_BPS: u64 = 100_000_000;
+    let direction = direction(RATE_BPS, 1_000, Limit::Packets(100));
+    let link = |name: String| Link { name, down: direction.clone(), up: direction.clone() };
+    let tree = fat_tree::FatTree::new(k);
+    let links: Vec<Link> = (0..tree.links()).map(|number| link(format!("link-{number}"))).collect();
+    let (mut paths, mut connections) = (Vec::new(), Vec::new());
+    for (source, target) in tree.permutation().into_iter().enumerate() {
+        let first = paths.len();
+        for (number, route) in tree.routes(source, target, 8).into_iter().enumerate() {
+            let name = format!("host-{source}/{number}");
+            paths.push(Path { name, links: route.links, reversed: route.reversed });
+        }
+        let over: Vec<usize> = (first..paths.len()).collect();
+        let name = format!("host-{source}");
+        let start_ns = [0, 10 * MS];
+        connections.push(Connection { direction: Way::Up, start_ns, ..connection(&name, 1, &over, Protocol::Mptcp) });
+    }
+    let optimum_bps = Some(tree.hosts() as f64 * RATE_BPS as f64);
+    Workload { seconds, optimum_bps, links, paths, connections }
+}
+
+/// A link whose queue holds one bandwidth-delay product.
+fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
+    let bdp_bytes = rate_bps / 8 * rtt_ns / 1_000_000_000;
+    let direction = direction(rate_bps, rtt_ns / 2, Limit::Bytes(bdp_bytes));
+    Link { name: name.into(), down: direction.clone(), up: direction }
+}
+
+fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {
+    Direction { rate_bps, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None }
+}
+
+fn one_link_paths(links: &[Link]) -> Vec<Path> {
+    let path = |(n, link): (usize, &Link)| Path { name: link.name.clone(), links: vec![n], reversed: Vec::new() };
+    links.iter().enumerate().map(path).collect()
+}
+
+/// Bulk downloads that begin within the first second.
+fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Connection {
+    let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
+    let (congestion, path_manager) = match protocol {
+        Protocol::Tcp => ("reno", "default"),
+        Protocol::Mptcp => ("lia", "fullmesh"),
+    };
+    Connection {
+        name: name.into(),
+        count,
+        paths: paths.to_vec(),
+        protocol,
+        congestion: named(congestion),
+        scheduler: named("min-rtt"),
+        path_manager: named(path_manager),
+        application: Application::Bulk,
+        direction: Way::Down,
+        start_ns: [0, 1_000 * MS],
+        stop_ns: None,
+        mss_bytes: 1460,
+        receive_buffer_bytes: None,
+        ecn: false,
+    }
+}
