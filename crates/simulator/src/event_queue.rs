@@ -1,8 +1,15 @@
-//! The event queue: a 4-ary min-heap ordered by (time, order of insertion), so that events of one moment happen in
-//! the order in which they were scheduled and a run is the same every time.
+//! The event queue, ordered by (time, order of insertion), so that events of one moment happen in the order in which
+//! they were scheduled and a run is the same every time.
 //!
-//! An entry is 16 bytes. Taking the earliest entry leaves a hole at the root that the next insertion fills: a link
-//! that delivers a packet and schedules its next one costs a single sift-down.
+//! Nearly all events are heads of links, at most one for each, and lie within the time that a packet takes over a link:
+//! they stand in a calendar, where entering and taking cost the same however many links are busy. Timers, and what lies
+//! further ahead, stand in a heap.
+
+mod calendar;
+
+use calendar::Calendar;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Bits of an entry that say who is meant; the sequence number stands above them.
 const TARGET_BITS: u32 = 24;
@@ -10,138 +17,126 @@ const TARGET_BITS: u32 = 24;
 pub const TARGET_LIMIT: usize = 1 << TARGET_BITS;
 /// Sequence numbers end here; then all entries are numbered anew.
 const SEQUENCE_LIMIT: u64 = 1 << (64 - TARGET_BITS);
-const ARITY: usize = 4;
 
 /// Time in the upper 64 bits, then the sequence number, then the target: one comparison orders entries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry(u128);
 
 impl Entry {
+    /// After every other.
+    const LAST: Entry = Entry(u128::MAX);
+
+    #[inline]
     fn new(time_ns: u64, sequence: u64, target: u32) -> Entry {
         Entry(u128::from(time_ns) << 64 | u128::from(sequence << TARGET_BITS | u64::from(target)))
     }
 
+    #[inline]
     fn time_ns(self) -> u64 {
         (self.0 >> 64) as u64
     }
 
+    #[inline]
     fn target(self) -> u32 {
         self.0 as u32 & (TARGET_LIMIT as u32 - 1)
     }
 }
 
 /// A queue of `(time_ns, target)`.
-#[derive(Default)]
 pub struct EventQueue {
-    heap: Vec<Entry>,
-    /// The root was taken and its place is still free.
-    hole: bool,
+    near: Calendar,
+    far: BinaryHeap<Reverse<Entry>>,
+    /// The earliest of `far`; [`Entry::LAST`] without one.
+    first_far: Entry,
     sequence: u64,
 }
 
 impl EventQueue {
+    /// An empty queue. The targets below `links` are links: [`Self::push_link`]. Mostly their events lie less than `span_ns`
+    /// ahead; the order does not depend on it.
+    pub fn new(links: usize, span_ns: u64) -> EventQueue {
+        EventQueue { near: Calendar::new(links, span_ns), far: BinaryHeap::new(), first_far: Entry::LAST, sequence: 0 }
+    }
+
     /// Schedules `target` at `time_ns`, after everything scheduled before for the same time.
-    /// `target` must be below [`TARGET_LIMIT`].
+    /// `target` must be below [`TARGET_LIMIT`], `time_ns` not before the time of the entry taken last.
     #[inline]
     pub fn push(&mut self, time_ns: u64, target: u32) {
+        let entry = self.number(time_ns, target);
+        self.push_far(entry);
+    }
+
+    /// As [`Self::push`], for a link without an entry.
+    #[inline]
+    pub fn push_link(&mut self, time_ns: u64, link: u32) {
+        let entry = self.number(time_ns, link);
+        if !self.near.push(entry) {
+            self.push_far(entry);
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, time_ns: u64, target: u32) -> Entry {
         debug_assert!((target as usize) < TARGET_LIMIT);
         if self.sequence == SEQUENCE_LIMIT {
             self.renumber();
         }
-        let entry = Entry::new(time_ns, self.sequence, target);
         self.sequence += 1;
-        if self.hole {
-            self.hole = false;
-            self.sift_down(0, entry);
-        } else {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1, entry);
-        }
+        Entry::new(time_ns, self.sequence - 1, target)
+    }
+
+    fn push_far(&mut self, entry: Entry) {
+        self.far.push(Reverse(entry));
+        self.first_far = self.first_far.min(entry);
     }
 
     /// Takes the earliest entry when its time is before `limit_ns`.
     #[inline]
     pub fn pop_before(&mut self, limit_ns: u64) -> Option<(u64, u32)> {
-        self.close_hole();
-        let first = *self.heap.first()?;
-        if first.time_ns() >= limit_ns {
-            return None;
-        }
-        self.hole = true;
-        Some((first.time_ns(), first.target()))
+        let limit = Entry::new(limit_ns, 0, 0);
+        let entry = match self.near.pop_before(limit.min(self.first_far)) {
+            Some(entry) => entry,
+            None if self.first_far < limit => self.pop_far(),
+            None => return None,
+        };
+        self.near.advance(entry.time_ns());
+        Some((entry.time_ns(), entry.target()))
+    }
+
+    fn pop_far(&mut self) -> Entry {
+        let first = self.first_far;
+        self.far.pop();
+        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
+        first
     }
 
     /// Takes out every entry of `target`. Looks at all entries: for rare occasions.
     pub fn remove(&mut self, target: u32) {
-        self.close_hole();
-        self.heap.retain(|entry| entry.target() != target);
-        // A sorted array is a heap.
-        self.heap.sort_unstable();
-    }
-
-    #[inline]
-    fn close_hole(&mut self) {
-        if self.hole {
-            self.hole = false;
-            if let Some(last) = self.heap.pop()
-                && !self.heap.is_empty()
-            {
-                self.sift_down(0, last);
-            }
-        }
-    }
-
-    /// Puts `entry` at `place` or, while its parent is later, further up.
-    #[inline]
-    fn sift_up(&mut self, mut place: usize, entry: Entry) {
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.heap[place] = self.heap[parent];
-            place = parent;
-        }
-        self.heap[place] = entry;
-    }
-
-    /// Puts `entry` at `place` or, while a child is earlier, further down.
-    #[inline]
-    fn sift_down(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let first = place * ARITY + 1;
-            let end = (first + ARITY).min(self.heap.len());
-            if first >= end {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
-                }
-            }
-            if entry <= self.heap[least] {
-                break;
-            }
-            self.heap[place] = self.heap[least];
-            place = least;
-        }
-        self.heap[place] = entry;
+        self.near.remove(target);
+        self.far.retain(|Reverse(entry)| entry.target() != target);
+        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
     }
 
     /// Numbers the entries from 0 in their present order, so that insertion can go on.
     #[cold]
     fn renumber(&mut self) {
-        if std::mem::take(&mut self.hole) {
-            // What stands at the root was taken already.
-            self.heap.swap_remove(0);
+        let near = self.near.drain();
+        let nearer = near.len();
+        let mut entries: Vec<(Entry, bool)> = near
+            .into_iter()
+            .chain(self.far.drain().map(|Reverse(e)| e))
+            .enumerate()
+            .map(|(n, entry)| (entry, n < nearer))
+            .collect();
+        entries.sort_unstable();
+        self.sequence = 0;
+        self.first_far = Entry::LAST;
+        for (entry, near) in entries {
+            let entry = self.number(entry.time_ns(), entry.target());
+            if !near || !self.near.push(entry) {
+                self.push_far(entry);
+            }
         }
-        // A sorted array is a heap.
-        self.heap.sort_unstable();
-        for (sequence, entry) in self.heap.iter_mut().enumerate() {
-            *entry = Entry::new(entry.time_ns(), sequence as u64, entry.target());
-        }
-        self.sequence = self.heap.len() as u64;
     }
 }
 
@@ -149,11 +144,6 @@ impl EventQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
-
-    /// Entries at this time and later stay.
-    const LIMIT: u64 = 10;
 
     /// The same order from the standard library: (time, sequence, target).
     #[derive(Default)]
@@ -168,8 +158,8 @@ mod tests {
             self.sequence += 1;
         }
 
-        fn pop(&mut self) -> Option<(u64, u32)> {
-            if self.heap.peek()?.0.0 >= LIMIT {
+        fn pop(&mut self, limit_ns: u64) -> Option<(u64, u32)> {
+            if self.heap.peek()?.0.0 >= limit_ns {
                 return None;
             }
             self.heap.pop().map(|Reverse((time_ns, _, target))| (time_ns, target))
@@ -183,18 +173,21 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push(u64, u32),
+        PushLink(u64, u32),
         Pop,
-        PopAndPush(u64, u32),
         Remove(u32),
         ExhaustSequence,
     }
 
+    /// Targets below are links.
+    const LINKS: u32 = 20;
+
     fn step() -> impl Strategy<Value = Step> {
-        // Few times and few targets: ties are what must be right.
+        // Few times and few targets: ties are what must be right. Times count from the one popped last.
         prop_oneof![
-            6 => (0..12_u64, 0..40_u32).prop_map(|(time, target)| Step::Push(time, target)),
-            4 => Just(Step::Pop),
-            6 => (0..12_u64, 0..40_u32).prop_map(|(time, target)| Step::PopAndPush(time, target)),
+            6 => (0..12_u64, LINKS..40_u32).prop_map(|(time, target)| Step::Push(time, target)),
+            9 => (prop_oneof![0..12_u64, 4080..4110_u64, 0..20_000_u64], 0..LINKS).prop_map(|(time, link)| Step::PushLink(time, link)),
+            9 => Just(Step::Pop),
             1 => (0..40_u32).prop_map(Step::Remove),
             1 => Just(Step::ExhaustSequence),
         ]
@@ -202,19 +195,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pops_in_the_order_of_time_and_insertion(steps in prop::collection::vec(step(), 0..400)) {
-            let (mut queue, mut reference) = (EventQueue::default(), Reference::default());
+        fn pops_in_the_order_of_time_and_insertion(
+            steps in prop::collection::vec(step(), 0..400), span_ns in prop_oneof![Just(0_u64), Just(100_000), Just(u64::MAX)],
+        ) {
+            let (mut queue, mut reference) = (EventQueue::new(LINKS as usize, span_ns), Reference::default());
+            let (mut now_ns, mut limit_ns) = (0, 0);
             for step in steps {
                 match step {
-                    Step::Push(time, target) => {
-                        queue.push(time, target);
-                        reference.push(time, target);
+                    Step::Push(after, target) => {
+                        queue.push(now_ns + after, target);
+                        reference.push(now_ns + after, target);
                     }
-                    Step::Pop => prop_assert_eq!(queue.pop_before(LIMIT), reference.pop()),
-                    Step::PopAndPush(time, target) => {
-                        prop_assert_eq!(queue.pop_before(LIMIT), reference.pop());
-                        queue.push(time, target);
-                        reference.push(time, target);
+                    Step::PushLink(after, link) => {
+                        // A link has one entry at most.
+                        queue.remove(link);
+                        reference.remove(link);
+                        queue.push_link(now_ns + after, link);
+                        reference.push(now_ns + after, link);
+                    }
+                    Step::Pop => {
+                        let popped = queue.pop_before(limit_ns);
+                        prop_assert_eq!(popped, reference.pop(limit_ns));
+                        // The limit, like the end of a run, may cut off, and then moves on.
+                        match popped {
+                            Some((at_ns, _)) => now_ns = at_ns,
+                            None => limit_ns += 7,
+                        }
                     }
                     Step::Remove(target) => {
                         queue.remove(target);
@@ -223,12 +229,8 @@ mod tests {
                     Step::ExhaustSequence => queue.sequence = SEQUENCE_LIMIT,
                 }
             }
-            while let Some(expected) = reference.pop() {
-                prop_assert_eq!(queue.pop_before(LIMIT), Some(expected));
-            }
-            prop_assert_eq!(queue.pop_before(LIMIT), None);
-            while let Some(Reverse((time_ns, _, target))) = reference.heap.pop() {
-                prop_assert_eq!(queue.pop_before(u64::MAX), Some((time_ns, target)));
+            while let Some(expected) = reference.pop(u64::MAX) {
+                prop_assert_eq!(queue.pop_before(u64::MAX), Some(expected));
             }
             prop_assert_eq!(queue.pop_before(u64::MAX), None);
         }

@@ -46,6 +46,8 @@ pub struct Tag {
     /// The slot of its segment, and [`COUNTED`] when it carries data and left after the warm-up, so that it counts for
     /// the loss rate.
     slot: u32,
+    /// The place in `Fabric::routes` of the link it is on.
+    place: u32,
 }
 
 impl Tag {
@@ -96,6 +98,17 @@ impl Subflow {
     }
 }
 
+/// How far ahead of the present moment the head of a link lies as a rule: a full packet's time on most links.
+fn span_ns(description: &Description) -> u64 {
+    const FULL_PACKET_BITS: u64 = 1500 * 8;
+    let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
+    let mut spans: Vec<u64> = directions
+        .map(|way| way.delay_ns.saturating_add(FULL_PACKET_BITS.saturating_mul(1_000_000_000) / way.rate_bps.max(1)))
+        .collect();
+    spans.sort_unstable();
+    spans.get(spans.len() * 3 / 4).copied().unwrap_or(0)
+}
+
 /// Links, routes, flows, and the event queue that drives them.
 pub struct Fabric {
     pub queue: EventQueue,
@@ -141,7 +154,7 @@ impl Fabric {
             path_routes.push([up, down]);
         }
         Fabric {
-            queue: EventQueue::default(),
+            queue: EventQueue::new(2 * description.links.len(), span_ns(description)),
             links: convert::links(description),
             flows: Vec::new(),
             subflows: Vec::new(),
@@ -210,11 +223,12 @@ impl Fabric {
         let counted = self.measuring && segment.payload.len > 0;
         record.data_sent += u64::from(counted);
         record.under_way += 1;
-        let first_link = self.routes[record.route as usize];
+        let place = record.route;
+        let first_link = self.routes[place as usize];
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
         let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
-        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot }, size, 0, ecn));
+        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot, place }, size, 0, ecn));
         Ok(())
     }
 
@@ -227,15 +241,14 @@ impl Fabric {
         let mut packet = from.deliver(now_ns);
         let next_ns = from.next_arrival_or_max_ns();
         if next_ns != u64::MAX {
-            self.queue.push(next_ns, link);
+            self.queue.push_link(next_ns, link);
         }
         if packet.lost() {
             self.lose(packet);
             return None;
         }
-        packet.hop += 1;
-        let route = self.flows[packet.tag.flow as usize].route;
-        let next_link = self.routes[route as usize + usize::from(packet.hop)];
+        packet.tag.place += 1;
+        let next_link = self.routes[packet.tag.place as usize];
         if next_link != ROUTE_END {
             self.enqueue(now_ns, next_link, packet);
             return None;
@@ -262,7 +275,7 @@ impl Fabric {
         let onto = &mut self.links[link as usize];
         match onto.enqueue(now_ns, packet) {
             Enqueue::Accepted { first: false } => {}
-            Enqueue::Accepted { first: true } => self.queue.push(onto.next_arrival_or_max_ns(), link),
+            Enqueue::Accepted { first: true } => self.queue.push_link(onto.next_arrival_or_max_ns(), link),
             Enqueue::Dropped(_) => self.lose(packet),
         }
     }
@@ -284,7 +297,7 @@ impl Fabric {
         let next_ns = changed.next_arrival_or_max_ns();
         self.queue.remove(link);
         if next_ns != u64::MAX {
-            self.queue.push(next_ns, link);
+            self.queue.push_link(next_ns, link);
         }
         for packet in lost {
             self.lose(packet);

@@ -5,7 +5,6 @@
 mod fat_tree;
 mod workloads;
 
-use simulator::description::Description;
 use simulator::outcome::Outcome;
 use workloads::Workload;
 
@@ -22,21 +21,23 @@ fn peak_rss_bytes() -> u64 {
     line.trim_end_matches("kB").trim().parse::<u64>().expect("a number of kB") * 1024
 }
 
-/// What the receivers got, and what of it the network could have given at most.
-fn utilisation(workload: &Workload, description: &Description, outcome: &Outcome) -> f64 {
+/// The share of what the network could have given that the receivers got, or that the fullest link carried.
+fn utilisation(workload: &Workload, outcome: &Outcome) -> f64 {
     match workload.optimum_bps {
         // Full segments all the time: what was delivered, with its headers.
         Some(optimum_bps) => {
             let sum_bps: f64 = outcome.connections.iter().filter_map(|connection| connection.goodput_bps).sum();
             sum_bps / (optimum_bps * workloads::MPTCP_SHARE)
         }
-        None => {
-            let down = || outcome.links.iter().filter(|row| row.down);
-            let rate_bps = |row: &simulator::outcome::Link| description.links[row.link].down.rate_bps as f64;
-            let used: f64 = down().map(|row| row.utilization * rate_bps(row)).sum();
-            used / down().map(rate_bps).sum::<f64>()
-        }
+        None => outcome.links.iter().map(|row| row.utilization).fold(0.0, f64::max),
     }
+}
+
+/// A digest of all that came out, to see whether a change altered it.
+fn digest(outcome: &Outcome) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string(&(&outcome.connections, &outcome.links))?;
+    let hash = <sha2::Sha256 as sha2::Digest>::digest(text);
+    Ok(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -61,8 +62,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "segments_delivered": outcome.work.segments_delivered,
         "events": outcome.work.events,
         "peak_rss_bytes": peak_rss_bytes(),
-        "utilisation": utilisation(&workload, &description, &outcome),
+        "utilisation": utilisation(&workload, &outcome),
         "drops": drops,
+        "digest": digest(&outcome)?,
     });
     println!("{answer}");
     Ok(())
