@@ -15,6 +15,7 @@ __all__ = [
     "create_namespace",
     "create_tun",
     "enter_namespace",
+    "read_trace",
     "simulate",
     "version",
 ]
@@ -60,6 +61,12 @@ def simulate(description: str, progress: Callable[[float], None] | None = None) 
     seconds; an exception from either ends the simulation and is raised.
 
     Raises ValueError for a description that is not one, SimulationError when the simulation fails.
+    """
+
+def read_trace(text: str) -> tuple[int, int]:
+    """Mean rate in bit/s and period in nanoseconds of a trace in Mahimahi's format.
+
+    Raises ValueError with the arguments line, found and expected.
     """
 
 def version() -> str:

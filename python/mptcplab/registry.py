@@ -160,6 +160,22 @@ LOSSES = (
     Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim",)),
 )
 
+TRACES = ("sim",)
+"""Engines that run links with a trace in place of a rate."""
+
+MIDDLEBOXES = (
+    Entry(
+        "strip", "takes the options of Multipath TCP out of SYNs, data or all", "Honda 2011; RFC 8684 §3.7", ("sim",)
+    ),
+    Entry("nat", "gives clients another address and port", "RFC 3022; RFC 5382", ("sim",)),
+    Entry("sequence-rewriting", "gives connections other initial sequence numbers", "Honda 2011", ("sim",)),
+    Entry("splitting", "cuts segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
+    Entry("coalescing", "puts two segments into one, with the options of the first", "Raiciu 2012", ("sim",)),
+    Entry("payload-rewriting", "changes content, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
+    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
+    Entry("reset-injection", "ends connections in the names of both ends", "RFC 8684 §3.6", ("sim",)),
+)
+
 APPLICATIONS = (
     Entry("bulk", "as much as the connection takes", "—", ("model", "sim")),
     Entry("file", "so many bytes, then close", "—", ("sim",)),
@@ -183,6 +199,7 @@ FAMILIES: Mapping[str, tuple[Entry, ...]] = {
     "path-managers": PATH_MANAGERS,
     "queues": QUEUES,
     "losses": LOSSES,
+    "middleboxes": MIDDLEBOXES,
     "applications": APPLICATIONS,
     "topologies": TOPOLOGIES,
     "traffic": TRAFFIC,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FILES = (*(f"{name}.parquet" for name in FRAMES), "scenario.toml", "result.json", "report.html")
 _PLOTS = "plots"
+_TRACES = "traces"
 
 
 class OccupiedError(Exception):
@@ -27,7 +28,7 @@ def check(directory: Path) -> None:
     if not directory.is_dir():
         raise OccupiedError(f"{directory} is not a directory; name another one")
     found = sorted(entry.name for entry in directory.iterdir())
-    foreign = [name for name in found if name not in (*_FILES, _PLOTS)]
+    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES)]
     foreign += sorted(
         f"{_PLOTS}/{entry.name}"
         for entry in (directory / _PLOTS).glob("*")
@@ -58,6 +59,10 @@ def save(result: "Result", directory: Path) -> Path:
         (fresh / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
         figures = plots.figures(result)
         (fresh / "report.html").write_text(report.render(result, figures), encoding="utf-8")
+        for file, trace in result.scenario.document.traces.items():
+            # Where a scenario looks for a trace that it does not find under the name that it has.
+            (fresh / _TRACES).mkdir(exist_ok=True)
+            (fresh / _TRACES / Path(file).name).write_text(trace.text, encoding="ascii", newline="")
         (fresh / _PLOTS).mkdir()
         plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")

@@ -18,6 +18,22 @@ NONE = {"kind": "none"}
 LIA = {"name": "lia", "variant": "paper"}
 MIN_RTT = {"name": "min-rtt", "reinjection": "none"}
 FULLMESH = {"name": "fullmesh"}
+TCP = {
+    "loss_detection": "rack-tlp",
+    "frto": True,
+    "nagle": True,
+    "pacing": False,
+    "abe": False,
+    "timestamps": True,
+    "initial_window": 10,
+    "rto_min_ns": 200_000_000,
+    "rto_max_ns": 120_000_000_000,
+    "segments_per_ack": 2,
+    "ack_delay_ns": 40_000_000,
+    "quick_acks": 16,
+    "retries": 15,
+    "syn_retries": 6,
+}
 
 
 def connection(**other: Any) -> dict[str, Any]:
@@ -35,6 +51,8 @@ def connection(**other: Any) -> dict[str, Any]:
         "mss_bytes": 1460,
         "receive_buffer_bytes": None,
         "ecn": False,
+        "checksum": False,
+        "tcp": TCP,
         **other,
     }
 
@@ -48,6 +66,7 @@ def tcp(**other: Any) -> dict[str, Any]:
 def test_wifi_lte() -> None:
     wifi = {
         "rate_bps": 25_000_000,
+        "trace": None,
         "delay_ns": 12_500_000,
         "queue": {"kind": "drop-tail", "limit": {"bytes": 125_000}},  # 25 Mbit/s · 0.04 s / 8
         "loss": NONE,
@@ -58,22 +77,26 @@ def test_wifi_lte() -> None:
         "warmup_ns": 5_000_000_000,
         "sample_ns": 100_000_000,
         "through_wire": False,
+        "traces": [],
         "links": [
-            {"name": "wifi", "down": wifi, "up": wifi},
+            {"name": "wifi", "down": wifi, "up": wifi, "middleboxes": []},
             {
                 "name": "lte",
                 "down": {
                     "rate_bps": 30_000_000,
+                    "trace": None,
                     "delay_ns": 32_500_000,
                     "queue": {"kind": "drop-tail", "limit": {"bytes": 150_000}},
                     "loss": NONE,
                 },
                 "up": {
                     "rate_bps": 5_000_000,
+                    "trace": None,
                     "delay_ns": 32_500_000,
                     "queue": {"kind": "drop-tail", "limit": {"bytes": 30_000}},  # 20 · 1500 B, more than 25 kB
                     "loss": NONE,
                 },
+                "middleboxes": [],
             },
         ],
         "paths": [{"name": "wifi", "links": [0], "reversed": []}, {"name": "lte", "links": [1], "reversed": []}],
@@ -88,12 +111,14 @@ def test_wifi_lte() -> None:
 def test_shared_bottleneck() -> None:
     access = {
         "rate_bps": 100_000_000,
+        "trace": None,
         "delay_ns": 5_000_000,
         "queue": {"kind": "drop-tail", "limit": {"packets": 100}},
         "loss": NONE,
     }
     shared = {
         "rate_bps": 15_000_000,
+        "trace": None,
         "delay_ns": 35_000_000,
         "queue": {
             "kind": "red",
@@ -113,11 +138,12 @@ def test_shared_bottleneck() -> None:
         "warmup_ns": 20_000_000_000,
         "sample_ns": 100_000_000,
         "through_wire": True,
+        "traces": [],
         "links": [
-            {"name": "access1", "down": access, "up": access},
-            {"name": "access2", "down": access, "up": access},
-            {"name": "access3", "down": access, "up": access},
-            {"name": "shared", "down": shared, "up": shared},
+            {"name": "access1", "down": access, "up": access, "middleboxes": []},
+            {"name": "access2", "down": access, "up": access, "middleboxes": []},
+            {"name": "access3", "down": access, "up": access, "middleboxes": []},
+            {"name": "shared", "down": shared, "up": shared, "middleboxes": []},
         ],
         "paths": [
             {"name": "first", "links": [0, 3], "reversed": []},
@@ -190,6 +216,7 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
         "name": "a",
         "down": {
             "rate_bps": 8_000_000,
+            "trace": None,
             "delay_ns": 10_000_000,
             "queue": red,
             "loss": {
@@ -202,10 +229,12 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
         },
         "up": {
             "rate_bps": 8_000_000,
+            "trace": None,
             "delay_ns": 10_000_000,
             "queue": red,
             "loss": {"kind": "bernoulli", "probability": 0.07},
         },
+        "middleboxes": [],
     }
     # The path of the file first, then the link that is used as a path; the link that is not used so is none.
     assert description["paths"] == [

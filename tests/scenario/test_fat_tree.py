@@ -127,6 +127,7 @@ def test_the_description_is_the_network() -> None:
     assert len(description["links"]) == 48
     direction = {
         "rate_bps": 100_000_000,
+        "trace": None,
         "delay_ns": 20_000,
         "queue": {"kind": "drop-tail", "limit": {"packets": 100}},
         "loss": {"kind": "none"},

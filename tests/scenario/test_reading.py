@@ -1,5 +1,6 @@
 """Reading scenario files: what is equal, what comes back, and that nothing but a `ScenarioError` is raised."""
 
+import hashlib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mptcplab.scenario import Problem, Scenario, ScenarioError
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 
+TRACE = Path(__file__).parents[2] / "scenarios" / "traces" / "lte-down.trace"
 EVERYTHING = """
 title = "Everything that the format can say"
 duration = "40 s"
@@ -31,10 +33,11 @@ queue = { kind = "red", min = "25 packets", max = "50 packets", max_probability 
 down.loss = { kind = "gilbert-elliott", good_to_bad = "1 %", bad_to_good = "30 %", loss_good = "0.1 %" }
 
 [link.traced]
-trace = "lte.trace"
+trace = "TRACE"
 up.rate = "1 Mbit/s"
 delay = "0 s"
 queue = { kind = "codel", ecn = true }
+middleboxes = ["nat", { kind = "coalescing", hold = "2 ms", size = "3 kB" }]
 
 [link.shared]
 rate = "20 Mbit/s"
@@ -56,6 +59,8 @@ stop = "30 s"
 count = 3
 mss = "1380 B"
 receive_buffer = "4 MiB"
+checksum = true
+tcp = { loss_detection = "newreno", pacing = true, rto_min = "1 s", segments_per_ack = 1 }
 
 [connection.neighbour]
 paths = ["wifi"]
@@ -95,7 +100,7 @@ set = { down = false, rate = "2 Mbit/s", delay = "80 ms", loss = "5 %" }
 [measure]
 warmup = "5 s"
 sample = "never"
-"""
+""".replace("TRACE", str(TRACE))
 
 FAT_TREE = """
 duration = "1 s"
@@ -134,8 +139,9 @@ def test_there_are_ready_made_scenarios() -> None:
 
 @pytest.mark.parametrize("text", [EVERYTHING, FAT_TREE, *(path.read_text(encoding="utf-8") for path in SCENARIOS)])
 def test_the_canonical_text_reads_as_the_same_scenario(text: str) -> None:
-    scenario = Scenario.from_toml(text)
-    again = Scenario.from_toml(scenario.to_toml())
+    source = str(SCENARIOS[0])  # where traces are looked for
+    scenario = Scenario.from_toml(text, source)
+    again = Scenario.from_toml(scenario.to_toml(), source)
     assert again == scenario
     assert again.to_toml() == scenario.to_toml()
     assert again.sha256() == scenario.sha256()
@@ -162,7 +168,10 @@ def test_every_key_that_was_askedis_in_the_canonical_text() -> None:
     assert written["link"]["l.t e"]["down"]["loss"] == {**down["loss"], "loss_bad": "100 %"}
     assert written["link"]["l.t e"]["up"] == {"rate": "5 Mbit/s", "loss": "0 %"}
     asked["link"]["traced"] = {"delay": "0 s"}
-    assert written["link"]["traced"]["down"] == {"trace": "lte.trace"}
+    content = TRACE.read_bytes()
+    assert written["link"]["traced"]["down"] == {
+        "trace": {"file": str(TRACE), "sha256": hashlib.sha256(content).hexdigest()}
+    }
     compare(asked, written, "")
 
 

@@ -102,6 +102,14 @@ impl Trace {
         u64::try_from(rate_bps).unwrap_or(u64::MAX).max(1)
     }
 
+    /// How many opportunities there were after time 0, of which none is any use, and up to and at `time_ns`.
+    #[must_use]
+    pub fn opportunities_until(&self, time_ns: u64) -> u128 {
+        let (periods, into_ns) = (time_ns / self.period_ns(), time_ns % self.period_ns());
+        let up_to = |limit_ns| self.times_ns.partition_point(|&at_ns| at_ns <= limit_ns) as u128;
+        u128::from(periods) * self.times_ns.len() as u128 + up_to(into_ns) - up_to(0)
+    }
+
     pub(crate) const fn times_ns(&self) -> &[u64] {
         &self.times_ns
     }
@@ -130,6 +138,16 @@ mod tests {
             // 4 packets of 12,000 bits in 10 ms.
             assert_eq!(trace.mean_rate_bps(), 4_800_000);
         }
+    }
+
+    #[test]
+    fn opportunities_are_counted_over_periods() {
+        // At 3, 3, 10 ms, and at the beginning of the next period once more.
+        let trace = Trace::parse("0\n3\n3\n10\n").unwrap();
+        for (time_us, count) in [(0, 0), (2_999, 0), (3_000, 2), (9_999, 2), (10_000, 4), (12_999, 4), (13_000, 6)] {
+            assert_eq!(trace.opportunities_until(time_us * 1_000), count, "{time_us} us");
+        }
+        assert_eq!(trace.opportunities_until(1_000_000_000), 400);
     }
 
     #[test]

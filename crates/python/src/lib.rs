@@ -21,8 +21,8 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use simulator::SimulateError;
     use simulator::description::Description;
+    use simulator::{SimulateError, TraceError};
 
     #[pymodule_export]
     use super::SimulationError;
@@ -53,6 +53,17 @@ mod _core {
             Ok(outcome) => columns::to_python(py, outcome),
             Err(error @ SimulateError::Invalid(_)) => Err(PyValueError::new_err(error.to_string())),
             Err(error) => Err(SimulationError::new_err(error.to_string())),
+        }
+    }
+
+    /// Mean rate in bit/s and period in nanoseconds of a trace in Mahimahi's format.
+    ///
+    /// Raises ValueError with the arguments line, found and expected.
+    #[pyfunction]
+    fn read_trace(text: &str) -> PyResult<(u64, u64)> {
+        match simulator::Trace::parse(text) {
+            Ok(trace) => Ok((trace.mean_rate_bps(), trace.period_ns())),
+            Err(TraceError { line, found, expected }) => Err(PyValueError::new_err((line, found, expected))),
         }
     }
 

@@ -79,6 +79,7 @@ mod tests {
             warmup_ns: 20,
             sample_ns,
             through_wire: false,
+            traces: Vec::new(),
             links: Vec::new(),
             paths: Vec::new(),
             connections: Vec::new(),

@@ -134,11 +134,14 @@ mod tests {
 
     fn rate(rate_bps: u64) -> Application {
         let mut description: Description = serde_json::from_str(
-            r#"{"duration_ns": 1, "seed": 0, "warmup_ns": 0, "sample_ns": null, "through_wire": false, "links": [],
+            r#"{"duration_ns": 1, "seed": 0, "warmup_ns": 0, "sample_ns": null, "through_wire": false, "traces": [], "links": [],
                 "paths": [], "events": [], "connections": [{"name": "c", "count": 1, "paths": [], "protocol": "tcp",
                 "congestion": {"name": "reno"}, "scheduler": {"name": "min-rtt"}, "path_manager": {"name": "default"},
                 "application": {"kind": "rate", "rate_bps": 1}, "direction": "down", "start_ns": [0, 0],
-                "stop_ns": null, "mss_bytes": 1460, "receive_buffer_bytes": null, "ecn": false}]}"#,
+                "stop_ns": null, "mss_bytes": 1460, "receive_buffer_bytes": null, "ecn": false,
+                "checksum": false, "tcp": {"loss_detection": "rack-tlp", "frto": true, "nagle": true, "pacing": false,
+                "abe": false, "timestamps": true, "initial_window": 10, "rto_min_ns": 1, "rto_max_ns": 2,
+                "segments_per_ack": 2, "ack_delay_ns": 0, "quick_acks": 16, "retries": 15, "syn_retries": 6}}]}"#,
         )
         .unwrap();
         description.connections[0].application = description::Application::Rate { rate_bps };

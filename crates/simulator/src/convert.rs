@@ -1,33 +1,43 @@
 //! From the description to what the transport and the links are made with.
 
 use crate::SimulateError;
-use crate::description::{Change, Connection, Description, Direction, Limit, Loss, Named, Protocol, Queue};
+use crate::description::{
+    Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Tcp,
+};
 use crate::flows::Tag;
 use crate::random;
-use network::{Link, LinkConfig, LossConfig, QueueConfig};
+use network::{Link, LinkConfig, LossConfig, QueueConfig, Trace};
+use std::sync::Arc;
 use transport::congestion::Variant;
 use transport::{Config, ReceiveBuffer, congestion, path_manager, scheduler};
 
+/// The traces; `validate` has read them before.
+pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
+    let read = |text: &String| Arc::new(Trace::parse(text).unwrap_or_else(|error| panic!("a trace: {error}")));
+    description.traces.iter().map(read).collect()
+}
+
 /// All links: of each the direction down, then up.
 pub fn links(description: &Description) -> Vec<Link<Tag>> {
+    let traces = traces(description);
     let mut links = Vec::with_capacity(2 * description.links.len());
     for link in &description.links {
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
             let generator = random::generator(description.seed, &format!("link/{}/{way}", link.name));
-            links.push(Link::new(self::direction(direction), generator));
+            links.push(Link::new(self::direction(direction, &traces), generator));
         }
     }
     links
 }
 
-/// One direction of a link.
-pub fn direction(direction: &Direction) -> LinkConfig {
+/// One direction of a link; its trace, if it has one, is one of `traces`.
+pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
     LinkConfig {
         rate_bps: direction.rate_bps,
         delay_ns: direction.delay_ns,
         queue: queue(&direction.queue),
         loss: loss(&direction.loss),
-        trace: None,
+        trace: direction.trace.map(|number| Arc::clone(&traces[number])),
     }
 }
 
@@ -93,7 +103,8 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         scheduler: scheduler(&connection.scheduler).map_err(place)?,
         path_manager: path_manager::Choice::Passive,
         max_subflows: defaults.max_subflows.max(asked_for),
-        tcp: transport::TcpOptions { ecn: connection.ecn, ..defaults.tcp },
+        checksum: connection.checksum,
+        tcp: tcp(&connection.tcp, connection.ecn),
         ..defaults
     };
     let client = match connection.protocol {
@@ -101,6 +112,31 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         Protocol::Mptcp => Config { path_manager, ..server.clone() },
     };
     Ok([client, server])
+}
+
+fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
+    transport::TcpOptions {
+        loss_detection: match tcp.loss_detection {
+            LossDetection::RackTlp => transport::LossDetection::RackTlp,
+            // Without SACK there is nothing else than three duplicates (RFC 6582).
+            LossDetection::Sack | LossDetection::Newreno => transport::LossDetection::Sack,
+        },
+        sack: tcp.loss_detection != LossDetection::Newreno,
+        frto: tcp.frto,
+        nagle: tcp.nagle,
+        pacing: tcp.pacing,
+        ecn,
+        abe: tcp.abe,
+        timestamps: tcp.timestamps,
+        initial_window: tcp.initial_window,
+        rto_min_ns: tcp.rto_min_ns,
+        rto_max_ns: tcp.rto_max_ns,
+        segments_per_ack: tcp.segments_per_ack,
+        ack_delay_ns: tcp.ack_delay_ns,
+        quick_acks: tcp.quick_acks,
+        retries: tcp.retries,
+        syn_retries: tcp.syn_retries,
+    }
 }
 
 /// A congestion control by its name and, where it has several forms, its variant.

@@ -17,6 +17,8 @@ pub struct Description {
     pub sample_ns: Option<u64>,
     /// Encode, decode and compare every segment that is sent.
     pub through_wire: bool,
+    /// Traces that directions of links name: the texts of files in Mahimahi's format.
+    pub traces: Vec<String>,
     /// Links.
     pub links: Vec<Link>,
     /// Paths over links.
@@ -37,14 +39,19 @@ pub struct Link {
     pub down: Direction,
     /// From the client's side to the server's.
     pub up: Direction,
+    /// Boxes at its end on the server's side, the one nearest to the client first. What goes up passes them after the
+    /// link, what goes down before it.
+    pub middleboxes: Vec<Middlebox>,
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
-    /// Capacity.
+    /// Capacity; 0 where there is a trace.
     pub rate_bps: u64,
+    /// What it can send and when, an index into `traces`.
+    pub trace: Option<usize>,
     /// Propagation delay.
     pub delay_ns: u64,
     /// Queue discipline.
@@ -128,6 +135,68 @@ pub enum Loss {
     },
 }
 
+/// A box that does not leave segments as they are (`network::middlebox`).
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Middlebox {
+    /// Takes the options of Multipath TCP away.
+    Strip {
+        /// From which segments.
+        on: Stripped,
+        /// Of one way only.
+        way: Option<Way>,
+    },
+    /// Translates clients' addresses and ports.
+    Nat,
+    /// Gives each connection other initial sequence numbers.
+    SequenceRewriting {
+        /// Whether SACK blocks are rewritten too.
+        sack: bool,
+    },
+    /// Cuts segments.
+    Splitting {
+        /// The most content of a part; at least 1.
+        max_bytes: u16,
+    },
+    /// Puts two segments into one, with the options of the first.
+    Coalescing {
+        /// How long the first waits for the second.
+        hold_ns: u64,
+        /// The most content of the two.
+        max_bytes: u16,
+    },
+    /// Replaces one byte of each connection's stream by others.
+    PayloadRewriting {
+        /// Of which way.
+        way: Way,
+        /// Which byte; the first has number 0.
+        at_byte: u32,
+        /// By how many bytes more than one; at least −1.
+        growth_bytes: i32,
+    },
+    /// Acknowledges data before the receiver has it.
+    ProactiveAcks,
+    /// Ends connections by resets in the names of both ends.
+    ResetInjection {
+        /// After how many bytes of content, both ways together.
+        after_bytes: u64,
+    },
+}
+
+/// From which segments options are stripped.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stripped {
+    /// SYN and SYN/ACK.
+    Syn,
+    /// All with content.
+    Data,
+    /// All but SYN and SYN/ACK.
+    NotSyn,
+    /// All.
+    All,
+}
+
 /// A path: links from the client's side to the server's, by index.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,6 +242,79 @@ pub struct Connection {
     pub receive_buffer_bytes: Option<u64>,
     /// Whether both ends offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Whether both ends ask for DSS checksums (RFC 8684 §3.3.1).
+    pub checksum: bool,
+    /// How TCP behaves at both ends, on each subflow.
+    pub tcp: Tcp,
+}
+
+/// How TCP behaves; see [`transport::TcpOptions`].
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// How a sender finds out that a segment is lost.
+    pub loss_detection: LossDetection,
+    /// Forward RTO-recovery (RFC 5682).
+    pub frto: bool,
+    /// Nagle's algorithm.
+    pub nagle: bool,
+    /// Segments are spread over the round trip.
+    pub pacing: bool,
+    /// A window reduced because of a mark keeps four fifths (RFC 8511).
+    pub abe: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Initial window in segments; at least 1.
+    pub initial_window: u32,
+    /// Lower bound of the retransmission timeout; above 0 and at most the upper one.
+    pub rto_min_ns: u64,
+    /// Its upper bound.
+    pub rto_max_ns: u64,
+    /// Segments of data per acknowledgment; at least 1.
+    pub segments_per_ack: u32,
+    /// Longest time that an acknowledgment is held back.
+    pub ack_delay_ns: u64,
+    /// Segments at the start that are acknowledged at once.
+    pub quick_acks: u32,
+    /// Retransmissions of the same data before a subflow is given up.
+    pub retries: u32,
+    /// Retransmissions of a SYN before the attempt is given up.
+    pub syn_retries: u32,
+}
+
+/// How a sender finds out that a segment is lost.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// RFC 8985.
+    RackTlp,
+    /// RFC 6675.
+    Sack,
+    /// RFC 6582: selective acknowledgments are not offered.
+    Newreno,
+}
+
+/// The transport's own, for descriptions that are written in Rust.
+impl Default for Tcp {
+    fn default() -> Self {
+        let options = transport::TcpOptions::default();
+        Tcp {
+            loss_detection: LossDetection::RackTlp,
+            frto: options.frto,
+            nagle: options.nagle,
+            pacing: options.pacing,
+            abe: options.abe,
+            timestamps: options.timestamps,
+            initial_window: options.initial_window,
+            rto_min_ns: options.rto_min_ns,
+            rto_max_ns: options.rto_max_ns,
+            segments_per_ack: options.segments_per_ack,
+            ack_delay_ns: options.ack_delay_ns,
+            quick_acks: options.quick_acks,
+            retries: options.retries,
+            syn_retries: options.syn_retries,
+        }
+    }
 }
 
 /// An algorithm by its name, with its parameters.

@@ -2,11 +2,13 @@
 //! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
 
 use crate::SimulateError;
+use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
-use crate::description::Description;
+use crate::description::{self, Description};
 use crate::event_queue::EventQueue;
 use crate::slab::Slab;
 use crate::through_wire;
+use network::middlebox::{Ends, Way};
 use network::{Ecn, Enqueue, Link, Packet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use transport::{Handle, Tuple};
@@ -102,8 +104,10 @@ impl Subflow {
 fn span_ns(description: &Description) -> u64 {
     const FULL_PACKET_BITS: u64 = 1500 * 8;
     let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
+    // What a trace allows is mostly soon enough.
+    let rate_bps = |way: &description::Direction| way.trace.map_or(way.rate_bps.max(1), |_| u64::MAX);
     let mut spans: Vec<u64> = directions
-        .map(|way| way.delay_ns.saturating_add(FULL_PACKET_BITS.saturating_mul(1_000_000_000) / way.rate_bps.max(1)))
+        .map(|way| way.delay_ns.saturating_add(FULL_PACKET_BITS.saturating_mul(1_000_000_000) / rate_bps(way)))
         .collect();
     spans.sort_unstable();
     spans.get(spans.len() * 3 / 4).copied().unwrap_or(0)
@@ -128,30 +132,45 @@ pub struct Fabric {
     sent: u64,
     delivered: u64,
     lost: u64,
-    /// Links one after another, each route ended by `ROUTE_END`.
+    /// Links and, from `FIRST_CROSSING` on, crossings of boxes, one after another; each route ended by `ROUTE_END`.
     routes: Vec<u32>,
     /// For each path, where its routes client to server and server to client begin.
     path_routes: Vec<[u32; 2]>,
     through_wire: bool,
+    /// The boxes on links, when there are any. Their event target comes after those of the links.
+    boxes: Option<Box<Boxes>>,
 }
 
 impl Fabric {
     pub fn new(description: &Description) -> Fabric {
+        let mut boxes = Boxes::new(description);
         let mut routes = Vec::new();
         let mut path_routes = Vec::new();
-        for path in &description.paths {
-            let up = routes.len() as u32;
-            // Link directions from client to server: as a rule those up.
-            let crossed = |position: usize| {
+        for (number, path) in description.paths.iter().enumerate() {
+            let [mut up, mut down] = [Vec::new(), Vec::new()];
+            for (position, &link) in path.links.iter().enumerate() {
+                // Link directions from client to server: as a rule those up.
                 let reversed = path.reversed.get(position).copied().unwrap_or(false);
-                2 * path.links[position] as u32 + u32::from(!reversed)
-            };
-            routes.extend((0..path.links.len()).map(crossed));
-            routes.push(ROUTE_END);
-            let down = routes.len() as u32;
-            routes.extend((0..path.links.len()).rev().map(|position| crossed(position) ^ 1));
-            routes.push(ROUTE_END);
-            path_routes.push([up, down]);
+                let crossed = 2 * link as u32 + u32::from(!reversed);
+                up.push(crossed);
+                down.push(crossed ^ 1);
+                if let (Some(boxes), false) = (&mut boxes, description.links[link].middleboxes.is_empty()) {
+                    let [upwards, downwards] = boxes.add_crossing(number, link);
+                    up.push(upwards);
+                    down.push(downwards);
+                }
+            }
+            down.reverse();
+            path_routes.push([up, down].map(|route| {
+                let start = routes.len() as u32;
+                if let Some(boxes) = &mut boxes {
+                    let crossings = route.iter().enumerate().filter(|&(_, &entry)| entry >= FIRST_CROSSING);
+                    crossings.for_each(|(position, &entry)| boxes.set_position(entry, position));
+                }
+                routes.extend(route);
+                routes.push(ROUTE_END);
+                start
+            }));
         }
         Fabric {
             queue: EventQueue::new(2 * description.links.len(), span_ns(description)),
@@ -169,6 +188,7 @@ impl Fabric {
             routes,
             path_routes,
             through_wire: description.through_wire,
+            boxes: boxes.map(Box::new),
         }
     }
 
@@ -185,6 +205,11 @@ impl Fabric {
             data_lost: 0,
             under_way: 0,
         };
+        if let Some(boxes) = &mut self.boxes {
+            let number = self.free.last().copied().unwrap_or(self.subflows.len() as u32);
+            let [client, server] = subflow.ends;
+            boxes.open(number, subflow.path, Ends { client, server });
+        }
         match self.free.pop() {
             Some(number) => {
                 self.subflows[number as usize] = subflow;
@@ -207,7 +232,18 @@ impl Fabric {
     /// Gives the number of a subflow back; it must be quiet, and nobody sends on it any more.
     pub fn release(&mut self, number: u32) {
         debug_assert!(self.is_quiet(number), "subflow {number} is released with packets on their way");
+        if let Some(boxes) = &mut self.boxes {
+            boxes.release(number);
+        }
         self.free.push(number);
+    }
+
+    /// The two addresses of subflow `number` as side `side` sees them: behind a NAT the client has another.
+    pub fn tuple(&self, number: usize, side: usize) -> Tuple {
+        match self.boxes.as_ref().filter(|_| side == 1).and_then(|boxes| boxes.server_ends(number as u32)) {
+            Some(Ends { client, server }) => Tuple { local: server, remote: client },
+            None => self.subflows[number].tuple(side),
+        }
     }
 
     /// Sends `segment` by `flow`: on to the first link of its route.
@@ -215,7 +251,7 @@ impl Fabric {
     pub fn send(&mut self, now_ns: u64, flow: u32, segment: Segment<Span>, ecn: Ecn) -> Result<(), Box<SimulateError>> {
         let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
         if self.through_wire {
-            let tuple = self.subflows[flow as usize / 2].tuple(flow as usize % 2);
+            let tuple = self.tuple(flow as usize / 2, flow as usize % 2);
             through_wire::check(tuple, &segment, size)?;
         }
         self.sent += 1;
@@ -228,7 +264,12 @@ impl Fabric {
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
         let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
-        self.enqueue(now_ns, first_link, Packet::new(Tag { flow, slot, place }, size, 0, ecn));
+        let packet = Packet::new(Tag { flow, slot, place }, size, 0, ecn);
+        if first_link < FIRST_CROSSING {
+            self.enqueue(now_ns, first_link, packet);
+        } else {
+            self.cross(now_ns, first_link, packet);
+        }
         Ok(())
     }
 
@@ -249,8 +290,12 @@ impl Fabric {
         }
         packet.tag.place += 1;
         let next_link = self.routes[packet.tag.place as usize];
-        if next_link != ROUTE_END {
+        if next_link < FIRST_CROSSING {
             self.enqueue(now_ns, next_link, packet);
+            return None;
+        }
+        if next_link != ROUTE_END {
+            self.cross(now_ns, next_link, packet);
             return None;
         }
         if packet.ce() {
@@ -289,6 +334,79 @@ impl Fabric {
         flow.under_way -= 1;
     }
 
+    /// A packet meets the boxes that `entry` of its route stands for.
+    #[cold]
+    #[inline(never)]
+    fn cross(&mut self, now_ns: u64, entry: u32, packet: Packet<Tag>) {
+        let Some(mut boxes) = self.boxes.take() else { unreachable!("a crossing without boxes") };
+        let Tag { flow, slot, .. } = packet.tag;
+        let segment = self.segments.take(slot & !COUNTED);
+        self.flows[flow as usize].under_way -= 1;
+        let mut out = Vec::new();
+        boxes.cross(now_ns, entry, flow / 2, (segment, packet.ecn(), slot & COUNTED != 0), &mut out);
+        self.go_on(now_ns, boxes, out);
+    }
+
+    /// The event of the boxes: what they held too long goes on. Then what arrived at hosts is in [`Fabric::arrived`].
+    pub fn boxes_event(&mut self, now_ns: u64) {
+        let Some(mut boxes) = self.boxes.take() else { return };
+        if boxes.timer_ns <= now_ns {
+            boxes.timer_ns = u64::MAX;
+        }
+        let mut out = Vec::new();
+        boxes.timeout(now_ns, &mut out);
+        self.go_on(now_ns, boxes, out);
+    }
+
+    /// What has come to the end of its route past boxes, to be taken with [`Fabric::take`].
+    pub fn arrived(&mut self) -> Result<Option<Tag>, Box<SimulateError>> {
+        let Some(boxes) = &mut self.boxes else { return Ok(None) };
+        match boxes.error.take() {
+            Some(error) => Err(error),
+            None => Ok(boxes.arrived.pop_front()),
+        }
+    }
+
+    /// What left boxes goes on along its route, and the boxes back to their place.
+    fn go_on(&mut self, now_ns: u64, mut boxes: Box<Boxes>, out: Vec<Left>) {
+        for Left { subflow, position, transit, ecn, counted } in out {
+            let flow = 2 * subflow + u32::from(transit.way == Way::Down);
+            let segment = transit.segment;
+            let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
+            let Ok(packet_size) = u16::try_from(size) else {
+                // No IPv4 packet is that long.
+                boxes.entered += 1;
+                continue;
+            };
+            if self.through_wire {
+                let (local, remote) = transit.ends.of(transit.way);
+                let checked = through_wire::check(Tuple { local, remote }, &segment, size);
+                boxes.error = boxes.error.or(checked.err());
+            }
+            self.flows[flow as usize].under_way += 1;
+            let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
+            let place = self.flows[flow as usize].route + u32::from(position);
+            let packet = Packet::new(Tag { flow, slot, place }, packet_size, 0, ecn);
+            let next = self.routes[place as usize];
+            if next != ROUTE_END {
+                // After a chain there is a link, never another chain.
+                self.enqueue(now_ns, next, packet);
+                continue;
+            }
+            let slot = if packet.ce() { slot | MARKED } else { slot };
+            boxes.arrived.push_back(Tag { flow, slot, place });
+        }
+        let due_ns = match boxes.arrived.is_empty() && boxes.error.is_none() {
+            true => boxes.next_timeout_ns().max(now_ns),
+            false => now_ns,
+        };
+        if due_ns < boxes.timer_ns {
+            boxes.timer_ns = due_ns;
+            self.queue.push(due_ns, self.links.len() as u32);
+        }
+        self.boxes = Some(boxes);
+    }
+
     /// Changes a link and schedules its head anew.
     pub fn change(&mut self, now_ns: u64, link: u32, change: network::Change) {
         let mut lost = Vec::new();
@@ -308,8 +426,11 @@ impl Fabric {
     pub fn assert_conserved(&self) {
         let in_flight = self.segments.len() as u64;
         let under_way: u64 = self.links.iter().map(Link::under_way).sum();
-        assert_eq!(in_flight, under_way, "segments in flight, packets on links");
-        assert_eq!(self.sent, self.delivered + self.lost + in_flight, "packets sent = delivered + lost + in flight");
+        let (arrived, entered, left) =
+            self.boxes.as_ref().map_or((0, 0, 0), |boxes| (boxes.arrived.len() as u64, boxes.entered, boxes.left));
+        assert_eq!(in_flight, under_way + arrived, "segments in flight, packets on links");
+        let accounted = self.delivered + self.lost + entered + in_flight;
+        assert_eq!(self.sent + left, accounted, "packets sent = delivered + lost + in flight");
     }
 }
 

@@ -7,6 +7,7 @@
 mod agenda;
 mod application;
 mod arrivals;
+mod boxes;
 mod convert;
 pub mod description;
 mod endpoint;
@@ -22,6 +23,8 @@ mod through_wire;
 mod transfer;
 mod validate;
 mod world;
+
+pub use network::{Trace, TraceError};
 
 use description::Description;
 use outcome::Outcome;

@@ -2,18 +2,24 @@
 //! ended, so that the summary can leave it out.
 
 use crate::application::Application;
+use crate::convert;
 use crate::description::{Change, Description};
 use crate::flows::Fabric;
 use crate::outcome::{LinkSamples, SubflowSamples};
 use crate::transfer::Transfer;
-use network::Counters;
+use network::{Counters, Trace};
+use std::sync::Arc;
 use transport::{Host, Statistics};
 use wire::Span;
 
+/// What one opportunity of a trace counts: a packet of 1,500 bytes.
+const OPPORTUNITY_BITS: u128 = 8 * (Trace::OPPORTUNITY_BYTES - Trace::FRAME_BYTES) as u128;
+
 /// Capacity of one direction of a link, integrated over time: what it could have sent.
-#[derive(Clone, Copy)]
 struct Capacity {
     rate_bps: u64,
+    /// In place of the rate.
+    trace: Option<Arc<Trace>>,
     dead: bool,
     since_ns: u64,
     /// Bits times 10⁹ up to `since_ns`.
@@ -22,6 +28,10 @@ struct Capacity {
 
 impl Capacity {
     fn until(&self, now_ns: u64) -> u128 {
+        if let Some(trace) = self.trace.as_ref().filter(|_| !self.dead) {
+            let opportunities = trace.opportunities_until(now_ns) - trace.opportunities_until(self.since_ns);
+            return self.integral + opportunities * OPPORTUNITY_BITS * 1_000_000_000;
+        }
         let rate_bps = if self.dead { 0 } else { self.rate_bps };
         self.integral + u128::from(rate_bps) * u128::from(now_ns - self.since_ns)
     }
@@ -114,9 +124,16 @@ pub struct Probe {
 
 impl Probe {
     pub fn new(description: &Description) -> Probe {
+        let traces = convert::traces(description);
         let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
         let capacities: Vec<Capacity> = directions
-            .map(|direction| Capacity { rate_bps: direction.rate_bps, dead: false, since_ns: 0, integral: 0 })
+            .map(|direction| Capacity {
+                rate_bps: direction.rate_bps,
+                trace: direction.trace.map(|number| Arc::clone(&traces[number])),
+                dead: false,
+                since_ns: 0,
+                integral: 0,
+            })
             .collect();
         Probe {
             sample_ns: description.sample_ns,

@@ -2,9 +2,10 @@
 
 use crate::SimulateError;
 use crate::convert;
-use crate::description::{Application, Arrivals, Connection, Description, Protocol, Size};
+use crate::description::{Application, Arrivals, Connection, Description, Middlebox, Protocol, Size, Tcp, Way};
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
+use network::Trace;
 use std::collections::BTreeSet;
 
 /// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
@@ -13,9 +14,18 @@ const MSS_LARGEST: u16 = u16::MAX - 40;
 const MSS_LEAST: u16 = 88;
 /// An address id is one octet (RFC 8684 §3.2).
 const PATHS_LIMIT: usize = 255;
+/// The most bytes that a box puts in.
+pub const GROWTH_LIMIT_BYTES: u32 = 1000;
+/// The most content of a segment that fits an IPv4 packet with all TCP options: 65,535 − 20 − 60.
+const CONTENT_LIMIT_BYTES: u16 = u16::MAX - 80;
+/// The longest of TCP's times, a day: no sum of them overflows.
+const TCP_TIME_LIMIT_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 pub fn check(description: &Description) -> Result<(), SimulateError> {
     measurement(description)?;
+    for (number, text) in description.traces.iter().enumerate() {
+        Trace::parse(text).map_err(|error| SimulateError::Invalid(format!("trace {number}: {error}")))?;
+    }
     links(description)?;
     paths(description)?;
     let mut names = BTreeSet::new();
@@ -49,27 +59,59 @@ fn measurement(description: &Description) -> Result<(), SimulateError> {
 
 fn links(description: &Description) -> Result<(), SimulateError> {
     let mut names = BTreeSet::new();
+    let traces = convert::traces(description);
     for link in &description.links {
         if !names.insert(&link.name) {
             // Names seed the random numbers: two links of one name would lose the same packets.
             return Err(SimulateError::Invalid(format!("two links are called «{}»", link.name)));
         }
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
-            convert::direction(direction)
-                .check()
-                .map_err(|error| SimulateError::Invalid(format!("link «{}» {way}: {error}", link.name)))?;
+            let invalid = |reason: String| SimulateError::Invalid(format!("link «{}» {way}: {reason}", link.name));
+            if let Some(trace) = direction.trace.filter(|&trace| trace >= traces.len()) {
+                return Err(invalid(format!("there is no trace {trace} ({} traces)", traces.len())));
+            }
+            convert::direction(direction, &traces).check().map_err(|error| invalid(error.to_string()))?;
+        }
+        for (number, middlebox) in link.middleboxes.iter().enumerate() {
+            self::middlebox(middlebox).map_err(|reason| {
+                SimulateError::Invalid(format!("link «{}» middlebox {number}: {reason}", link.name))
+            })?;
         }
     }
     Ok(())
 }
 
+fn middlebox(middlebox: &Middlebox) -> Result<(), String> {
+    match *middlebox {
+        Middlebox::Splitting { max_bytes: 0 } => Err("a part of a segment has at least 1 byte".into()),
+        Middlebox::Coalescing { max_bytes, .. } if max_bytes > CONTENT_LIMIT_BYTES => {
+            Err(format!("a segment has at most {CONTENT_LIMIT_BYTES} bytes of content, found {max_bytes}"))
+        }
+        Middlebox::PayloadRewriting { growth_bytes, .. }
+            if growth_bytes < -1 || growth_bytes > GROWTH_LIMIT_BYTES as i32 =>
+        {
+            Err(format!("content grows by -1 to {GROWTH_LIMIT_BYTES} bytes, found {growth_bytes}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn events(description: &Description) -> Result<(), SimulateError> {
+    let traces = convert::traces(description);
     for (number, event) in description.events.iter().enumerate() {
         let invalid = |reason: String| SimulateError::Invalid(format!("event {number}: {reason}"));
         if event.link >= description.links.len() {
             return Err(invalid(format!("there is no link {} ({} links)", event.link, description.links.len())));
         }
-        convert::change(&event.set).check().map_err(|error| invalid(error.to_string()))?;
+        let link = &description.links[event.link];
+        for (changes, direction) in [(event.down, &link.down), (event.up, &link.up)] {
+            let change = convert::change(&event.set);
+            let checked = match changes {
+                true => change.check_on(&convert::direction(direction, &traces)),
+                false => change.check(),
+            };
+            checked.map_err(|error| invalid(error.to_string()))?;
+        }
     }
     Ok(())
 }
@@ -80,8 +122,18 @@ fn paths(description: &Description) -> Result<(), SimulateError> {
         if path.links.is_empty() {
             return invalid("it has no link".into());
         }
-        if path.links.len() > usize::from(u8::MAX) {
+        // The boxes of a link take a place of their own in the route.
+        let boxed = |link: usize| description.links.get(link).is_some_and(|link| !link.middleboxes.is_empty());
+        let with_boxes: Vec<usize> = path.links.iter().copied().filter(|&link| boxed(link)).collect();
+        if path.links.len() + with_boxes.len() > usize::from(u8::MAX) {
             return invalid(format!("at most {} links, found {}", u8::MAX, path.links.len()));
+        }
+        if let Some(twice) = with_boxes.iter().enumerate().find(|&(at, link)| with_boxes[..at].contains(link)) {
+            return invalid(format!("it crosses link {} twice, which has middleboxes", twice.1));
+        }
+        let reversed = path.links.iter().zip(&path.reversed).find(|&(&link, &reversed)| reversed && boxed(link));
+        if let Some((link, _)) = reversed {
+            return invalid(format!("it crosses link {link} from its far end, where its middleboxes are"));
         }
         if !path.reversed.is_empty() && path.reversed.len() != path.links.len() {
             let [links, reversed] = [&path.links.len(), &path.reversed.len()];
@@ -113,6 +165,10 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
     if connection.receive_buffer_bytes == Some(0) {
         return Err("the receive buffer must be positive".into());
     }
+    tcp(&connection.tcp)?;
+    if connection.direction == Way::Down {
+        proxies(description, connection)?;
+    }
     let [earliest, latest] = connection.start_ns;
     if earliest > latest {
         return Err(format!("it starts between {earliest} ns and {latest} ns: the first must not be the later"));
@@ -129,6 +185,36 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
         Application::Rate { .. } => Ok(()),
         Application::Flows { size, arrivals } => flows(size, arrivals),
     }
+}
+
+fn tcp(tcp: &Tcp) -> Result<(), String> {
+    for (name, found) in [("initial window", tcp.initial_window), ("number of segments per ACK", tcp.segments_per_ack)]
+    {
+        if found == 0 {
+            return Err(format!("the {name} must be positive"));
+        }
+    }
+    if tcp.rto_min_ns == 0 || tcp.rto_min_ns > tcp.rto_max_ns {
+        return Err(format!("0 < RTO min ≤ RTO max, found {} ns and {} ns", tcp.rto_min_ns, tcp.rto_max_ns));
+    }
+    match [tcp.rto_max_ns, tcp.ack_delay_ns].into_iter().find(|&time_ns| time_ns > TCP_TIME_LIMIT_NS) {
+        Some(time_ns) => Err(format!("times of TCP are at most {TCP_TIME_LIMIT_NS} ns, found {time_ns} ns")),
+        None => Ok(()),
+    }
+}
+
+/// A proxy at the server itself would answer what the server sends in no time at all, for ever.
+fn proxies(description: &Description, connection: &Connection) -> Result<(), String> {
+    let links = connection.paths.iter().filter_map(|&path| description.paths[path].links.last());
+    for link in links.map(|&link| &description.links[link]) {
+        if link.middleboxes.contains(&Middlebox::ProactiveAcks) {
+            return Err(format!(
+                "it sends down over link «{}», behind whose proxy with proactive ACKs there must be another link",
+                link.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
@@ -160,8 +246,8 @@ fn totals(description: &Description) -> Result<(), SimulateError> {
         ));
     }
     let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
-    // Each application and both ends of its connection, and both directions of a link.
-    let targets = 3 * connections + 2 * description.links.len() as u64;
+    // Each application and both ends of its connection, both directions of a link, and the boxes.
+    let targets = 3 * connections + 2 * description.links.len() as u64 + 1;
     if targets > TARGET_LIMIT as u64 {
         return invalid(format!(
             "three times the connections and twice the links together must be at most {TARGET_LIMIT}, found {targets}"

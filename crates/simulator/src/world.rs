@@ -45,6 +45,8 @@ pub struct World<'d> {
     free: Vec<u32>,
     /// Transfers that are to leave when both ends are done with the connection and nothing of it is on its way.
     leaving: Vec<u32>,
+    /// Transfers, each with one that stands for a connection made by mistake of a subflow of it.
+    strays: Vec<(u32, u32)>,
     /// Of each application, the number of the client's address on the first path and the port that its next connection
     /// calls from.
     callers: Vec<(u32, u16)>,
@@ -54,7 +56,9 @@ pub struct World<'d> {
     configs: Vec<[Config; 2]>,
     agenda: Agenda,
     probe: Probe,
-    /// Event targets below are links; from here on, the applications'.
+    /// Event targets below are links; this one is that of all boxes.
+    boxes: u32,
+    /// Event targets from here on are the applications'.
     first_application: u32,
     /// Event targets from here on are the endpoints' timers.
     first_timer: u32,
@@ -84,14 +88,16 @@ impl<'d> World<'d> {
         Ok(World {
             now_ns: 0,
             events: 0,
-            first_application: fabric.links.len() as u32,
-            first_timer: (fabric.links.len() + applications.len()) as u32,
+            boxes: fabric.links.len() as u32,
+            first_application: fabric.links.len() as u32 + 1,
+            first_timer: (fabric.links.len() + 1 + applications.len()) as u32,
             fabric,
             hosts,
             transfers: Vec::new(),
             endpoints: Vec::new(),
             free: Vec::new(),
             leaving: Vec::new(),
+            strays: Vec::new(),
             callers,
             addresses,
             agenda: Agenda::new(description, &applications),
@@ -141,8 +147,15 @@ impl<'d> World<'d> {
             }
             if target >= self.first_timer {
                 self.timer((target - self.first_timer) as usize)?;
-            } else if target >= self.first_application {
-                self.next_offer((target - self.first_application) as usize)?;
+            } else if target >= self.boxes {
+                if target == self.boxes {
+                    self.fabric.boxes_event(at_ns);
+                    while let Some(arrived) = self.fabric.arrived()? {
+                        self.receive(arrived)?;
+                    }
+                } else {
+                    self.next_offer((target - self.first_application) as usize)?;
+                }
             } else if let Some(arrived) = self.fabric.hop(at_ns, target) {
                 self.receive(arrived)?;
             }
@@ -240,22 +253,7 @@ impl<'d> World<'d> {
         };
         let (now_ns, sender) = (self.now_ns, self.applications[application].sender);
         let transfer = Transfer::new(application as u32, now_ns, first_address, amount, sender);
-        let number = match self.free.pop() {
-            Some(number) => {
-                let number = number as usize;
-                self.transfers[number] = transfer;
-                self.endpoints[2 * number..][..2].fill_with(Endpoint::default);
-                number
-            }
-            None if self.first_timer as usize + self.endpoints.len() + 2 > TARGET_LIMIT => {
-                return Err(self.too_many("no timer is left"));
-            }
-            None => {
-                self.transfers.push(transfer);
-                self.endpoints.extend([Endpoint::default(), Endpoint::default()]);
-                self.transfers.len() - 1
-            }
-        };
+        let number = self.place(transfer)? as usize;
         self.applications[application].transfers.push(number as u32);
         if self.fabric.measuring || self.description.warmup_ns == 0 {
             self.applications[application].done.begun += 1;
@@ -268,6 +266,25 @@ impl<'d> World<'d> {
         let id = self.hosts[CLIENT].connect(now_ns, config, &addresses, from_port, server);
         self.endpoints[2 * number + CLIENT].open(id);
         self.drive(2 * number + CLIENT)
+    }
+
+    /// Finds a place for a transfer: its number.
+    fn place(&mut self, transfer: Transfer) -> Result<u32, Box<SimulateError>> {
+        match self.free.pop() {
+            Some(number) => {
+                self.transfers[number as usize] = transfer;
+                self.endpoints[2 * number as usize..][..2].fill_with(Endpoint::default);
+                Ok(number)
+            }
+            None if self.first_timer as usize + self.endpoints.len() + 2 > TARGET_LIMIT => {
+                Err(self.too_many("no timer is left"))
+            }
+            None => {
+                self.transfers.push(transfer);
+                self.endpoints.extend([Endpoint::default(), Endpoint::default()]);
+                Ok(self.transfers.len() as u32 - 1)
+            }
+        }
     }
 
     fn too_many(&self, reason: &str) -> Box<SimulateError> {
@@ -297,6 +314,9 @@ impl<'d> World<'d> {
     #[cold]
     fn hear(&mut self, number: usize, news: News) -> Step {
         let transfer = &self.transfers[number];
+        if transfer.stray_of.is_some() {
+            return Ok(());
+        }
         let place = transfer.application as usize;
         let application = &mut self.applications[place];
         if news.has(News::ESTABLISHED) && matches!(application.content, description::Application::Rate { .. }) {
@@ -349,7 +369,9 @@ impl<'d> World<'d> {
         // An end that never came to be and to which nothing is on its way will not be.
         let is_over = |side: usize| transfer.over[side] || self.endpoints[2 * number as usize + side].id.is_none();
         let is_quiet = transfer.subflows.iter().all(|&subflow| self.fabric.is_quiet(subflow));
-        if !(is_over(CLIENT) && is_over(SERVER) && is_quiet) {
+        let mut strays = self.strays.iter().filter(|&&(parent, _)| parent == number);
+        let alone = strays.all(|&(_, stray)| self.transfers[stray as usize].over.contains(&true));
+        if !(is_over(CLIENT) && is_over(SERVER) && is_quiet && alone) {
             return false;
         }
         let (place, warmup_ns) = (transfer.application as usize, self.description.warmup_ns);
@@ -387,7 +409,20 @@ impl<'d> World<'d> {
             }
         }
         self.free.push(number);
+        self.let_strays_go(number);
         true
+    }
+
+    /// As a transfer leaves, so do the connections that a host made by mistake of its subflows.
+    fn let_strays_go(&mut self, number: u32) {
+        for (_, stray) in self.strays.extract_if(.., |&mut (parent, _)| parent == number) {
+            for side in [CLIENT, SERVER] {
+                if let Some(id) = std::mem::take(&mut self.endpoints[2 * stray as usize + side]).id {
+                    self.hosts[side].forget(id);
+                }
+            }
+            self.free.push(stray);
+        }
     }
 
     /// A packet reaches a host.
@@ -412,9 +447,14 @@ impl<'d> World<'d> {
     fn receive_first(&mut self, arrived: Tag, to: usize) -> Step {
         let (number, side) = (arrived.flow as usize / 2, to % 2);
         let segment = self.fabric.take(arrived);
+        let tuple = self.fabric.tuple(number, side);
+        let found = self.hosts[side].receive(self.now_ns, tuple, segment);
         let subflow = &mut self.fabric.subflows[number];
-        let found = self.hosts[side].receive(self.now_ns, subflow.tuple(side), segment);
         if let Some(handle) = found {
+            if self.endpoints[to].id.is_some_and(|id| id != handle.connection) {
+                self.stray(arrived.flow, to, handle)?;
+                return self.drive(self.fabric.flows[arrived.flow as usize].to as usize);
+            }
             assert!(
                 subflow.handles[side].is_none_or(|known| known == handle),
                 "a segment for {:?} found {handle:?}",
@@ -429,6 +469,24 @@ impl<'d> World<'d> {
         while let Some((_, segment)) = self.hosts[side].transmit() {
             self.fabric.send(self.now_ns, arrived.flow ^ 1, segment, Ecn::NotEct)?;
         }
+        Ok(())
+    }
+
+    /// A host took the first segment of a subflow for the beginning of another connection, because a box had taken its
+    /// MP_JOIN away. That connection gets an end of its own here, which nobody writes to and nobody counts.
+    #[cold]
+    fn stray(&mut self, flow: u32, to: usize, handle: Handle) -> Step {
+        let (parent, side) = ((to / 2) as u32, to % 2);
+        let of = &self.transfers[parent as usize];
+        let mut transfer = Transfer::new(of.application, self.now_ns, of.first_address, Amount::Bytes(0), 1 - side);
+        transfer.stray_of = Some(parent);
+        let number = self.place(transfer)?;
+        self.strays.push((parent, number));
+        let endpoint = 2 * number + side as u32;
+        self.endpoints[endpoint as usize].open(handle.connection);
+        self.endpoints[endpoint as usize].set_flow(handle.subflow, flow ^ 1);
+        let arrived = &mut self.fabric.flows[flow as usize];
+        (arrived.to, arrived.handle) = (endpoint, Some(handle));
         Ok(())
     }
 

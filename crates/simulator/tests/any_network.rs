@@ -37,10 +37,10 @@ fn queue() -> impl Strategy<Value = Queue> {
 fn any_link() -> impl Strategy<Value = Link> {
     let direction = || {
         (100_000..30_000_000_u64, 0..200 * MS, queue(), loss()).prop_map(|(rate_bps, delay_ns, queue, loss)| {
-            simulator::description::Direction { rate_bps, delay_ns, queue, loss }
+            simulator::description::Direction { rate_bps, trace: None, delay_ns, queue, loss }
         })
     };
-    (direction(), direction()).prop_map(|(down, up)| Link { name: String::new(), down, up })
+    (direction(), direction()).prop_map(|(down, up)| Link { name: String::new(), down, up, middleboxes: Vec::new() })
 }
 
 fn any_connection() -> impl Strategy<Value = Connection> {

@@ -15,6 +15,7 @@ from mptcplab.models.queues import settle
 from mptcplab.result import Run
 from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.scenario.links import WAYS
+from mptcplab.scenario.tcp import Tcp
 from mptcplab.schema import polars_schema
 
 _ACK_WAIT_S: Final = 0.04
@@ -192,6 +193,10 @@ def _notes(settled: _Settled) -> Iterator[str]:
     schedulers = {kind.connection.scheduler.name: None for kind in settled.translation.kinds if len(kind.subflows) > 1}
     if schedulers:
         yield f"the scheduler ({', '.join(schedulers)}) plays no part in a steady state of windows that are always full"
+    for kind in settled.translation.kinds:
+        table, default = kind.connection.tcp.table(), Tcp().table()
+        if changed := [name for name in table if table[name] != default[name]]:
+            yield f"no law here knows the options of TCP that {kind.name} sets: {', '.join(changed)}"
     small, slow = [], []
     for kind, path, rate, rtt in settled.subflows():
         window = rate * rtt

@@ -47,7 +47,7 @@ def _found(document: Document) -> Iterator[Found]:
 def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
     direction = link.direction(way)
     if direction.trace is not None:
-        yield (*key, *link.origin(way, "trace")), show(direction.trace), f"a rate: {_LONG_TERM}"
+        yield (*key, *link.origin(way, "trace")), show(direction.trace.file), f"a rate: {_LONG_TERM}"
     if isinstance(direction.queue, Red | CoDel) and direction.queue.ecn:
         yield (*key, *link.origin(way, "queue"), "ecn"), "true", "false: the model engine has no marks"
     if isinstance(direction.loss, Bernoulli) and direction.loss.probability >= 1:

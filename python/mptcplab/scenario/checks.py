@@ -64,6 +64,32 @@ def names(parts: Parts, report: Report) -> None:
             report(("event", index, "link"), show(event.link), _known(parts.links, "a link", event.link))
 
 
+def traced(parts: Parts, report: Report) -> None:
+    """A link with a trace has no rate to change."""
+    for index, event in enumerate(parts.events):
+        link = parts.links.get(event.link) if event is not None else None
+        if event is None or link is None or event.set.rate is None:
+            continue
+        for way in WAYS:
+            trace = link.direction(way).trace
+            if trace is not None and event.direction in (None, way):
+                found = f"{show(units.write(units.RATE, event.set.rate))} for a link that sends {way} as its trace says"
+                report(("event", index, "set", "rate"), found, f"no rate, or a link without trace = {show(trace.file)}")
+                break
+
+
+def proxies(parts: Parts, report: Report) -> None:
+    """A proxy at the server itself would answer what the server sends in no time at all, for ever."""
+    for name, connection in parts.connections.items():
+        for index, used in enumerate(connection.paths if connection and connection.direction == "down" else ()):
+            path = parts.paths.get(used)
+            last = path.links[-1] if path is not None else used
+            link = parts.links.get(last)
+            if link is not None and any(box.kind == "proactive-acks" for box in link.middleboxes):
+                found = f"{show(used)}, whose last link {show(last)} has a proxy with proactive ACKs at the server"
+                report(("connection", name, "paths", index), found, "a path with another link behind the proxy")
+
+
 def times(parts: Parts, report: Report) -> None:
     """What is to happen happens before the run ends."""
     end = parts.duration_ns
@@ -148,8 +174,8 @@ def thresholds(document: Document, report: Report) -> None:
     rtts = round_trips_ns(document)
     reported: set[tuple[Part, ...]] = set()
 
-    def compare(queue: Queue, rate: int | None, rtt: int, where: tuple[Part, ...]) -> None:
-        if not isinstance(queue, Red) or rate is None or queue.min.dimension is queue.max.dimension:
+    def compare(queue: Queue, rate: int, rtt: int, where: tuple[Part, ...]) -> None:
+        if not isinstance(queue, Red) or queue.min.dimension is queue.max.dimension:
             return
         low, high = (exact_packets(amount, rate, rtt) for amount in (queue.min, queue.max))
         if low >= high and where not in reported:
@@ -161,7 +187,7 @@ def thresholds(document: Document, report: Report) -> None:
         for way in WAYS:
             direction = link.direction(way)
             where = ("link", name, *link.origin(way, "queue"), "max")
-            compare(direction.queue, direction.rate_bps, rtts[name], where)
+            compare(direction.queue, document.rate_bps(direction), rtts[name], where)
     topology = document.topology
     if topology is not None:
         for rate in (topology.rate, topology.switch_rate_bps()):

@@ -26,6 +26,7 @@ from mptcplab.scenario.kinds import (
     or_word,
     quantity,
 )
+from mptcplab.scenario.tcp import TCP, Tcp
 
 LONGEST = 30 * 24 * 3600 * SECOND
 """The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
@@ -91,6 +92,8 @@ class Sender(Table):
     mss: Annotated[int, _MSS] = 1460
     receive_buffer: Annotated[int | None, or_word("auto", _BUFFER)] = None
     ecn: Annotated[bool, boolean()] = False
+    checksum: Annotated[bool, boolean()] = False
+    tcp: Annotated[Tcp, TCP] = Tcp()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -105,6 +108,8 @@ class Sender(Table):
                 if key in self.model_fields_set:
                     found = f'{show(getattr(self, key).name)} for protocol = "tcp"'
                     wrong.append(((key,), found, "none: TCP has a single subflow"))
+            if self.checksum:
+                wrong.append((("checksum",), 'true for protocol = "tcp"', "none: only MPTCP has DSS checksums"))
         if self.stop is not None and self.stop <= self.start[1]:
             start = show(units.write(units.TIME, self.start[1]))
             wrong.append((("stop",), show(units.write(units.TIME, self.stop)), f"a time after the start, {start}"))
@@ -120,7 +125,7 @@ class Sender(Table):
         """Without what the protocol does not take."""
         table = self.table()
         if self.protocol == "tcp":
-            del table["scheduler"], table["path_manager"]
+            del table["scheduler"], table["path_manager"], table["checksum"]
         return table
 
 

@@ -24,8 +24,18 @@ from mptcplab.scenario.applications import (
 )
 from mptcplab.scenario.connections import Sender, Traffic
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
-from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Loss, Queue
+from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Link, Loss, Queue, Way
+from mptcplab.scenario.middleboxes import (
+    Coalescing,
+    Middlebox,
+    PayloadRewriting,
+    ResetInjection,
+    SequenceRewriting,
+    Splitting,
+    Strip,
+)
 from mptcplab.scenario.model import Document, Event, Topology
+from mptcplab.scenario.tcp import Tcp
 
 _HEADERS_BYTES = 40
 """IPv4 and TCP without options, which an MSS leaves out."""
@@ -69,14 +79,35 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _direction(direction: Direction, rtt_ns: int, largest_bytes: int) -> dict[str, Any]:
-    assert direction.rate_bps is not None, "a trace is refused before"
+def _direction(
+    direction: Direction, rate_bps: int, trace: int | None, rtt_ns: int, largest_bytes: int
+) -> dict[str, Any]:
+    """With the number of its trace, if it has one; its mean rate is then for the queue alone."""
     return {
-        "rate_bps": direction.rate_bps,
+        "rate_bps": rate_bps if trace is None else 0,
+        "trace": trace,
         "delay_ns": direction.delay_ns,
-        "queue": _queue(direction.queue, direction.rate_bps, rtt_ns, largest_bytes),
+        "queue": _queue(direction.queue, rate_bps, rtt_ns, largest_bytes),
         "loss": _loss(direction.loss),
     }
+
+
+def _middlebox(box: Middlebox) -> dict[str, Any]:
+    match box:
+        case Strip():
+            return {"kind": box.kind, "on": box.on, "way": box.direction}
+        case SequenceRewriting():
+            return {"kind": box.kind, "sack": box.sack}
+        case Splitting():
+            return {"kind": box.kind, "max_bytes": box.size}
+        case Coalescing():
+            return {"kind": box.kind, "hold_ns": box.hold, "max_bytes": box.size}
+        case PayloadRewriting():
+            return {"kind": box.kind, "way": box.direction, "at_byte": box.at, "growth_bytes": box.growth}
+        case ResetInjection():
+            return {"kind": box.kind, "after_bytes": box.after}
+        case _:
+            return {"kind": box.kind}
 
 
 def _named(family: str, named: Named) -> dict[str, Any]:
@@ -126,6 +157,27 @@ def _connection(name: str, sender: Sender, paths: list[int], direction: str, cou
         "mss_bytes": sender.mss,
         "receive_buffer_bytes": sender.receive_buffer,
         "ecn": sender.ecn,
+        "checksum": sender.checksum,
+        "tcp": _tcp(sender.tcp),
+    }
+
+
+def _tcp(tcp: Tcp) -> dict[str, Any]:
+    return {
+        "loss_detection": tcp.loss_detection,
+        "frto": tcp.frto,
+        "nagle": tcp.nagle,
+        "pacing": tcp.pacing,
+        "abe": tcp.abe,
+        "timestamps": tcp.timestamps,
+        "initial_window": tcp.initial_window,
+        "rto_min_ns": tcp.rto_min,
+        "rto_max_ns": tcp.rto_max,
+        "segments_per_ack": tcp.segments_per_ack,
+        "ack_delay_ns": tcp.ack_delay,
+        "quick_acks": tcp.quick_acks,
+        "retries": tcp.retries,
+        "syn_retries": tcp.syn_retries,
     }
 
 
@@ -159,12 +211,21 @@ def _written(document: Document) -> dict[str, Any]:
     paths = [*document.paths, *(link for link in links if link in used and link not in document.paths)]
     rtts = round_trips_ns(document)
     largest_bytes = _largest_bytes(document.connections.values())
+    traces = list(document.traces)
+
+    def direction(name: str, link: Link, way: Way) -> dict[str, Any]:
+        each = link.direction(way)
+        trace = None if each.trace is None else traces.index(each.trace.file)
+        return _direction(each, document.rate_bps(each), trace, rtts[name], largest_bytes)
+
     return {
+        "traces": [trace.text for trace in document.traces.values()],
         "links": [
             {
                 "name": name,
-                "down": _direction(link.direction("down"), rtts[name], largest_bytes),
-                "up": _direction(link.direction("up"), rtts[name], largest_bytes),
+                "down": direction(name, link, "down"),
+                "up": direction(name, link, "up"),
+                "middleboxes": [_middlebox(box) for box in link.middleboxes],
             }
             for name, link in document.links.items()
         ],
@@ -191,8 +252,8 @@ def _generated(topology: Topology, traffic: Mapping[str, Traffic], seed: int) ->
 
     def link(name: str, rate_bps: int) -> dict[str, Any]:
         direction = Direction(rate_bps, None, topology.delay, topology.queue, NO_LOSS)
-        described = _direction(direction, rtt_ns, largest_bytes)
-        return {"name": name, "down": described, "up": described}
+        described = _direction(direction, rate_bps, None, rtt_ns, largest_bytes)
+        return {"name": name, "down": described, "up": described, "middleboxes": []}
 
     links = [link(name, topology.rate) for name in tree.host_links()]
     links += [link(name, topology.switch_rate_bps()) for name in tree.switch_links()]
@@ -218,7 +279,7 @@ def _generated(topology: Topology, traffic: Mapping[str, Traffic], seed: int) ->
                     "reversed": [False] * len(route.up) + [True] * len(route.down),
                 }
             connections.append(_connection(f"{kind} {name}".strip(), each, used, "up", 1))
-    return {"links": links, "paths": list(paths.values()), "connections": connections}
+    return {"traces": [], "links": links, "paths": list(paths.values()), "connections": connections}
 
 
 def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:

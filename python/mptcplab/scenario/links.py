@@ -21,8 +21,9 @@ from mptcplab.scenario.kinds import (
     number,
     one_kind,
     quantity,
-    text,
 )
+from mptcplab.scenario.middleboxes import BOXES, Middlebox
+from mptcplab.scenario.traces import TRACE, TraceFile
 from mptcplab.scenario.units import Amount
 
 Way = Literal["down", "up"]
@@ -139,7 +140,6 @@ QUEUE: Kind = one_kind(
     QUEUES, "drop-tail", _short_queue, f'{_LENGTH.expected}, or a table such as {{ kind = "red", … }}'
 )
 LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
-TRACE: Kind = text("the name of a Mahimahi trace file")
 
 
 class Side(Table):
@@ -147,7 +147,7 @@ class Side(Table):
 
     expected: ClassVar[str] = "one direction of a link"
     rate: Rate | None = None
-    trace: Annotated[str, TRACE] | None = None
+    trace: Annotated[TraceFile, TRACE] | None = None
     delay: Delay | None = None
     queue: Annotated[Queue, QUEUE] | None = None
     loss: Annotated[Loss, LOSS] | None = None
@@ -155,7 +155,7 @@ class Side(Table):
     @model_validator(mode="after")
     def _one_capacity(self) -> Self:
         if self.rate is not None and self.trace is not None:
-            raise faults("Side", [(("trace",), f"{show(self.trace)} beside a rate", "either rate or trace")])
+            raise faults("Side", [(("trace",), f"{show(self.trace.file)} beside a rate", "either rate or trace")])
         return self
 
 
@@ -165,7 +165,7 @@ class Direction:
 
     rate_bps: int | None
     """Absent when a trace gives the capacity."""
-    trace: str | None
+    trace: TraceFile | None
     delay_ns: int
     queue: Queue
     loss: Loss
@@ -177,6 +177,7 @@ class Link(Side):
     expected: ClassVar[str] = "a link"
     down: Side = Field(default_factory=Side)
     up: Side = Field(default_factory=Side)
+    middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
 
     def side(self, way: Way) -> Side:
         """What is said of one direction alone."""
@@ -202,6 +203,8 @@ class Link(Side):
                 for way, side in (("down", down), ("up", up)):
                     if key in side:
                         table.setdefault(way, {})[key] = side[key]
+        if self.middleboxes:
+            table["middleboxes"] = BOXES.write(self.middleboxes)
         return table
 
     def direction(self, way: Way) -> Direction:

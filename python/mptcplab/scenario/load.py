@@ -43,7 +43,8 @@ class Scenario:
         self.name = "scenario" if source.startswith("<") else Path(source).stem
         keys, problems = apply(self._data, changes)
         self._overridden = [*overridden, *keys]
-        reader = Reader(self._places())
+        folder = Path() if source.startswith("<") else Path(source).parent
+        reader = Reader(self._places(), folder)
         document = reader.document(self._data, self.name)
         problems += reader.problems
         if problems or document is None:

@@ -28,7 +28,8 @@ from mptcplab.scenario.kinds import (
     quantity,
     text,
 )
-from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Link, Loss, Queue, Rate
+from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Direction, Link, Loss, Queue, Rate
+from mptcplab.scenario.traces import Trace
 
 DURATION: Kind = quantity(units.TIME, 1, LONGEST)
 _SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
@@ -143,6 +144,15 @@ class Document:
     topology: Topology | None
     traffic: Mapping[str, Traffic]
     """By name; a single kind without a name is called ""."""
+    traces: Mapping[str, Trace]
+    """Those that links have, by the files that they name."""
+
+    def rate_bps(self, direction: Direction) -> int:
+        """The rate of a link's direction; with a trace its mean."""
+        if direction.trace is not None:
+            return self.traces[direction.trace.file].mean_rate_bps
+        assert direction.rate_bps is not None, "a direction has a rate or a trace"
+        return direction.rate_bps
 
     def path_links(self, name: str) -> tuple[str, ...]:
         """The links of a path, or the link itself when a link has this name."""

@@ -2,19 +2,21 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from mptcplab.scenario import checks
+from mptcplab.scenario import checks, traces
 from mptcplab.scenario.checks import Parts
 from mptcplab.scenario.connections import Connection, Traffic
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import Link
+from mptcplab.scenario.links import Link, Side
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
+from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
 
 _POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
@@ -45,8 +47,9 @@ def parse(text: str, source: str) -> dict[str, Any]:
 class Reader:
     """Reads the parts of a scenario and keeps what is wrong."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, folder: FilePath) -> None:
         self._places = places
+        self._folder = folder
         self.problems: list[Problem] = []
 
     def _report(self, key: tuple[Part, ...], found: str, expected: str) -> None:
@@ -85,6 +88,28 @@ class Reader:
             return []
         return [self._part(Event, item, "event", index) for index, item in enumerate(items)]
 
+    def _traces(self, links: Mapping[str, Link | None]) -> dict[str, Trace]:
+        """Those that links name, read."""
+        found: dict[str, Trace] = {}
+        for name, link in links.items():
+            for prefix, side in _sides(link):
+                if side.trace is None or side.trace.file in found:
+                    continue
+                where = ("link", name, *prefix, "trace")
+                try:
+                    trace = traces.read(self._folder, side.trace)
+                except TraceFileError as error:
+                    self._report(where, error.found, error.expected)
+                    continue
+                base = FilePath(side.trace.file).name
+                other = next((file for file in found if FilePath(file).name == base), None)
+                if other is not None and found[other].sha256 != trace.sha256:
+                    self._report(
+                        where, f"{show(side.trace.file)} beside {show(other)}", "another name: results keep both"
+                    )
+                found[side.trace.file] = trace
+        return found
+
     def document(self, data: Mapping[str, Any], title: str) -> Document | None:
         """The whole; `title` stands where the file has none. What is wrong is in `problems`."""
         head = self._part(Head, data)
@@ -100,7 +125,10 @@ class Reader:
         )
         checks.whole(data, self._report)
         checks.names(parts, self._report)
+        checks.traced(parts, self._report)
+        checks.proxies(parts, self._report)
         checks.times(parts, self._report)
+        found = self._traces(parts.links)
         checks.strides(parts, self._report)
         checks.shares(parts, self._report)
         if self.problems or head is None or parts.measure is None:
@@ -109,16 +137,34 @@ class Reader:
             title=head.title or title,
             duration_ns=head.duration,
             seed=head.seed,
-            links={name: link for name, link in parts.links.items() if link},
+            links={name: _with_digests(link, found) for name, link in parts.links.items() if link},
             paths={name: path for name, path in parts.paths.items() if path},
             connections={name: connection for name, connection in parts.connections.items() if connection},
             events=tuple(event for event in parts.events if event),
             measure=parts.measure,
             topology=parts.topology,
             traffic={name: traffic for name, traffic in parts.traffic.items() if traffic},
+            traces=found,
         )
         checks.thresholds(document, self._report)
         return document
+
+
+def _sides(link: Link | None) -> Sequence[tuple[tuple[Part, ...], Side]]:
+    return [] if link is None else [((), link), (("down",), link.down), (("up",), link.up)]
+
+
+def _with_digests(link: Link, found: Mapping[str, Trace]) -> Link:
+    """The link with its traces as a complete scenario names them: by the name of the file and its digest."""
+
+    def side(each: T) -> T:
+        trace = getattr(each, "trace", None)
+        if trace is None:
+            return each
+        named = TraceFile(file=trace.file, sha256=found[trace.file].sha256)
+        return each.model_copy(update={"trace": named})
+
+    return side(link.model_copy(update={"down": side(link.down), "up": side(link.up)}))
 
 
 def _duration(data: Mapping[str, Any]) -> int | None:

@@ -42,11 +42,16 @@ def _named(refused: Refusals, key: Key, family: str, named: Named, engine: str) 
 def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
     for way in WAYS:
         direction = link.direction(way)
-        if direction.trace is not None:
-            offer = f"a rate: the {engine} engine runs no traces yet"
-            refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace), offer)
+        if direction.trace is not None and engine not in registry.TRACES:
+            offer = f"a rate: the {engine} engine runs no traces"
+            refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace.file), offer)
         _queue(refused, (*key, *link.origin(way, "queue")), direction.queue, engine)
         _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
+
+    for index, box in enumerate(link.middleboxes):
+        entry = registry.find("middleboxes", box.kind)
+        if entry is None or engine not in entry.engines:
+            refused[(*key, "middleboxes", index)] = (show(box.kind), f"none: the {engine} engine has no middleboxes")
 
 
 def _queue(refused: Refusals, key: Key, queue: Queue, engine: str) -> None:

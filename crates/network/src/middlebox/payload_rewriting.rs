@@ -24,6 +24,8 @@ struct Place {
     seq: u32,
     /// All that comes is behind it: so far behind that sequence numbers would come round to it.
     passed: bool,
+    /// The byte has come by: before that, an acknowledgment up to it is none of it.
+    seen: bool,
 }
 
 /// How far behind the place none before it is sent again: twice the largest window.
@@ -44,16 +46,18 @@ impl PayloadRewriting {
         let segment = &mut transit.segment;
         if transit.way == self.way && segment.flags.syn() {
             let seq = segment.seq.wrapping_add(1).wrapping_add(self.at);
-            self.connections.insert(transit.ends, Place { seq, passed: false });
+            self.connections.insert(transit.ends, Place { seq, passed: false, seen: false });
             return transit;
         }
         let Some(place) = self.connections.get_mut(&transit.ends) else { return transit };
         if transit.way == self.way {
             let before = place.seq.wrapping_sub(segment.seq);
             if place.is_before(segment.seq) {
+                place.seen = true;
                 place.passed |= segment.seq.wrapping_sub(place.seq) > PASSED;
                 segment.seq = segment.seq.wrapping_add_signed(self.growth);
             } else if (before as usize) < segment.payload.len() {
+                place.seen = true;
                 segment.payload = segment.payload.alter(before as usize, self.growth);
             }
         } else {
@@ -76,6 +80,9 @@ impl Place {
     /// The number that the sender knows for one that the receiver knows. Within the new bytes it is the place itself:
     /// the byte there is not whole yet.
     const fn original(&self, number: u32, growth: i32) -> u32 {
+        if !self.seen && !self.passed {
+            return number;
+        }
         let end = self.seq.wrapping_add_signed(growth).wrapping_add(1);
         if self.passed || !after(end, number) {
             number.wrapping_sub(growth as u32)
@@ -126,6 +133,7 @@ mod tests {
     fn acknowledgments_and_sack_blocks_are_moved_back() {
         // One byte by three: 104 to 106 are new, 107 is the sender's 105.
         let mut longer = rewriting(2);
+        longer.process(data(Way::Up, 104, b"a"));
         let acks = [101, 104, 105, 106, 107, 108].map(|number| ack(&mut longer, number));
         assert_eq!(acks, [101, 104, 104, 104, 105, 106]);
         let out = longer.process(sacked(Way::Down, 1, 104, &[(107, 110), (90, 95)])).segment;
@@ -133,6 +141,9 @@ mod tests {
         assert_eq!(blocks, [(105, 108), (90, 95)]);
         // The byte gone: who has all before it has it too.
         let mut shorter = rewriting(-1);
+        // Not yet sent: whoever has all before it does not have it.
+        assert_eq!(ack(&mut shorter, 104), 104);
+        shorter.process(data(Way::Up, 103, b"ab"));
         assert_eq!([103, 104, 105].map(|number| ack(&mut shorter, number)), [103, 105, 106]);
         let mut same = rewriting(0);
         assert_eq!([104, 105].map(|number| ack(&mut same, number)), [104, 105]);

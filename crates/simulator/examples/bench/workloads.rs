@@ -34,6 +34,7 @@ impl Workload {
             warmup_ns: duration_ns / 5,
             sample_ns: None,
             through_wire: false,
+            traces: Vec::new(),
             links: self.links.clone(),
             paths: self.paths.clone(),
             connections: self.connections.clone(),
@@ -74,7 +75,12 @@ fn dumbbell(flows: usize, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload 
     for flow in 0..flows {
         let access = direction(10 * rate_bps, 0, Limit::Packets(1000));
         for side in ["client", "server"] {
-            links.push(Link { name: format!("{side}-{flow}"), down: access.clone(), up: access.clone() });
+            links.push(Link {
+                name: format!("{side}-{flow}"),
+                down: access.clone(),
+                up: access.clone(),
+                middleboxes: Vec::new(),
+            });
         }
         let over = vec![links.len() - 2, 0, links.len() - 1];
         paths.push(Path { name: format!("path-{flow}"), links: over, reversed: Vec::new() });
@@ -95,7 +101,7 @@ fn crowd(flows: u32, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
 fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
     const RATE_BPS: u64 = 100_000_000;
     let direction = direction(RATE_BPS, 1_000, Limit::Packets(100));
-    let link = |name: String| Link { name, down: direction.clone(), up: direction.clone() };
+    let link = |name: String| Link { name, down: direction.clone(), up: direction.clone(), middleboxes: Vec::new() };
     let tree = fat_tree::FatTree::new(k);
     let links: Vec<Link> = (0..tree.links()).map(|number| link(format!("link-{number}"))).collect();
     let (mut paths, mut connections) = (Vec::new(), Vec::new());
@@ -118,11 +124,11 @@ fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
 fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
     let bdp_bytes = rate_bps / 8 * rtt_ns / 1_000_000_000;
     let direction = direction(rate_bps, rtt_ns / 2, Limit::Bytes(bdp_bytes));
-    Link { name: name.into(), down: direction.clone(), up: direction }
+    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new() }
 }
 
 fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {
-    Direction { rate_bps, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None }
+    Direction { rate_bps, trace: None, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None }
 }
 
 fn one_link_paths(links: &[Link]) -> Vec<Path> {
@@ -152,5 +158,7 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         mss_bytes: 1460,
         receive_buffer_bytes: None,
         ecn: false,
+        checksum: false,
+        tcp: simulator::description::Tcp::default(),
     }
 }

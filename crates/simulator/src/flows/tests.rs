@@ -9,11 +9,12 @@ const MS: u64 = 1_000_000;
 fn link(name: &str, delay_ns: u64) -> LinkDescription {
     let direction = |rate_bps| Direction {
         rate_bps,
+        trace: None,
         delay_ns,
         queue: Queue::DropTail { limit: Limit::Packets(2) },
         loss: Loss::None,
     };
-    LinkDescription { name: name.into(), down: direction(8_000_000), up: direction(4_000_000) }
+    LinkDescription { name: name.into(), down: direction(8_000_000), up: direction(4_000_000), middleboxes: Vec::new() }
 }
 
 /// One subflow over links of 1 ms and 5 ms delay.
@@ -24,6 +25,7 @@ fn fabric() -> Fabric {
         warmup_ns: 0,
         sample_ns: None,
         through_wire: false,
+        traces: Vec::new(),
         links: vec![link("near", MS), link("far", 5 * MS)],
         paths: vec![Path { name: "both".into(), links: vec![0, 1], reversed: Vec::new() }],
         connections: Vec::new(),

@@ -2,14 +2,20 @@
 
 use super::*;
 use crate::description::{
-    Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size, Way,
+    Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size,
+    Tcp, Way,
 };
 
 fn description(content: Content, protocol: Protocol) -> Description {
     let queue = Queue::DropTail { limit: Limit::Packets(20) };
     let loss = Loss::Bernoulli { probability: 0.02 };
-    let direction = Direction { rate_bps: 10_000_000, delay_ns: 5_000_000, queue, loss };
-    let link = |name: &str| Link { name: name.into(), down: direction.clone(), up: direction.clone() };
+    let direction = Direction { rate_bps: 10_000_000, trace: None, delay_ns: 5_000_000, queue, loss };
+    let link = |name: &str| Link {
+        name: name.into(),
+        down: direction.clone(),
+        up: direction.clone(),
+        middleboxes: Vec::new(),
+    };
     let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
     Description {
         duration_ns: 60_000_000_000,
@@ -17,6 +23,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
         warmup_ns: 0,
         sample_ns: None,
         through_wire: true,
+        traces: Vec::new(),
         links: vec![link("a"), link("b")],
         paths: (0..2).map(|n| Path { name: n.to_string(), links: vec![n], reversed: Vec::new() }).collect(),
         connections: vec![Connection {
@@ -34,6 +41,8 @@ fn description(content: Content, protocol: Protocol) -> Description {
             mss_bytes: 1460,
             receive_buffer_bytes: None,
             ecn: false,
+            checksum: false,
+            tcp: Tcp::default(),
         }],
         events: Vec::new(),
     }

@@ -4,7 +4,7 @@
 use simulator::SimulateError;
 use simulator::description::{
     Application, Change, Connection, Description, Direction, Event, Limit, Link, Loss, Named, Path, Protocol, Queue,
-    Way,
+    Tcp, Way,
 };
 use simulator::outcome::Outcome;
 
@@ -29,6 +29,7 @@ pub fn description(duration_ns: u64) -> Description {
         warmup_ns: 0,
         sample_ns: None,
         through_wire: true,
+        traces: Vec::new(),
         links: Vec::new(),
         paths: Vec::new(),
         connections: Vec::new(),
@@ -38,8 +39,8 @@ pub fn description(duration_ns: u64) -> Description {
 
 /// Both directions alike, drop-tail, no loss.
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
-    let direction = Direction { rate_bps, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None };
-    Link { name: name.into(), down: direction.clone(), up: direction }
+    let direction = Direction { rate_bps, trace: None, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None };
+    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new() }
 }
 
 /// As [`link`], with a queue of one bandwidth-delay product for this link alone: rate × 2 delay.
@@ -85,6 +86,8 @@ pub fn tcp(name: &str, path: usize, application: Application) -> Connection {
         mss_bytes: 1460,
         receive_buffer_bytes: None,
         ecn: false,
+        checksum: false,
+        tcp: Tcp::default(),
     }
 }
 

@@ -1,0 +1,138 @@
+"""Middleboxes of links: what each does is in mptcplab.registry, its parameters are here."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
+
+from mptcplab.scenario import units
+from mptcplab.scenario.errors import show
+from mptcplab.scenario.kinds import SECOND, Kind, Table, Wrong, boolean, choice, fault, faults, one_kind, quantity
+
+MOST_CONTENT = 65_455
+"""Content of the largest IPv4 packet beside 20 bytes of its header and 60 of TCP's."""
+
+_SPAN = quantity(units.SIZE, 1, MOST_CONTENT)
+
+
+class Box(Table):
+    """What every box has."""
+
+    def written(self) -> object:
+        """The name alone where there is nothing more to say."""
+        table = self.table()
+        return table if len(table) > 1 else table["kind"]
+
+
+class Strip(Box):
+    """Takes the options of Multipath TCP out of segments."""
+
+    expected: ClassVar[str] = "a box that strips options"
+    kind: Annotated[str, choice("strip")] = "strip"
+    on: Annotated[str, choice("syn", "data", "not-syn", "all")] = "all"
+    direction: Annotated[str, choice("down", "up")] | None = None
+
+
+class Nat(Box):
+    """Gives clients another address and port."""
+
+    expected: ClassVar[str] = "a NAT"
+    kind: Annotated[str, choice("nat")] = "nat"
+
+
+class SequenceRewriting(Box):
+    """Gives each connection other initial sequence numbers."""
+
+    expected: ClassVar[str] = "a box that rewrites sequence numbers"
+    kind: Annotated[str, choice("sequence-rewriting")] = "sequence-rewriting"
+    sack: Annotated[bool, boolean()] = True
+
+
+class Splitting(Box):
+    """Cuts segments."""
+
+    expected: ClassVar[str] = "a box that splits segments"
+    kind: Annotated[str, choice("splitting")] = "splitting"
+    size: Annotated[int, _SPAN] = 536
+
+
+class Coalescing(Box):
+    """Puts two segments into one."""
+
+    expected: ClassVar[str] = "a box that coalesces segments"
+    kind: Annotated[str, choice("coalescing")] = "coalescing"
+    hold: Annotated[int, quantity(units.TIME, 1, SECOND)] = 1_000_000
+    size: Annotated[int, _SPAN] = 9000
+
+
+class PayloadRewriting(Box):
+    """Replaces one byte of each connection by others."""
+
+    expected: ClassVar[str] = "a box that rewrites content"
+    kind: Annotated[str, choice("payload-rewriting")] = "payload-rewriting"
+    direction: Annotated[str, choice("down", "up")] = "down"
+    at: Annotated[int, quantity(units.SIZE, 0, 2**32 - 1)] = 1000
+    growth: Annotated[int, quantity(units.SIZE, -1, 1000)] = 0
+
+
+class ProactiveAcks(Box):
+    """Acknowledges data before the receiver has it."""
+
+    expected: ClassVar[str] = "a proxy that acknowledges"
+    kind: Annotated[str, choice("proactive-acks")] = "proactive-acks"
+
+
+class ResetInjection(Box):
+    """Resets each connection after so many bytes."""
+
+    expected: ClassVar[str] = "a box that injects resets"
+    kind: Annotated[str, choice("reset-injection")] = "reset-injection"
+    after: Annotated[int, quantity(units.SIZE, 0, 10**15)] = 100_000
+
+
+Middlebox = Strip | Nat | SequenceRewriting | Splitting | Coalescing | PayloadRewriting | ProactiveAcks | ResetInjection
+MIDDLEBOXES: dict[str, type[Table]] = {
+    "strip": Strip,
+    "nat": Nat,
+    "sequence-rewriting": SequenceRewriting,
+    "splitting": Splitting,
+    "coalescing": Coalescing,
+    "payload-rewriting": PayloadRewriting,
+    "proactive-acks": ProactiveAcks,
+    "reset-injection": ResetInjection,
+}
+
+
+def _short(value: str) -> Table:
+    # One that is not known goes the way of a table, which says what there is.
+    return MIDDLEBOX.validate({"kind": value})  # type: ignore[no-any-return]
+
+
+MIDDLEBOX: Kind = one_kind(
+    MIDDLEBOXES, None, _short, 'a middlebox, such as "nat", or a table such as { kind = "strip", on = "syn" }'
+)
+
+_LIST = 'an array of middleboxes, the one nearest to the client first, such as ["nat"]'
+
+
+def _boxes(value: object) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise fault(show(value), _LIST)
+    wrong: list[Wrong] = []
+    boxes = []
+    for index, item in enumerate(value):
+        try:
+            boxes.append(MIDDLEBOX.validate(item))
+        except PydanticCustomError as error:
+            context = error.context or {}
+            wrong.append(((index,), context["found"], context["expected"]))
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                place = () if isinstance(item, str) else detail["loc"]
+                wrong.append(((index, *place), detail["ctx"]["found"], detail["ctx"]["expected"]))
+    if wrong:
+        raise faults("middleboxes", wrong)
+    return tuple(boxes)
+
+
+BOXES: Kind = Kind(_LIST, _boxes, lambda boxes: [box.written() for box in boxes])

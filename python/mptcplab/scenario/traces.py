@@ -1,0 +1,91 @@
+"""Traces of links: files in the format of Mahimahi, which say when a link can send."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from mptcplab import _core
+from mptcplab.scenario.errors import show
+from mptcplab.scenario.kinds import Kind, Table, fault, text
+
+FOLDER = "traces"
+"""Where a trace is looked for that is not beside the scenario, and where a result keeps its traces."""
+
+
+def _digest(value: object) -> str:
+    if not isinstance(value, str) or len(value) != 64 or not set(value) <= set("0123456789abcdef"):
+        raise fault(show(value), "the SHA-256 of the file, 64 hexadecimal digits")
+    return value
+
+
+class TraceFile(Table):
+    """A trace as a scenario names it."""
+
+    expected: ClassVar[str] = "a trace"
+    file: Annotated[str, text("the name of a Mahimahi trace file")]
+    sha256: Annotated[str, Kind("the SHA-256 of the file", _digest)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The content of a trace file that is right."""
+
+    text: str
+    sha256: str
+    mean_rate_bps: int
+    """Of packets of 1500 bytes, over a period, rounded down."""
+    period_ns: int
+
+
+class TraceFileError(Exception):
+    """There is no such trace, or it is none."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found)
+        self.found = found
+        self.expected = expected
+
+
+def read(folder: Path, named: TraceFile) -> Trace:
+    """Reads the file, from the folder of the scenario on, or one of its name in `traces` there.
+
+    Raises `TraceFileError`.
+    """
+    kept = folder / FOLDER / Path(named.file).name
+    place = kept if kept.exists() and not _is_meant(folder / named.file, named) else folder / named.file
+    try:
+        content = place.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        found = f"{show(named.file)}, and there nothing to read ({reason or error})"
+        raise TraceFileError(found, f"a file, its name from the folder of the scenario on: {folder}") from None
+    digest = sha256(content).hexdigest()
+    if named.sha256 not in (None, digest):
+        raise TraceFileError(f"{place} with the SHA-256 {digest}", f"the trace of the SHA-256 {named.sha256}")
+    try:
+        decoded = content.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise TraceFileError(f"{place}:{line}: a byte that is no ASCII", "times in whole milliseconds") from None
+    try:
+        rate, period = _core.read_trace(decoded)
+    except ValueError as error:
+        line, found, expected = error.args
+        raise TraceFileError(f"{place}:{line}: {found}", expected) from None
+    return Trace(decoded, digest, rate, period)
+
+
+def _is_meant(place: Path, named: TraceFile) -> bool:
+    try:
+        content = place.read_bytes()
+    except (OSError, ValueError):
+        return False
+    return named.sha256 in (None, sha256(content).hexdigest())
+
+
+def _trace(value: object) -> TraceFile:
+    return TraceFile.model_validate({"file": value} if isinstance(value, str) else value)
+
+
+TRACE: Kind = Kind("the name of a Mahimahi trace file", _trace, TraceFile.written)
