@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 import mptcplab
+from mptcplab import cli_bpf, listing, store, table
 from mptcplab import doctor as machine
-from mptcplab import listing, store, table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_compare import compare
 from mptcplab.cli_design import design
@@ -142,6 +142,7 @@ def check(file: File, overrides: Overrides = None) -> None:
 app.command("predict")(predict)
 app.command("design")(design)
 app.command("reproduce")(reproduce)
+app.add_typer(cli_bpf.app, name="bpf")
 
 
 @app.command("list")

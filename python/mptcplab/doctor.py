@@ -36,8 +36,14 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         "linux": (*live, machine.kernel_mptcp(root), *programs),
     }
     sections = [_engine(name, needs[name]) for name in ENGINES]
+    controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())
+    bpf = Section("bpf", all(need.good for need in controls), "coupled congestion controls for the kernel", controls)
     tools = (machine.tool("tshark", "tshark"),)
-    return (*sections, Section("tools", all(tool.good for tool in tools), "for the tests of the wire format", tools))
+    return (
+        *sections,
+        bpf,
+        Section("tools", all(tool.good for tool in tools), "for the tests of the wire format", tools),
+    )
 
 
 def show(sections: Sequence[Section]) -> RenderableType:

@@ -1,5 +1,6 @@
 """Looks at this machine, one question a function: privileges, devices, the kernel, tools. They change nothing."""
 
+import ctypes.util
 import os
 import shutil
 import sys
@@ -65,6 +66,31 @@ def tool(name: str, package: str, *, optional: bool = False) -> Finding:
     if place is None:
         return Finding(name, False, "not found", f"install it, on Debian: apt-get install {package}", optional)
     return Finding(name, True, place, optional=optional)
+
+
+def root_user() -> Finding:
+    """May programs be loaded into the kernel?"""
+    if os.geteuid() == 0:
+        return Finding("programs for the kernel (root)", True, "may be loaded")
+    return Finding("programs for the kernel (root)", False, "may not be loaded", "run as root, for instance with sudo")
+
+
+def kernel_types(root: Path = ROOT) -> Finding:
+    """Does the kernel describe its types, so that a program finds their fields?"""
+    what = "the kernel's types (/sys/kernel/btf/vmlinux)"
+    if (root / "sys/kernel/btf/vmlinux").exists():
+        return Finding(what, True, "described")
+    return Finding(
+        what, False, "not described", "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions have it"
+    )
+
+
+def libbpf() -> Finding:
+    """Is there the library that loads programs?"""
+    found = ctypes.util.find_library("bpf")
+    if found is None:
+        return Finding("libbpf", False, "not found", "install it, on Debian: apt-get install libbpf1")
+    return Finding("libbpf", True, found)
 
 
 def live(root: Path = ROOT) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """The few calls of libbpf that load a congestion control, through ctypes: nothing to compile, nothing linked in.
 
-Debian's libbpf 1.1 does not know links of struct_ops maps yet, the kernel (6.4) does: the flag is set on the map and the
-link made by the system call itself. A later libbpf does both; the same calls then find its link.
+Debian's libbpf 1.1 does not know links of struct_ops maps yet, the kernel (6.4) does: the flag is set on the map and
+the link made by the system call itself. A later libbpf does both; the same calls then find its link.
 """
 
 import ctypes
@@ -36,7 +36,9 @@ def library() -> ctypes.CDLL:
 
 
 def _missing() -> ctypes.CDLL:
-    raise BpfUnavailableError("libbpf is not installed: apt install libbpf1 (Debian, Ubuntu), dnf install libbpf (Fedora)")
+    raise BpfUnavailableError(
+        "libbpf is not installed: apt install libbpf1 (Debian, Ubuntu), dnf install libbpf (Fedora)"
+    )
 
 
 def _declared(lib: ctypes.CDLL) -> ctypes.CDLL:
@@ -127,4 +129,6 @@ def pin(link: int, path: Path) -> None:
 def _refused(step: str, path: Path, said: list[str]) -> BpfError:
     number = ctypes.get_errno()
     words = "\n".join(said[-30:])
-    return BpfError(f"cannot {step} {path}: {os.strerror(number) if number else 'refused'}{chr(10) + words if words else ''}")
+    return BpfError(
+        f"cannot {step} {path}: {os.strerror(number) if number else 'refused'}{chr(10) + words if words else ''}"
+    )
