@@ -71,6 +71,10 @@ INTEROP_BYTES ?= 100000000
 interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES (100 MB) each way with loss and reordering; root
 	$(BIN)/python -m tests.interop.matrix --size $(INTEROP_BYTES)
 
+SWEEP_KILLS ?= 10
+soak-sweep: setup  ## Kill a sweep SWEEP_KILLS (10) times at random moments, resume it, and compare with one left alone
+	MPTCPLAB_SWEEP_KILLS=$(SWEEP_KILLS) $(BIN)/python -m pytest tests/sweeps -k killed_again
+
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 3; }

@@ -17,6 +17,7 @@ from mptcplab.cli_compare import compare
 from mptcplab.cli_design import design
 from mptcplab.cli_predict import predict
 from mptcplab.cli_reproduce import reproduce
+from mptcplab.cli_sweep import sweep
 from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
 from mptcplab.models.checks import NotConvergedError
 from mptcplab.progress import Progress
@@ -140,6 +141,7 @@ def check(file: File, overrides: Overrides = None) -> None:
 
 
 app.command("predict")(predict)
+app.command("sweep")(sweep)
 app.command("design")(design)
 app.command("reproduce")(reproduce)
 app.add_typer(cli_bpf.app, name="bpf")

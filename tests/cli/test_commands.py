@@ -238,7 +238,9 @@ def test_version(call: Call) -> None:
     assert re.fullmatch(r"mptcplab \d+\.\d+\.\d+\n", call("--version").out)
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "check", "predict", "design", "reproduce", "list", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["run", "compare", "check", "predict", "sweep", "design", "reproduce", "list", "doctor"]
+)
 def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = call(command, "--help")
@@ -255,6 +257,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "compare",
         "check",
         "predict",
+        "sweep",
         "design",
         "reproduce",
         "list",

@@ -41,6 +41,8 @@ def test_values_as_numbers_of_the_base_unit() -> None:
     made = factor("key", ["1 Mbit/s", "2 Mbit/s"])
     assert made.number("1.5 Mbit/s") == 1.5e6
     assert made.number(3) == 3.0
+    assert made.number("12.5 ms") == 0.0125, "seconds, as in results"
+    assert made.number("1 %") == 0.01
     assert made.number("lia") is None
     assert made.number(True) is None
 

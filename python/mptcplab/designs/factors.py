@@ -59,13 +59,14 @@ class Factor:
         return units.write(self.dimension, Fraction(round(exact * 10**digits), 10**digits))
 
     def number(self, value: object) -> float | None:
-        """A value of this factor as a number in its base unit; None for a list of words."""
+        """A value of this factor as a number in its base unit, times in seconds as in results; None for words."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
         try:
-            return float(units.read(value, units.DIMENSIONS)[1])
+            dimension, quantity = units.read(value, units.DIMENSIONS)
         except UnreadableError:
             return None
+        return float(quantity / 10**9 if dimension is units.TIME else quantity)
 
     def _between(self, coordinate: float) -> Fraction:
         if self.scale == "linear" or coordinate in (0.0, 1.0):

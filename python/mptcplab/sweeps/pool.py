@@ -95,6 +95,7 @@ class Pool:
                 [sys.executable, "-m", "mptcplab.sweeps.worker", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                process_group=0,  # Ctrl-C is for the parent to decide upon
             )
             self._processes.add(process)
             if self._stopped.is_set():

@@ -1,0 +1,266 @@
+"""A sweep file: a scenario, factors with their ranges, a design of points, variants crossed with every point."""
+
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from mptcplab import designs
+from mptcplab.designs import DesignError, Factor, FactorError
+from mptcplab.designs.plain import Floats
+from mptcplab.engines import ENGINES
+from mptcplab.scenario import Problem, Scenario, ScenarioError
+from mptcplab.scenario.errors import did_you_mean, one_of, show
+from mptcplab.scenario.lines import Key, Places
+from mptcplab.scenario.overrides import FILE
+from mptcplab.scenario.read import parse
+
+KINDS: Final = ("wsp", "lhs", "grid", "random")
+_KEYS: Final = ("scenario", "engine", "repeat", "design", "factor", "variant")
+_DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates")
+_MOST_REPEATS: Final = 1_000_000
+_OWN: Final = ("seed", "point", "variant", "repeat")
+"""Columns of the dataset, which a factor cannot be."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the points are chosen."""
+
+    kind: str = "grid"
+    points: int | None = None
+    seed: int = 1
+    candidates: int | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that was found right; its scenarios are validated as they are made."""
+
+    source: str
+    """The file, as errors name it."""
+    text: str
+    scenario: Scenario
+    """The base."""
+    engine: str
+    repeat: int
+    design: Design
+    factors: tuple[Factor, ...]
+    variants: Mapping[str, tuple[Any, ...]]
+    """Keys of the scenario and the values that each takes."""
+    _places: Places = field(repr=False)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Sweep":
+        """Read a sweep file and its scenario. Raises ScenarioError with everything that is wrong."""
+        source = os.fspath(path)
+        try:
+            text = Path(source).read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            found = f"nothing to read ({error.strerror or error})"
+            raise ScenarioError([Problem(source, "", found, "a sweep file")]) from error
+        except UnicodeDecodeError as error:
+            found = f"a byte that is no UTF-8, at offset {error.start}"
+            raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
+        reader = _Reader(Places(text, source, (), ""))
+        return reader.sweep(parse(text, source), source, text)
+
+    def points(self) -> Floats:
+        """The design in the unit cube, shape (points, factors). Raises ScenarioError when there is none such."""
+        design, count = self.design, len(self.factors)
+        try:
+            if not count:
+                return np.zeros((1, 0))
+            if design.kind == "grid":
+                return designs.grid([len(each.values) or each.levels or 0 for each in self.factors])
+            points = design.points or 0
+            if design.kind == "wsp":
+                return designs.wsp(points, count, seed=design.seed, candidates=design.candidates)
+            made = designs.latin_hypercube if design.kind == "lhs" else designs.random
+            return made(points, count, seed=design.seed)
+        except DesignError as error:
+            raise ScenarioError([self._places.problem(("design",), str(error), "a design that there is")]) from None
+
+    def crossed(self) -> list[dict[str, Any]]:
+        """Every variant: the value of each of its keys."""
+        return [dict(zip(self.variants, values, strict=True)) for values in itertools.product(*self.variants.values())]
+
+    def at(self, values: Mapping[str, Any]) -> Scenario:
+        """The scenario with these keys changed. Raises ScenarioError that names the sweep file's line."""
+        try:
+            # A value is written as TOML: a name such as "1" stays a string.
+            return self.scenario.with_overrides([f"{key}={_toml(value)}" for key, value in values.items()])
+        except ScenarioError as error:
+            raise ScenarioError([self._own(problem) for problem in error.problems]) from None
+
+    def refused(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Problems of a scenario of this sweep, in the words of its file."""
+        return [self._own(problem) for problem in problems]
+
+    def _own(self, problem: Problem) -> Problem:
+        if problem.file != FILE:
+            return problem
+        parts = problem.key.split(".")
+        for table, keys in (("factor", [each.key for each in self.factors]), ("variant", list(self.variants))):
+            for key in keys:
+                own = key.split(".")
+                if parts[: len(own)] == own or own[: len(parts)] == parts:
+                    return self._places.problem((table, key), problem.found, problem.expected)
+        return problem
+
+
+def _toml(value: object) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return str(value)
+
+
+class _Reader:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.problems: list[Problem] = []
+
+    def _wrong(self, key: Key, found: str, expected: str) -> None:
+        self.problems.append(self._places.problem(key, found, expected))
+
+    def _whole(self, table: Mapping[str, Any], key: Key, default: int | None, low: int, high: int) -> int | None:
+        value = table.get(str(key[-1]), default)
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        if value is not default:
+            self._wrong(key, show(value), f"a whole number from {low} to {high}")
+        return default
+
+    def _known(self, table: Mapping[str, Any], key: Key, names: Sequence[str]) -> None:
+        for name in table:
+            if name not in names:
+                self._wrong(
+                    (*key, name),
+                    f"an unknown key {show(name)}",
+                    f"one of the keys {', '.join(names)}{did_you_mean(name, names)}",
+                )
+
+    def _table(self, data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        value = data.get(name, {})
+        if isinstance(value, dict):
+            return value
+        self._wrong((name,), show(value), f"a table, [{name}]")
+        return {}
+
+    def sweep(self, data: Mapping[str, Any], source: str, text: str) -> Sweep:
+        self._known(data, (), _KEYS)
+        engine = data.get("engine", "sim")
+        if not isinstance(engine, str) or engine not in ENGINES:
+            hint = did_you_mean(engine, ENGINES) if isinstance(engine, str) else ""
+            self._wrong(("engine",), show(engine), f"{one_of([show(name) for name in ENGINES])}{hint}")
+        repeat = self._whole(data, ("repeat",), 1, 1, _MOST_REPEATS) or 1
+        factors = self._factors(data)
+        design = self._design(data, factors)
+        variants = self._variants(data, {each.key for each in factors})
+        scenario = self._scenario(data, source)
+        if scenario is not None and scenario.seed + repeat > 2**64:
+            self._wrong(("repeat",), f"{repeat} runs from seed {scenario.seed}", f"seeds up to {2**64 - 1}")
+        if self.problems or scenario is None:
+            raise ScenarioError(self.problems)
+        return Sweep(source, text, scenario, engine, repeat, design, factors, variants, self._places)
+
+    def _scenario(self, data: Mapping[str, Any], source: str) -> Scenario | None:
+        name = data.get("scenario")
+        if not isinstance(name, str) or not name:
+            found = "nothing" if name is None else show(name)
+            self._wrong(("scenario",), found, "the path of a scenario file, relative to this one")
+            return None
+        file = Path(source).parent / name
+        try:
+            return Scenario.load(file)
+        except ScenarioError as error:
+            if not file.is_file():
+                self._wrong(("scenario",), f"{show(name)}, and {file} is no file", "the path of a scenario file")
+            else:
+                self.problems += error.problems
+            return None
+
+    def _design(self, data: Mapping[str, Any], factors: Sequence[Factor]) -> Design:
+        table = self._table(data, "design")
+        if factors and "design" not in data:
+            self._wrong((), "factors without a [design]", f"a [design] with kind = {one_of([show(n) for n in KINDS])}")
+            return Design()
+        self._known(table, ("design",), _DESIGN_KEYS)
+        kind = table.get("kind", "grid" if not factors else None)
+        if not isinstance(kind, str) or kind not in KINDS:
+            hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
+            found = "nothing" if kind is None else show(kind)
+            self._wrong(("design", "kind"), found, f"{one_of([show(name) for name in KINDS])}{hint}")
+            return Design()
+        points = self._whole(table, ("design", "points"), None, 1, 1_000_000)
+        seed = self._whole(table, ("design", "seed"), 1, 0, 2**64 - 1) or 0
+        candidates = self._whole(table, ("design", "candidates"), None, 1, 1_000_000)
+        if kind == "grid":
+            for name in ("points", "seed", "candidates"):
+                if name in table:
+                    self._wrong(("design", name), show(table[name]), "a grid without it: its factors say which points")
+            for each in factors:
+                if not each.values and each.levels is None:
+                    self._wrong(
+                        ("factor", each.key), "a range without levels", "a list, or { from = …, to = …, levels = 5 }"
+                    )
+        elif "points" not in table:
+            self._wrong(("design", "points"), "nothing", "how many points, a whole number")
+        if kind in ("lhs", "random") and "candidates" in table:
+            self._wrong(("design", "candidates"), show(candidates), f"no candidates: {kind} chooses among none")
+        if kind != "grid":
+            for each in factors:
+                if each.levels is not None:
+                    self._wrong(("factor", each.key, "levels"), show(each.levels), "no levels: they are for a grid")
+        return Design(kind, points, seed, candidates)
+
+    def _factors(self, data: Mapping[str, Any]) -> tuple[Factor, ...]:
+        design = data.get("design")
+        listed = isinstance(design, dict) and design.get("kind") == "grid"
+        found = []
+        for key, given in _dotted(self._table(data, "factor")):
+            if key in _OWN:
+                self._wrong(("factor", key), show(key), "a key of the scenario; seeds are for repeat")
+                continue
+            try:
+                found.append(designs.factor(key, given, listed=listed))
+            except FactorError as error:
+                self._wrong(("factor", key), error.found, error.expected)
+        return tuple(found)
+
+    def _variants(self, data: Mapping[str, Any], factors: set[str]) -> dict[str, tuple[Any, ...]]:
+        found: dict[str, tuple[Any, ...]] = {}
+        for key, given in _dotted(self._table(data, "variant")):
+            where = ("variant", key)
+            if not isinstance(given, list) or not given:
+                self._wrong(where, show(given), "an array of the values that it takes")
+            elif key in factors:
+                self._wrong(where, f"{show(key)} among the factors too", "a key that is one of both")
+            elif key in _OWN:
+                self._wrong(where, show(key), "a key of the scenario; seeds are for repeat")
+            elif any(value in given[:at] for at, value in enumerate(given)):
+                self._wrong(where, show(given), "each value once")
+            else:
+                found[key] = tuple(given)
+        return found
+
+
+def _dotted(table: Mapping[str, Any], *prefix: str) -> Iterator[tuple[str, Any]]:
+    """Keys with their values; `link.one.rate` without quotes makes tables within tables and means the same."""
+    for name, value in table.items():
+        if isinstance(value, dict) and not {"from", "to", "values", "levels", "scale"} & value.keys():
+            yield from _dotted(value, *prefix, name)
+        else:
+            yield ".".join((*prefix, name)), value
