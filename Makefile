@@ -61,9 +61,9 @@ bench:  ## The simulator's speed on one core: segments delivered and packet-hops
 	cargo run --release --locked -p simulator --example bench
 
 SOAK_CASES ?= 20000
-soak:  ## SOAK_CASES (20000) random transfers over random networks, in the transport's harness and in the simulator
+soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes and faults, in the transport's harness and in the simulator
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
-	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network
+	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
 
 notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb

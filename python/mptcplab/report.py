@@ -44,6 +44,7 @@ def render(result: "Result", figures: Sequence["Figure"]) -> str:
             "</header>",
             '<main><section id="results"><h2>Results</h2>',
             *(_table(table, colours) for table in tables(result)),
+            *_notes(result),
             "</section>",
             *(_figure(figure, [next(numbered) for _ in figure.panels]) for figure in figures),
             '<section id="scenario"><h2>Scenario as run</h2>',
@@ -56,6 +57,12 @@ def render(result: "Result", figures: Sequence["Figure"]) -> str:
     return page.render(
         result.scenario.title, body, _data(figures), script="report.js", hint="plots/ has them as pictures."
     )
+
+
+def _notes(result: "Result") -> list[str]:
+    """What to keep in mind with the engine's numbers."""
+    items = "".join(f"<li>{escape(note)}</li>" for note in result.notes)
+    return [f'<h3>To keep in mind</h3><ul class="notes">{items}</ul>'] if items else []
 
 
 def _lead(result: "Result") -> str:

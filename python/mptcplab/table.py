@@ -71,6 +71,14 @@ _CONNECTION_NUMBERS: Final = (
     _Number("out_of_order_delay_mean_s", "out of order", "mean, ms", 1e3, expendable=5),
     _Number("out_of_order_delay_p95_s", "out of order", "p95, ms", 1e3, expendable=6),
 )
+_TRANSFER_NUMBERS: Final = (
+    _Number("transfers_begun", "begun", "", whole=True),
+    _Number("transfers_complete", "complete", "", whole=True),
+    _Number("transfer_mean_s", "time", "mean, s", spread=True),
+    _Number("transfer_p50_s", "time", "median, s", expendable=1),
+    _Number("transfer_p95_s", "time", "p95, s", expendable=2),
+    _Number("transfer_p99_s", "time", "p99, s", expendable=3),
+)
 _SUBFLOW_NUMBERS: Final = (
     _Number("goodput_bps", "goodput", "Mbit/s", 1e-6, spread=True),
     _Number("share", "share", "%", 1e2),
@@ -91,8 +99,8 @@ _LINK_NUMBERS: Final = (
 )
 
 
-def tables(result: "Result") -> tuple[Table, Table, Table]:
-    """Connections, subflows and links; means over the runs when there are several."""
+def tables(result: "Result") -> tuple[Table, ...]:
+    """Connections, the requests and flows of those that have any, subflows and links; means over the runs when there are several."""
     several = len(result.runs) > 1
     suffix = f", mean of {len(result.runs)} runs (± standard deviation)" if several else ""
 
@@ -125,8 +133,16 @@ def tables(result: "Result") -> tuple[Table, Table, Table]:
         _text("direction", frame["direction"].to_list()),
         *_numbers(frame, _LINK_NUMBERS, several),
     ]
+    repeating = connections.filter(pl.col("transfers_begun").is_not_null())
+    transfers = []
+    if repeating.height:
+        frame = _prepared(repeating, ["name", "index"], _TRANSFER_NUMBERS, several)
+        names = _text("connection", _names(frame, "name", numbered))
+        fields = (names, *_numbers(frame, _TRANSFER_NUMBERS, several))
+        transfers.append(Table(f"Requests and flows{suffix}", fields))
     return (
         Table(f"Connections{suffix}", tuple(connection_fields)),
+        *transfers,
         Table(f"Subflows{suffix}", tuple(subflow_fields)),
         Table(f"Links{suffix}", tuple(link_fields)),
     )

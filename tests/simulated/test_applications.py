@@ -99,7 +99,7 @@ def test_flows_over_two_paths() -> None:
     assert row["transfers_begun"] == 60
     assert row["goodput_bps"] == pytest.approx(4 * 200_000 * 8, rel=0.02)
     assert row["out_of_order_delay_mean_s"] > 0
-    assert row["out_of_order_delay_p95_s"] is None
+    assert row["out_of_order_delay_p95_s"] >= 0
     assert result.subflows["path"].to_list() == ["a", "b"]
     assert result.subflows["share"].sum() == pytest.approx(1)
     samples = result.samples.filter(kind="subflow")

@@ -6,6 +6,7 @@ use crate::description::{self, Connection, Description, Way};
 use crate::outcome::Transfers;
 use crate::tally::Tally;
 use crate::transfer::{Amount, CLIENT, SERVER, Transfer};
+use transport::DelayHistogram;
 
 /// One of the `count` connections of a kind; or, of an application that repeats, what opens them.
 pub struct Application {
@@ -25,8 +26,8 @@ pub struct Application {
     /// Bytes read by transfers that left: in all, and before the end of the warm-up.
     pub bytes_read: u64,
     pub warm_bytes: u64,
-    /// Bytes times ns that those waited for the ones before them.
-    pub waited_byte_ns: u128,
+    /// How long those waited for the ones before them.
+    pub delays: DelayHistogram,
     /// When the last byte of a transfer that left was read.
     pub last_read_ns: u64,
     /// Whether a transfer that left had fallen back to TCP.
@@ -63,7 +64,7 @@ impl Application {
             tallies: Vec::new(),
             bytes_read: 0,
             warm_bytes: 0,
-            waited_byte_ns: 0,
+            delays: DelayHistogram::default(),
             last_read_ns: start_ns,
             fallback: false,
             done: Transfers::default(),

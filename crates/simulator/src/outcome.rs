@@ -38,6 +38,8 @@ pub struct Connection {
     pub out_of_order_delay_p95_s: Option<f64>,
     /// Whether MPTCP fell back to TCP.
     pub fallback: bool,
+    /// Whether its stream has come to its end or it has failed; of `requests` and `flows`, all those that are there.
+    pub ended: bool,
     /// Of `requests` and `flows`, each of which has a connection of its own: those begun after the warm-up.
     pub transfers: Option<Transfers>,
     /// Subflows in the order they were opened; of `requests` and `flows` one for each path, with all that crossed it.

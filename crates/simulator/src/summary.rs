@@ -46,8 +46,7 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
     let repeats = application.content.repeats();
     let mut tallies = application.tallies.clone();
     let (mut bytes_read, mut warm_bytes) = (application.bytes_read, application.warm_bytes);
-    let (mut waited_byte_ns, mut fallback) = (application.waited_byte_ns, application.fallback);
-    let mut delay = None;
+    let (mut delays, mut fallback) = (application.delays.clone(), application.fallback);
     for transfer in application.transfers.iter().map(|&number| &view.transfers[number as usize]) {
         bytes_read += transfer.bytes_read;
         warm_bytes += transfer.warm_bytes;
@@ -59,13 +58,11 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
             }
         }
         if let Some(receiver) = receiver(transfer, view) {
-            delay = Some(receiver.out_of_order_delays());
-            waited_byte_ns += receiver.out_of_order_delays().sum_byte_ns();
+            delays.merge(receiver.out_of_order_delays());
             fallback |= receiver.is_fallback();
         }
     }
     let arrived = tallies.iter().map(Tally::bytes).sum();
-    let waited_mean_s = (bytes_read > 0).then(|| waited_byte_ns as f64 / bytes_read as f64 * 1e-9);
     Connection {
         kind: application.kind as usize,
         index: application.index,
@@ -73,10 +70,10 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
         goodput_bps: window.rate((bytes_read - warm_bytes) as f64 * 8.0),
         bytes_delivered: bytes_read,
         completion_s: completion_ns.map(|at_ns| (at_ns - application.start_ns) as f64 / 1e9),
-        out_of_order_delay_mean_s: if repeats { waited_mean_s } else { delay.and_then(|delay| delay.mean_s()) },
-        // Histograms of several connections cannot be added up yet.
-        out_of_order_delay_p95_s: if repeats { None } else { delay.and_then(|delay| delay.quantile_s(0.95)) },
+        out_of_order_delay_mean_s: delays.mean_s(),
+        out_of_order_delay_p95_s: delays.quantile_s(0.95),
         fallback,
+        ended: application.transfers.iter().all(|&number| view.transfers[number as usize].ended),
         transfers: repeats.then(|| application.done.clone()),
         subflows: tallies.iter().map(|tally| tally.row(arrived, window)).collect(),
     }

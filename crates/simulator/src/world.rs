@@ -384,17 +384,17 @@ impl<'d> World<'d> {
         let transfer = &view.transfers[number as usize];
         let tallies = summary::tallies(transfer, &self.probe, &view, warmup_ns, self.now_ns);
         let waited = summary::receiver(transfer, &view)
-            .map(|receiver| (receiver.out_of_order_delays().sum_byte_ns(), receiver.is_fallback()));
+            .map(|receiver| (receiver.out_of_order_delays().clone(), receiver.is_fallback()));
         let application = &mut self.applications[place];
         for tally in &tallies {
             let place = application.tally_position(tally.path);
             application.tallies[place].add(tally);
         }
         let transfer = &mut self.transfers[number as usize];
-        let (waited_byte_ns, fallback) = waited.unwrap_or_default();
+        let (delays, fallback) = waited.unwrap_or_default();
         application.bytes_read += transfer.bytes_read;
         application.warm_bytes += transfer.warm_bytes;
-        application.waited_byte_ns += waited_byte_ns;
+        application.delays.merge(&delays);
         application.fallback |= fallback;
         application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
         application.transfers.retain(|&own| own != number);
