@@ -100,7 +100,7 @@ _LINK_NUMBERS: Final = (
 
 
 def tables(result: "Result") -> tuple[Table, ...]:
-    """Connections, the requests and flows of those that have any, subflows and links; means over the runs when there are several."""
+    """Connections, requests and flows where there are any, subflows and links; of several runs the means."""
     several = len(result.runs) > 1
     suffix = f", mean of {len(result.runs)} runs (± standard deviation)" if several else ""
 
