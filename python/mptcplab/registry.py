@@ -63,7 +63,13 @@ _VARIANT = Parameter(
 
 CONGESTION = (
     Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim")),
-    Entry("cubic", "uncoupled: a cubic of the time since the last loss", "RFC 9438", ("sim",)),
+    Entry(
+        "cubic",
+        "uncoupled: a cubic of the time since the last loss",
+        "RFC 9438",
+        ("sim",),
+        (Parameter("fast_convergence", True, "give way to a new flow after a loss below the last maximum (§4.7)"),),
+    ),
     Entry(
         "ewtcp",
         "equally weighted: a/w per ACK, a = 1/n²",
@@ -158,6 +164,7 @@ QUEUES = (
 LOSSES = (
     Entry("bernoulli", "each packet independently", "—", ("model", "sim")),
     Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim",)),
+    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim",)),
 )
 
 TRACES = ("sim",)

@@ -45,3 +45,17 @@ def test_a_fixed_receive_buffer_is_the_window(kib: int) -> None:
 def test_cubic_follows_its_response_function(p: float, rtt_s: float) -> None:
     found = cubic_response.constant(p, rtt_s, segments=1e6)
     assert found == pytest.approx(rules.cubic_constant(random=True), rel=0.10)
+
+
+@pytest.mark.parametrize(("p", "rtt_s"), [(1e-3, 0.2), (1e-4, 0.1), (1e-4, 0.2)])
+def test_cubic_has_the_rfcs_own_constant_under_regular_losses(p: float, rtt_s: float) -> None:
+    found = cubic_response.constant(p, rtt_s, segments=3e5, regular=True, congestion=cubic_response.ALONE)
+    assert found == pytest.approx(1.054, rel=0.10)
+
+
+@pytest.mark.parametrize("rtt_s", [0.02, 0.1])
+def test_reno_is_a_regular_saw_tooth_under_regular_losses(rtt_s: float) -> None:
+    point = loss_throughput.measure(1e-3, rtt_s, segments=1e5, regular=True)
+    assert abs(point.deviation) < 0.05
+    assert point.flow.loss == pytest.approx(1e-3, rel=0.01)
+    assert point.flow.timeouts == 0

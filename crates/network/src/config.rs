@@ -70,7 +70,7 @@ pub enum QueueConfig {
     },
 }
 
-/// Random loss on the wire: such a packet has taken its place in the queue and its share of the capacity.
+/// Loss on the wire, random or regular: such a packet has taken its place in the queue and its share of the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossConfig {
     /// None.
@@ -91,6 +91,12 @@ pub enum LossConfig {
         loss_good: f64,
         /// Loss probability in the bad state, in [0, 1].
         loss_bad: f64,
+    },
+    /// One packet of every so many, the last of them: the regular losses that response functions assume (Mathis 1997,
+    /// RFC 9438 §5.1).
+    Periodic {
+        /// Packets from one loss to the next; at least 1.
+        every_packets: u64,
     },
 }
 
@@ -217,6 +223,9 @@ impl LossConfig {
                 probability("bad_to_good", bad_to_good)?;
                 probability("loss_good", loss_good)?;
                 probability("loss_bad", loss_bad)
+            }
+            Self::Periodic { every_packets } => {
+                require(every_packets >= 1, "every_packets", every_packets as f64, "at least 1")
             }
         }
     }

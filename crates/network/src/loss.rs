@@ -1,4 +1,4 @@
-//! Random loss on the wire. Drawn once a packet, when the queue accepts it, after any draw of the queue discipline.
+//! Loss on the wire. Drawn, where it is random, once a packet, when the queue accepts it, after any draw of the queue discipline.
 
 use rand_core::RngCore;
 
@@ -10,6 +10,15 @@ pub(crate) enum Loss {
     None,
     Bernoulli(Probability),
     GilbertElliott(GilbertElliott),
+    Periodic(Periodic),
+}
+
+/// One packet of every so many.
+#[derive(Clone, Debug)]
+pub(crate) struct Periodic {
+    every_packets: u64,
+    /// Packets since the last loss.
+    passed: u64,
 }
 
 /// Gilbert (1960) and Elliott (1963): a Markov chain of two states with a loss probability in each. The stationary
@@ -37,18 +46,31 @@ impl Loss {
                     state: 0,
                 })
             }
+            LossConfig::Periodic { every_packets } => Self::Periodic(Periodic { every_packets, passed: 0 }),
         }
     }
 
     /// Whether the next packet is lost. Draws: Bernoulli one; Gilbert–Elliott the transition, then the loss in the
-    /// state reached; each only where its probability is neither 0 nor 1.
+    /// state reached; each only where its probability is neither 0 nor 1. Periodic: none.
     #[inline]
     pub(crate) fn strikes(&mut self, rng: &mut impl RngCore) -> bool {
         match self {
             Self::None => false,
             Self::Bernoulli(probability) => probability.happens(rng),
             Self::GilbertElliott(chain) => chain.strikes(rng),
+            Self::Periodic(periodic) => periodic.strikes(),
         }
+    }
+}
+
+impl Periodic {
+    fn strikes(&mut self) -> bool {
+        self.passed += 1;
+        let lost = self.passed >= self.every_packets;
+        if lost {
+            self.passed = 0;
+        }
+        lost
     }
 }
 

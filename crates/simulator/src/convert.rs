@@ -78,6 +78,7 @@ fn loss(loss: &Loss) -> LossConfig {
         Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
             LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
         }
+        Loss::Periodic { every_packets } => LossConfig::Periodic { every_packets },
     }
 }
 
@@ -141,6 +142,12 @@ fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
 
 /// A congestion control by its name and, where it has several forms, its variant.
 fn congestion(named: &Named) -> Result<congestion::Choice, String> {
+    if named.name == "cubic" {
+        let mut parameters = Parameters::of("congestion control", named);
+        let converging = parameters.flag("fast_convergence", true)?;
+        let choice = if converging { congestion::Choice::Cubic } else { congestion::Choice::CubicAlone };
+        return parameters.all_known().map(|()| choice);
+    }
     let mut variant = None;
     for (parameter, value) in &named.parameters {
         variant = match (parameter.as_str(), value.as_str()) {

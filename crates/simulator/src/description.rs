@@ -56,7 +56,7 @@ pub struct Direction {
     pub delay_ns: u64,
     /// Queue discipline.
     pub queue: Queue,
-    /// Random loss on the wire.
+    /// Loss on the wire.
     pub loss: Loss,
 }
 
@@ -132,6 +132,11 @@ pub enum Loss {
         loss_good: f64,
         /// Loss probability in the bad state.
         loss_bad: f64,
+    },
+    /// The last packet of every so many.
+    Periodic {
+        /// Packets from one loss to the next.
+        every_packets: u64,
     },
 }
 

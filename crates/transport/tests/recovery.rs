@@ -3,7 +3,7 @@
 mod common;
 
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::congestion::Choice;
+use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, View, Window};
 use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
 
 const SIZE: u64 = 400_000;
@@ -139,4 +139,72 @@ fn mild_reordering_costs_little() {
     let (counting, _) = run(tcp, jitter(), |_, _| false);
     assert!(rack.retransmissions * 4 < counting.retransmissions, "{rack:?} {counting:?}");
     assert!(counting.undone > 0, "needless recoveries are undone: {counting:?}");
+}
+
+thread_local! {
+    /// Losses and timeouts that a control was told of.
+    static TOLD: std::cell::Cell<(u32, u32)> = const { std::cell::Cell::new((0, 0)) };
+}
+
+/// Reno that says what it was told.
+#[derive(Debug)]
+struct Told(Classic<Reno>);
+
+impl CongestionControl for Told {
+    fn name(&self) -> &'static str {
+        "told"
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        self.0.on_ack(group, r, ack)
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        TOLD.set((TOLD.get().0 + 1, TOLD.get().1));
+        self.0.on_loss(group, r, now_ns)
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        assert_eq!(group[r].phase, Phase::Recovery);
+        TOLD.set((TOLD.get().0, TOLD.get().1 + 1));
+        self.0.on_timeout(group, r, now_ns)
+    }
+}
+
+#[test]
+fn a_timeout_during_fast_recovery_is_a_timeout_for_the_control_too() {
+    // Segment 60 and its first retransmission are lost: by counting alone (RFC 6675) only the timer finds out.
+    let tcp = TcpOptions { loss_detection: LossDetection::Sack, ..TcpOptions::default() };
+    let [mut client, _] = config(tcp);
+    client.congestion = Choice::Custom(|| Box::new(Told(Classic::new(Reno))));
+    let mut pair = Pair::new(1, [client.clone(), client], vec![path()]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    let (mut count, mut victim, mut losses) = (0, None, 0);
+    pair.tap(move |_, side, _, s| {
+        if side != SERVER || s.payload.len == 0 {
+            return true;
+        }
+        count += 1;
+        if count == 60 {
+            victim = Some(s.seq);
+        }
+        let hit = victim == Some(s.seq) && losses < 2;
+        losses += u32::from(hit);
+        !hit
+    });
+    pair.connection(SERVER).offer(SIZE);
+    let mut ssthresh = Vec::new();
+    pair.run_until(10 * SECOND, |p| {
+        let now = p.connection(SERVER).views()[0].ssthresh;
+        if ssthresh.last() != Some(&now) {
+            ssthresh.push(now);
+        }
+        p.read[CLIENT] == SIZE
+    });
+    assert_eq!(pair.read[CLIENT], SIZE);
+    assert_eq!(TOLD.get(), (1, 1), "a loss, then a timeout");
+    assert_eq!(pair.connection(SERVER).statistics(SubflowId(0)).timeouts, 1);
+    // Infinite; half the window; half of that.
+    assert_eq!(ssthresh.len(), 3, "{ssthresh:?}");
+    assert_eq!(ssthresh[2], (ssthresh[1] / 2.0).max(2.0));
 }

@@ -24,7 +24,7 @@ from mptcplab.scenario.applications import (
 )
 from mptcplab.scenario.connections import Sender, Traffic
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
-from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Link, Loss, Queue, Way
+from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Link, Loss, PeriodicLoss, Queue, Way
 from mptcplab.scenario.middleboxes import (
     Coalescing,
     Middlebox,
@@ -70,6 +70,8 @@ def _loss(loss: Loss) -> dict[str, Any]:
         if loss.probability == 0:
             return {"kind": "none"}
         return {"kind": "bernoulli", "probability": float(loss.probability)}
+    if isinstance(loss, Periodic):
+        return {"kind": "periodic", "every_packets": loss.every}
     return {
         "kind": "gilbert-elliott",
         "good_to_bad": float(loss.good_to_bad),

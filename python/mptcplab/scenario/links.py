@@ -113,10 +113,18 @@ class GilbertElliott(Table):
     loss_bad: Percentage = Fraction(1)
 
 
+class Periodic(Table):
+    """The last packet of every so many is lost."""
+
+    expected: ClassVar[str] = "a periodic loss"
+    kind: Annotated[str, choice("periodic")] = "periodic"
+    every: Annotated[int, quantity(units.PACKETS, 1, 10**12)]
+
+
 Queue = DropTail | Red | CoDel
-Loss = Bernoulli | GilbertElliott
+Loss = Bernoulli | GilbertElliott | Periodic
 QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel}
-LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott}
+LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": Periodic}
 
 NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})
 ONE_BDP = DropTail.model_validate({"limit": "1 BDP"})

@@ -1,9 +1,10 @@
-"""One Reno flow under independent losses: the loss–throughput law, the timeouts, the window limit.
+"""One Reno flow under independent and regular losses: the loss–throughput law, the timeouts, the window limit.
 
 The law is rate = C/(rtt·√p) with C = 1.31: Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP
 congestion avoidance algorithm", CCR 27(3), 1997, table 1, random losses with an increase for every segment. ACKs are
 delayed here (b = 2), but the window grows by the bytes acknowledged (RFC 3465), one segment a round trip, which is the
-law of b = 1. The RTT is the measured mean: a delayed ACK waits up to 40 ms for a second segment.
+law of b = 1. The RTT is the measured mean: a delayed ACK waits up to 40 ms for a second segment. With losses exactly 1/p segments apart C is
+√(3/2), the regular saw-tooth of the same paper.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,11 +25,11 @@ duration = "{duration} s"
 rate = "10 Gbit/s"
 delay = "{delay_ms} ms"
 queue = "100000 packets"
-down.loss = "{percent} %"
+down.loss = {loss}
 [connection.flow]
 paths = ["path"]
 protocol = "tcp"
-congestion = "{congestion}"
+congestion = {congestion}
 receive_buffer = "{buffer}"
 [measure]
 warmup = "{warmup} s"
@@ -43,6 +44,8 @@ class Point:
     p: float
     rtt_s: float
     flow: Flow
+    regular: bool = False
+    """Losses 1/p segments apart."""
 
     @property
     def constant(self) -> float:
@@ -52,7 +55,7 @@ class Point:
     @property
     def deviation(self) -> float:
         """From the law, relative."""
-        return self.constant / random_loss_constant() - 1
+        return self.constant / (sqrt(1.5) if self.regular else random_loss_constant()) - 1
 
     @property
     def padhye(self) -> float:
@@ -62,20 +65,30 @@ class Point:
 
 
 def measure(
-    p: float, rtt_s: float, *, segments: float, seeds: int = 1, congestion: str = "reno", buffer: str = "64 MiB"
+    p: float,
+    rtt_s: float,
+    *,
+    segments: float,
+    seeds: int = 1,
+    congestion: str = '"reno"',
+    buffer: str = "64 MiB",
+    regular: bool = False,
 ) -> Point:
-    """Run for about so many segments after a tenth of it as warm-up."""
+    """Run for about so many segments after a tenth of it as warm-up, a fifth with regular losses.
+
+    Regular losses have no chance to leave the slow start's overshoot early: it takes longer to settle.
+    """
     duration = max(60, ceil(segments * rtt_s * sqrt(p) / 1.31))
-    warmup = duration // 10
+    warmup = duration // (5 if regular else 10)
     text = _SCENARIO.format(
         duration=duration + warmup,
         warmup=warmup,
         delay_ms=rtt_s * 500,
-        percent=p * 100,
+        loss=f'{{ kind = "periodic", every = "{round(1 / p)} packets" }}' if regular else f'"{p * 100} %"',
         congestion=congestion,
         buffer=buffer,
     )
-    return Point(p, rtt_s, flow(run(text, seeds=seeds), "flow", "path"))
+    return Point(p, rtt_s, flow(run(text, seeds=seeds), "flow", "path"), regular)
 
 
 def _grid() -> Iterator[Mapping[str, str]]:
@@ -93,6 +106,22 @@ def _grid() -> Iterator[Mapping[str, str]]:
                 "from 1.31": f"{point.deviation:+.1%}",
                 "Padhye, b = 1": f"{point.padhye:.1f}",
                 "from it": f"{f.rate / point.padhye - 1:+.1%}",
+                "timeouts per loss": f"{f.timeouts / (f.loss * f.sent):.3f}",
+            }
+
+
+def _regular() -> Iterator[Mapping[str, str]]:
+    for p in LOSSES:
+        for rtt_s in RTTS_S:
+            point = measure(p, rtt_s, segments=max(1e5, 100 / p), regular=True)
+            f = point.flow
+            yield {
+                "p": f"1/{round(1 / p)}",
+                "RTT": f"{rtt_s * 1e3:.0f} ms",
+                "measured RTT": f"{f.rtt_s * 1e3:.1f} ms",
+                "segments/s": f"{f.rate:.1f}",
+                "C": f"{point.constant:.3f}",
+                "from √(3/2)": f"{point.deviation:+.1%}",
                 "timeouts per loss": f"{f.timeouts / (f.loss * f.sent):.3f}",
             }
 
@@ -115,4 +144,5 @@ def main() -> None:
     kinds = {"independent losses": random_loss_constant(), "regular saw-tooth": sqrt(1.5), "balance": sqrt(2)}
     say("C: " + ", ".join(f"{name} {value:.4f}" for name, value in kinds.items()))
     show("One Reno flow under independent losses", _grid())
+    show("One Reno flow under regular losses", _regular())
     show("A fixed receive buffer, 100 ms, p = 0.001 %", _limits())

@@ -127,3 +127,15 @@ fn only_what_is_uncertain_is_drawn() {
     assert_eq!(draws(gilbert_elliott(0.5, 0.5, 0.0, 1.0), 10), Some(10));
     assert_eq!(draws(gilbert_elliott(0.5, 0.5, 0.1, 0.9), 10), Some(20));
 }
+
+#[test]
+fn periodic_loses_the_last_of_every_so_many() {
+    let lost: Vec<usize> = losses(LossConfig::Periodic { every_packets: 250_000 }, 1)
+        .iter()
+        .enumerate()
+        .filter_map(|(place, &lost)| lost.then_some(place + 1))
+        .collect();
+    assert_eq!(lost, [250_000, 500_000, 750_000, 1_000_000]);
+    assert_eq!(share(&losses(LossConfig::Periodic { every_packets: 1 }, 1)), 1.0, "every one");
+    assert!(LossConfig::Periodic { every_packets: 0 }.check().is_err());
+}

@@ -22,6 +22,8 @@ pub enum Choice {
     Reno,
     /// CUBIC with HyStart++ on each subflow (RFC 9438, RFC 9406).
     Cubic,
+    /// CUBIC without fast convergence, for networks where a flow is alone (RFC 9438 §4.7).
+    CubicAlone,
     /// Equally weighted TCP.
     Ewtcp,
     /// Fully coupled.
@@ -140,6 +142,7 @@ impl Controller {
         match choice {
             Choice::Reno => Controller::Reno(Classic::new(Reno)),
             Choice::Cubic => Controller::Cubic(PerSubflow::new(Cubic::default())),
+            Choice::CubicAlone => Controller::Cubic(PerSubflow::new(Cubic::without_fast_convergence())),
             Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
             Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
             Choice::Lia => Controller::Lia(Classic::new(Lia)),

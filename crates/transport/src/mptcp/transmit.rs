@@ -232,6 +232,9 @@ impl<P: Stream> Connection<P> {
     ) -> Segment<P> {
         let subflow = &mut self.subflows[r];
         let seq = subflow.snd_nxt;
+        if subflow.board.is_empty() {
+            subflow.resume(now_ns, &mut self.views[r]);
+        }
         subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
         subflow.board.push(seq, offset, payload.clone(), fin, now_ns);
         if !payload.is_empty() {

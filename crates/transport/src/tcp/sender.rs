@@ -76,14 +76,15 @@ impl<P: Payload> Subflow<P> {
         if !recovering && delivered.segments > 0 {
             let limited = una_before < self.limited_below
                 || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
-            let ack = Ack {
-                now_ns,
-                acked_segments: delivered.bytes as f64 / f64::from(group[r].mss),
-                rtt_ns: delivered.last_rtt_ns,
-                cwnd_limited: limited,
-            };
+            let acked_segments = delivered.bytes as f64 / f64::from(group[r].mss);
+            self.validation.acknowledged(now_ns, acked_segments, self.snd_una, self.snd_nxt, &group[r]);
+            let cwnd_limited = limited && self.validation.is_validated();
+            let ack = Ack { now_ns, acked_segments, rtt_ns: delivered.last_rtt_ns, cwnd_limited };
             let window = controller.on_ack(group, r, &ack);
             self.set_window(now_ns, window, &mut group[r]);
+            if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
+                self.set_window(now_ns, window, &mut group[r]);
+            }
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
@@ -120,7 +121,10 @@ impl<P: Payload> Subflow<P> {
             Phase::Recovery if over => {
                 self.end_recovery(&mut group[r]);
                 let ssthresh = group[r].ssthresh;
-                self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
+                let again = self.statistics.retransmissions;
+                let safe = self.validation.repaired(ssthresh, again);
+                let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
+                self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
             }
             Phase::Loss if over => self.end_recovery(&mut group[r]),
             Phase::Recovery if !self.sack && delivered.advanced => {
@@ -169,11 +173,14 @@ impl<P: Payload> Subflow<P> {
             // RecoverFS as RFC 9937 §6.1 mends it: without what was delivered before this acknowledgment.
             let flight = self.board.outstanding() - self.board.sacked() + delivered.segments;
             self.remember(&group[r]);
-            // A window that was not filled says nothing of the path: what was in flight does (RFC 7661 §4.4.1, RFC 5681
-            // equation 4).
-            let outstanding = f64::from(self.board.outstanding());
-            if 2.0 * outstanding < group[r].cwnd {
-                group[r].cwnd = outstanding.max(1.0);
+            // A window that was not filled says nothing of the path: what was used does (RFC 7661 §4.4.1), or what was in
+            // flight (RFC 5681 equation 4).
+            let outstanding = self.board.outstanding();
+            let safe = self.validation.lost(outstanding, group[r].cwnd, self.statistics.retransmissions);
+            if let Some(safe) = safe {
+                group[r].cwnd = safe;
+            } else if 2.0 * f64::from(outstanding) < group[r].cwnd {
+                group[r].cwnd = f64::from(outstanding).max(1.0);
             }
             let ssthresh = controller.on_loss(group, r, now_ns);
             self.recovery = Recovery::begin(self.snd_nxt, flight);
@@ -199,17 +206,24 @@ impl<P: Payload> Subflow<P> {
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
     pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
-        // The threshold falls once for each window in which something was lost, not again for a retransmission
-        // that is lost too (RFC 5681 §3.1, below equation 4).
-        let fresh = match group[r].phase {
-            Phase::Open => true,
-            Phase::Recovery => false,
-            Phase::Loss => self.retries == 0,
-        };
+        // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
+        // retransmission that is lost too.
+        let recovering = group[r].phase == Phase::Recovery;
+        let fresh = group[r].phase == Phase::Open || (group[r].phase == Phase::Loss && self.retries == 0);
         // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
         self.frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
-        if fresh {
+        if recovering {
+            // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
+            group[r].cwnd = group[r].ssthresh;
+            let ssthresh = controller.on_timeout(group, r, now_ns);
+            group[r].ssthresh = ssthresh.min(group[r].ssthresh);
+        } else if fresh {
             self.remember(&group[r]);
+            if let Some(safe) =
+                self.validation.lost(self.board.outstanding(), group[r].cwnd, self.statistics.retransmissions)
+            {
+                group[r].cwnd = safe;
+            }
             group[r].ssthresh = controller.on_timeout(group, r, now_ns);
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);

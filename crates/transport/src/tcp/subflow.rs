@@ -9,6 +9,7 @@ use super::rack::Rack;
 use super::recovery::{Frto, Recovery, Undo};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::host::Tuple;
 use crate::reassembly::Reassembly;
@@ -96,6 +97,7 @@ pub struct Subflow<P> {
     pub reset_seq: Option<u32>,
     /// Data below this sequence number was sent while the window was the limit.
     pub limited_below: u64,
+    pub validation: Validation,
 
     pub rcv_nxt: u64,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
@@ -151,6 +153,7 @@ impl<P: Payload> Subflow<P> {
             reset_due: false,
             reset_seq: None,
             limited_below: 0,
+            validation: Validation::new(options.initial_window),
             rcv_nxt: 0,
             receive_rtt_ns: 0,
             reorder: Reassembly::new(),
@@ -272,6 +275,13 @@ impl<P: Payload> Subflow<P> {
     /// The window kept the transport from sending more.
     pub fn note_limited(&mut self) {
         self.limited_below = self.snd_nxt;
+    }
+
+    /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
+    pub fn resume(&mut self, now_ns: u64, view: &mut View) {
+        if let Some(window) = self.validation.resumed(now_ns, view) {
+            self.set_window(now_ns, window, view);
+        }
     }
 
     /// When this subflow wants attention.

@@ -1,0 +1,271 @@
+//! Congestion window validation (RFC 7661): what a window says that was not filled.
+//!
+//! - §4.2: *pipeACK* is the volume acknowledged in a round trip, the largest of the last max(3·RTT, 1 s); undefined
+//!   until the first round trip is over.
+//! - §4.3: a window is *validated* while pipeACK is undefined or at least half of it.
+//! - §4.4: in the non-validated phase the window is kept, and does not grow.
+//! - §4.4.1: at a loss in that phase the sender "MUST calculate a safe cwnd", (max(pipeACK, LossFlightSize))/2, and when
+//!   the loss is repaired less what was sent again, (max(pipeACK, LossFlightSize) − R)/2. The half is the control's own
+//!   decrease here.
+//! - §4.4.3: after five minutes in it, ssthresh = max(ssthresh, 3·cwnd/4) and cwnd = max(cwnd/2, IW); then the five
+//!   minutes begin anew.
+//!
+//! A round trip lasts until all is acknowledged that was under way when it began; after a pause it begins with the
+//! first acknowledgment, which counts. Its volume is held against the window that it began with: in slow start the
+//! window doubles meanwhile.
+
+use crate::congestion::{View, Window};
+
+/// The Non-Validated Period, §4.4.3: "five minutes".
+const PERIOD_NS: u64 = 300_000_000_000;
+/// The pipeACK Sampling Period, §4.2: "max(3*RTT, 1 second)".
+const SAMPLING_ROUNDS: u64 = 3;
+const SAMPLING_NS: u64 = 1_000_000_000;
+
+/// One subflow's.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    /// The present round trip is over when this sequence number is acknowledged; 0: it begins with the next
+    /// acknowledgment.
+    round_end: u64,
+    /// The window that it began with, in segments.
+    round_cwnd: f64,
+    /// What was acknowledged in it so far, in segments.
+    acked: f64,
+    /// Volumes of past round trips in falling order, and when each was over: the first is pipeACK until it is too old.
+    samples: [(u64, f64); 3],
+    defined: bool,
+    /// Since when the window is not validated, or was last reduced for it.
+    since_ns: Option<u64>,
+    /// During a recovery that began in the non-validated phase: max(pipeACK, LossFlightSize), and the retransmissions
+    /// before it.
+    safe: Option<(f64, u64)>,
+    initial_window: f64,
+}
+
+impl Validation {
+    pub fn new(initial_window: u32) -> Self {
+        Validation {
+            round_end: 0,
+            round_cwnd: f64::from(initial_window),
+            acked: 0.0,
+            samples: [(0, 0.0); 3],
+            defined: false,
+            since_ns: None,
+            safe: None,
+            initial_window: f64::from(initial_window),
+        }
+    }
+
+    /// Whether the window may grow.
+    pub fn is_validated(&self) -> bool {
+        self.since_ns.is_none()
+    }
+
+    /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next.
+    pub fn acknowledged(&mut self, now_ns: u64, segments: f64, una: u64, nxt: u64, view: &View) {
+        self.acked += segments;
+        if self.round_end == 0 {
+            (self.round_end, self.round_cwnd) = (nxt, view.cwnd);
+        }
+        if una < self.round_end {
+            return;
+        }
+        self.take(now_ns, self.acked, view.srtt_ns);
+        let validated = 2.0 * self.samples[0].1 >= self.round_cwnd.min(view.cwnd);
+        self.since_ns = if validated { None } else { self.since_ns.or(Some(now_ns)) };
+        (self.round_end, self.round_cwnd, self.acked) = (if nxt > una { nxt } else { 0 }, view.cwnd, 0.0);
+    }
+
+    /// A sample: one that is larger makes smaller and older ones needless.
+    fn take(&mut self, now_ns: u64, volume: f64, srtt_ns: u64) {
+        self.defined = true;
+        let oldest_ns = now_ns.saturating_sub(SAMPLING_NS.max(SAMPLING_ROUNDS * srtt_ns));
+        let mut kept = self.samples.into_iter().filter(|&(at_ns, v)| at_ns >= oldest_ns && v > volume);
+        let mut samples = [(now_ns, volume); 3];
+        // With all places taken the smallest gives way: pipeACK falls a little early, never late.
+        let (first, second) = (kept.next(), kept.next());
+        if let Some(first) = first {
+            samples[0] = first;
+            samples[1] = second.unwrap_or((now_ns, volume));
+        }
+        self.samples = samples;
+    }
+
+    /// Data goes out after nothing was under way: was the pause so long that the window says less? Answers the window
+    /// to begin with.
+    #[cold]
+    pub fn resumed(&mut self, now_ns: u64, view: &View) -> Option<Window> {
+        let newest_ns = self.samples.iter().map(|s| s.0).max().unwrap_or(0);
+        let idle = self.defined && now_ns - newest_ns > SAMPLING_NS.max(SAMPLING_ROUNDS * view.srtt_ns);
+        if idle {
+            // Nothing was acknowledged in the sampling period: pipeACK is 0 since then.
+            self.since_ns = self.since_ns.or(Some(newest_ns));
+            self.samples = [(0, 0.0); 3];
+        }
+        (self.round_end, self.acked) = (0, 0.0);
+        self.reduced(now_ns, view)
+    }
+
+    /// §4.4.3, once for each five minutes that have passed in the non-validated phase.
+    pub fn reduced(&mut self, now_ns: u64, view: &View) -> Option<Window> {
+        let since_ns = self.since_ns?;
+        let periods = now_ns.saturating_sub(since_ns) / PERIOD_NS;
+        if periods == 0 {
+            return None;
+        }
+        self.since_ns = Some(since_ns + periods * PERIOD_NS);
+        let View { mut cwnd, mut ssthresh, .. } = *view;
+        for _ in 0..periods.min(32) {
+            ssthresh = ssthresh.max(0.75 * cwnd);
+            cwnd = cwnd.min((cwnd / 2.0).max(self.initial_window));
+        }
+        Some(Window { cwnd, ssthresh })
+    }
+
+    /// A loss is found with `outstanding` segments under way: the window that its response starts from, where that is
+    /// less than `cwnd`.
+    pub fn lost(&mut self, outstanding: u32, cwnd: f64, retransmissions: u64) -> Option<f64> {
+        self.safe = None;
+        if self.is_validated() {
+            return None;
+        }
+        let safe = self.samples[0].1.max(f64::from(outstanding)).max(1.0);
+        self.safe = Some((safe, retransmissions));
+        // "The sender leaves the non-validated phase" with its window reduced: the next round trip tells.
+        self.since_ns = None;
+        (safe < cwnd).then_some(safe)
+    }
+
+    /// The loss is repaired: the window that remains, where the sender was not validated. `ssthresh` is what the
+    /// response made of max(pipeACK, LossFlightSize).
+    pub fn repaired(&mut self, ssthresh: f64, retransmissions: u64) -> Option<f64> {
+        (self.round_end, self.acked) = (0, 0.0);
+        let (safe, before) = self.safe.take()?;
+        let again = (retransmissions - before) as f64;
+        Some((ssthresh * (safe - again) / safe).max(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const SECOND: u64 = 1_000 * MS;
+
+    fn view(cwnd: f64) -> View {
+        View { cwnd, ssthresh: 20.0, srtt_ns: 100 * MS, active: true, ..View::new(10.0, 1000) }
+    }
+
+    /// Round trips of 100 ms in which so many segments are sent and acknowledged, from `from` on.
+    fn rounds(v: &mut Validation, from: usize, volumes: &[u64], cwnd: f64) -> u64 {
+        let mut sent = 1 + 1000 * from as u64;
+        for (n, &volume) in volumes.iter().enumerate() {
+            sent += volume;
+            v.acknowledged((from + n) as u64 * 100 * MS, volume as f64, sent, sent, &view(cwnd));
+        }
+        (from + volumes.len()) as u64 * 100 * MS
+    }
+
+    #[test]
+    fn half_the_window_in_a_round_trip_validates_it() {
+        let mut v = Validation::new(10);
+        assert!(v.is_validated(), "pipeACK is undefined");
+        rounds(&mut v, 1, &[20, 20, 20, 20], 40.0);
+        assert!(v.is_validated());
+        // 19 of 40 is less than half: but 20 was acknowledged within the last second.
+        rounds(&mut v, 100, &[20, 20, 19], 40.0);
+        assert!(v.is_validated());
+        rounds(&mut v, 200, &[19, 19, 19], 40.0);
+        assert!(!v.is_validated());
+        assert_eq!(v.samples[0].1, 19.0);
+        rounds(&mut v, 300, &[20, 20, 20], 40.0);
+        assert!(v.is_validated(), "it was used again");
+    }
+
+    #[test]
+    fn a_sample_counts_for_a_second_or_three_round_trips() {
+        let mut v = Validation::new(10);
+        rounds(&mut v, 1, &[30, 30, 4, 4, 4, 4, 4, 4, 4, 4, 4], 40.0);
+        assert!(v.is_validated(), "30 of 40 within the last second");
+        rounds(&mut v, 12, &[4, 4, 4], 40.0);
+        assert!(!v.is_validated());
+        assert_eq!(v.samples[0].1, 4.0);
+    }
+
+    #[test]
+    fn slow_start_validates_itself() {
+        let mut v = Validation::new(10);
+        let (mut una, mut nxt, mut cwnd) = (0, 10, 10.0);
+        for n in 0..2_000_u64 {
+            // Each ACK of one segment lets two go.
+            (una, cwnd) = (una + 1, cwnd + 1.0);
+            v.acknowledged(n * MS, 1.0, una, nxt, &view(cwnd));
+            nxt += 2;
+            assert!(v.is_validated(), "ACK {n}");
+        }
+    }
+
+    /// A burst after a pause: its first ACK is of it too.
+    #[test]
+    fn requests_are_counted_whole() {
+        let mut v = Validation::new(10);
+        for n in 0..20 {
+            let now_ns = n * 5 * SECOND;
+            assert_eq!(v.resumed(now_ns, &view(16.0)), None);
+            for k in 1..=4 {
+                v.acknowledged(now_ns + k * MS, 2.0, 8 * n + 2 * k, 8 * n + 8, &view(16.0));
+            }
+            assert_eq!(v.samples[0].1, 8.0);
+            assert!(v.is_validated(), "half of 16");
+        }
+    }
+
+    #[test]
+    fn a_loss_in_the_non_validated_phase_leaves_half_of_what_was_used() {
+        let mut v = Validation::new(10);
+        rounds(&mut v, 1, &[8, 8, 8], 40.0);
+        assert!(!v.is_validated());
+        // pipeACK 8, LossFlightSize 6: the response is to 8, which Reno makes 4.
+        assert_eq!(v.lost(6, 40.0, 5), Some(8.0));
+        // Two segments were sent again: (8 − 2)/2.
+        assert_eq!(v.repaired(4.0, 7), Some(3.0));
+        // LossFlightSize 12 is more.
+        rounds(&mut v, 100, &[8, 8, 8], 40.0);
+        assert_eq!(v.lost(12, 40.0, 7), Some(12.0));
+        assert_eq!(v.repaired(6.0, 7 + 12), Some(1.0), "all of it: one segment remains");
+        // In the validated phase the standard's response holds.
+        rounds(&mut v, 200, &[30, 30, 30], 40.0);
+        assert_eq!((v.lost(12, 40.0, 20), v.repaired(20.0, 21)), (None, None));
+    }
+
+    #[test]
+    fn five_minutes_halve_the_window_down_to_the_initial_one() {
+        let mut v = Validation::new(10);
+        let now_ns = rounds(&mut v, 1, &[8, 8, 8], 64.0);
+        let since_ns = v.since_ns.unwrap();
+        assert_eq!(v.reduced(since_ns + 300 * SECOND - 1, &view(64.0)), None);
+        // ssthresh = max(20, 3·64/4), cwnd = max(32, 10).
+        let w = Window { cwnd: 32.0, ssthresh: 48.0 };
+        assert_eq!(v.reduced(since_ns + 300 * SECOND, &view(64.0)), Some(w));
+        assert_eq!(v.reduced(since_ns + 301 * SECOND, &view(32.0)), None, "the five minutes begin anew");
+        // Half an hour later: 16, 10, 10, …
+        let later = v.resumed(now_ns + 2000 * SECOND, &View { ssthresh: 48.0, ..view(32.0) });
+        assert_eq!(later, Some(Window { cwnd: 10.0, ssthresh: 48.0 }));
+        // A window below the initial one is not raised.
+        assert_eq!(v.reduced(now_ns + 9000 * SECOND, &view(4.0)).map(|w| w.cwnd), Some(4.0));
+    }
+
+    #[test]
+    fn a_pause_keeps_the_window_for_five_minutes() {
+        let mut v = Validation::new(10);
+        let end_ns = rounds(&mut v, 1, &[30, 30, 30], 40.0);
+        assert_eq!(v.resumed(end_ns + 500 * MS, &view(40.0)), None);
+        assert!(v.is_validated(), "a short pause");
+        assert_eq!(v.resumed(end_ns + 200 * SECOND, &view(40.0)), None);
+        assert!(!v.is_validated());
+        let w = Window { cwnd: 20.0, ssthresh: 30.0 };
+        assert_eq!(v.resumed(end_ns + 320 * SECOND, &view(40.0)), Some(w));
+    }
+}
