@@ -14,6 +14,7 @@
 
 mod config;
 pub mod congestion;
+mod draw;
 mod host;
 mod mptcp;
 pub mod path_manager;

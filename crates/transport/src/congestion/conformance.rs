@@ -6,6 +6,7 @@
 //! ```
 
 use super::{Ack, CongestionControl, Phase, View, Window};
+use crate::draw::Draw;
 
 /// A rule that a control broke, and where.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -19,16 +20,6 @@ pub struct Violation {
     pub cwnd: f64,
     /// The threshold it answered.
     pub ssthresh: f64,
-}
-
-/// A small generator, so that every control sees the same operations (Knuth's MMIX constants).
-pub(super) struct Draw(pub u64);
-
-impl Draw {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
 }
 
 /// Runs a model of a connection with one to four subflows through acknowledgments, losses with their recovery,

@@ -10,8 +10,8 @@
 //! coupled controls no constant is known; their totals are compared with Reno's exact mean on the best path, within
 //! 12 %: what variation does to a coupled increase, which is not linear in the windows, comes on top.
 
-use super::conformance::Draw;
 use super::*;
+use crate::draw::Draw;
 
 const LINUX: Option<Variant> = Some(Variant::Linux);
 

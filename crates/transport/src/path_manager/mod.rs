@@ -4,6 +4,7 @@
 
 mod backup;
 mod binder;
+pub mod conformance;
 mod fullmesh;
 mod ndiffports;
 mod passive;

@@ -2,6 +2,7 @@
 //! transport acts.
 
 mod blest;
+pub mod conformance;
 mod linux;
 mod min_rtt;
 mod round_robin;

@@ -1,0 +1,84 @@
+//! The built-in schedulers conform, and schedulers broken in one way each are caught.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::{Blest, Linux, MinRtt, RoundRobin};
+use super::*;
+
+#[test]
+fn the_built_in_schedulers_conform() {
+    assert_eq!(check(|| Box::new(MinRtt)), Ok(()));
+    for (segments, cwnd_limited) in [(1, true), (3, true), (1, false), (7, false)] {
+        assert_eq!(check(|| Box::new(RoundRobin::new(segments, cwnd_limited))), Ok(()), "{segments} {cwnd_limited}");
+    }
+    assert_eq!(check(|| Box::new(Blest::default())), Ok(()));
+    assert_eq!(check(|| Box::new(Linux)), Ok(()));
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    SendsNothing,
+    SendsNowhere,
+    SendsBeyond,
+    FillsWindows,
+    UsesBackups,
+    RepeatsItself,
+    NeverSends,
+    WaitsForEver,
+    WaitsForThePast,
+    RemembersOthers,
+}
+
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// `MinRtt` with one fault.
+#[derive(Debug)]
+struct Broken(Fault, u64);
+
+impl PacketScheduler for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        let send = |r: usize| Decision::Send { on: SubflowSet::one(r), burst: 1 };
+        let good = MinRtt.choose(demand, group, context);
+        match self.0 {
+            Fault::SendsNothing => Decision::Send { on: SubflowSet::one(0), burst: 0 },
+            Fault::SendsNowhere => Decision::Send { on: SubflowSet::default(), burst: 1 },
+            Fault::SendsBeyond => send(group.len()),
+            Fault::FillsWindows => (0..group.len()).find(|&r| group[r].active).map_or(good, send),
+            Fault::UsesBackups if demand != Demand::New => good,
+            Fault::UsesBackups => (0..group.len()).find(|&r| usable(&group[r])).map_or(good, send),
+            Fault::RepeatsItself => MinRtt.choose(Demand::New, group, context),
+            Fault::NeverSends => Decision::Blocked,
+            Fault::WaitsForEver => Decision::Wait { until_ns: u64::MAX },
+            Fault::WaitsForThePast => Decision::Wait { until_ns: context.now_ns },
+            Fault::RemembersOthers if self.1 % 2 == 1 => {
+                let last = (0..group.len()).rev().find(|&r| usable(&group[r]) && !group[r].backup);
+                if demand == Demand::New { last.map_or(good, send) } else { good }
+            }
+            Fault::RemembersOthers => good,
+        }
+    }
+}
+
+#[test]
+fn broken_schedulers_are_caught() {
+    let expected = [
+        (Fault::SendsNothing, "it sends on at least one subflow, one segment or more"),
+        (Fault::SendsNowhere, "it sends on at least one subflow, one segment or more"),
+        (Fault::SendsBeyond, "the subflow exists"),
+        (Fault::FillsWindows, "the subflow can take a segment"),
+        (Fault::UsesBackups, "a backup carries data only where no other subflow works"),
+        (Fault::RepeatsItself, "a reinjection goes to a subflow that has not carried the data"),
+        (Fault::NeverSends, "with nothing under way it sends, or names a time"),
+        (Fault::WaitsForEver, "with nothing under way it sends, or names a time"),
+        (Fault::WaitsForThePast, "a wait ends later than now"),
+        (Fault::RemembersOthers, "the same questions have the same answers"),
+    ];
+    for (fault, rule) in expected {
+        let found = check(|| Box::new(Broken(fault, CONNECTIONS.fetch_add(1, Ordering::Relaxed))));
+        assert_eq!(found.map_err(|v| v.rule), Err(rule), "{fault:?}");
+    }
+}
