@@ -167,6 +167,9 @@ def test_every_key_that_was_askedis_in_the_canonical_text() -> None:
     assert written["link"]["l.t e"]["down"]["rate"] == down["rate"]
     assert written["link"]["l.t e"]["down"]["loss"] == {**down["loss"], "loss_bad": "100 %"}
     assert written["link"]["l.t e"]["up"] == {"rate": "5 Mbit/s", "loss": "0 %"}
+    # A name alone where the control has parameters is written with them.
+    assert asked["connection"]["neighbour"].pop("congestion") == "cubic"
+    assert written["connection"]["neighbour"]["congestion"] == {"name": "cubic", "fast_convergence": True}
     asked["link"]["traced"] = {"delay": "0 s"}
     content = TRACE.read_bytes()
     assert written["link"]["traced"]["down"] == {

@@ -70,7 +70,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
         if loss.probability == 0:
             return {"kind": "none"}
         return {"kind": "bernoulli", "probability": float(loss.probability)}
-    if isinstance(loss, Periodic):
+    if isinstance(loss, PeriodicLoss):
         return {"kind": "periodic", "every_packets": loss.every}
     return {
         "kind": "gilbert-elliott",

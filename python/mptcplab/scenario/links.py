@@ -113,7 +113,7 @@ class GilbertElliott(Table):
     loss_bad: Percentage = Fraction(1)
 
 
-class Periodic(Table):
+class PeriodicLoss(Table):
     """The last packet of every so many is lost."""
 
     expected: ClassVar[str] = "a periodic loss"
@@ -122,9 +122,9 @@ class Periodic(Table):
 
 
 Queue = DropTail | Red | CoDel
-Loss = Bernoulli | GilbertElliott | Periodic
+Loss = Bernoulli | GilbertElliott | PeriodicLoss
 QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel}
-LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": Periodic}
+LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": PeriodicLoss}
 
 NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})
 ONE_BDP = DropTail.model_validate({"limit": "1 BDP"})

@@ -3,8 +3,8 @@
 The law is rate = C/(rtt·√p) with C = 1.31: Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP
 congestion avoidance algorithm", CCR 27(3), 1997, table 1, random losses with an increase for every segment. ACKs are
 delayed here (b = 2), but the window grows by the bytes acknowledged (RFC 3465), one segment a round trip, which is the
-law of b = 1. The RTT is the measured mean: a delayed ACK waits up to 40 ms for a second segment. With losses exactly 1/p segments apart C is
-√(3/2), the regular saw-tooth of the same paper.
+law of b = 1. The RTT is the measured mean: a delayed ACK waits up to 40 ms for a second segment. With losses exactly
+1/p segments apart C is √(3/2), the regular saw-tooth of the same paper.
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,12 +74,12 @@ def measure(
     buffer: str = "64 MiB",
     regular: bool = False,
 ) -> Point:
-    """Run for about so many segments after a tenth of it as warm-up, a fifth with regular losses.
+    """Run for about so many segments after a tenth of it as warm-up; with regular losses after as much again.
 
-    Regular losses have no chance to leave the slow start's overshoot early: it takes longer to settle.
+    They settle slowly: after an overshoot a window is repeated with little less, CUBIC's by a tenth a loss.
     """
     duration = max(60, ceil(segments * rtt_s * sqrt(p) / 1.31))
-    warmup = duration // (5 if regular else 10)
+    warmup = duration if regular else duration // 10
     text = _SCENARIO.format(
         duration=duration + warmup,
         warmup=warmup,

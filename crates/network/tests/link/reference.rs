@@ -35,6 +35,7 @@ struct Reference {
     rng: Xoshiro256PlusPlus,
     dead: bool,
     bad: bool,
+    since_loss: u64,
     queue: VecDeque<Waiting>,
     /// Work, less than a nanosecond's, of a packet that departed at this very nanosecond.
     spill: u64,
@@ -75,6 +76,7 @@ impl Reference {
             rng,
             dead: false,
             bad: false,
+            since_loss: 0,
             queue: VecDeque::new(),
             spill: 0,
             last_arrival_ns: 0,
@@ -273,6 +275,10 @@ impl Reference {
                 self.bad ^= moves;
                 self.draw(if self.bad { loss_bad } else { loss_good })
             }
+            LossConfig::Periodic { every_packets } => {
+                self.since_loss = (self.since_loss + 1) % every_packets;
+                self.since_loss == 0
+            }
         };
         // A spill is only there while the queue is empty.
         let work = u64::from(size) * WORK_PER_BYTE + std::mem::take(&mut self.spill);
@@ -293,7 +299,7 @@ impl Reference {
         self.dead = change.dead.unwrap_or(self.dead);
         self.config.delay_ns = change.delay_ns.unwrap_or(self.config.delay_ns);
         if let Some(loss) = change.loss {
-            (self.config.loss, self.bad) = (loss, false);
+            (self.config.loss, self.bad, self.since_loss) = (loss, false, 0);
         }
         if let Some(rate_bps) = change.rate_bps.filter(|&rate_bps| rate_bps != self.config.rate_bps) {
             self.config.rate_bps = rate_bps;
@@ -329,6 +335,7 @@ fn loss() -> impl Strategy<Value = LossConfig> {
     prop_oneof![
         Just(LossConfig::None),
         p().prop_map(|probability| LossConfig::Bernoulli { probability }),
+        (1u64..10).prop_map(|every_packets| LossConfig::Periodic { every_packets }),
         (p(), p(), p(), p()).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
             LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
         }),
