@@ -52,7 +52,8 @@ def _directory() -> Path:
     return next(d for d in (package / "scenarios", package.parents[1] / "scenarios") if d.is_dir())
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
+    """The ready-made scenario of this letter."""
     return (_directory() / f"khalili-2013-{name}.toml").read_text(encoding="utf-8")
 
 
@@ -65,7 +66,7 @@ def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
         f"duration={seconds + 30} s",
         "measure.sample=never",
     ]
-    result = run(_text("a"), seeds=seeds, overrides=overrides, engine=engine)
+    result = run(text("a"), seeds=seeds, overrides=overrides, engine=engine)
     return Point(
         (flow(result, "type1", "own"), flow(result, "type1", "public")),
         flow(result, "type2", "single"),
@@ -83,7 +84,7 @@ def measure_c(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int 
         f"duration={seconds + 30} s",
         "measure.sample=never",
     ]
-    result = run(_text("c"), seeds=seeds, overrides=overrides, engine=engine)
+    result = run(text("c"), seeds=seeds, overrides=overrides, engine=engine)
     return Point(
         (flow(result, "multi", "ap1"), flow(result, "multi", "ap2")),
         flow(result, "single", "ap2"),
@@ -98,7 +99,7 @@ def measure_b(
     """Scenario B: rates of a Blue and a Red user and the aggregate, in Mbit/s on the wire."""
     red = f"connection.red.congestion={control}" if upgraded else _RED_SINGLE
     overrides = [f"connection.blue.congestion={control}", red, f"duration={seconds + 30} s", "measure.sample=never"]
-    result = run(_text("b"), seeds=seeds, overrides=overrides, engine=engine)
+    result = run(text("b"), seeds=seeds, overrides=overrides, engine=engine)
     blue = flow(result, "blue", "blue-x").rate + flow(result, "blue", "blue-y").rate
     others = ("red-y", "red-x") if upgraded else ("red-y",)
     single = sum(flow(result, "red", path).rate for path in others)

@@ -1,0 +1,105 @@
+"""The paper's networks as scenarios: scenarios/khalili-2013-{a,b,c}.toml with the numbers of a point put in.
+
+The testbed's sessions last 120 s; here 30 s before them are left out. A quick run has 60 s after 20 s.
+"""
+
+import tomllib
+from typing import Any, Final
+
+from mptcplab.studies import khalili_scenarios
+
+N2: Final = 10
+"""Single-path users, C2 = 1 Mbit/s each."""
+USERS_B: Final = 15
+"""Blue and as many Red users in scenario B."""
+_START: Final = ["0 s", "5 s"]
+
+
+def times(scenario: dict[str, Any], *, quick: bool) -> dict[str, Any]:
+    """The scenario with its duration and warm-up."""
+    warmup, seconds = (20, 60) if quick else (30, 120)
+    return {**scenario, "duration": f"{warmup + seconds} s", "measure": {"warmup": f"{warmup} s", "sample": "never"}}
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(khalili_scenarios.text(name))
+
+
+def scenario_a(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, Any]:
+    """N1 users of type 1 with a server of N1·C1 Mbit/s; none at N1 = 0."""
+    scenario = times(_read("a"), quick=quick)
+    if n1 == 0:
+        del scenario["connection"]["type1"]
+        return scenario
+    scenario["link"]["server"]["rate"] = f"{n1 * c1:g} Mbit/s"
+    scenario["connection"]["type1"] |= {"congestion": control, "count": n1}
+    return scenario
+
+
+def scenario_c(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, Any]:
+    """N1 multipath users with an access point of N1·C1 Mbit/s of their own; none at N1 = 0."""
+    scenario = times(_read("c"), quick=quick)
+    if n1 == 0:
+        del scenario["connection"]["multi"]
+        return scenario
+    scenario["link"]["ap1"]["rate"] = f"{n1 * c1:g} Mbit/s"
+    scenario["connection"]["multi"] |= {"congestion": control, "count": n1}
+    return scenario
+
+
+def scenario_b(control: str, *, upgraded: bool, quick: bool) -> dict[str, Any]:
+    """C_X = 27 and C_T = 36 Mbit/s; Red users with TCP through Y and T, or upgraded to two paths."""
+    scenario = times(_read("b"), quick=quick)
+    scenario["connection"]["blue"]["congestion"] = control
+    if upgraded:
+        scenario["connection"]["red"]["congestion"] = control
+    else:
+        red = {"paths": ["red-y"], "protocol": "tcp", "count": USERS_B, "start": _START}
+        scenario["connection"]["red"] = red
+    return scenario
+
+
+def two_paths(control: str | dict[str, str], second: int, *, seconds: int) -> dict[str, Any]:
+    """Figure 6: a flow on two bottlenecks of 10 Mbit/s, 5 TCP users on the first and `second` on the second."""
+    red = {"kind": "red", "min": "30 ms", "max": "60 ms", "max_probability": 0.1, "limit": "360 ms", "weight": 0.0625}
+    link = {"rate": "10 Mbit/s", "delay": "60 ms", "queue": red}
+    start = ["0 s", "2 s"]
+    multi = {"paths": ["one", "two"], "congestion": control, "start": start}
+    single = {"protocol": "tcp", "start": start}
+    return {
+        "duration": f"{seconds + 30} s",
+        "link": {"one": link, "two": link},
+        "connection": {
+            "multi": multi,
+            "one": {"paths": ["one"], "count": 5, **single},
+            "two": {"paths": ["two"], "count": second, **single},
+        },
+        "measure": {"warmup": "30 s", "sample": "100 ms"},
+    }
+
+
+def fat_tree(control: str, subflows: int, *, quick: bool) -> dict[str, Any]:
+    """128 hosts, each sending to another without end: `control` over so many subflows, or `tcp`."""
+    sender = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": subflows}
+    return {
+        "duration": "3 s" if quick else "6 s",
+        "topology": {"kind": "fat-tree", "k": 8, "rate": "100 Mbit/s", "delay": "20 us", "queue": "100 packets"},
+        "traffic": {"kind": "permutation", "start": ["0 s", "200 ms"], **sender},
+        "measure": {"warmup": "1 s" if quick else "3 s", "sample": "never"},
+    }
+
+
+def short_flows(control: str, *, quick: bool) -> dict[str, Any]:
+    """512 hosts in the same tree: a third send without end, the others 70 kB every 200 ms on average."""
+    sender = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": 8}
+    flows = {"kind": "flows", "size": "70 kB", "arrivals": {"distribution": "poisson", "rate": "5 /s"}}
+    topology = {"kind": "fat-tree", "k": 8, "rate": "100 Mbit/s", "delay": "20 us", "queue": "100 packets"}
+    return {
+        "duration": "2.5 s" if quick else "5 s",
+        "topology": {**topology, "hosts_per_edge": 16},
+        "traffic": {
+            "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender},
+            "short": {"kind": "permutation", "protocol": "tcp", "application": flows},
+        },
+        "measure": {"warmup": "1 s", "sample": "never"},
+    }

@@ -1,0 +1,90 @@
+"""What is read off the runs: rates, losses, and intervals over the seeds."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from mptcplab.reproduce import Verdict
+from mptcplab.studies.khalili_scenarios import RTT_S, SEGMENTS_PER_MBIT
+from mptcplab.studies.runs import MPTCP_PAYLOAD_BYTES, PACKET_BYTES, TCP_PAYLOAD_BYTES
+from scipy import stats
+
+__all__ = ["RTT_S", "SEGMENTS_PER_MBIT", "Estimate", "estimate", "link_loss", "worst"]
+
+WIRE: Final = {"tcp": PACKET_BYTES / TCP_PAYLOAD_BYTES, "mptcp": PACKET_BYTES / MPTCP_PAYLOAD_BYTES}
+"""Packets carry so many times their payload: the paper's capacities and closed forms count packets."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its 95 % confidence interval (Student's t)."""
+
+    mean: float
+    half: float
+    """Half of the interval's width; not a number with a single seed."""
+    runs: int
+
+    @property
+    def low(self) -> float:
+        """The lower end; the mean itself with a single seed."""
+        return self.mean if np.isnan(self.half) else self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return self.mean if np.isnan(self.half) else self.mean + self.half
+
+    def text(self, digits: int = 3, scale: float = 1.0) -> str:
+        """`0.776 ± 0.004`."""
+        half = "" if np.isnan(self.half) else f" ± {self.half * scale:.{digits}f}"
+        return f"{self.mean * scale:.{digits}f}{half}"
+
+
+def estimate(values: Iterable[float | None]) -> Estimate:
+    """Of one value a seed."""
+    given = np.array([value for value in values if value is not None], dtype=np.float64)
+    if len(given) == 0:
+        return Estimate(float("nan"), float("nan"), 0)
+    if len(given) == 1:
+        return Estimate(float(given[0]), float("nan"), 1)
+    half = stats.t.ppf(0.975, len(given) - 1) * given.std(ddof=1) / np.sqrt(len(given))
+    return Estimate(float(given.mean()), float(half), len(given))
+
+
+def by_seed(rows: pl.DataFrame, value: pl.Expr) -> list[float | None]:
+    """One value a seed."""
+    return rows.group_by("seed", maintain_order=True).agg(value.alias("value"))["value"].to_list()
+
+
+def rate(connections: pl.DataFrame, name: str, *, packets: bool = True) -> Estimate:
+    """Mean rate in Mbit/s of the connections of this name, in packets of 1,500 bytes or as application data."""
+    rows = connections.filter(pl.col("name") == name)
+    if rows.is_empty():
+        return Estimate(float("nan"), float("nan"), 0)
+    factor = WIRE[rows["protocol"][0]] if packets else 1.0
+    return estimate(by_seed(rows, pl.col("goodput_bps").mean() * factor / 1e6))
+
+
+def link_loss(links: pl.DataFrame, name: str) -> Estimate:
+    """Loss rate of a link's direction down."""
+    rows = links.filter((pl.col("name") == name) & (pl.col("direction") == "down"))
+    return estimate(by_seed(rows, pl.col("loss_rate").mean()))
+
+
+def window(subflows: pl.DataFrame, connection: str, path: str) -> Estimate:
+    """Mean window in segments of a kind of connection on a path."""
+    rows = subflows.filter((pl.col("connection") == connection) & (pl.col("path") == path))
+    return estimate(by_seed(rows, pl.col("cwnd_mean_segments").mean()))
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Of several points, that of the worst."""
+    order: tuple[Verdict, ...] = ("differs", "holds in part", "holds")
+    return next(verdict for verdict in order if verdict in verdicts)
+
+
+def limit(value: float, holds: Callable[[float], bool], part: Callable[[float], bool]) -> Verdict:
+    """The verdict on a number by two conditions."""
+    return "holds" if holds(value) else "holds in part" if part(value) else "differs"

@@ -1,0 +1,309 @@
+"""Scenario B: four providers, two of them bottlenecks; tables I and II, figures 4 and 17."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import altair as alt
+import numpy as np
+import polars as pl
+from mptcplab.models import khalili_2013 as theory
+from mptcplab.models.khalili_2013 import Rates
+from mptcplab.reproduce import Claim, Context, Outcome, compare
+
+from . import networks
+from .charts import OPTIMUM, Spot
+from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, estimate, limit, rate
+
+C_T: Final = 36.0
+C_X: Final = 27.0
+N: Final = networks.USERS_B
+_USERS: Final = ("Blue users", "Red users")
+_WHEN: Final = {False: "one path", True: "two paths"}
+
+
+def _rates(control: str, c_x: float, rtt_s: float, *, upgraded: bool) -> Rates:
+    """Closed forms, in segments/s."""
+    x, t = c_x * SEGMENTS_PER_MBIT, C_T * SEGMENTS_PER_MBIT
+    if control == OPTIMUM:
+        return theory.scenario_b_optimum(x, t, N, rtt_s, upgraded=upgraded)
+    return (theory.scenario_b_lia if upgraded else theory.scenario_b_single_path)(x, t, N, rtt_s)
+
+
+def _users(control: str, c_x: float, rtt_s: float, *, upgraded: bool) -> tuple[float, float]:
+    """Blue and Red, Mbit/s of one user."""
+    rates = _rates(control, c_x, rtt_s, upgraded=upgraded)
+    return sum(rates.first) / SEGMENTS_PER_MBIT, sum(rates.second) / SEGMENTS_PER_MBIT
+
+
+def _seeds(quick: bool) -> range:
+    return range(1, 3) if quick else range(1, 6)
+
+
+def _measured(context: Context, control: str) -> dict[bool, tuple[Estimate, Estimate, Estimate]]:
+    """Blue, Red and the aggregate in Mbit/s of application data, as iperf counts them; by whether Red is upgraded."""
+    wanted = [
+        ({"upgraded": upgraded}, networks.scenario_b(control, upgraded=upgraded, quick=context.quick), seed)
+        for upgraded in (False, True)
+        for seed in _seeds(context.quick)
+    ]
+    connections = context.run_many(wanted).connections
+    found = {}
+    for upgraded in (False, True):
+        rows = connections.filter(pl.col("upgraded") == upgraded)
+        totals = rows.group_by("seed", maintain_order=True).agg(pl.col("goodput_bps").sum() / 1e6)["goodput_bps"]
+        blue, red = (rate(rows, name, packets=False) for name in ("blue", "red"))
+        found[upgraded] = (blue, red, estimate(totals.to_list()))
+    return found
+
+
+def _table(context: Context, control: str) -> Outcome:
+    found = _measured(context, control)
+    wanted = [
+        ({"upgraded": upgraded}, networks.scenario_b(control, upgraded=upgraded, quick=context.quick), 1)
+        for upgraded in (False, True)
+    ]
+    model = context.run_many(wanted, engine="model").connections
+    form = "lia" if control == "lia" else OPTIMUM
+    rows = []
+    for upgraded, when in _WHEN.items():
+        own = model.filter(pl.col("upgraded") == upgraded)
+        calculated = _users(form, C_X, RTT_S, upgraded=upgraded)
+        suffix = "after" if upgraded else "before"
+        published = [context.published[f"{name}-{suffix}"] for name in ("blue", "red", "aggregate")]
+        for at, name in enumerate(("Blue user", "Red user", "aggregate")):
+            by_model = [rate(own, each, packets=False).mean for each in ("blue", "red")]
+            rows.append(
+                {
+                    "Red users have": when,
+                    "rate": name,
+                    "published, Mbit/s": published[at],
+                    "found, Mbit/s": found[upgraded][at].text(2 if at < 2 else 1),
+                    "engine model": by_model[at] if at < 2 else N * sum(by_model),
+                    f"{'fixed point' if control == 'lia' else OPTIMUM}, packets": (
+                        calculated[at] if at < 2 else N * sum(calculated)
+                    ),
+                }
+            )
+    claims = list(_rate_claims(context, found))
+    loss = 100 * (1 - found[True][2].mean / found[False][2].mean)
+    calculated_loss = 100 * (
+        1 - sum(_users(form, C_X, RTT_S, upgraded=True)) / sum(_users(form, C_X, RTT_S, upgraded=False))
+    )
+    published_loss = context.published["aggregate-loss"]
+    verdict = compare(published_loss, loss, 2, 4, absolute=True)
+    what = {"lia": "LIA", "olia": "OLIA"}[control]
+    claims.append(
+        Claim(
+            "aggregate-loss",
+            f"With {what} the upgrade of the Red users costs {published_loss:g} % of what all users have together",
+            f"{published_loss:g} %",
+            f"{loss:.1f} % ({'fixed point' if control == 'lia' else OPTIMUM} {calculated_loss:.1f} %)",
+            verdict,
+            ""
+            if verdict == "holds"
+            else "OLIA's window on the path through X and T is a little above the one segment of the probing.",
+        )
+    )
+    if control == "lia":
+        blue = 100 * (1 - found[True][0].mean / found[False][0].mean)
+        claims.append(
+            Claim(
+                "blue-loss",
+                "The upgrade costs Blue users 20 % of their rate, and brings Red users nothing",
+                "20 %",
+                f"{blue:.1f} %; Red users {100 * (found[True][1].mean / found[False][1].mean - 1):+.1f} %",
+                compare(context.published["blue-loss"], blue, 4, 8, absolute=True),
+            )
+        )
+    return Outcome(
+        claims,
+        tables=[(f"Scenario B with {what}: application data, as iperf counts them", pl.DataFrame(rows))],
+        notes=[
+            "C_X = 27 and C_T = 36 Mbit/s, 15 Blue and 15 Red users. Packets of 1,500 bytes carry 1,448 bytes of "
+            "data with TCP and 1,420 "
+            "with Multipath TCP; the closed forms count packets, and the cut-set bound of 63 Mbit/s is one of packets.",
+        ],
+    )
+
+
+def _rate_claims(context: Context, found: dict[bool, tuple[Estimate, Estimate, Estimate]]) -> Iterator[Claim]:
+    for upgraded, suffix in ((False, "before"), (True, "after")):
+        for name, each in zip(("blue", "red", "aggregate"), found[upgraded], strict=True):
+            key = f"{name}-{suffix}"
+            published = context.published[key]
+            verdict = compare(published, each.mean, 0.1, 0.2)
+            who = "All users together have" if name == "aggregate" else f"A {name.capitalize()} user has"
+            yield Claim(
+                key,
+                f"{who} {published:g} Mbit/s {'after' if upgraded else 'before'} the upgrade",
+                f"{published:g} Mbit/s",
+                f"{each.text(2 if name != 'aggregate' else 1)} Mbit/s",
+                verdict,
+                ""
+                if verdict == "holds"
+                else "Printed with one decimal; the rest is the split between the two kinds of users.",
+            )
+
+
+def table_1(context: Context) -> Outcome:
+    """LIA."""
+    return _table(context, "lia")
+
+
+def table_2(context: Context) -> Outcome:
+    """OLIA."""
+    return _table(context, "olia")
+
+
+def _sweep() -> list[float]:
+    return [step / 50 for step in range(10, 76)]
+
+
+def _curves(control: str, rtt_s: float, column: str) -> Iterator[Spot]:
+    for ratio in _sweep():
+        for upgraded in (False, True):
+            for name, value in zip(_USERS, _users(control, ratio * C_T, rtt_s, upgraded=upgraded), strict=True):
+                label = f"{name}, Red with {_WHEN[upgraded]}"
+                yield Spot(label, ratio, N * value / C_T, column=column, calculated=True)
+
+
+def _chart(spots: list[Spot]) -> alt.FacetChart:
+    """Users by colour, before and after the upgrade by dashes, as the paper has it."""
+    frame = pl.DataFrame(
+        [
+            {
+                "users": spot.what.split(",")[0],
+                "Red users have": spot.what.rsplit(" with ", 1)[1],
+                "x": spot.x,
+                "y": spot.y,
+                "column": spot.column,
+            }
+            for spot in spots
+        ]
+    )
+    lines = (
+        alt.Chart(frame)
+        .mark_line(strokeWidth=1.8, clip=True)
+        .encode(
+            x=alt.X("x:Q", title="C_X/C_T", scale=alt.Scale(domain=(0.2, 1.5))),
+            y=alt.Y("y:Q", title="normalised throughput", scale=alt.Scale(domain=(0, 1.6))),
+            color=alt.Color(
+                "users:N",
+                scale=alt.Scale(domain=list(_USERS), range=["#4477AA", "#EE6677"]),
+                legend=alt.Legend(title=None),
+            ),
+            strokeDash=alt.StrokeDash(
+                "Red users have:N",
+                scale=alt.Scale(domain=list(_WHEN.values()), range=[[5, 4], [1, 0]]),
+                legend=alt.Legend(title="Red users have"),
+            ),
+        )
+        .properties(width=280, height=220)
+    )
+    header = alt.Header(title=None, labelFontSize=12, labelFontWeight="bold")
+    columns = list(dict.fromkeys(spot.column for spot in spots))
+    chart: alt.FacetChart = lines.facet(column=alt.Column("column:N", header=header, sort=columns))
+    return chart
+
+
+def _blue_loss(control: str, ratio: float) -> float:
+    before, after = (_users(control, ratio * C_T, RTT_S, upgraded=upgraded)[0] for upgraded in (False, True))
+    return 100 * (1 - after / before)
+
+
+def figure_4(context: Context) -> Outcome:
+    """By analysis."""
+    lia = _blue_loss("lia", 0.75)
+    near = np.array([_blue_loss("lia", ratio) for ratio in np.linspace(0.7, 0.8, 21)])
+    best = max(_blue_loss(OPTIMUM, ratio) for ratio in np.linspace(0.7, 0.8, 21))
+    losers = [
+        ratio
+        for ratio in _sweep()
+        for before, after in [[_users("lia", ratio * C_T, RTT_S, upgraded=upgraded) for upgraded in (False, True)]]
+        if any(b >= a for b, a in zip(after, before, strict=True))
+    ]
+    everybody = not losers
+    spots = [*_curves("lia", RTT_S, "(a) LIA"), *_curves(OPTIMUM, RTT_S, f"(b) {OPTIMUM}")]
+    return Outcome(
+        [
+            Claim(
+                "blue-loss-lia",
+                "At C_X/C_T of about 0.75 the upgrade costs Blue users up to 21 % with LIA",
+                "up to 21 %",
+                f"{lia:.1f} % at 0.75, up to {near.max():.1f} % between 0.7 and 0.8",
+                compare(context.published["blue-loss-lia"], float(near.max()), 2, 4, absolute=True),
+            ),
+            Claim(
+                "blue-loss-optimum",
+                "There it costs them about 3 % with the optimum with probing cost",
+                "about 3 %",
+                f"{_blue_loss(OPTIMUM, 0.75):.1f} % at 0.75, up to {best:.1f} % between 0.7 and 0.8",
+                compare(context.published["blue-loss-optimum"], best, 1, 2, absolute=True),
+            ),
+            Claim(
+                "everybody",
+                "Whatever C_X/C_T, the upgrade with LIA costs both kinds of users",
+                None,
+                f"both lose at every C_X/C_T from {_sweep()[0]:g} to {_sweep()[-1]:g}"
+                if everybody
+                else f"one of them does not lose at C_X/C_T from {min(losers):g} to {max(losers):g}",
+                "holds" if everybody else limit(len(losers) / len(_sweep()), lambda x: x == 0, lambda x: x < 0.5),
+                "" if everybody else "By the closed forms as corrected for their misprints (models.khalili_2013).",
+            ),
+        ],
+        figures=[
+            (
+                "Figure 4: 15 times a user's rate over C_T, by analysis (round trips of 150 ms, C_T = 36 Mbit/s, 15 "
+                "Blue and 15 Red users). "
+                "Dashed: before the upgrade; solid: after.",
+                _chart(spots),
+            )
+        ],
+    )
+
+
+def figure_17(_: Context) -> Outcome:
+    """By analysis."""
+    rtts = (0.025, 0.15)
+    spots = [spot for rtt in rtts for spot in _curves(OPTIMUM, rtt, f"round trips of {rtt * 1e3:g} ms")]
+    rows = []
+    lost = []
+    for rtt in rtts:
+        totals = [N * sum(_users(OPTIMUM, C_X, rtt, upgraded=upgraded)) for upgraded in (False, True)]
+        lost.append(totals[0] - totals[1])
+        rows.append(
+            {
+                "round trip, ms": rtt * 1e3,
+                "aggregate before, Mbit/s": totals[0],
+                "after, Mbit/s": totals[1],
+                "lost, Mbit/s": lost[-1],
+                "N MSS/rtt, Mbit/s": N * 1500 * 8 / rtt / 1e6,
+                "lost, %": 100 * lost[-1] / totals[0],
+            }
+        )
+    holds = lost[0] > lost[1] > 0
+    return Outcome(
+        [
+            Claim(
+                "rtt",
+                "The lower the round-trip time, the more the upgrade costs even an optimum: N segments a round trip",
+                None,
+                f"{lost[0]:.2f} Mbit/s at {rtts[0] * 1e3:g} ms, {lost[1]:.2f} Mbit/s at {rtts[1] * 1e3:g} ms",
+                "holds" if holds else "differs",
+                "" if holds else "Look at the table.",
+            )
+        ],
+        tables=[
+            ("C_X = 27 and C_T = 36 Mbit/s, 15 Blue and 15 Red users, segments of 1,500 bytes", pl.DataFrame(rows))
+        ],
+        figures=[
+            (
+                "Figure 17: the optimum with probing cost for two round-trip times. Dashed: before the upgrade; "
+                "solid: after.",
+                _chart(spots),
+            )
+        ],
+        notes=[
+            "The text names no round-trip times for this figure; 25 and 150 ms are ours, 150 ms is that of figure 4."
+        ],
+    )
