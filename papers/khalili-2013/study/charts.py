@@ -30,7 +30,7 @@ class Spot:
 
 def scales(names: Sequence[str]) -> dict[str, Any]:
     """Colour, marker and dashes of these, in one legend."""
-    marks = {"tcp": style.algorithm("reno"), OPTIMUM: style.Mark(_GREY, "square")}
+    marks = {"tcp": style.algorithm("reno"), OPTIMUM: style.Mark(_GREY, "stroke")}
     known = [marks.get(name) or style.algorithm(name) for name in names]
     domain = [LABELS[name] for name in names]
     legend = alt.Legend(title=None)

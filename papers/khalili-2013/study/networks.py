@@ -25,9 +25,15 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(khalili_scenarios.text(name))
 
 
-def scenario_a(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, Any]:
-    """N1 users of type 1 with a server of N1·C1 Mbit/s; none at N1 = 0."""
+def scenario_a(control: str, n1: int, c1: float, *, quick: bool, longer: bool = False) -> dict[str, Any]:
+    """N1 users of type 1 with a server of N1·C1 Mbit/s; none at N1 = 0.
+
+    All round trips are about 150 ms; `longer`: all propagation is alike, and the path with two queues is longer by one.
+    """
     scenario = times(_read("a"), quick=quick)
+    if longer:
+        scenario["link"]["shared"]["delay"] = "40 ms"
+        scenario["link"]["internet"]["delay"] = "20 ms"
     if n1 == 0:
         del scenario["connection"]["type1"]
         return scenario
@@ -47,9 +53,15 @@ def scenario_c(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, An
     return scenario
 
 
-def scenario_b(control: str, *, upgraded: bool, quick: bool) -> dict[str, Any]:
-    """C_X = 27 and C_T = 36 Mbit/s; Red users with TCP through Y and T, or upgraded to two paths."""
+def scenario_b(control: str, *, upgraded: bool, quick: bool, longer: bool = True) -> dict[str, Any]:
+    """C_X = 27 and C_T = 36 Mbit/s; Red users with TCP through Y and T, or upgraded to two paths.
+
+    All propagation is alike, and the path with two queues is longer by one; not `longer`: its round trip is about
+    150 ms too.
+    """
     scenario = times(_read("b"), quick=quick)
+    if not longer:
+        scenario["link"]["near"]["delay"] = "5 ms"
     scenario["connection"]["blue"]["congestion"] = control
     if upgraded:
         scenario["connection"]["red"]["congestion"] = control

@@ -231,10 +231,9 @@ def figure_1(context: Context) -> Outcome:
     low, high = context.published["type2-loss-triple-least"], context.published["type2-loss-triple-most"]
     short = max(low - 100 * mean_triple, 100 * mean_triple - high, 0.0)
     cause = (
-        "The paper's own fixed point gives {law} % here. A window cannot fall below two segments after a loss (RFC "
-        "5681) nor serve "
-        "well below three, so users with the smallest windows wait for timers; and a measured decrease counts what the "
-        "testbed's TCP users lost in goodput to a fuller queue, too."
+        "The paper's own fixed point gives {law} % here, and that is what we find; the text reads its round numbers "
+        "off the "
+        "measurements of the testbed."
     )
     first = [point.users[0].mean for point in points]
     falls = all(
@@ -287,6 +286,7 @@ def figure_1(context: Context) -> Outcome:
             "same trend",
             f"within {max(away):.3f} of C2, {sum(away) / len(away):.3f} on average",
             limit(max(away), lambda x: x <= 0.06, lambda x: x <= 0.12),
+            "" if max(away) <= 0.06 else _FLOOR,
         ),
         Claim(
             "congested",
@@ -316,12 +316,65 @@ def figure_1(context: Context) -> Outcome:
     )
 
 
+_FLOOR: Final = (
+    "The same trend everywhere; where type-1 users are most, type 2 has less than calculated. The fixed point's "
+    "windows on the second path "
+    "are 1.5 to 2.5 segments there, real ones stay near 3: a loss leaves two segments (RFC 5681), and they grow from "
+    "there."
+)
+
+
 def _yes(holds: bool) -> Verdict:
     return "holds" if holds else "differs"
 
 
 def _no(holds: bool) -> str:
     return "" if holds else "Not understood: look at the table."
+
+
+_LONGER: Final = "The same at C1 = C2 with equal propagation: the path with two queues then takes some 185 ms, not 150"
+
+
+def _longer(context: Context, points: Sequence[Point]) -> pl.DataFrame:
+    """What type 2 gets when all propagation is alike and the path with two queues is longer by one."""
+    controls, users = ("lia", "olia"), (10, 30)
+    wanted: list[Wanted] = [
+        (
+            {"control": control, "n1": n1},
+            networks.scenario_a(control, n1, 1.0, quick=context.quick, longer=True),
+            seed,
+        )
+        for control in controls
+        for n1 in users
+        for seed in seeds(context.quick)
+    ]
+    connections = context.run_many(wanted).connections
+    alike = {(point.control, point.n1): point for point in points if point.c1 == 1}
+    return pl.DataFrame(
+        [
+            {
+                "control": charts.LABELS[control],
+                "N1/N2": n1 / networks.N2,
+                "type 2, equal round trips": alike[control, n1].users[1].text(),
+                "type 2, equal propagation": rate(
+                    connections.filter((pl.col("control") == control) & (pl.col("n1") == n1)), "type2"
+                ).text(),
+            }
+            for control in controls
+            for n1 in users
+        ]
+    )
+
+
+_NEAR: Final = (
+    "OLIA's window on the second path is 1.5 to 2.2 segments on average, not the optimum's one: it tells the better "
+    "path by the longest of its last "
+    "distances between losses, and with two paths whose losses differ two- or threefold chance makes the worse one "
+    "look better now "
+    "and then; α then adds half a segment a round trip until the next loss there. A longer second path makes that "
+    "rarer, as the second "
+    "table shows."
+)
 
 
 def figure_9(context: Context) -> Outcome:
@@ -361,11 +414,12 @@ def figure_9(context: Context) -> Outcome:
             None,
             f"within {max(away):.3f} of C2, {sum(away) / len(away):.3f} on average",
             limit(max(away), lambda x: x <= 0.06, lambda x: x <= 0.12),
+            "" if max(away) <= 0.06 else _NEAR,
         ),
     ]
     return Outcome(
         claims,
-        tables=[("Scenario A", table(points, model))],
+        tables=[("Scenario A", table(points, model)), (_LONGER, _longer(context, points))],
         figures=[
             (
                 "Figure 9: throughputs with LIA and OLIA. Points: simulated; lines: LIA's fixed point, and the "
@@ -375,6 +429,17 @@ def figure_9(context: Context) -> Outcome:
             )
         ],
     )
+
+
+_RISE: Final = (
+    "The fixed point gives {law}. p2 counts lost packets, and two things bring the ends of the range together. TCP "
+    "users "
+    "alone lose several packets of one window at once, so more packets than losses to which windows answer: their p2 "
+    "is a "
+    "third above that of independent losses. And windows of 5 segments, as at the other end, spend much of their "
+    "time in "
+    "recovery and hold their rate at less loss (1.1/√p a round trip, not √2/√p)."
+)
 
 
 def figure_10(context: Context) -> Outcome:
@@ -406,10 +471,8 @@ def figure_10(context: Context) -> Outcome:
             ""
             if verdict_olia == "holds"
             else f"Even the optimum with one probing segment a round trip has {best_rise:.2f} times at N1 = 3 N2 by "
-            f"the closed form: 30 users "
-            "probing take 2.4 of 10 Mbit/s. A rise of 1.3 would need less than one segment a round trip, which a "
-            "subflow "
-            "with timeouts sends; our OLIA's window there is a little above one.",
+            f"the closed form: 30 users probing "
+            "take 2.4 of 10 Mbit/s. Less than that cannot be had with windows of one segment.",
         ),
         Claim(
             "rise-lia",
@@ -417,11 +480,7 @@ def figure_10(context: Context) -> Outcome:
             "5 times",
             f"{rise['lia']:.2f} times (fixed point {law_rise:.1f})",
             verdict_lia,
-            ""
-            if verdict_lia == "holds"
-            else f"LIA's fixed point gives {law_rise:.1f}. Windows on the second path would be 1.5 segments there "
-            f"and stay above it, since a "
-            "loss leaves two segments (RFC 5681); users with less wait for timeouts.",
+            "" if verdict_lia == "holds" else _RISE.format(law=f"{law_rise:.1f}"),
         ),
         Claim(
             "p1-same",

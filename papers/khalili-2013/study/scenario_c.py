@@ -284,6 +284,9 @@ def figure_5(context: Context) -> Outcome:
             None,
             f"{min(worse):.1f} to {max(worse):.1f} times as many",
             limit(min(worse), lambda x: x >= 1.2, lambda x: x >= 1),
+            ""
+            if min(worse) >= 1.2
+            else "At N1 = N2/2 there is little to tell apart: the fixed point has 1.3 times the optimum's loss there.",
         ),
     ]
     return Outcome(
@@ -413,8 +416,9 @@ def figure_12(context: Context) -> Outcome:
             limit(outside, lambda x: x <= 0.3, lambda x: x <= 1.5),
             ""
             if outside <= 0.3
-            else f"LIA's fixed point itself gives {law_rise[0]:.1f} and {law_rise[1]:.1f}; and windows below two "
-            f"segments, which it has there, do not exist.",
+            else f"The fixed point itself gives {law_rise[0]:.1f} and {law_rise[1]:.1f}. The rest as in scenario A "
+            f"(figure 10): TCP users alone lose several packets of a "
+            "window at once, and windows of 5 segments hold their rate at less loss than √2/√p says.",
             covers=("rise-lia-most",),
         ),
         Claim(
