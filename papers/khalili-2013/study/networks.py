@@ -101,7 +101,14 @@ def fat_tree(control: str, subflows: int, *, quick: bool) -> dict[str, Any]:
     }
 
 
-def short_flows(control: str, *, quick: bool) -> dict[str, Any]:
+TCPS: Final[dict[str, dict[str, Any]]] = {
+    "htsim": {"initial_window": 1, "loss_detection": "newreno", "segments_per_ack": 1},
+    "Linux": {},
+}
+"""TCP as the paper's simulator has it (begins with one segment, no SACK, an ACK for each segment), and as Linux has."""
+
+
+def short_flows(control: str, tcp: str, *, quick: bool) -> dict[str, Any]:
     """512 hosts in the same tree: a third send without end, the others 70 kB every 200 ms on average."""
     sender = {"protocol": "tcp"} if control == "tcp" else {"congestion": control, "subflows": 8}
     flows = {"kind": "flows", "size": "70 kB", "arrivals": {"distribution": "poisson", "rate": "5 /s"}}
@@ -110,8 +117,8 @@ def short_flows(control: str, *, quick: bool) -> dict[str, Any]:
         "duration": "2.5 s" if quick else "5 s",
         "topology": {**topology, "hosts_per_edge": 16},
         "traffic": {
-            "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender},
-            "short": {"kind": "permutation", "protocol": "tcp", "application": flows},
+            "long": {"kind": "permutation", "share": "33.3 %", "start": ["0 s", "200 ms"], **sender, "tcp": TCPS[tcp]},
+            "short": {"kind": "permutation", "protocol": "tcp", "application": flows, "tcp": TCPS[tcp]},
         },
         "measure": {"warmup": "1 s", "sample": "never"},
     }
