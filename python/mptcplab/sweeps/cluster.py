@@ -46,7 +46,7 @@ class Cluster:
         if not urlsplit(address).scheme:
             address = f"tcp://{address}"
         try:
-            self._client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+            self._client = Client(address, timeout=_CONNECT_S)
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"no Dask scheduler answers at {address} ({error}); start one with `dask scheduler`"
