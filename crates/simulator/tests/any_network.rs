@@ -147,7 +147,8 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-/// Boxes on the links; then no path crosses a link twice, and no proxy stands at a server that sends.
+/// Boxes on the links; then no path crosses a link twice, and no proxy stands at a server that sends. Multipath TCP has
+/// checksums where content is changed: without them it cannot know that it does not fit its mapping (RFC 8684 §3.3.1).
 fn set_boxes(network: &mut Description, boxes: Vec<Vec<Middlebox>>) {
     if boxes.iter().all(Vec::is_empty) {
         return;
@@ -157,6 +158,10 @@ fn set_boxes(network: &mut Description, boxes: Vec<Vec<Middlebox>>) {
         path.links.retain(|&link| !once.contains(&link) && (once.push(link), true).1);
     }
     network.links.iter_mut().zip(boxes).for_each(|(link, boxes)| link.middleboxes = boxes);
+    for number in 0..network.connections.len() {
+        let changed = harm(network, &network.connections[number]) == Harm::Changes;
+        network.connections[number].checksum |= changed;
+    }
     for connection in network.connections.iter().filter(|connection| connection.direction == Way::Down) {
         for &path in &connection.paths {
             let last = *network.paths[path].links.last().unwrap();
