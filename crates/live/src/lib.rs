@@ -5,6 +5,7 @@
 //! descriptor is closed, and the kernel closes all descriptors of a process that ends, however it ends.
 
 pub mod clock;
+pub mod emulator;
 pub mod namespace;
 pub mod stack;
 mod system;

@@ -29,3 +29,11 @@ pub fn unshare_network() -> io::Result<()> {
     // SAFETY: CLONE_NEWNET touches no memory and no descriptors of the process.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
+
+/// Gives the calling thread the real-time class SCHED_FIFO with this priority; threads that it makes do not have it.
+pub fn schedule_fifo(priority: c_int) -> io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority };
+    // SAFETY: the structure lives through the call; 0 is the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameter) })
+        .map(drop)
+}

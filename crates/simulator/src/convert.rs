@@ -4,7 +4,6 @@ use crate::SimulateError;
 use crate::description::{
     Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Tcp,
 };
-use crate::flows::Tag;
 use crate::random;
 use network::{Link, LinkConfig, LossConfig, QueueConfig, Trace};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
 }
 
 /// All links: of each the direction down, then up.
-pub fn links(description: &Description) -> Vec<Link<Tag>> {
+pub fn links<T: Copy>(description: &Description) -> Vec<Link<T>> {
     let traces = traces(description);
     let mut links = Vec::with_capacity(2 * description.links.len());
     for link in &description.links {

@@ -215,6 +215,18 @@ pub struct Path {
     pub reversed: Vec<bool>,
 }
 
+impl Path {
+    /// The directions of links that a packet crosses, in its order: link `l` of the description is `2 l` down and
+    /// `2 l + 1` up. `down`: from the server's side to the client's.
+    pub fn crossed(&self, down: bool) -> Vec<u32> {
+        let upwards = self.links.iter().enumerate().map(|(position, &link)| {
+            let reversed = self.reversed.get(position).copied().unwrap_or(false);
+            2 * link as u32 + u32::from(!reversed)
+        });
+        if down { upwards.rev().map(|direction| direction ^ 1).collect() } else { upwards.collect() }
+    }
+}
+
 /// `count` independent connections of one kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

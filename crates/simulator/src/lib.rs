@@ -6,16 +6,17 @@
 
 mod agenda;
 mod application;
-mod arrivals;
+pub mod arrivals;
 mod boxes;
-mod convert;
+pub mod convert;
 pub mod description;
 mod endpoint;
 mod event_queue;
 mod flows;
+pub mod link_meter;
 pub mod outcome;
 mod probe;
-mod random;
+pub mod random;
 mod slab;
 mod summary;
 mod tally;

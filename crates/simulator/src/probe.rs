@@ -2,64 +2,13 @@
 //! ended, so that the summary can leave it out.
 
 use crate::application::Application;
-use crate::convert;
-use crate::description::{Change, Description};
+use crate::description::Description;
 use crate::flows::Fabric;
-use crate::outcome::{LinkSamples, SubflowSamples};
+use crate::link_meter::LinkMeter;
+use crate::outcome::SubflowSamples;
 use crate::transfer::Transfer;
-use network::{Counters, Trace};
-use std::sync::Arc;
 use transport::{Host, Statistics};
 use wire::Span;
-
-/// What one opportunity of a trace counts: a packet of 1,500 bytes.
-const OPPORTUNITY_BITS: u128 = 8 * (Trace::OPPORTUNITY_BYTES - Trace::FRAME_BYTES) as u128;
-
-/// Capacity of one direction of a link, integrated over time: what it could have sent.
-struct Capacity {
-    rate_bps: u64,
-    /// In place of the rate.
-    trace: Option<Arc<Trace>>,
-    dead: bool,
-    since_ns: u64,
-    /// Bits times 10⁹ up to `since_ns`.
-    integral: u128,
-}
-
-impl Capacity {
-    fn until(&self, now_ns: u64) -> u128 {
-        if let Some(trace) = self.trace.as_ref().filter(|_| !self.dead) {
-            let opportunities = trace.opportunities_until(now_ns) - trace.opportunities_until(self.since_ns);
-            return self.integral + opportunities * OPPORTUNITY_BITS * 1_000_000_000;
-        }
-        let rate_bps = if self.dead { 0 } else { self.rate_bps };
-        self.integral + u128::from(rate_bps) * u128::from(now_ns - self.since_ns)
-    }
-
-    fn change(&mut self, now_ns: u64, change: &Change) {
-        self.integral = self.until(now_ns);
-        self.since_ns = now_ns;
-        self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
-        self.dead = change.dead.unwrap_or(self.dead);
-    }
-}
-
-/// Where the counters of a link's direction stood at some time.
-#[derive(Clone, Copy, Default)]
-pub struct LinkMark {
-    pub counters: Counters,
-    /// Bits times 10⁹ that the capacity allowed.
-    pub capacity: u128,
-}
-
-impl LinkMark {
-    /// Bytes sent over what the capacity allowed since `earlier`; 0 when it allowed none.
-    pub fn utilization_since(&self, earlier: &LinkMark) -> f64 {
-        let allowed = self.capacity - earlier.capacity;
-        let sent_bytes = self.counters.sent_bytes - earlier.counters.sent_bytes;
-        if allowed == 0 { 0.0 } else { sent_bytes as f64 * 8e9 / allowed as f64 }
-    }
-}
 
 /// Where the counters of a subflow stood at some time.
 #[derive(Clone, Copy, Default)]
@@ -110,59 +59,28 @@ pub struct View<'a> {
 /// The measurements of a run.
 pub struct Probe {
     sample_ns: Option<u64>,
-    capacities: Vec<Capacity>,
-    sampled_links: Vec<LinkMark>,
     /// By subflow; one beyond the end has nothing to keep.
     kept: Vec<Kept>,
     /// Of applications that repeat, the bytes that had arrived over each of their paths at the last sample.
     sampled_paths: Vec<Vec<u64>>,
-    pub link_samples: LinkSamples,
     pub subflow_samples: SubflowSamples,
-    /// Marks of the links at the end of the warm-up.
-    pub warm_links: Vec<LinkMark>,
+    pub links: LinkMeter,
 }
 
 impl Probe {
     pub fn new(description: &Description) -> Probe {
-        let traces = convert::traces(description);
-        let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
-        let capacities: Vec<Capacity> = directions
-            .map(|direction| Capacity {
-                rate_bps: direction.rate_bps,
-                trace: direction.trace.map(|number| Arc::clone(&traces[number])),
-                dead: false,
-                since_ns: 0,
-                integral: 0,
-            })
-            .collect();
         Probe {
             sample_ns: description.sample_ns,
-            sampled_links: vec![LinkMark::default(); capacities.len()],
-            warm_links: vec![LinkMark::default(); capacities.len()],
-            capacities,
             kept: Vec::new(),
             sampled_paths: Vec::new(),
-            link_samples: LinkSamples::default(),
+            links: LinkMeter::new(description),
             subflow_samples: SubflowSamples::default(),
         }
     }
 
-    /// Link direction `link` changes: what its capacity allows is counted anew from here.
-    pub fn change(&mut self, now_ns: u64, link: usize, change: &Change) {
-        self.capacities[link].change(now_ns, change);
-    }
-
-    /// As link direction `link` stands.
-    pub fn link_mark(&self, now_ns: u64, link: usize, fabric: &mut Fabric) -> LinkMark {
-        LinkMark { counters: fabric.links[link].counters(now_ns), capacity: self.capacities[link].until(now_ns) }
-    }
-
     /// The warm-up ends.
     pub fn warm_up_ends(&mut self, now_ns: u64, view: View) {
-        for link in 0..self.capacities.len() {
-            self.warm_links[link] = self.link_mark(now_ns, link, view.fabric);
-            view.fabric.links[link].reset_max(now_ns);
-        }
+        self.links.warm_up_ends(now_ns, &mut view.fabric.links);
         for transfer in view.transfers.iter_mut() {
             transfer.warm_bytes = transfer.bytes_read;
         }
@@ -206,20 +124,7 @@ impl Probe {
     /// connection that was not complete before the interval that ends at `now_ns`.
     pub fn sample(&mut self, now_ns: u64, view: View) {
         let Some(sample_ns) = self.sample_ns else { return };
-        let time_s = now_ns as f64 / 1e9;
-        for link in 0..self.capacities.len() {
-            let mark = self.link_mark(now_ns, link, view.fabric);
-            let earlier = std::mem::replace(&mut self.sampled_links[link], mark);
-            let (packets, bytes) = view.fabric.links[link].queue(now_ns);
-            let lost = mark.counters.lost_packets() - earlier.counters.lost_packets();
-            let samples = &mut self.link_samples;
-            samples.time_s.push(time_s);
-            samples.link.push(link as u32);
-            samples.queue_packets.push(packets);
-            samples.queue_bytes.push(bytes);
-            samples.utilization.push(mark.utilization_since(&earlier));
-            samples.drops.push(u32::try_from(lost).unwrap_or(u32::MAX));
-        }
+        self.links.sample(now_ns, &mut view.fabric.links);
         self.sampled_paths.resize_with(view.applications.len(), Vec::new);
         for (connection, application) in view.applications.iter().enumerate() {
             if application.completion_ns(view.transfers).is_some_and(|at_ns| at_ns < now_ns - sample_ns) {

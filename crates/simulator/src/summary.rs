@@ -1,42 +1,19 @@
 //! From counters to the outcome of a run.
 
-use crate::outcome::{Connection, Link, Outcome, Work};
+use crate::outcome::{Connection, Outcome, Work};
 use crate::probe::{Probe, View};
-use crate::tally::{Tally, Window, fraction};
+use crate::tally::{Tally, Window};
 use crate::transfer::Transfer;
-use network::Counters;
 use wire::Span;
-
-/// Packets in the queue. Those that waited when the warm-up ended may be lost after it.
-fn waiting(counters: &Counters) -> u64 {
-    let dropped = counters.dropped_full + counters.dropped_early + counters.dropped_dead;
-    counters.arrived_packets - dropped - counters.sent_packets
-}
 
 /// The outcome at `end_ns`. `events` is how many there were.
 pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
     let connections =
         (0..view.applications.len()).map(|number| connection(number, &probe, &view, warmup_ns, end_ns)).collect();
-    let span_ns = end_ns - warmup_ns;
-    let links = (0..view.fabric.links.len())
-        .map(|direction| {
-            let mark = probe.link_mark(end_ns, direction, view.fabric);
-            let (now, warm) = (&mark.counters, &probe.warm_links[direction].counters);
-            let drops = now.lost_packets() - warm.lost_packets();
-            Link {
-                link: direction / 2,
-                down: direction % 2 == 0,
-                utilization: mark.utilization_since(&probe.warm_links[direction]),
-                loss_rate: fraction(drops, now.arrived_packets - warm.arrived_packets + waiting(warm)),
-                drops,
-                queue_mean_packets: (now.queue_packet_ns - warm.queue_packet_ns) as f64 / span_ns as f64,
-                queue_max_packets: now.queue_max_packets,
-            }
-        })
-        .collect();
+    let (links, link_samples) = probe.links.finish(warmup_ns, end_ns, &mut view.fabric.links);
     let work =
         Work { packet_hops: view.fabric.packet_hops, segments_delivered: view.fabric.segments_delivered, events };
-    Outcome { connections, links, subflow_samples: probe.subflow_samples, link_samples: probe.link_samples, work }
+    Outcome { connections, links, subflow_samples: probe.subflow_samples, link_samples, work }
 }
 
 fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Connection {

@@ -1,0 +1,130 @@
+//! The fabric with the test's own time, and devices that nobody opens.
+
+use std::os::fd::OwnedFd;
+
+use super::*;
+use crate::emulator::{Port, Route};
+use crate::tun::Tun;
+
+const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+/// One path over an access link of 8 Mbit/s and 10 ms and a shared link of 12 Mbit/s and 5 ms, both ways alike.
+fn description(queue: &str, events: &str) -> Description {
+    let link = |name: &str, rate_bps: u64, delay_ns: u64| {
+        let way = format!(
+            r#"{{"rate_bps": {rate_bps}, "trace": null, "delay_ns": {delay_ns}, "loss": {{"kind": "none"}},
+                "queue": {{"kind": "drop-tail", "limit": {queue}}}}}"#
+        );
+        format!(r#"{{"name": "{name}", "down": {way}, "up": {way}, "middleboxes": []}}"#)
+    };
+    let text = format!(
+        r#"{{"duration_ns": 1000000000, "seed": 1, "warmup_ns": 0, "sample_ns": null, "through_wire": false, "traces": [],
+            "links": [{}, {}], "paths": [{{"name": "p", "links": [0, 1], "reversed": []}}], "connections": [],
+            "events": [{events}]}}"#,
+        link("access", 8_000_000, 10_000_000),
+        link("shared", 12_000_000, 5_000_000)
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Port 0 is the client's, port 1 the server's.
+fn network() -> Network {
+    let device = || Tun::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
+    let port =
+        |destination, down, port| Port { tun: device(), routes: vec![Route { destination, path: 0, down, port }] };
+    Network { ports: vec![port(SERVER, false, 1), port(CLIENT, true, 0)], packet_bytes: 1500 }
+}
+
+/// An IPv4 packet of 1,000 bytes with TCP data for `destination`.
+fn packet(destination: IpAddr) -> Vec<u8> {
+    let mut packet = vec![0; 1000];
+    packet[0] = 0x45;
+    packet[9] = 6;
+    let IpAddr::V4(octets) = destination else { unreachable!() };
+    packet[16..20].copy_from_slice(&octets.octets());
+    packet[32] = 0x50;
+    packet
+}
+
+fn send(fabric: &mut Fabric, now_ns: u64, port: usize, bytes: &[u8]) {
+    let slot = fabric.place();
+    fabric.memory(slot)[..bytes.len()].copy_from_slice(bytes);
+    fabric.accept(now_ns, port, slot, bytes.len());
+}
+
+fn arrivals(fabric: &mut Fabric, now_ns: u64) -> Vec<(usize, u64)> {
+    let mut arrived = Vec::new();
+    fabric.advance(now_ns, &mut |delivery| arrived.push((delivery.port, delivery.due_ns)));
+    arrived
+}
+
+#[test]
+fn a_packet_goes_on_at_the_theoretical_moment_however_late_the_clock_is_read() {
+    let description = description(r#"{"packets": 50}"#, "");
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    // 1 ms and 10 ms on the access; 2/3 ms and 5 ms on the shared link, which the second finds idle.
+    assert_eq!(fabric.next_ns(), 0, "the warm-up ends at once");
+    assert_eq!(arrivals(&mut fabric, 16_000_000), []);
+    assert_eq!(fabric.next_ns(), 16_666_666);
+    // Read much too late, both left in time.
+    assert_eq!(arrivals(&mut fabric, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
+    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+}
+
+#[test]
+fn both_ways_have_their_routes_and_other_packets_none() {
+    let description = description(r#"{"packets": 50}"#, "");
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    send(&mut fabric, 0, 1, &packet(CLIENT));
+    send(&mut fabric, 0, 1, &packet(SERVER));
+    send(&mut fabric, 0, 1, b"no packet");
+    assert_eq!(arrivals(&mut fabric, 100_000_000), [(0, 16_666_666)]);
+    assert_eq!((fabric.received, fabric.unrouted, fabric.in_flight()), (3, 2, 0));
+}
+
+#[test]
+fn what_a_queue_drops_counts_for_its_flow_and_gives_its_memory_back() {
+    let description = description(r#"{"packets": 2}"#, "");
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    assert_eq!(arrivals(&mut fabric, 0), []);
+    for _ in 0..5 {
+        send(&mut fabric, 0, 0, &packet(SERVER));
+    }
+    assert_eq!(fabric.in_flight(), 2);
+    assert_eq!(arrivals(&mut fabric, 100_000_000).len(), 2);
+    let (links, _, flows) = fabric.finish(1_000_000_000);
+    assert_eq!((flows[0].data_sent, flows[0].data_lost, flows.len()), (5, 3, 1));
+    // Two packets of 1,000 bytes in a second at 8 Mbit/s, upwards.
+    assert_eq!((links[1].drops, links[1].down, links[1].utilization), (3, false, 0.002));
+}
+
+#[test]
+fn an_event_changes_the_link_at_its_moment_also_when_it_is_seen_late() {
+    let event = r#"{"at_ns": 1500000, "link": 0, "down": true, "up": true,
+        "set": {"dead": true, "rate_bps": null, "delay_ns": null, "loss": null}}"#;
+    let description = description(r#"{"packets": 50}"#, event);
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    // The first has left the access after 1 ms, the second is being sent at 1.5 ms.
+    assert_eq!(arrivals(&mut fabric, 900_000_000), [(1, 16_666_666)]);
+    assert_eq!(fabric.in_flight(), 0);
+}
+
+#[test]
+fn a_network_that_does_not_fit_is_refused() {
+    let description = description(r#"{"packets": 2}"#, "");
+    let mut wrong = network();
+    wrong.ports[0].routes[0].path = 1;
+    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no path 1");
+    let mut wrong = network();
+    wrong.ports[0].routes[0].port = 7;
+    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no port 7");
+    let mut wrong = network();
+    let again = wrong.ports[0].routes[0];
+    wrong.ports[0].routes.push(again);
+    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: twice");
+}

@@ -1,0 +1,177 @@
+//! What the emulator reads of a packet: where it goes, whether it carries data, and its ECN field. It looks no further
+//! and trusts nothing: what it cannot read it does not route.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use network::Ecn;
+
+const TCP: u8 = 6;
+
+/// The two ends of a TCP flow, from the sender's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// Address and port that sent.
+    pub source: (IpAddr, u16),
+    /// Address and port it is for.
+    pub destination: (IpAddr, u16),
+}
+
+/// A packet's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Where it goes.
+    pub destination: IpAddr,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its flow, when it is a TCP segment with data.
+    pub data: Option<FlowKey>,
+}
+
+impl Header {
+    /// The header of a whole packet; `None` for what is no IPv4 or IPv6 packet.
+    pub fn read(packet: &[u8]) -> Option<Header> {
+        match packet.first()? >> 4 {
+            4 => Self::read_v4(packet),
+            6 => Self::read_v6(packet),
+            _ => None,
+        }
+    }
+
+    fn read_v4(packet: &[u8]) -> Option<Header> {
+        let fixed: &[u8; 20] = packet.first_chunk()?;
+        let address = |at: usize| IpAddr::V4(Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]));
+        let (source, destination) = (address(12), address(16));
+        let header_len = usize::from(fixed[0] & 0xf) * 4;
+        let whole = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff == 0;
+        let data = if fixed[9] == TCP && whole && header_len >= 20 {
+            flow(packet.get(header_len..)?, source, destination)
+        } else {
+            None
+        };
+        Some(Header { destination, ecn: codepoint(fixed[1]), data })
+    }
+
+    fn read_v6(packet: &[u8]) -> Option<Header> {
+        let fixed: &[u8; 40] = packet.first_chunk()?;
+        let address = |at: usize| fixed[at..].first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
+        let (source, destination) = (address(8)?, address(24)?);
+        let data = if fixed[6] == TCP { flow(&packet[40..], source, destination) } else { None };
+        Some(Header { destination, ecn: codepoint(fixed[1] >> 4), data })
+    }
+}
+
+/// Sets Congestion Experienced (RFC 3168 §5) in a packet that [`Header::read`] has read.
+pub fn mark_congestion(packet: &mut [u8]) {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 20 => {
+            let before = u16::from_be_bytes([packet[0], packet[1]]);
+            packet[1] |= Ecn::Ce as u8;
+            let after = u16::from_be_bytes([packet[0], packet[1]]);
+            // RFC 1624 eq. 3: HC' = ~(~HC + ~m + m').
+            let sum = u32::from(!u16::from_be_bytes([packet[10], packet[11]])) + u32::from(!before) + u32::from(after);
+            let folded = (sum & 0xffff) + (sum >> 16);
+            let folded = (folded & 0xffff) + (folded >> 16);
+            packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+        }
+        Some(6) if packet.len() >= 40 => packet[1] |= (Ecn::Ce as u8) << 4,
+        _ => {}
+    }
+}
+
+fn codepoint(octet: u8) -> Ecn {
+    match octet & 0b11 {
+        0b00 => Ecn::NotEct,
+        0b01 => Ecn::Ect1,
+        0b10 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
+}
+
+fn flow(segment: &[u8], source: IpAddr, destination: IpAddr) -> Option<FlowKey> {
+    let fixed: &[u8; 20] = segment.first_chunk()?;
+    let data_at = usize::from(fixed[12] >> 4) * 4;
+    let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+    (segment.len() > data_at).then(|| FlowKey { source: (source, port(0)), destination: (destination, port(2)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 packet from 10.0.0.1:1000 to 10.0.0.2:80 with this many bytes of data.
+    fn v4(data: usize) -> Vec<u8> {
+        let mut packet = vec![0; 40 + data];
+        packet[0] = 0x45;
+        packet[1] = Ecn::Ect0 as u8;
+        packet[9] = TCP;
+        packet[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        packet[20..24].copy_from_slice(&[0x03, 0xe8, 0, 80]);
+        packet[32] = 0x50;
+        let checksum = !sum(&packet[..20]);
+        packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        packet
+    }
+
+    fn sum(header: &[u8]) -> u16 {
+        let sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        ((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    #[test]
+    fn a_segment_with_data_has_a_flow_and_one_without_has_none() {
+        let header = Header::read(&v4(1)).unwrap();
+        assert_eq!((header.destination, header.ecn), (IpAddr::from([10, 0, 0, 2]), Ecn::Ect0));
+        let flow = header.data.unwrap();
+        assert_eq!(
+            (flow.source, flow.destination),
+            ((IpAddr::from([10, 0, 0, 1]), 1000), (IpAddr::from([10, 0, 0, 2]), 80))
+        );
+        assert_eq!(Header::read(&v4(0)).unwrap().data, None);
+    }
+
+    #[test]
+    fn a_marked_packet_keeps_a_right_checksum() {
+        let mut packet = v4(3);
+        assert_eq!(sum(&packet[..20]), 0xffff, "the test's own checksum");
+        mark_congestion(&mut packet);
+        assert_eq!(Header::read(&packet).unwrap().ecn, Ecn::Ce);
+        assert_eq!(sum(&packet[..20]), 0xffff);
+    }
+
+    #[test]
+    fn ipv6_is_read_and_marked() {
+        let mut packet = vec![0; 61];
+        packet[0] = 0x60;
+        packet[1] = (Ecn::Ect1 as u8) << 4;
+        packet[6] = TCP;
+        packet[23] = 1;
+        packet[39] = 2;
+        packet[52] = 0x50;
+        let header = Header::read(&packet).unwrap();
+        assert_eq!((header.destination, header.ecn), ("::2".parse().unwrap(), Ecn::Ect1));
+        assert!(header.data.is_some());
+        mark_congestion(&mut packet);
+        assert_eq!(Header::read(&packet).unwrap().ecn, Ecn::Ce);
+    }
+
+    #[test]
+    fn every_cut_packet_is_refused_or_read_without_a_fault() {
+        for whole in [v4(5), {
+            let mut six = vec![0; 60];
+            six[0] = 0x60;
+            six[6] = TCP;
+            six
+        }] {
+            for length in 0..whole.len() {
+                let _ = Header::read(&whole[..length]);
+                mark_congestion(&mut whole[..length].to_vec());
+            }
+        }
+        // A header length that points behind the end, and one below the least.
+        let mut long = v4(0);
+        long[0] = 0x4f;
+        assert_eq!(Header::read(&long), None);
+        long[0] = 0x41;
+        assert_eq!(Header::read(&long).unwrap().data, None);
+    }
+}

@@ -1,0 +1,167 @@
+//! The thread that drives the fabric by the machine's clock.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use simulator::description::Description;
+
+use super::fabric::{Delivery, Fabric};
+use super::lateness::Lateness;
+use super::{EmulatorError, Network, Report};
+use crate::clock::{Clock, sleep_exactly, thread_cpu_ns, timespec};
+use crate::system;
+use crate::tun::Tun;
+
+/// Below the kernel's own threads at 50.
+const FIFO_PRIORITY: i32 = 40;
+/// How long a wait is at most, so that the order to stop is heard.
+const LONGEST_WAIT_NS: u64 = 20_000_000;
+/// Packets taken from one port before the others have their turn.
+const BATCH: usize = 64;
+
+/// An emulation that goes on, on a thread of its own.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<Report, EmulatorError>>>,
+}
+
+impl Running {
+    /// Begins to emulate the links of `description`; time 0 is that of `clock`.
+    ///
+    /// # Errors
+    /// When `network` does not fit the description, or the machine refuses a thread.
+    pub fn start(description: Arc<Description>, network: Network, clock: Clock) -> Result<Running, EmulatorError> {
+        Fabric::new(&description, &network).map_err(EmulatorError::Invalid)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("emulator".into())
+            .spawn(move || emulate(&description, network, clock, &asked))?;
+        Ok(Running { stop, thread: Some(thread) })
+    }
+
+    /// Whether it has ended by itself: at the end of the description's duration, or with an error.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends it, and tells what it did until then.
+    ///
+    /// # Errors
+    /// What ended it before.
+    pub fn finish(mut self) -> Result<Report, EmulatorError> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(report)) => report,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => unreachable!("the thread is taken once"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Its error goes with it: whoever drops this does not want to know.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn emulate(
+    description: &Description,
+    network: Network,
+    clock: Clock,
+    stop: &AtomicBool,
+) -> Result<Report, EmulatorError> {
+    let _awake = stay_awake();
+    let real_time = system::schedule_fifo(FIFO_PRIORITY).is_ok();
+    sleep_exactly()?;
+    let mut fabric = Fabric::new(description, &network).map_err(EmulatorError::Invalid)?;
+    let tuns: Vec<Tun> = network.ports.into_iter().map(|port| port.tun).collect();
+    let waiting = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+    for (port, tun) in tuns.iter().enumerate() {
+        epoll::add(&waiting, tun, EventData::new_u64(port as u64), EventFlags::IN).map_err(io::Error::from)?;
+    }
+    let mut exit = Exit { tuns: &tuns, clock, lateness: Lateness::new(), refused: 0, error: None };
+    let mut ready: Vec<Event> = Vec::with_capacity(tuns.len().max(1));
+    let cpu_before_ns = thread_cpu_ns();
+    loop {
+        let now_ns = clock.now_ns();
+        if now_ns >= description.duration_ns || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
+        if let Some(error) = exit.error.take() {
+            return Err(error.into());
+        }
+        let wait_ns = fabric.next_ns().saturating_sub(clock.now_ns()).min(LONGEST_WAIT_NS);
+        ready.clear();
+        match epoll::wait(&waiting, rustix::buffer::spare_capacity(&mut ready), Some(&timespec(wait_ns))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        for event in &ready {
+            take_in(&mut fabric, event.data.u64() as usize, &mut exit)?;
+        }
+    }
+    // What is due at the end is done; later packets stay on their links.
+    let end_ns = description.duration_ns.min(clock.now_ns());
+    fabric.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
+    let (received, unrouted) = (fabric.received, fabric.unrouted);
+    let (lateness, refused) = (exit.lateness.summary(), exit.refused);
+    let (links, link_samples, flows) = fabric.finish(end_ns.max(description.warmup_ns + 1));
+    let cpu_ns = thread_cpu_ns() - cpu_before_ns;
+    Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
+}
+
+/// Takes in packets of one port, each at the moment it is found.
+fn take_in(fabric: &mut Fabric, port: usize, exit: &mut Exit) -> Result<(), EmulatorError> {
+    for _ in 0..BATCH {
+        let slot = fabric.place();
+        let Some(length) = exit.tuns[port].receive(fabric.memory(slot))? else {
+            fabric.give_back(slot);
+            return Ok(());
+        };
+        let now_ns = exit.clock.now_ns();
+        fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
+        fabric.accept(now_ns, port, slot, length);
+    }
+    Ok(())
+}
+
+/// Where packets leave.
+struct Exit<'t> {
+    tuns: &'t [Tun],
+    clock: Clock,
+    lateness: Lateness,
+    refused: u64,
+    error: Option<io::Error>,
+}
+
+impl Exit<'_> {
+    fn hand_over(&mut self, delivery: &Delivery) {
+        // Before the call: the kernel takes the packet all the way to the socket within it.
+        self.lateness.add(self.clock.now_ns().saturating_sub(delivery.due_ns));
+        match self.tuns[delivery.port].send(delivery.packet) {
+            Ok(true) => {}
+            Ok(false) => self.refused += 1,
+            Err(error) => self.error = Some(error),
+        }
+    }
+}
+
+/// Keeps the processors out of sleep they are slow to wake from, while the file is open. Where that is not to be had
+/// wake-ups are later, which the lateness shows.
+fn stay_awake() -> Option<File> {
+    let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
+}

@@ -1,0 +1,155 @@
+//! What links did: samples at regular intervals, and totals that leave out the warm-up. For whoever drives the links, in
+//! virtual time or in real time.
+
+use crate::convert;
+use crate::description::{Change, Description};
+use crate::outcome;
+use crate::outcome::LinkSamples;
+use crate::tally::fraction;
+use network::{Counters, Link, Trace};
+use std::sync::Arc;
+
+/// What one opportunity of a trace counts: a packet of 1,500 bytes.
+const OPPORTUNITY_BITS: u128 = 8 * (Trace::OPPORTUNITY_BYTES - Trace::FRAME_BYTES) as u128;
+
+/// Capacity of one direction of a link, integrated over time: what it could have sent.
+struct Capacity {
+    rate_bps: u64,
+    /// In place of the rate.
+    trace: Option<Arc<Trace>>,
+    dead: bool,
+    since_ns: u64,
+    /// Bits times 10⁹ up to `since_ns`.
+    integral: u128,
+}
+
+impl Capacity {
+    fn until(&self, now_ns: u64) -> u128 {
+        if let Some(trace) = self.trace.as_ref().filter(|_| !self.dead) {
+            let opportunities = trace.opportunities_until(now_ns) - trace.opportunities_until(self.since_ns);
+            return self.integral + opportunities * OPPORTUNITY_BITS * 1_000_000_000;
+        }
+        let rate_bps = if self.dead { 0 } else { self.rate_bps };
+        self.integral + u128::from(rate_bps) * u128::from(now_ns - self.since_ns)
+    }
+
+    fn change(&mut self, now_ns: u64, change: &Change) {
+        self.integral = self.until(now_ns);
+        self.since_ns = now_ns;
+        self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
+        self.dead = change.dead.unwrap_or(self.dead);
+    }
+}
+
+/// Where the counters of a link's direction stood at some time.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    counters: Counters,
+    /// Bits times 10⁹ that the capacity allowed.
+    capacity: u128,
+}
+
+impl Mark {
+    /// Bytes sent over what the capacity allowed since `earlier`; 0 when it allowed none.
+    fn utilization_since(&self, earlier: &Mark) -> f64 {
+        let allowed = self.capacity - earlier.capacity;
+        let sent_bytes = self.counters.sent_bytes - earlier.counters.sent_bytes;
+        if allowed == 0 { 0.0 } else { sent_bytes as f64 * 8e9 / allowed as f64 }
+    }
+}
+
+/// The measurements of all links of a description: of each the direction down, then up.
+pub struct LinkMeter {
+    capacities: Vec<Capacity>,
+    sampled: Vec<Mark>,
+    /// At the end of the warm-up.
+    warm: Vec<Mark>,
+    samples: LinkSamples,
+}
+
+impl LinkMeter {
+    /// Nothing has happened yet.
+    pub fn new(description: &Description) -> LinkMeter {
+        let traces = convert::traces(description);
+        let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
+        let capacities: Vec<Capacity> = directions
+            .map(|direction| Capacity {
+                rate_bps: direction.rate_bps,
+                trace: direction.trace.map(|number| Arc::clone(&traces[number])),
+                dead: false,
+                since_ns: 0,
+                integral: 0,
+            })
+            .collect();
+        LinkMeter {
+            sampled: vec![Mark::default(); capacities.len()],
+            warm: vec![Mark::default(); capacities.len()],
+            capacities,
+            samples: LinkSamples::default(),
+        }
+    }
+
+    /// Link direction `link` changes: what its capacity allows is counted anew from here.
+    pub fn change(&mut self, now_ns: u64, link: usize, change: &Change) {
+        self.capacities[link].change(now_ns, change);
+    }
+
+    /// The warm-up ends.
+    pub fn warm_up_ends<T: Copy>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
+        for (number, link) in links.iter_mut().enumerate() {
+            self.warm[number] = self.mark(now_ns, number, link);
+            link.reset_max(now_ns);
+        }
+    }
+
+    /// One row for each direction of a link.
+    pub fn sample<T: Copy>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
+        for (number, link) in links.iter_mut().enumerate() {
+            let mark = self.mark(now_ns, number, link);
+            let earlier = std::mem::replace(&mut self.sampled[number], mark);
+            let (packets, bytes) = link.queue(now_ns);
+            let lost = mark.counters.lost_packets() - earlier.counters.lost_packets();
+            let samples = &mut self.samples;
+            samples.time_s.push(now_ns as f64 / 1e9);
+            samples.link.push(number as u32);
+            samples.queue_packets.push(packets);
+            samples.queue_bytes.push(bytes);
+            samples.utilization.push(mark.utilization_since(&earlier));
+            samples.drops.push(u32::try_from(lost).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// The rows of the outcome, from `warmup_ns` to `end_ns`, and the samples.
+    pub fn finish<T: Copy>(
+        self,
+        warmup_ns: u64,
+        end_ns: u64,
+        links: &mut [Link<T>],
+    ) -> (Vec<outcome::Link>, LinkSamples) {
+        let rows = links.iter_mut().enumerate().map(|(number, link)| {
+            let mark = self.mark(end_ns, number, link);
+            let (now, warm) = (&mark.counters, &self.warm[number].counters);
+            let drops = now.lost_packets() - warm.lost_packets();
+            outcome::Link {
+                link: number / 2,
+                down: number % 2 == 0,
+                utilization: mark.utilization_since(&self.warm[number]),
+                loss_rate: fraction(drops, now.arrived_packets - warm.arrived_packets + waiting(warm)),
+                drops,
+                queue_mean_packets: (now.queue_packet_ns - warm.queue_packet_ns) as f64 / (end_ns - warmup_ns) as f64,
+                queue_max_packets: now.queue_max_packets,
+            }
+        });
+        (rows.collect(), self.samples)
+    }
+
+    fn mark<T: Copy>(&self, now_ns: u64, number: usize, link: &mut Link<T>) -> Mark {
+        Mark { counters: link.counters(now_ns), capacity: self.capacities[number].until(now_ns) }
+    }
+}
+
+/// Packets in the queue. Those that waited when the warm-up ended may be lost after it.
+fn waiting(counters: &Counters) -> u64 {
+    let dropped = counters.dropped_full + counters.dropped_early + counters.dropped_dead;
+    counters.arrived_packets - dropped - counters.sent_packets
+}
