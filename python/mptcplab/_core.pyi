@@ -16,6 +16,7 @@ __all__ = [
     "create_tun",
     "enter_namespace",
     "read_trace",
+    "run_linux",
     "simulate",
     "version",
 ]
@@ -166,3 +167,10 @@ class Socket:
 
     def take_events(self) -> list[str]:
         """The names of what has happened since the last call."""
+def run_linux(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
+    """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
+
+    The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+
+    Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+    """

@@ -17,7 +17,13 @@ impl Clock {
         Clock { origin_ns: read(ClockId::Monotonic) }
     }
 
-    /// Nanoseconds since [`Clock::start`].
+    /// A clock that stands at 0 for so long, and then goes.
+    #[must_use]
+    pub fn start_in(wait: std::time::Duration) -> Clock {
+        Clock { origin_ns: read(ClockId::Monotonic) + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
+    /// Nanoseconds since time 0; 0 before.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {

@@ -37,3 +37,21 @@ pub fn schedule_fifo(priority: c_int) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameter) })
         .map(drop)
 }
+
+/// Reads a socket option into `value` and tells how many bytes the kernel wrote.
+pub fn get_option(socket: impl AsFd, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
+    let mut length =
+        libc::socklen_t::try_from(value.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `length` bytes, which is the length of `value`, and then the new length.
+    check(unsafe { libc::getsockopt(fd, level, name, value.as_mut_ptr().cast(), &raw mut length) })?;
+    Ok(length as usize)
+}
+
+/// Sets a socket option that is one C integer.
+pub fn set_option(socket: impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    let length = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of an integer that lives through the call.
+    check(unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), length) }).map(drop)
+}

@@ -27,7 +27,7 @@ pub fn to_python(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>
     Ok(answer)
 }
 
-fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, PyDict>> {
+pub fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, PyDict>> {
     let SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s, in_flight_segments } =
         samples;
     let columns = PyDict::new(py);
@@ -41,7 +41,7 @@ fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, Py
     Ok(columns)
 }
 
-fn of_links(py: Python<'_>, samples: LinkSamples) -> PyResult<Bound<'_, PyDict>> {
+pub fn of_links(py: Python<'_>, samples: LinkSamples) -> PyResult<Bound<'_, PyDict>> {
     let LinkSamples { time_s, link, queue_packets, queue_bytes, utilization, drops } = samples;
     let columns = PyDict::new(py);
     columns.set_item("time_s", array(py, time_s))?;

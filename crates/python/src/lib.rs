@@ -2,6 +2,7 @@
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod columns;
+mod linux_engine;
 mod live_network;
 mod stack;
 mod watch;
@@ -27,6 +28,8 @@ mod _core {
     #[pymodule_export]
     use super::SimulationError;
     use crate::columns;
+    #[pymodule_export]
+    use crate::linux_engine::run_linux;
     #[pymodule_export]
     use crate::live_network::{create_namespace, create_tun, enter_namespace};
     #[pymodule_export]

@@ -42,7 +42,8 @@ pub struct Port {
 }
 
 /// Where packets to one address go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Route {
     /// The packet's destination.
     pub destination: IpAddr,

@@ -1,0 +1,166 @@
+//! What the kernel tells of a connection's subflows: `tcp_info` of each, and its addresses. The structures are those of
+//! linux/tcp.h and linux/mptcp.h; a kernel that is older writes less of them, and what it does not write reads 0.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::system::get_option;
+
+const SOL_MPTCP: i32 = 284;
+const MPTCP_INFO: i32 = 1;
+const MPTCP_TCPINFO: i32 = 2;
+const MPTCP_SUBFLOW_ADDRS: i32 = 3;
+/// `MPTCP_INFO_FLAG_FALLBACK`.
+const FALLBACK: u32 = 1;
+/// The kernel has no more subflows in a connection.
+const SUBFLOWS: usize = 8;
+/// `struct mptcp_subflow_data`, which comes before the elements.
+const HEADER: usize = 16;
+const INFO: usize = 248;
+/// Two `sockaddr_storage`.
+const ADDRESSES: usize = 256;
+
+/// What is used of `struct tcp_info`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    pub cwnd_segments: u32,
+    pub srtt_us: u32,
+    pub in_flight_segments: u32,
+    pub retransmissions: u32,
+    pub data_segments_sent: u32,
+    pub bytes_acked: u64,
+    pub bytes_received: u64,
+    /// 0 before Linux 6.7, which does not count them.
+    pub timeouts: u16,
+    /// Whether it counts them.
+    pub has_timeouts: bool,
+}
+
+/// A subflow as one end sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subflow {
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
+    pub tcp: TcpInfo,
+}
+
+/// The subflows of a socket of protocol IPPROTO_MPTCP that stand now; of one that fell back, the one there is.
+pub fn mptcp_subflows(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
+    // Between the two calls a subflow may come or go: then once more.
+    for _ in 0..3 {
+        let infos = elements::<INFO>(socket, MPTCP_TCPINFO)?;
+        let addresses = elements::<ADDRESSES>(socket, MPTCP_SUBFLOW_ADDRS)?;
+        if infos.len() == addresses.len() {
+            let both = infos.iter().zip(&addresses);
+            return Ok(both.filter_map(|(info, ends)| subflow(info, ends)).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The one subflow of a TCP socket.
+pub fn tcp_subflow(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
+    let mut info = [0; INFO];
+    let length = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    let tcp = read_info(&info, length);
+    let local = SocketAddr::try_from(rustix::net::getsockname(socket)?)?;
+    let Some(remote) = rustix::net::getpeername(socket)? else { return Ok(Vec::new()) };
+    Ok(vec![Subflow { local, remote: SocketAddr::try_from(remote)?, tcp }])
+}
+
+/// Whether a socket of protocol IPPROTO_MPTCP, or one that was accepted by such, speaks plain TCP.
+pub fn fell_back(socket: BorrowedFd<'_>) -> bool {
+    let mut info = [0; 80];
+    match get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut info) {
+        // Six octets and two of padding come before the flags.
+        Ok(_) => u32_at(&info, 8) & FALLBACK != 0,
+        // An accepted socket of a plain TCP client is a TCP socket.
+        Err(error) => matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT)),
+    }
+}
+
+/// The elements of one of the options that give an array, with the bytes of each that the kernel knows.
+fn elements<const SIZE: usize>(socket: impl AsFd, option: i32) -> io::Result<Vec<([u8; SIZE], usize)>> {
+    let mut buffer = vec![0; HEADER + SUBFLOWS * SIZE];
+    buffer[0..4].copy_from_slice(&(HEADER as u32).to_ne_bytes());
+    buffer[12..16].copy_from_slice(&(SIZE as u32).to_ne_bytes());
+    get_option(socket, SOL_MPTCP, option, &mut buffer)?;
+    let count = (u32_at(&buffer, 4) as usize).min(SUBFLOWS);
+    let known = (u32_at(&buffer, 8) as usize).min(SIZE);
+    let (array, _) = buffer[HEADER..].as_chunks::<SIZE>();
+    Ok(array[..count].iter().map(|element| (*element, known)).collect())
+}
+
+fn subflow(info: &([u8; INFO], usize), ends: &([u8; ADDRESSES], usize)) -> Option<Subflow> {
+    let (local, remote) = ends.0.split_at(ADDRESSES / 2);
+    Some(Subflow { local: address(local)?, remote: address(remote)?, tcp: read_info(&info.0, info.1) })
+}
+
+fn read_info(info: &[u8; INFO], known: usize) -> TcpInfo {
+    let sent_and_not_acked = u32_at(info, 24);
+    let left = u32_at(info, 28) + u32_at(info, 32);
+    TcpInfo {
+        cwnd_segments: u32_at(info, 80),
+        srtt_us: u32_at(info, 68),
+        in_flight_segments: (sent_and_not_acked + u32_at(info, 36)).saturating_sub(left),
+        retransmissions: u32_at(info, 100),
+        data_segments_sent: u32_at(info, 156),
+        bytes_acked: u64_at(info, 120),
+        bytes_received: u64_at(info, 128),
+        timeouts: u16::from_ne_bytes([info[240], info[241]]),
+        has_timeouts: known >= 242,
+    }
+}
+
+fn address(storage: &[u8]) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes([storage[2], storage[3]]);
+    let ip = match i32::from(u16::from_ne_bytes([storage[0], storage[1]])) {
+        libc::AF_INET => IpAddr::V4(Ipv4Addr::from(*storage[4..].first_chunk::<4>()?)),
+        libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*storage[8..].first_chunk::<16>()?)),
+        _ => return None,
+    };
+    // A socket of family IPv6 may carry IPv4.
+    Some(SocketAddr::new(ip.to_canonical(), port))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk::<4>().map_or(0, |four| u32::from_ne_bytes(*four))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk::<8>().map_or(0, |eight| u64::from_ne_bytes(*eight))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn tcp_info_of_a_loopback_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        client.write_all(&[7; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        let [sender] = tcp_subflow(client.as_fd()).unwrap()[..] else { panic!("one subflow") };
+        assert_eq!((sender.local, sender.remote), (client.local_addr().unwrap(), client.peer_addr().unwrap()));
+        assert!(sender.tcp.cwnd_segments >= 2 && sender.tcp.data_segments_sent >= 1, "{sender:?}");
+        let [receiver] = tcp_subflow(server.as_fd()).unwrap()[..] else { panic!("one subflow") };
+        assert_eq!((receiver.tcp.bytes_received, receiver.tcp.retransmissions), (1000, 0));
+        assert!(fell_back(client.as_fd()), "a plain TCP socket");
+    }
+
+    #[test]
+    fn addresses_of_both_families() {
+        let mut storage = [0; 128];
+        storage[..8].copy_from_slice(&[2, 0, 0, 80, 10, 0, 0, 1]);
+        assert_eq!(address(&storage), Some("10.0.0.1:80".parse().unwrap()));
+        storage[0] = 10;
+        storage[8..24].copy_from_slice(&"2001:db8::1".parse::<Ipv6Addr>().unwrap().octets());
+        assert_eq!(address(&storage), Some("[2001:db8::1]:80".parse().unwrap()));
+        assert_eq!(address(&[0; 128]), None);
+    }
+}

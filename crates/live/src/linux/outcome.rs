@@ -1,0 +1,81 @@
+//! What a run of the engine `linux` answers: rows as those of the simulator, with nothing where the kernel does not tell.
+
+use serde::Serialize;
+use simulator::outcome::{Link, LinkSamples, SubflowSamples, Transfers};
+
+use crate::emulator::Lateness;
+
+/// The outcome of one run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The few rows.
+    pub summary: Summary,
+    /// Samples of subflows, ordered by time.
+    pub subflow_samples: SubflowSamples,
+    /// Samples of links, ordered by time.
+    pub link_samples: LinkSamples,
+}
+
+/// Rows, and how the emulation went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Connections, in the scenario's order, `count` of each.
+    pub connections: Vec<Connection>,
+    /// Links in the scenario's order: down, then up.
+    pub links: Vec<Link>,
+    /// How the emulation went.
+    pub emulation: Emulation,
+}
+
+/// How true the emulation was.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Emulation {
+    /// How late packets were handed over.
+    pub lateness: Lateness,
+    /// Packets that hosts sent.
+    pub received: u64,
+    /// Packets that no route was found for.
+    pub unrouted: u64,
+    /// Packets that a host did not take.
+    pub refused: u64,
+    /// CPU time of the emulator's thread in nanoseconds.
+    pub cpu_ns: u64,
+    /// Whether the thread was scheduled as real-time.
+    pub real_time: bool,
+}
+
+/// One connection; see [`simulator::outcome::Connection`].
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // as there
+pub struct Connection {
+    pub kind: usize,
+    pub index: u32,
+    pub start_s: f64,
+    pub goodput_bps: Option<f64>,
+    pub bytes_delivered: u64,
+    pub completion_s: Option<f64>,
+    pub out_of_order_delay_mean_s: Option<f64>,
+    pub out_of_order_delay_p95_s: Option<f64>,
+    pub fallback: bool,
+    pub transfers: Option<Transfers>,
+    pub subflows: Vec<Subflow>,
+    /// Why it ended before its time, if it did.
+    pub failure: Option<String>,
+}
+
+/// One subflow; see [`simulator::outcome::Subflow`]. Bytes are those that arrived in order on the subflow, also when they
+/// had arrived by another.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // as there
+pub struct Subflow {
+    pub path: usize,
+    pub goodput_bps: Option<f64>,
+    pub share: Option<f64>,
+    pub segments_sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: Option<u64>,
+    pub reinjections: Option<u64>,
+    pub loss_rate: Option<f64>,
+    pub rtt_mean_s: Option<f64>,
+    pub cwnd_mean_segments: Option<f64>,
+}

@@ -1,0 +1,51 @@
+//! What Python hands over: the scenario, and the hosts that it has furnished for it.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::RawFd;
+
+use serde::Deserialize;
+use simulator::description::Description;
+
+use crate::emulator::Route;
+
+/// A run of the engine `linux`. Descriptors stay the caller's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The scenario.
+    pub description: Description,
+    /// The devices.
+    pub ports: Vec<Port>,
+    /// The largest packet of any device.
+    pub packet_bytes: usize,
+    /// Of each kind of connection, in the description's order, its two hosts.
+    pub hosts: Vec<Hosts>,
+}
+
+/// A device and where packets that come in by it go.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Descriptor of the TUN device.
+    pub tun: RawFd,
+    /// Its routes.
+    pub routes: Vec<Route>,
+}
+
+/// The hosts of one kind of connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hosts {
+    /// Descriptor of the client's network namespace.
+    pub client_namespace: RawFd,
+    /// Descriptor of the server's.
+    pub server_namespace: RawFd,
+    /// The address that the client calls from.
+    pub client: IpAddr,
+    /// Where the server listens.
+    pub server: SocketAddr,
+    /// Name of the congestion control in the kernel.
+    pub congestion: String,
+    /// The client's addresses, each with the index of its path in the description.
+    pub paths: Vec<(IpAddr, usize)>,
+}

@@ -1,0 +1,100 @@
+//! Sockets of a host's namespace, made as a scenario's connection asks.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, Protocol, SocketFlags, SocketType, sockopt};
+
+use crate::namespace;
+use crate::system;
+
+/// Data that a socket may hold unsent before it takes no more: enough for the sender to be late by some milliseconds, little
+/// enough that one which stops has stopped.
+const NOT_SENT_BYTES: i32 = 128 * 1024;
+
+/// How sockets of one kind of connection are made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Multipath TCP; else TCP.
+    pub mptcp: bool,
+    /// Name of the congestion control in the kernel.
+    pub congestion: String,
+    /// Receive buffer; absent: the kernel's automatic one.
+    pub receive_buffer_bytes: Option<u64>,
+}
+
+/// A socket that listens.
+pub fn listen(namespace: BorrowedFd<'_>, at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
+    namespace::within(namespace, || {
+        let socket = open(at, options)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        net::bind(&socket, &at)?;
+        net::listen(&socket, 4096)?;
+        Ok(socket)
+    })
+}
+
+/// A socket that calls `to` from the address `from`, and the end it calls from, whose port the kernel has chosen. The
+/// thread must be in the namespace.
+pub fn call(from: IpAddr, to: SocketAddr, options: &Options) -> io::Result<(OwnedFd, SocketAddr)> {
+    let socket = open(to, options)?;
+    net::bind(&socket, &SocketAddr::new(from, 0))?;
+    let local = SocketAddr::try_from(net::getsockname(&socket)?)?;
+    match net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok((socket, local)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The next connection that a listening socket has, if any, with the address that called.
+pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
+    let socket = match net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+        Ok(socket) => socket,
+        Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(peer) = net::getpeername(&socket)? else { return Ok(None) };
+    let peer = SocketAddr::try_from(peer)?;
+    Ok(Some((socket, SocketAddr::new(peer.ip().to_canonical(), peer.port()))))
+}
+
+/// Makes sure that a sending socket has the congestion control that was asked for.
+pub fn check_congestion(socket: &OwnedFd, asked: &str) -> io::Result<()> {
+    let found = sockopt::tcp_congestion(socket)?;
+    if found == asked {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("the kernel answers congestion control {found:?} where {asked:?} was set")))
+}
+
+/// Bounds what the socket holds unsent.
+pub fn bound_unsent(socket: &OwnedFd) -> io::Result<()> {
+    match system::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT_BYTES) {
+        // Sockets of Multipath TCP take it from Linux 6.8 on; before, a stop comes later by what the buffer holds.
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        answer => answer,
+    }
+}
+
+/// Closes the socket by a reset, whatever it still holds.
+pub fn abort(socket: OwnedFd) {
+    // A socket that takes no option is closed all the same.
+    let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
+}
+
+fn open(to: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let protocol = options.mptcp.then_some(net::ipproto::MPTCP);
+    let protocol: Option<Protocol> = protocol.or(Some(net::ipproto::TCP));
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = net::socket_with(family, SocketType::STREAM, flags, protocol)?;
+    sockopt::set_tcp_congestion(&socket, &options.congestion)?;
+    check_congestion(&socket, &options.congestion)?;
+    if let Some(bytes) = options.receive_buffer_bytes {
+        sockopt::set_socket_recv_buffer_size_force(socket.as_fd(), usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    }
+    Ok(socket)
+}
