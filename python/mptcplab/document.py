@@ -60,7 +60,8 @@ def _one(run: "Run") -> dict[str, Any]:
         for row in run.connections.to_dicts()
     ]
     links = [{key: _plain(value) for key, value in row.items()} for row in run.links.to_dicts()]
-    return {"connections": connections, "links": links}
+    rows = {"connections": connections, "links": links}
+    return rows if run.live is None else rows | {"live": run.live}
 
 
 def _transfers(row: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -6,7 +6,9 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from mptcplab import model_engine, provenance
+from mptcplab import linux_engine, machine, model_engine, provenance
+from mptcplab.live.requirements import require
+from mptcplab.machine import EngineUnavailableError as EngineUnavailableError
 from mptcplab.result import Result, Run
 from mptcplab.simulation import simulate
 
@@ -32,6 +34,8 @@ class Engine:
     runner: Runner | None
     refusals: "Callable[[Scenario], list[Problem]] | None" = None
     """What it cannot do of a scenario, where the registry does not say it all."""
+    require: Callable[[], None] | None = None
+    """Raises EngineUnavailableError when this machine lacks what the engine needs."""
 
     def unsupported(self, scenario: "Scenario") -> "list[Problem]":
         """Everything in the scenario that the engine cannot do."""
@@ -44,7 +48,13 @@ ENGINES: Final[Mapping[str, Engine]] = {
         Engine("sim", "our own TCP and Multipath TCP in virtual time, packet by packet", simulate),
         Engine("model", "what theory says of the steady state", model_engine.calculate, model_engine.unsupported),
         Engine("stack", "the same TCP and Multipath TCP on TUN devices: real packets, real clock", None),
-        Engine("linux", "the kernel's Multipath TCP in network namespaces, real programs", None),
+        Engine(
+            "linux",
+            "the kernel's Multipath TCP in network namespaces, real programs",
+            linux_engine.run,
+            linux_engine.unsupported,
+            lambda: require("linux", (*machine.live(), machine.kernel_mptcp())),
+        ),
     )
 }
 
@@ -54,10 +64,6 @@ _LOOK_EVERY_S: Final = 0.1
 
 class UnknownEngineError(ValueError):
     """There is no engine of that name."""
-
-
-class EngineUnavailableError(RuntimeError):
-    """The engine exists and cannot be used here; the message says why and what would help."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -83,6 +89,8 @@ def available(name: str) -> Runner:
     if engine.runner is None:
         ready = ", ".join(other.name for other in ENGINES.values() if other.runner is not None)
         raise EngineUnavailableError(f"the engine {name!r} is not part of this version; use {ready}")
+    if engine.require is not None:
+        engine.require()
     return engine.runner
 
 

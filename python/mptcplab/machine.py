@@ -15,6 +15,10 @@ _CAP_SYS_ADMIN: Final = 21
 ROOT: Final = Path("/")
 
 
+class EngineUnavailableError(RuntimeError):
+    """The engine exists and cannot be used here; the message says why and what would help."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that was looked at."""

@@ -12,7 +12,7 @@ Value = bool | int | float | str
 ENGINES = ("model", "sim", "stack", "linux")
 """Names of the four engines of the design; `BUILT` says which of them exist."""
 
-BUILT = ("model", "sim")
+BUILT = ("model", "sim", "linux")
 """Engines that can be called now."""
 
 
@@ -62,19 +62,26 @@ _VARIANT = Parameter(
 
 
 CONGESTION = (
-    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim")),
+    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim", "linux")),
     Entry(
         "cubic",
         "uncoupled: a cubic of the time since the last loss",
         "RFC 9438",
-        ("sim",),
-        (Parameter("fast_convergence", True, "give way to a new flow after a loss below the last maximum (§4.7)"),),
+        ("sim", "linux"),
+        (
+            Parameter(
+                "fast_convergence",
+                True,
+                "give way to a new flow after a loss below the last maximum (§4.7)",
+                runs={"linux": (True,)},
+            ),
+        ),
     ),
     Entry(
         "ewtcp",
         "equally weighted: a/w per ACK, a = 1/n²",
         "Honda 2009; Singh 2012 ch. II",
-        ("model", "sim"),
+        ("model", "sim", "linux"),
         coupled=True,
     ),
     Entry(
@@ -84,9 +91,11 @@ CONGESTION = (
         ("model", "sim"),
         coupled=True,
     ),
-    Entry("lia", "linked increases", "RFC 6356", ("model", "sim"), (_VARIANT,), coupled=True),
-    Entry("olia", "opportunistic linked increases", "Khalili 2013", ("model", "sim"), (_VARIANT,), coupled=True),
-    Entry("balia", "balanced linked adaptation", "Peng 2016", ("model", "sim"), (_VARIANT,), coupled=True),
+    Entry("lia", "linked increases", "RFC 6356", ("model", "sim", "linux"), (_VARIANT,), coupled=True),
+    Entry(
+        "olia", "opportunistic linked increases", "Khalili 2013", ("model", "sim", "linux"), (_VARIANT,), coupled=True
+    ),
+    Entry("balia", "balanced linked adaptation", "Peng 2016", ("model", "sim", "linux"), (_VARIANT,), coupled=True),
     Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim",), (_VARIANT,), coupled=True),
     Entry(
         "mppert",
@@ -138,33 +147,33 @@ SCHEDULERS = (
     Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
     Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
     Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4"),
-    Entry("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later", ("model", "sim")),
+    Entry("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later", ("model", "sim", "linux")),
 )
 
 PATH_MANAGERS = (
-    Entry("default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim")),
-    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim")),
+    Entry("default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim", "linux")),
+    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim", "linux")),
     Entry(
         "ndiffports",
         "several subflows over the first path, by their ports",
         "Linux mptcp.org “ndiffports”",
-        ("model", "sim"),
+        ("model", "sim", "linux"),
         (Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
     ),
     Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”", ("sim",)),
-    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim",)),
+    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim", "linux")),
 )
 
 QUEUES = (
-    Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("model", "sim")),
-    Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("model", "sim")),
-    Entry("codel", "controlled delay", "RFC 8289", ("sim",)),
+    Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("model", "sim", "linux")),
+    Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("model", "sim", "linux")),
+    Entry("codel", "controlled delay", "RFC 8289", ("sim", "linux")),
 )
 
 LOSSES = (
-    Entry("bernoulli", "each packet independently", "—", ("model", "sim")),
-    Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim",)),
-    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim",)),
+    Entry("bernoulli", "each packet independently", "—", ("model", "sim", "linux")),
+    Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim", "linux")),
+    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "linux")),
 )
 
 TRACES = ("sim",)
@@ -184,11 +193,11 @@ MIDDLEBOXES = (
 )
 
 APPLICATIONS = (
-    Entry("bulk", "as much as the connection takes", "—", ("model", "sim")),
-    Entry("file", "so many bytes, then close", "—", ("sim",)),
-    Entry("requests", "one object after another, each over its own connection", "ApacheBench", ("sim",)),
-    Entry("rate", "a constant rate", "—", ("sim",)),
-    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim",)),
+    Entry("bulk", "as much as the connection takes", "—", ("model", "sim", "linux")),
+    Entry("file", "so many bytes, then close", "—", ("sim", "linux")),
+    Entry("requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "linux")),
+    Entry("rate", "a constant rate", "—", ("sim", "linux")),
+    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "linux")),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)

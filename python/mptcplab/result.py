@@ -1,7 +1,7 @@
 """What an engine answers: four data frames, the document of `--json`, and a directory of files."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -29,6 +29,8 @@ class Run:
     samples: pl.DataFrame
     notes: tuple[str, ...] = ()
     """What to keep in mind with these numbers; one sentence each."""
+    live: "Mapping[str, Any] | None" = None
+    """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel."""
 
 
 @dataclass(frozen=True)

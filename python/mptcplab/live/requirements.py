@@ -3,19 +3,15 @@
 from collections.abc import Iterable
 
 from mptcplab import machine
-from mptcplab.machine import Finding
-
-
-class UnavailableError(RuntimeError):
-    """This machine lacks something; the message says what, and what would help."""
+from mptcplab.machine import EngineUnavailableError, Finding
 
 
 def require(engine: str, findings: Iterable[Finding] | None = None) -> None:
     """Make sure that nothing of `findings` is missing; without them, of what every live engine needs.
 
-    Raises UnavailableError.
+    Raises EngineUnavailableError.
     """
     missing = [finding for finding in (machine.live() if findings is None else findings) if not finding.good]
     if missing:
         lacks = "; ".join(f"{finding.what}: {finding.found} → {finding.remedy}" for finding in missing)
-        raise UnavailableError(f"the engine {engine!r} cannot run here. {lacks}. See mptcplab doctor")
+        raise EngineUnavailableError(f"the engine {engine!r} cannot run here. {lacks}. See mptcplab doctor")

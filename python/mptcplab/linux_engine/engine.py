@@ -1,0 +1,116 @@
+"""Furnishes the hosts, hands the plan to the core, and tells how far its answer can be trusted."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from mptcplab import _core
+from mptcplab.linux_engine import kernel
+from mptcplab.linux_engine.layout import Pair
+from mptcplab.live import Namespace, add_interface, set_up, timing
+from mptcplab.machine import EngineUnavailableError
+from mptcplab.result import Run
+from mptcplab.scenario import describe
+from mptcplab.simulation import run_from_outcome
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+# Two runs at a time would make each other late.
+_ONE_AT_A_TIME = threading.Lock()
+
+_SEND_BYTES: Final = 16 << 20
+_RECEIVE_BYTES: Final = 6 << 20
+"""The most that automatic buffers grow to; the receive buffer's is that of the engine sim."""
+
+
+def run(
+    scenario: "Scenario", *, seed: int, through_wire: bool = False, progress: Callable[[float], None] | None = None
+) -> Run:
+    """Run one scenario in real time; `seed` gives the draws of links and applications, as on the engine sim.
+
+    Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
+    """
+    assert not through_wire, "refused before"
+    # The links' loss and the applications' starts are those of the engine sim with the same seed.
+    description = describe.description(scenario.document, seed, False)
+    for connection in description["connections"]:
+        connection["scheduler"] = {"name": "linux"}
+    with _ONE_AT_A_TIME, ExitStack() as stack:
+        try:
+            plan, hosts = _furnish(description, stack)
+        except OSError as error:
+            where = f" {error.filename}" if error.filename else ""
+            raise EngineUnavailableError(
+                f"the engine 'linux' cannot run here:{where} {error.strerror or error}"
+            ) from None
+        outcome = _core.run_linux(json.dumps(plan), progress)
+        counters = {host.name: kernel.counters(host) for host in hosts}
+        dropped = sum(kernel.dropped_by_interfaces(host) for host in hosts)
+    summary = json.loads(outcome["summary"])
+    answer = run_from_outcome(description, outcome, seed=seed)
+    judged = timing.judge(description, summary["emulation"], dropped)
+    failures = [
+        f"{description['connections'][row['kind']]['name']} {row['index']} broke off: {row['failure']}"
+        for row in summary["connections"]
+        if row["failure"] is not None
+    ]
+    return Run(
+        seed=answer.seed,
+        connections=answer.connections,
+        subflows=answer.subflows,
+        links=answer.links,
+        samples=answer.samples,
+        notes=(*judged.notes, *failures, *_about(plan, scenario)),
+        live={**judged.to_dict(), "mptcp_counters": counters},
+    )
+
+
+def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str, Any], list[Namespace]]:
+    """All hosts with their interfaces; `stack` takes them down."""
+    ports: list[dict[str, Any]] = []
+    hosts: list[dict[str, Any]] = []
+    namespaces: list[Namespace] = []
+    mtus = [576]
+    for kind, connection in enumerate(description["connections"]):
+        pair = Pair(kind, connection)
+        congestion = kernel.control_name(connection["congestion"]["name"])
+        assert congestion is not None, "refused before"
+        client, server = (stack.enter_context(Namespace(f"{pair.name} {end}")) for end in ("client", "server"))
+        for host in (client, server):
+            set_up(host)
+            buffers = {"receive": _RECEIVE_BYTES, "send": _SEND_BYTES}
+            kernel.configure(host, congestion, ecn=connection["ecn"], largest_buffers=buffers)
+        tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
+        tuns.append(_tun(server, pair.server_interface(), stack))
+        if pair.mptcp:
+            subflows = len(pair.joining)
+            backup = connection["path_manager"]["name"] == "backup"
+            kernel.set_path_manager(client, pair.joining, subflows=subflows, backup=backup)
+            kernel.set_path_manager(server, (), subflows=subflows)
+        ports += pair.ports(tuns, len(ports))
+        hosts.append(pair.hosts(client.descriptor, server.descriptor, congestion))
+        namespaces += [client, server]
+        mtus.append(pair.mtu)
+    plan = {"description": description, "ports": ports, "packet_bytes": max(mtus), "hosts": hosts}
+    return plan, namespaces
+
+
+def _tun(host: Namespace, interface: Any, stack: ExitStack) -> int:  # noqa: ANN401
+    descriptor = add_interface(host, interface)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _about(plan: Mapping[str, Any], scenario: "Scenario") -> list[str]:
+    """What the kernel did that the scenario does not say."""
+    notes = []
+    for connection, hosts in zip(scenario.document.connections.values(), plan["hosts"], strict=True):
+        if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set:
+            notes.append("the scheduler is the kernel's own, as the scenario names none")
+        if hosts["congestion"] not in ("reno", "cubic"):
+            notes.append(f"{connection.congestion.name} is what this kernel has loaded as {hosts['congestion']}")
+    return list(dict.fromkeys(notes))

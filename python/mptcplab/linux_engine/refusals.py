@@ -1,0 +1,65 @@
+"""What the engine `linux` cannot do, by name: the kernel has one scheduler, and the controls that are loaded."""
+
+from collections.abc import Iterator
+
+from mptcplab import registry
+from mptcplab.linux_engine import kernel
+from mptcplab.linux_engine.layout import KIND_LIMIT
+from mptcplab.scenario import Problem, Scenario
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.errors import Part, one_of, show
+from mptcplab.scenario.model import Document
+
+Found = tuple[tuple[Part, ...], str, str]
+
+CONNECTION_LIMIT = 1000
+
+
+def unsupported(scenario: Scenario) -> list[Problem]:
+    """Everything in the scenario that the engine cannot do on this machine, each with what would do."""
+    places = scenario._places()
+    # A scheduler that nobody asked for is the kernel's own.
+    own = {
+        f"connection.{name}.scheduler"
+        for name, connection in scenario.document.connections.items()
+        if "scheduler" not in connection.model_fields_set
+    }
+    problems = {problem.key: problem for problem in scenario.unsupported("linux") if problem.key not in own}
+    for found in _found(scenario.document):
+        problem = places.problem(*found)
+        problems.setdefault(problem.key, problem)
+    return list(problems.values())
+
+
+def _found(document: Document) -> Iterator[Found]:
+    for name, connection in document.connections.items():
+        yield from _connection(("connection", name), connection)
+    kinds = len(document.connections)
+    if kinds > KIND_LIMIT:
+        yield ("connection",), f"{kinds} kinds of connections", f"at most {KIND_LIMIT}, each of which has its hosts"
+    count = sum(connection.count for connection in document.connections.values())
+    if count > CONNECTION_LIMIT:
+        yield (
+            ("connection",),
+            f"{count} connections",
+            f"at most {CONNECTION_LIMIT}: they run on one machine, in real time",
+        )
+
+
+def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found]:
+    named = connection.congestion
+    entry = registry.find("congestion", named.name)
+    known = entry is not None and "linux" in entry.engines
+    # Where there are none at all there is no Linux, which the engine says itself.
+    if known and kernel.controls() and kernel.control_name(named.name) is None:
+        have = [each for each in registry.names("congestion", "linux") if kernel.control_name(each) is not None]
+        expected = f"a control that this kernel has: {one_of(have)}; or first: mptcplab bpf load {named.name}"
+        yield (*key, "congestion"), show(named.name), expected
+    if connection.protocol != "mptcp":
+        return
+    manager = connection.path_manager
+    subflows = manager.parameters["subflows"] if manager.name == "ndiffports" else len(connection.paths)
+    assert isinstance(subflows, int), "a whole number, as the registry says"
+    if subflows > kernel.SUBFLOW_LIMIT:
+        what = (*key, "path_manager") if manager.name == "ndiffports" else (*key, "paths")
+        yield what, f"{subflows} subflows", f"at most {kernel.SUBFLOW_LIMIT}, which is what the kernel does"
