@@ -43,7 +43,7 @@ def test_an_engine_nobody_knows_is_wrong_input(scenario: Scenario) -> None:
         mptcplab.run(scenario, "ns2")
 
 
-@pytest.mark.parametrize("engine", ["stack", "linux"])
+@pytest.mark.parametrize("engine", ["stack"])
 def test_an_engine_that_is_not_there_yet_says_so(scenario: Scenario, engine: str) -> None:
     with pytest.raises(mptcplab.EngineUnavailableError, match=f"'{engine}' is not part of this version"):
         mptcplab.run(scenario, engine)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.linux_engine import kernel
 from mptcplab.linux_engine.layout import Pair
+from mptcplab.linux_engine.refusals import unsupported
 from mptcplab.live import Namespace, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
-from mptcplab.scenario import describe
+from mptcplab.scenario import UnsupportedError, describe
 from mptcplab.simulation import run_from_outcome
 
 if TYPE_CHECKING:
@@ -32,9 +33,13 @@ def run(
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links and applications, as on the engine sim.
 
-    Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
+    Raises UnsupportedError for what the kernel cannot do here, EngineUnavailableError when it refuses what it is asked,
+    SimulationError when it fails on the way.
     """
     assert not through_wire, "refused before"
+    problems = unsupported(scenario)
+    if problems:
+        raise UnsupportedError("linux", problems)
     # The links' loss and the applications' starts are those of the engine sim with the same seed.
     description = describe.description(scenario.document, seed, False)
     for connection in description["connections"]:
