@@ -167,6 +167,7 @@ class Socket:
 
     def take_events(self) -> list[str]:
         """The names of what has happened since the last call."""
+
 def run_linux(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
     """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 

@@ -2,6 +2,6 @@
 
 from mptcplab.live.host import Interface, Route, add_interface, set_up
 from mptcplab.live.namespace import Namespace
-from mptcplab.live.requirements import require
+from mptcplab.live.requirements import UnavailableError, require
 
-__all__ = ["Interface", "Namespace", "Route", "add_interface", "require", "set_up"]
+__all__ = ["Interface", "Namespace", "Route", "UnavailableError", "add_interface", "require", "set_up"]
