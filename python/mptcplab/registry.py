@@ -176,7 +176,7 @@ LOSSES = (
     Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "linux")),
 )
 
-TRACES = ("sim",)
+TRACES = ("sim", "linux")
 """Engines that run links with a trace in place of a rate."""
 
 MIDDLEBOXES = (

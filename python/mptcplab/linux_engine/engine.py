@@ -82,8 +82,7 @@ def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str
     mtus = [576]
     for kind, connection in enumerate(description["connections"]):
         pair = Pair(kind, connection)
-        congestion = kernel.control_name(connection["congestion"]["name"])
-        assert congestion is not None, "refused before"
+        congestion = connection["congestion"]["name"]
         client, server = (stack.enter_context(Namespace(f"{pair.name} {end}")) for end in ("client", "server"))
         for host in (client, server):
             set_up(host)
@@ -117,5 +116,5 @@ def _about(plan: Mapping[str, Any], scenario: "Scenario") -> list[str]:
         if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set:
             notes.append("the scheduler is the kernel's own, as the scenario names none")
         if hosts["congestion"] not in ("reno", "cubic"):
-            notes.append(f"{connection.congestion.name} is what this kernel has loaded as {hosts['congestion']}")
+            notes.append(f"{hosts['congestion']} is what this kernel has loaded by that name")
     return list(dict.fromkeys(notes))

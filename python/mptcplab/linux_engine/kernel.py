@@ -8,7 +8,6 @@ from mptcplab.live import Namespace
 from mptcplab.live.host import Address
 
 _AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-_PREFIXES: Final = ("", "mptcplab_", "bpf_")
 
 SUBFLOW_LIMIT: Final = 8
 """Subflows of one connection in the kernel, the first counted (its limit is 8 beyond the first)."""
@@ -23,12 +22,6 @@ def controls() -> tuple[str, ...]:
         return tuple(_AVAILABLE.read_text(encoding="ascii").split())
     except OSError:
         return ()
-
-
-def control_name(name: str) -> str | None:
-    """What the kernel calls a congestion control of the registry; nothing when it has none."""
-    available = controls()
-    return next((prefix + name for prefix in _PREFIXES if prefix + name in available), None)
 
 
 def configure(host: Namespace, congestion: str, *, ecn: bool, largest_buffers: Mapping[str, int]) -> None:

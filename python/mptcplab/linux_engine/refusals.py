@@ -51,10 +51,14 @@ def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found
     entry = registry.find("congestion", named.name)
     known = entry is not None and "linux" in entry.engines
     # Where there are none at all there is no Linux, which the engine says itself.
-    if known and kernel.controls() and kernel.control_name(named.name) is None:
-        have = [each for each in registry.names("congestion", "linux") if kernel.control_name(each) is not None]
+    if known and kernel.controls() and named.name not in kernel.controls():
+        have = [each for each in registry.names("congestion", "linux") if each in kernel.controls()]
         expected = f"a control that this kernel has: {one_of(have)}; or first: mptcplab bpf load {named.name}"
         yield (*key, "congestion"), show(named.name), expected
+    for option in connection.tcp.model_fields_set:
+        default = type(connection.tcp).model_fields[option].default
+        if getattr(connection.tcp, option) != default:
+            yield (*key, "tcp", option), show(getattr(connection.tcp, option)), "nothing: the kernel's TCP is as it is"
     if connection.protocol != "mptcp":
         return
     manager = connection.path_manager

@@ -89,7 +89,8 @@ def smallest_rtt_s(description: Mapping[str, Any]) -> float:
     def rtt_s(path: int) -> float:
         links = [description["links"][link] for link in description["paths"][path]["links"]]
         return sum(
-            float(link[way]["delay_ns"]) * 1e-9 + _PACKET_BITS / float(link[way]["rate_bps"])
+            float(link[way]["delay_ns"]) * 1e-9
+            + (_PACKET_BITS / link[way]["rate_bps"] if link[way]["rate_bps"] else 0.0)
             for link in links
             for way in ("down", "up")
         )

@@ -6,6 +6,8 @@ from typing import Final
 
 from . import (
     cubic_response,
+    emulator,
+    engines,
     khalili_scenarios,
     lia_two_paths,
     loss_throughput,
@@ -22,6 +24,8 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "khalili-scenarios": khalili_scenarios.main,
     "model-scenarios": model_scenarios.main,
     "olia-traces": olia_traces.main,
+    "emulator": emulator.main,
+    "engines": engines.main,
 }
 
 
