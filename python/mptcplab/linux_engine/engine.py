@@ -87,7 +87,8 @@ def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str
         for host in (client, server):
             set_up(host)
             buffers = {"receive": _RECEIVE_BYTES, "send": _SEND_BYTES}
-            kernel.configure(host, congestion, ecn=connection["ecn"], largest_buffers=buffers)
+            offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
+            kernel.configure(host, congestion, **offers, largest_buffers=buffers)
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
         tuns.append(_tun(server, pair.server_interface(), stack))
         if pair.mptcp:

@@ -24,7 +24,9 @@ def controls() -> tuple[str, ...]:
         return ()
 
 
-def configure(host: Namespace, congestion: str, *, ecn: bool, largest_buffers: Mapping[str, int]) -> None:
+def configure(
+    host: Namespace, congestion: str, *, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]
+) -> None:
     """Set what a host's sockets start from, and read back what the machine's own settings leak into.
 
     Raises OSError when the kernel refuses a value or answers another.
@@ -41,7 +43,7 @@ def configure(host: Namespace, congestion: str, *, ecn: bool, largest_buffers: M
             "net/ipv4/ip_local_port_range": "1024 65535",
             "net/core/somaxconn": 4096,
             "net/mptcp/enabled": 1,
-            "net/mptcp/checksum_enabled": 0,
+            "net/mptcp/checksum_enabled": int(checksum),
             "net/mptcp/allow_join_initial_addr_port": 1,
         }
     )
