@@ -1,5 +1,6 @@
 """What the kernel is told and asked: congestion controls, a host's parameters, its path manager, its counters."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -7,6 +8,7 @@ from typing import Any, Final
 from mptcplab.live import Namespace
 from mptcplab.live.host import Address
 
+_DEFAULT_CONTROL: Final = "net/ipv4/tcp_congestion_control"
 _AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 SUBFLOW_LIMIT: Final = 8
@@ -33,7 +35,6 @@ def configure(
     """
     host.set_controls(
         {
-            "net/ipv4/tcp_congestion_control": congestion,
             "net/ipv4/tcp_ecn": int(ecn),
             "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
             "net/ipv4/tcp_wmem": f"4096 16384 {largest_buffers['send']}",
@@ -47,9 +48,14 @@ def configure(
             "net/mptcp/allow_join_initial_addr_port": 1,
         }
     )
-    # A new namespace takes the machine's default, whatever that is.
-    found = host.control("net/ipv4/tcp_congestion_control")
-    if found != congestion:
+    # A new namespace takes the machine's default, whatever that is. Not every control may be that of a namespace (a
+    # restricted one may not); what counts is each socket's own, which is set and read back there.
+    for control in (congestion, "reno"):
+        with contextlib.suppress(PermissionError):
+            host.set_controls({_DEFAULT_CONTROL: control})
+            break
+    found = host.control(_DEFAULT_CONTROL)
+    if found not in (congestion, "reno"):
         raise OSError(f"the kernel answers congestion control {found!r} where {congestion!r} was set")
 
 
