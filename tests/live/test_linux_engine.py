@@ -55,7 +55,7 @@ def test_ci_has_what_it_takes() -> None:
 def test_two_paths_are_joined() -> None:
     result = run(TWO_PATHS)
     (connection,) = result.connections.to_dicts()
-    # 30 Mbit/s in all, of which 1,420 of 1,500 bytes are data; what waited for its order when the warm-up ended comes on top.
+    # 30 Mbit/s in all, of which 1,420 of 1,500 bytes are data. What waited for its order at 1 s comes on top.
     ceiling_bps = 30e6 * 1420 / 1500
     assert 0.6 * ceiling_bps < connection["goodput_bps"] < 1.15 * ceiling_bps
     assert (connection["congestion"], connection["scheduler"], connection["fallback"]) == ("reno", "linux", False)
