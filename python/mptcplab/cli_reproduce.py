@@ -45,7 +45,7 @@ def reproduce(
 
     Example: `mptcplab reproduce khalili-2013 --quick`
     """
-    from mptcplab.reproduce import PaperError, PublishedError, load_paper  # altair loads slowly
+    from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
     from mptcplab.reproduce import report as reports
     from mptcplab.reproduce.repeat import repeat
 
@@ -76,6 +76,9 @@ def reproduce(
         bars.close()
     page = reports.write(repetition, directory)
     _show(repetition)
+    for done in repetition.done:
+        for problem in problems(done.item, done.outcome):
+            say(f"note: {problem}")
     say(f"wrote {page}")
 
 

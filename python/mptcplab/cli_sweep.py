@@ -22,7 +22,8 @@ def sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep file (TOML).", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the dataset goes.", show_default=False)],
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; all cores by default.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Runs at a time; all cores by default (one in real time).", show_default=False),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what DIR has; finished runs are not run again.")
@@ -60,7 +61,7 @@ def sweep(
             if count.found < count.runs:
                 dataset.drop(out)
             began_s = time.monotonic()
-            _carry_out(made.runs, journal, jobs or os.cpu_count() or 1, workers, count.found)
+            _carry_out(made.runs, journal, jobs or _default_jobs(read.engine), workers, count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
     except BusyError as error:
@@ -68,6 +69,11 @@ def sweep(
     speed = f"{ran / took_s:.1f} runs/s" if ran else "nothing was left to run"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
+
+
+def _default_jobs(engine: str) -> int:
+    """All cores where the clock is virtual; runs in real time would disturb one another."""
+    return (os.cpu_count() or 1) if engine in ("sim", "model") else 1
 
 
 def _carry_out(runs: "list[Planned]", journal: Journal, jobs: int, workers: Workers | None, found: int) -> None:

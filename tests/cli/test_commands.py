@@ -217,9 +217,16 @@ def test_list_shows_the_scenario_files(call: Call) -> None:
     assert "wifi-lte.toml" in done.out
 
 
+def test_list_papers_has_their_titles(call: Call) -> None:
+    done = call("list", "papers")
+    assert done.status == 0
+    for published in (Path(__file__).parents[2] / "papers").glob("*/published.toml"):
+        assert published.parent.name in done.out
+
+
 def test_list_without_a_topic_has_them_all(call: Call) -> None:
     out = call("list").out
-    for topic in (*registry.FAMILIES, "scenarios"):
+    for topic in (*registry.FAMILIES, "scenarios", "papers"):
         assert re.search(f"^{topic}\\b", out, re.MULTILINE)
 
 

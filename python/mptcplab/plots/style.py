@@ -86,6 +86,7 @@ def config(ink: str) -> dict[str, Any]:
             "labelColor": ink,
             "titleColor": ink,
             "labelFontSize": 12,
+            "labelLimit": 420,
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "symbolStrokeWidth": 2.5,

@@ -211,7 +211,7 @@ def _claims(claims: Sequence[tuple[Item, Claim]], *, items: bool) -> str:
         cause = f'<div class="cause">{escape(claim.cause)}</div>' if claim.cause else ""
         rows.append(
             f'<tr>{first}<td class="text">{escape(claim.text)}{cause}</td><td>{escape(value(claim.published))}</td>'
-            f"<td>{escape(value(claim.found))}</td>"
+            f'<td class="found">{escape(value(claim.found))}</td>'
             f'<td><span class="verdict {_CLASSES[claim.verdict]}">{escape(claim.verdict)}</span></td></tr>'
         )
     return (
