@@ -268,6 +268,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "reproduce",
         "list",
         "doctor",
+        "bpf",
     ]
 
 
