@@ -1,6 +1,7 @@
 //! The Python module `mptcplab._core`: the one door between Python and the engines in Rust. It converts and checks
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
+mod capture;
 mod columns;
 mod linux_engine;
 mod live_network;
@@ -27,6 +28,7 @@ mod _core {
 
     #[pymodule_export]
     use super::SimulationError;
+    use crate::capture::Files;
     use crate::columns;
     #[pymodule_export]
     use crate::linux_engine::run_linux;
@@ -41,14 +43,31 @@ mod _core {
     /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
     /// seconds; an exception from either ends the simulation and is raised.
     ///
-    /// Raises ValueError for a description that is not one, SimulationError when the simulation fails.
+    /// Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
+    /// `snap_length` bytes.
+    ///
+    /// Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
+    /// capture cannot be written.
     #[pyfunction]
-    #[pyo3(signature = (description, progress=None))]
-    fn simulate<'py>(py: Python<'py>, description: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128))]
+    fn simulate<'py>(
+        py: Python<'py>,
+        description: &str,
+        progress: Option<Py<PyAny>>,
+        capture: Option<std::path::PathBuf>,
+        snap_length: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let description: Description =
             serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut watch = Watch::new(progress);
-        let simulated = py.detach(|| simulator::simulate(&description, &mut |now_ns| watch.go_on(now_ns)));
+        let files = match &capture {
+            Some(directory) => Some(Files::create(directory, &description, snap_length)?),
+            None => None,
+        };
+        let simulated = py.detach(|| match files {
+            Some(files) => simulator::simulate_tapped(&description, &mut |now_ns| watch.go_on(now_ns), Box::new(files)),
+            None => simulator::simulate(&description, &mut |now_ns| watch.go_on(now_ns)),
+        });
         if let Some(raised) = watch.into_error() {
             return Err(raised);
         }

@@ -7,6 +7,7 @@ use crate::convert;
 use crate::description::{self, Description};
 use crate::event_queue::EventQueue;
 use crate::slab::Slab;
+use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
 use network::{Ecn, Enqueue, Link, Packet};
@@ -139,6 +140,8 @@ pub struct Fabric {
     through_wire: bool,
     /// The boxes on links, when there are any. Their event target comes after those of the links.
     boxes: Option<Box<Boxes>>,
+    /// Who sees every packet at the hosts, when somebody does.
+    pub tap: Option<Box<Tapped>>,
 }
 
 impl Fabric {
@@ -189,6 +192,7 @@ impl Fabric {
             path_routes,
             through_wire: description.through_wire,
             boxes: boxes.map(Box::new),
+            tap: None,
         }
     }
 
@@ -254,6 +258,9 @@ impl Fabric {
             let tuple = self.tuple(flow as usize / 2, flow as usize % 2);
             through_wire::check(tuple, &segment, size)?;
         }
+        if self.tap.is_some() {
+            self.tap_sent(now_ns, flow, &segment, ecn);
+        }
         self.sent += 1;
         let record = &mut self.flows[flow as usize];
         let counted = self.measuring && segment.payload.len > 0;
@@ -298,6 +305,9 @@ impl Fabric {
             self.cross(now_ns, next_link, packet);
             return None;
         }
+        if self.tap.is_some() {
+            self.tap_arrived(now_ns, packet.tag, packet.ecn());
+        }
         if packet.ce() {
             packet.tag.slot |= MARKED;
         }
@@ -322,6 +332,29 @@ impl Fabric {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.queue.push_link(onto.next_arrival_or_max_ns(), link),
             Enqueue::Dropped(_) => self.lose(packet),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tap_sent(&mut self, now_ns: u64, flow: u32, segment: &Segment<Span>, ecn: Ecn) {
+        let (number, side) = (flow as usize / 2, flow as usize % 2);
+        let tuple = self.tuple(number, side);
+        if let Some(tap) = &mut self.tap {
+            tap.see(now_ns, (self.subflows[number].path, side), tuple, segment, ecn);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tap_arrived(&mut self, now_ns: u64, arrived: Tag, ecn: Ecn) {
+        // The flow up is even and arrives at the server.
+        let (number, side) = (arrived.flow as usize / 2, 1 - arrived.flow as usize % 2);
+        let Tuple { local, remote } = self.tuple(number, side);
+        let segment = self.segments.get(arrived.slot & !(COUNTED | MARKED));
+        if let (Some(tap), Some(segment)) = (&mut self.tap, segment) {
+            let sent = Tuple { local: remote, remote: local };
+            tap.see(now_ns, (self.subflows[number].path, side), sent, segment, ecn);
         }
     }
 
@@ -392,6 +425,13 @@ impl Fabric {
                 // After a chain there is a link, never another chain.
                 self.enqueue(now_ns, next, packet);
                 continue;
+            }
+            if let Some(tap) = &mut self.tap {
+                let at = (self.subflows[subflow as usize].path, usize::from(transit.way == Way::Up));
+                let (local, remote) = transit.ends.of(transit.way);
+                if let Some(segment) = self.segments.get(slot & !COUNTED) {
+                    tap.see(now_ns, at, Tuple { local, remote }, segment, packet.ecn());
+                }
             }
             let slot = if packet.ce() { slot | MARKED } else { slot };
             boxes.arrived.push_back(Tag { flow, slot, place });

@@ -20,12 +20,14 @@ pub mod random;
 mod slab;
 mod summary;
 mod tally;
+mod tap;
 mod through_wire;
 mod transfer;
 mod validate;
 mod world;
 
 pub use network::{Trace, TraceError};
+pub use tap::{Interface, Tap};
 
 use description::Description;
 use outcome::Outcome;
@@ -76,6 +78,9 @@ pub enum SimulateError {
         /// What differs, or why it could not be encoded.
         reason: String,
     },
+    /// The packets of the run could not be captured.
+    #[error("the packets could not be captured: {0}")]
+    Tap(String),
 }
 
 /// Runs `description` to its end.
@@ -89,5 +94,22 @@ pub fn simulate(description: &Description, watch: &mut dyn FnMut(u64) -> bool) -
     validate::check(description)?;
     let mut world = world::World::new(description)?;
     world.run(watch)?;
+    Ok(world.into_outcome())
+}
+
+/// As [`simulate`]; `tap` sees every packet at the hosts. The outcome is the same.
+///
+/// # Errors
+/// As [`simulate`], and [`SimulateError::Tap`].
+pub fn simulate_tapped(
+    description: &Description,
+    watch: &mut dyn FnMut(u64) -> bool,
+    tap: Box<dyn Tap>,
+) -> Result<Outcome, SimulateError> {
+    validate::check(description)?;
+    let mut world = world::World::new(description)?;
+    world.tap(tap);
+    world.run(watch)?;
+    world.untap().map_err(SimulateError::Tap)?;
     Ok(world.into_outcome())
 }

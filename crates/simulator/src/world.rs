@@ -12,6 +12,7 @@ use crate::flows::{
 };
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
+use crate::tap::{Tap, Tapped};
 use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
 use crate::{SimulateError, description, random, summary};
 use network::Ecn;
@@ -106,6 +107,16 @@ impl<'d> World<'d> {
             probe: Probe::new(description),
             description,
         })
+    }
+
+    /// From now on `tap` sees every packet at the hosts.
+    pub fn tap(&mut self, tap: Box<dyn Tap>) {
+        self.fabric.tap = Some(Box::new(Tapped::new(tap)));
+    }
+
+    /// The tap has seen all; an error is what kept it from its work.
+    pub fn untap(&mut self) -> Result<(), String> {
+        self.fabric.tap.take().map_or(Ok(()), |tap| tap.finish())
     }
 
     /// Runs to the end of the description's duration.
