@@ -1,6 +1,7 @@
 """The engines in Rust."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TypedDict, final, type_check_only
 
 import numpy as np
@@ -55,13 +56,22 @@ class Outcome(TypedDict):
 class SimulationError(Exception):
     """A simulation that could not be carried out or finished."""
 
-def simulate(description: str, progress: Callable[[float], None] | None = None) -> Outcome:
+def simulate(
+    description: str,
+    progress: Callable[[float], None] | None = None,
+    capture: str | PathLike[str] | None = None,
+    snap_length: int = 128,
+) -> Outcome:
     """Simulate one complete description (JSON of `simulator::description`).
 
     The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
     seconds; an exception from either ends the simulation and is raised.
 
-    Raises ValueError for a description that is not one, SimulationError when the simulation fails.
+    Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
+    `snap_length` bytes.
+
+    Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
+    capture cannot be written.
     """
 
 def read_trace(text: str) -> tuple[int, int]:
