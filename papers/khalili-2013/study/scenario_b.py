@@ -125,6 +125,7 @@ def _table(context: Context, control: str) -> Outcome:
                 "20 %",
                 f"{blue:.1f} %; Red users {100 * (found[True][1].mean / found[False][1].mean - 1):+.1f} %",
                 compare(context.published["blue-loss"], blue, 4, 8, absolute=True),
+                f"With equal round trips {100 * (1 - alike[0].mean / found[False][0].mean):.1f} %. {_READINGS}",
             )
         )
     return Outcome(
