@@ -317,11 +317,13 @@ _SETTING: Final = (
     "between aggregation and core."
 )
 _DYNAMIC: Final = (
-    "Our TCP begins with 10 segments (RFC 6928), repairs with SACK and tail loss probes and has a least "
-    "retransmission timeout of 200 ms; the "
-    "paper's simulator has none of these. Short flows are earlier by that whatever they compete with, and the few "
-    "that wait for a timeout make up most "
-    "of the standard deviation."
+    "Some of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first segment (RFC 6298); they "
+    "make up "
+    "most of the standard deviation and part of the mean, and OLIA does not spare them. The published deviations "
+    "leave hardly "
+    "room for such waits: the paper's simulator has no handshake, and its timers and its queues at the hosts are not "
+    "described. "
+    "Without the slowest twentieth (see the table) flows are as quick as published or quicker."
 )
 
 
@@ -333,6 +335,13 @@ def _found(runs: Runs, tcp: str, control: str) -> tuple[Estimate, Estimate, Esti
         estimate([float(each.std()) for each in times]),
         _core(runs, tcp, control),
     )
+
+
+def _fastest(runs: Runs, tcp: str, control: str) -> str:
+    """Mean and standard deviation in ms without the slowest twentieth of the flows."""
+    times = np.concatenate(list(_flow_times(runs, tcp, control).values()))
+    kept = times[times <= np.quantile(times, 0.95)]
+    return f"{kept.mean():.1f} ± {kept.std():.1f}"
 
 
 _WHAT: Final = (
@@ -360,6 +369,7 @@ def table_3(context: Context) -> Outcome:
                     "published": printed[0],
                     "standard deviation, ms": found[1].text(1),
                     "published ": printed[1],
+                    "the fastest 95 %, ms": _fastest(runs, tcp, control),
                     "core utilisation, %": found[2].text(1),
                     "published  ": printed[2],
                 }
