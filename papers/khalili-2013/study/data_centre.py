@@ -317,10 +317,14 @@ _SETTING: Final = (
     "between aggregation and core."
 )
 _DYNAMIC: Final = (
-    "A few per cent of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first segment (RFC 6298); "
-    "they make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The published "
-    "deviations leave hardly room for such waits: the paper's simulator has no handshake, and its timers and its queues at "
-    "the hosts are not described. They weigh most among long TCP connections, which keep the links on which they collide "
+    "A few per cent of the flows wait for a retransmission timer, 200 ms at least and 1 s for a first segment (RFC "
+    "6298); "
+    "they make up most of the standard deviation and part of the mean: see the fastest 95 % in the table. The "
+    "published "
+    "deviations leave hardly room for such waits: the paper's simulator has no handshake, and its timers and its "
+    "queues at "
+    "the hosts are not described. They weigh most among long TCP connections, which keep the links on which they "
+    "collide "
     "full for good; the median flow is earlier among these, as published."
 )
 
