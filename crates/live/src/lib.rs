@@ -9,5 +9,6 @@ pub mod emulator;
 pub mod linux;
 pub mod namespace;
 pub mod stack;
+pub mod stack_engine;
 mod system;
 pub mod tun;

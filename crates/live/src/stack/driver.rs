@@ -20,6 +20,7 @@ const BATCH: usize = 64;
 struct Slot {
     touched: bool,
     timer_ns: u64,
+    retired: bool,
 }
 
 /// A host with its devices. Whoever drives it calls, in a loop: [`receive`](Self::receive),
@@ -94,9 +95,31 @@ impl Driver {
         }
         let port = self.next_port;
         self.next_port = self.next_port.checked_add(16).unwrap_or(49_152);
-        let id = self.host.connect(now_ns, config, &addresses, port, remote);
+        Some(self.open(now_ns, config, &addresses, port, remote))
+    }
+
+    /// Opens a connection from `local[0]` and a port; the other addresses are the path manager's. Panics when `local` is
+    /// empty.
+    pub fn open(
+        &mut self,
+        now_ns: u64,
+        config: Config,
+        local: &[LocalAddress],
+        port: u16,
+        remote: SocketAddr,
+    ) -> ConnectionId {
+        let id = self.host.connect(now_ns, config, local, port, remote);
         self.touch(id);
-        Some(id)
+        id
+    }
+
+    /// The connection is of no use any more: it is forgotten as soon as nothing can come for it. Its id must not be used
+    /// from now on.
+    pub fn retire(&mut self, id: ConnectionId) {
+        if let Some(slot) = self.slots.get_mut(id.0 as usize) {
+            slot.retired = true;
+        }
+        self.touch(id);
     }
 
     /// A connection. Panics when there is none with this id.
@@ -112,7 +135,7 @@ impl Driver {
     }
 
     /// A connection that is being served, without touching it. Panics when there is none with this id.
-    pub(super) fn host_connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
+    pub(crate) fn serving(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.host.connection_mut(id)
     }
 
@@ -120,7 +143,7 @@ impl Driver {
     pub fn touch(&mut self, id: ConnectionId) {
         let place = id.0 as usize;
         if self.slots.len() <= place {
-            self.slots.resize(place + 1, Slot { touched: false, timer_ns: u64::MAX });
+            self.slots.resize(place + 1, Slot { touched: false, timer_ns: u64::MAX, retired: false });
         }
         if !std::mem::replace(&mut self.slots[place].touched, true) {
             self.touched.push_back(id);
@@ -195,6 +218,9 @@ impl Driver {
             let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
             self.send(now_ns, tuple, ecn, &segment)?;
         }
+        if self.slots[id.0 as usize].retired && self.forget(id) {
+            return Ok(());
+        }
         let timer_ns = self.host.connection(id).next_timeout_ns();
         let slot = &mut self.slots[id.0 as usize];
         if slot.timer_ns != timer_ns {
@@ -205,6 +231,19 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// Forgets a connection that nobody wants, unless something may still come for it.
+    fn forget(&mut self, id: ConnectionId) -> bool {
+        let connection = self.host.connection_mut(id);
+        while connection.read().is_some() || connection.poll_event().is_some() {}
+        if !connection.is_forgettable() {
+            return false;
+        }
+        let slot = &mut self.slots[id.0 as usize];
+        self.timers.remove(&(slot.timer_ns, id.0));
+        (slot.timer_ns, slot.retired) = (u64::MAX, false);
+        self.host.forget(id)
     }
 
     /// Sends what belongs to no connection, and what an impairment has held back long enough.

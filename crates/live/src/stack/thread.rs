@@ -216,7 +216,7 @@ impl Worker {
             let more = self.driver.receive(now_ns).map_err(|error| format!("a device cannot be read: {error}"))?;
             self.driver.handle_timeouts(now_ns);
             while let Some(id) = self.driver.next_touched() {
-                self.socket(id).serve(now_ns, id, self.driver.host_connection_mut(id));
+                self.socket(id).serve(now_ns, id, self.driver.serving(id));
                 self.driver.transmit(now_ns, id).map_err(|error| error.to_string())?;
             }
             self.driver.transmit_others(now_ns).map_err(|error| error.to_string())?;

@@ -402,6 +402,18 @@ impl<P: Stream> Connection<P> {
         self.write_end - self.snd_una
     }
 
+    /// Bytes that were written and not sent yet.
+    #[must_use]
+    pub fn bytes_unsent(&self) -> u64 {
+        self.write_end - self.snd_nxt
+    }
+
+    /// Takes back what was written and never sent: the stream ends at what was sent. To be followed by
+    /// [`close`](Self::close).
+    pub fn withdraw(&mut self) {
+        self.write_end = self.snd_nxt;
+    }
+
     /// How many things the connection keeps whose number a peer can influence: segments in either direction, mappings,
     /// options to send, addresses. Its memory grows with them and with nothing else.
     #[must_use]
@@ -434,10 +446,5 @@ impl Connection<Span> {
             self.write_end = self.write_end.saturating_add(bytes);
             self.may_send = true;
         }
-    }
-
-    /// Takes back what was offered and never sent: the stream ends at what was sent.
-    pub fn withdraw(&mut self) {
-        self.write_end = self.snd_nxt;
     }
 }

@@ -1,0 +1,90 @@
+//! The engine `stack`: our own transport at both ends of emulated links, with real packets and the real clock.
+//!
+//! Two hosts, one for all clients and one for all servers. Each is a [`Driver`] behind a TUN device in a network namespace
+//! whose kernel routes between that device and the emulator's: packets are written, routed, delayed, lost and read as
+//! any host's. Python furnishes the namespaces and hands over a [`Plan`]. Two threads: the emulator, and one for the
+//! hosts with their programs.
+
+mod application;
+mod marks;
+mod outcome;
+mod plan;
+mod transfer;
+mod world;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::emulator::{EmulatorError, Network, Port, Running};
+use crate::linux::outcome::Outcome;
+pub use plan::Plan;
+use world::World;
+
+/// What the threads need until they stand ready; time 0 is after it.
+const SET_OFF: Duration = Duration::from_millis(20);
+const LOOK_AFTER: Duration = Duration::from_millis(20);
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum StackError {
+    /// The plan does not fit together.
+    #[error("{0}")]
+    Invalid(String),
+    /// `watch` answered that the run shall end.
+    #[error("stopped")]
+    Stopped,
+    /// The emulator failed.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// The hosts failed.
+    #[error("hosts: {0}")]
+    Hosts(#[from] io::Error),
+}
+
+/// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
+/// `hosts` those of the clients' and the servers' stack. `watch` is called every 20 ms with the time in nanoseconds;
+/// when it answers false the run ends with [`StackError::Stopped`].
+///
+/// # Errors
+/// [`StackError`].
+pub fn run(
+    plan: &Plan,
+    tuns: Vec<OwnedFd>,
+    hosts: [OwnedFd; 2],
+    watch: &mut dyn FnMut(u64) -> bool,
+) -> Result<Outcome, StackError> {
+    let description = Arc::new(plan.description.clone());
+    let ports =
+        tuns.into_iter().zip(&plan.ports).map(|(tun, port)| Port { tun: tun.into(), routes: port.routes.clone() });
+    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes };
+    let clock = Clock::start_in(SET_OFF);
+    let mut world = World::new(plan, hosts, clock)?;
+    let emulator = Running::start(Arc::clone(&description), network, clock)?;
+    let stop = AtomicBool::new(false);
+    let mut stopped = false;
+    let world = std::thread::scope(|scope| {
+        let hosts = std::thread::Builder::new().name("hosts".into()).spawn_scoped(scope, || {
+            world.run(&stop)?;
+            Ok::<World<'_>, StackError>(world)
+        })?;
+        while !hosts.is_finished() {
+            #[allow(clippy::disallowed_methods)] // the wall clock is what this crate is about
+            std::thread::sleep(LOOK_AFTER);
+            let early = emulator.is_over() && clock.now_ns() < description.duration_ns;
+            if !stopped && (early || !watch(clock.now_ns())) {
+                stopped = !early;
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        hosts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    let report = emulator.finish()?;
+    if stopped {
+        return Err(StackError::Stopped);
+    }
+    Ok(world.into_outcome(report))
+}

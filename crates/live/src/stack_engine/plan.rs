@@ -1,0 +1,83 @@
+//! What Python hands over: the scenario, the devices, and the addresses.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::RawFd;
+
+use serde::Deserialize;
+use simulator::description::Description;
+
+use crate::emulator::Route;
+
+/// A run of the engine `stack`. Descriptors stay the caller's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The scenario.
+    pub description: Description,
+    /// The emulator's devices.
+    pub ports: Vec<Port>,
+    /// The largest packet of any device.
+    pub packet_bytes: usize,
+    /// Descriptor of the device of the clients' stack.
+    pub client: RawFd,
+    /// Descriptor of the device of the servers' stack.
+    pub server: RawFd,
+    /// The servers' address.
+    pub server_address: Ipv4Addr,
+    /// Of each path of the description, the network of its clients: /24, its first three octets.
+    pub networks: Vec<Ipv4Addr>,
+}
+
+/// A device of the emulator's and where packets that come in by it go.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Descriptor of the TUN device.
+    pub tun: RawFd,
+    /// Its routes.
+    pub routes: Vec<Route>,
+}
+
+/// Addresses of one path that one connection may have.
+pub const PLACES: usize = 8;
+/// Groups of so many addresses in a /24.
+const GROUPS: u32 = 31;
+/// Connections of one group differ by their port; between two there is room for subflows of the same address.
+const FIRST_PORT: u16 = 2048;
+const PORT_STEP: u16 = 16;
+const PORTS: u32 = (u16::MAX - FIRST_PORT) as u32 / PORT_STEP as u32;
+/// A connection of the description's kind `k` calls this port plus `k`.
+const SERVER_PORT: u16 = 1024;
+
+impl Plan {
+    /// Every address of a path's clients.
+    pub fn client_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.networks.iter().flat_map(|network| {
+            let last = GROUPS * PLACES as u32;
+            (1..=last).map(|number| IpAddr::V4(Ipv4Addr::from_bits(network.to_bits() + number)))
+        })
+    }
+
+    /// Where connection number `number` of the run calls from: its address on the path `path`, which is its `place`-th.
+    pub fn client(&self, number: u32, path: usize, place: usize) -> IpAddr {
+        let group = number / PORTS % GROUPS;
+        let offset = 1 + group * PLACES as u32 + place as u32;
+        IpAddr::V4(Ipv4Addr::from_bits(self.networks[path].to_bits() + offset))
+    }
+
+    /// Its port.
+    pub fn client_port(number: u32) -> u16 {
+        FIRST_PORT + (number % PORTS) as u16 * PORT_STEP
+    }
+
+    /// The path of a client's address.
+    pub fn path_of(&self, address: IpAddr) -> Option<usize> {
+        let IpAddr::V4(address) = address else { return None };
+        self.networks.iter().position(|network| network.to_bits() & !0xff == address.to_bits() & !0xff)
+    }
+
+    /// Where connections of `kind` call.
+    pub fn server(&self, kind: usize) -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(self.server_address), SERVER_PORT + kind as u16)
+    }
+}
