@@ -18,6 +18,7 @@ __all__ = [
     "enter_namespace",
     "read_trace",
     "run_linux",
+    "run_stack",
     "simulate",
     "version",
 ]
@@ -180,6 +181,14 @@ class Socket:
 
 def run_linux(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
     """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
+
+    The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+
+    Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+    """
+
+def run_stack(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
+    """Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
 
     The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
 

@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from mptcplab import linux_engine, machine, model_engine, provenance
+from mptcplab import linux_engine, machine, model_engine, provenance, stack_engine
 from mptcplab.live.requirements import require
 from mptcplab.machine import EngineUnavailableError as EngineUnavailableError
 from mptcplab.result import Result, Run
@@ -47,7 +47,13 @@ ENGINES: Final[Mapping[str, Engine]] = {
     for engine in (
         Engine("sim", "our own TCP and Multipath TCP in virtual time, packet by packet", simulate),
         Engine("model", "what theory says of the steady state", model_engine.calculate, model_engine.unsupported),
-        Engine("stack", "the same TCP and Multipath TCP on TUN devices: real packets, real clock", None),
+        Engine(
+            "stack",
+            "the same TCP and Multipath TCP on TUN devices: real packets, real clock",
+            stack_engine.run,
+            stack_engine.unsupported,
+            lambda: require("stack"),
+        ),
         Engine(
             "linux",
             "the kernel's Multipath TCP in network namespaces, real programs",

@@ -12,7 +12,7 @@ Value = bool | int | float | str
 ENGINES = ("model", "sim", "stack", "linux")
 """Names of the four engines of the design; `BUILT` says which of them exist."""
 
-BUILT = ("model", "sim", "linux")
+BUILT = ("model", "sim", "stack", "linux")
 """Engines that can be called now."""
 
 
@@ -62,12 +62,12 @@ _VARIANT = Parameter(
 
 
 CONGESTION = (
-    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim", "linux")),
+    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim", "stack", "linux")),
     Entry(
         "cubic",
         "uncoupled: a cubic of the time since the last loss",
         "RFC 9438",
-        ("sim", "linux"),
+        ("sim", "stack", "linux"),
         (
             Parameter(
                 "fast_convergence",
@@ -81,22 +81,44 @@ CONGESTION = (
         "ewtcp",
         "equally weighted: a/w per ACK, a = 1/n²",
         "Honda 2009; Singh 2012 ch. II",
-        ("model", "sim", "linux"),
+        ("model", "sim", "stack", "linux"),
         coupled=True,
     ),
     Entry(
         "coupled",
         "fully coupled: 1/w_total per ACK",
         "Kelly & Voice 2005; Singh 2012 ch. II",
-        ("model", "sim"),
+        ("model", "sim", "stack"),
         coupled=True,
     ),
-    Entry("lia", "linked increases", "RFC 6356", ("model", "sim", "linux"), (_VARIANT,), coupled=True),
+    Entry("lia", "linked increases", "RFC 6356", ("model", "sim", "stack", "linux"), (_VARIANT,), coupled=True),
     Entry(
-        "olia", "opportunistic linked increases", "Khalili 2013", ("model", "sim", "linux"), (_VARIANT,), coupled=True
+        "olia",
+        "opportunistic linked increases",
+        "Khalili 2013",
+        ("model", "sim", "stack", "linux"),
+        (_VARIANT,),
+        coupled=True,
     ),
-    Entry("balia", "balanced linked adaptation", "Peng 2016", ("model", "sim", "linux"), (_VARIANT,), coupled=True),
-    Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim",), (_VARIANT,), coupled=True),
+    Entry(
+        "balia",
+        "balanced linked adaptation",
+        "Peng 2016",
+        ("model", "sim", "stack", "linux"),
+        (_VARIANT,),
+        coupled=True,
+    ),
+    Entry(
+        "wvegas",
+        "weighted Vegas, delay based",
+        "Cao 2012",
+        (
+            "sim",
+            "stack",
+        ),
+        (_VARIANT,),
+        coupled=True,
+    ),
     Entry(
         "mppert",
         "multipath PERT: answers to queueing delay before loss",
@@ -119,7 +141,7 @@ SCHEDULERS = (
         "min-rtt",
         "the subflow of the smallest smoothed RTT that has window left",
         "Linux mptcp.org “default”; Raiciu 2012",
-        ("model", "sim"),
+        ("model", "sim", "stack"),
         (
             Parameter(
                 "reinjection",
@@ -133,71 +155,171 @@ SCHEDULERS = (
         "round-robin",
         "the subflows in turn",
         "Linux mptcp.org “roundrobin”",
-        ("model", "sim"),
+        ("model", "sim", "stack"),
         (
             Parameter("segments", 1, "segments a subflow sends in its turn", minimum=1, maximum=255),
             Parameter("cwnd_limited", True, "skip a subflow whose window is full rather than wait for it"),
         ),
     ),
-    Entry("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”", ("sim",)),
     Entry(
-        "blest", "waits for the fast subflow where the slow one would block the window", "Ferlin 2016", ("model", "sim")
+        "redundant",
+        "every subflow carries the whole stream",
+        "Linux mptcp.org “redundant”",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "blest",
+        "waits for the fast subflow where the slow one would block the window",
+        "Ferlin 2016",
+        ("model", "sim", "stack"),
     ),
     Entry("ecf", "earliest completion first", "Lim 2017"),
     Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
     Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
     Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4"),
-    Entry("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later", ("model", "sim", "linux")),
+    Entry(
+        "linux",
+        "the smallest linger time, in bursts of 64 KiB",
+        "Linux 5.19 and later",
+        ("model", "sim", "stack", "linux"),
+    ),
 )
 
 PATH_MANAGERS = (
-    Entry("default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim", "linux")),
-    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim", "linux")),
+    Entry(
+        "default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim", "stack", "linux")
+    ),
+    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim", "stack", "linux")),
     Entry(
         "ndiffports",
         "several subflows over the first path, by their ports",
         "Linux mptcp.org “ndiffports”",
-        ("model", "sim", "linux"),
+        ("model", "sim", "stack", "linux"),
         (Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
     ),
-    Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”", ("sim",)),
-    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim", "linux")),
+    Entry(
+        "binder",
+        "loose source routing over gateways",
+        "Boccassi 2013; Linux mptcp.org “binder”",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim", "stack", "linux")),
 )
 
 QUEUES = (
-    Entry("drop-tail", "first in, first out; what does not fit is dropped", "RFC 7567 §4", ("model", "sim", "linux")),
-    Entry("red", "random early detection, with the gentle slope", "Floyd & Jacobson 1993", ("model", "sim", "linux")),
-    Entry("codel", "controlled delay", "RFC 8289", ("sim", "linux")),
+    Entry(
+        "drop-tail",
+        "first in, first out; what does not fit is dropped",
+        "RFC 7567 §4",
+        ("model", "sim", "stack", "linux"),
+    ),
+    Entry(
+        "red",
+        "random early detection, with the gentle slope",
+        "Floyd & Jacobson 1993",
+        ("model", "sim", "stack", "linux"),
+    ),
+    Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
 )
 
 LOSSES = (
-    Entry("bernoulli", "each packet independently", "—", ("model", "sim", "linux")),
-    Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim", "linux")),
-    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "linux")),
+    Entry("bernoulli", "each packet independently", "—", ("model", "sim", "stack", "linux")),
+    Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim", "stack", "linux")),
+    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
 )
 
-TRACES = ("sim", "linux")
+TRACES = ("sim", "stack", "linux")
 """Engines that run links with a trace in place of a rate."""
 
 MIDDLEBOXES = (
     Entry(
-        "strip", "takes the options of Multipath TCP out of SYNs, data or all", "Honda 2011; RFC 8684 §3.7", ("sim",)
+        "strip",
+        "takes the options of Multipath TCP out of SYNs, data or all",
+        "Honda 2011; RFC 8684 §3.7",
+        (
+            "sim",
+            "stack",
+        ),
     ),
-    Entry("nat", "gives clients another address and port", "RFC 3022; RFC 5382", ("sim",)),
-    Entry("sequence-rewriting", "gives connections other initial sequence numbers", "Honda 2011", ("sim",)),
-    Entry("splitting", "cuts segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
-    Entry("coalescing", "puts two segments into one, with the options of the first", "Raiciu 2012", ("sim",)),
-    Entry("payload-rewriting", "changes content, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
-    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
-    Entry("reset-injection", "ends connections in the names of both ends", "RFC 8684 §3.6", ("sim",)),
+    Entry(
+        "nat",
+        "gives clients another address and port",
+        "RFC 3022; RFC 5382",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "sequence-rewriting",
+        "gives connections other initial sequence numbers",
+        "Honda 2011",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "splitting",
+        "cuts segments and copies the options to each part",
+        "Raiciu 2012; Honda 2011",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "coalescing",
+        "puts two segments into one, with the options of the first",
+        "Raiciu 2012",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "payload-rewriting",
+        "changes content, and its length",
+        "Raiciu 2012; RFC 8684 §3.7",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "proactive-acks",
+        "acknowledges data before the receiver has it",
+        "Raiciu 2012",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
+    Entry(
+        "reset-injection",
+        "ends connections in the names of both ends",
+        "RFC 8684 §3.6",
+        (
+            "sim",
+            "stack",
+        ),
+    ),
 )
 
 APPLICATIONS = (
-    Entry("bulk", "as much as the connection takes", "—", ("model", "sim", "linux")),
-    Entry("file", "so many bytes, then close", "—", ("sim", "linux")),
-    Entry("requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "linux")),
-    Entry("rate", "a constant rate", "—", ("sim", "linux")),
-    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "linux")),
+    Entry("bulk", "as much as the connection takes", "—", ("model", "sim", "stack", "linux")),
+    Entry("file", "so many bytes, then close", "—", ("sim", "stack", "linux")),
+    Entry(
+        "requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "stack", "linux")
+    ),
+    Entry("rate", "a constant rate", "—", ("sim", "stack", "linux")),
+    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "stack", "linux")),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)

@@ -6,6 +6,7 @@ mod columns;
 mod linux_engine;
 mod live_network;
 mod stack;
+mod stack_engine;
 mod watch;
 
 use pyo3::prelude::*;
@@ -36,6 +37,8 @@ mod _core {
     use crate::live_network::{create_namespace, create_tun, enter_namespace};
     #[pymodule_export]
     use crate::stack::{PySocket, PyStack};
+    #[pymodule_export]
+    use crate::stack_engine::run_stack;
     use crate::watch::Watch;
 
     /// Simulate one complete description (JSON of `simulator::description`).

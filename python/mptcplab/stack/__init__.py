@@ -11,12 +11,12 @@ with Tun("mptcp0", host="10.213.0.1/30", stack="10.213.0.2") as tun, Stack([tun]
 ```
 
 A stack lives behind TUN devices: the machine's kernel is its neighbour, with which it talks as with any other host.
-Needs CAP_NET_ADMIN and /dev/net/tun; `UnavailableError` says what is missing.
+Needs CAP_NET_ADMIN and /dev/net/tun; `EngineUnavailableError` says what is missing.
 """
 
-from mptcplab.live import UnavailableError
+from mptcplab.machine import EngineUnavailableError
 from mptcplab.stack.sockets import Connection, Listener, Stack
 from mptcplab.stack.state import ConnectionState, SubflowState
 from mptcplab.stack.tun import Tun
 
-__all__ = ["Connection", "ConnectionState", "Listener", "Stack", "SubflowState", "Tun", "UnavailableError"]
+__all__ = ["Connection", "ConnectionState", "Listener", "Stack", "SubflowState", "Tun", "EngineUnavailableError"]

@@ -10,7 +10,7 @@ import subprocess
 from types import TracebackType
 from typing import Final, Self
 
-from mptcplab.live import UnavailableError
+from mptcplab.machine import EngineUnavailableError
 
 _TUNSETIFF: Final = 0x400454CA  # linux/if_tun.h
 _IFF_TUN: Final = 0x0001
@@ -68,7 +68,7 @@ def _open(name: str) -> int:
     try:
         descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
-        raise UnavailableError(
+        raise EngineUnavailableError(
             f"/dev/net/tun: {error.strerror}; modprobe tun, in a container --device /dev/net/tun, and run as root"
         ) from None
     try:
@@ -77,7 +77,7 @@ def _open(name: str) -> int:
     except OSError as error:
         os.close(descriptor)
         if error.errno == errno.EPERM:
-            raise UnavailableError(f"the device {name}: not allowed; run as root, for instance with sudo") from None
+            raise EngineUnavailableError(f"the device {name}: not allowed; run as root, for instance with sudo") from None
         raise OSError(error.errno, f"{error.strerror} (TUN device)", name) from None
     return descriptor
 
@@ -85,11 +85,11 @@ def _open(name: str) -> int:
 def ip(*arguments: str) -> str:
     """Run `ip` with these arguments and return what it printed.
 
-    Raises UnavailableError where iproute2 is not installed, OSError with what `ip` said when it fails.
+    Raises EngineUnavailableError where iproute2 is not installed, OSError with what `ip` said when it fails.
     """
     program = shutil.which("ip") or shutil.which("ip", path="/usr/sbin:/sbin")
     if program is None:
-        raise UnavailableError("the program ip is not installed; on Debian: apt-get install iproute2")
+        raise EngineUnavailableError("the program ip is not installed; on Debian: apt-get install iproute2")
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(errno.EIO, f"ip {' '.join(arguments)}: {done.stderr.strip()}")

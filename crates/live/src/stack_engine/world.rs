@@ -236,10 +236,7 @@ impl<'p> World<'p> {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let place = transfer.application;
         let application = &mut self.applications[place];
-        if matches!(application.content, Content::Rate { .. })
-            && application.steps.is_none()
-            && transfer.is_writing()
-        {
+        if matches!(application.content, Content::Rate { .. }) && application.steps.is_none() && transfer.is_writing() {
             application.steps = Some((now_ns, 0));
             let next_ns = application.next_step_ns(transfer.step_bytes);
             self.agenda.extend(next_ns.map(|at_ns| Reverse((at_ns, Action::Step(place)))));

@@ -1,0 +1,45 @@
+//! The engine `stack`, for Python.
+
+use std::os::fd::{OwnedFd, RawFd};
+
+use live::stack_engine::{Plan, StackError};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::SimulationError;
+use crate::columns;
+use crate::live_network::borrow;
+use crate::watch::Watch;
+
+/// Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
+///
+/// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+///
+/// Raises ValueError for a plan that is not one, SimulationError when it fails on the way.
+#[pyfunction]
+#[pyo3(signature = (plan, progress=None))]
+pub fn run_stack<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+    let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let tuns = plan.ports.iter().map(|port| copy(port.tun)).collect::<PyResult<Vec<_>>>()?;
+    let hosts = [copy(plan.client)?, copy(plan.server)?];
+    let mut watch = Watch::new(progress);
+    let ran = py.detach(|| live::stack_engine::run(&plan, tuns, hosts, &mut |now_ns| watch.go_on(now_ns)));
+    if let Some(raised) = watch.into_error() {
+        return Err(raised);
+    }
+    let outcome = ran.map_err(|error| match error {
+        StackError::Invalid(problem) => PyValueError::new_err(problem),
+        other => SimulationError::new_err(other.to_string()),
+    })?;
+    let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let answer = PyDict::new(py);
+    answer.set_item("summary", summary)?;
+    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples)?)?;
+    answer.set_item("link_samples", columns::of_links(py, outcome.link_samples)?)?;
+    Ok(answer)
+}
+
+fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
+    Ok(borrow(descriptor)?.try_clone_to_owned()?)
+}
