@@ -108,17 +108,7 @@ CONGESTION = (
         (_VARIANT,),
         coupled=True,
     ),
-    Entry(
-        "wvegas",
-        "weighted Vegas, delay based",
-        "Cao 2012",
-        (
-            "sim",
-            "stack",
-        ),
-        (_VARIANT,),
-        coupled=True,
-    ),
+    Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim", "stack"), (_VARIANT,), coupled=True),
     Entry(
         "mppert",
         "multipath PERT: answers to queueing delay before loss",
@@ -161,15 +151,7 @@ SCHEDULERS = (
             Parameter("cwnd_limited", True, "skip a subflow whose window is full rather than wait for it"),
         ),
     ),
-    Entry(
-        "redundant",
-        "every subflow carries the whole stream",
-        "Linux mptcp.org “redundant”",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
+    Entry("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”", ("sim", "stack")),
     Entry(
         "blest",
         "waits for the fast subflow where the slow one would block the window",
@@ -200,15 +182,7 @@ PATH_MANAGERS = (
         ("model", "sim", "stack", "linux"),
         (Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
     ),
-    Entry(
-        "binder",
-        "loose source routing over gateways",
-        "Boccassi 2013; Linux mptcp.org “binder”",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
+    Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”", ("sim", "stack")),
     Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim", "stack", "linux")),
 )
 
@@ -239,77 +213,15 @@ TRACES = ("sim", "stack", "linux")
 
 MIDDLEBOXES = (
     Entry(
-        "strip",
-        "takes the options of Multipath TCP out of SYNs, data or all",
-        "Honda 2011; RFC 8684 §3.7",
-        (
-            "sim",
-            "stack",
-        ),
+        "strip", "takes the options of Multipath TCP out of SYNs, data or all", "Honda 2011; RFC 8684 §3.7", ("sim",)
     ),
-    Entry(
-        "nat",
-        "gives clients another address and port",
-        "RFC 3022; RFC 5382",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "sequence-rewriting",
-        "gives connections other initial sequence numbers",
-        "Honda 2011",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "splitting",
-        "cuts segments and copies the options to each part",
-        "Raiciu 2012; Honda 2011",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "coalescing",
-        "puts two segments into one, with the options of the first",
-        "Raiciu 2012",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "payload-rewriting",
-        "changes content, and its length",
-        "Raiciu 2012; RFC 8684 §3.7",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "proactive-acks",
-        "acknowledges data before the receiver has it",
-        "Raiciu 2012",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
-    Entry(
-        "reset-injection",
-        "ends connections in the names of both ends",
-        "RFC 8684 §3.6",
-        (
-            "sim",
-            "stack",
-        ),
-    ),
+    Entry("nat", "gives clients another address and port", "RFC 3022; RFC 5382", ("sim",)),
+    Entry("sequence-rewriting", "gives connections other initial sequence numbers", "Honda 2011", ("sim",)),
+    Entry("splitting", "cuts segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
+    Entry("coalescing", "puts two segments into one, with the options of the first", "Raiciu 2012", ("sim",)),
+    Entry("payload-rewriting", "changes content, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
+    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
+    Entry("reset-injection", "ends connections in the names of both ends", "RFC 8684 §3.6", ("sim",)),
 )
 
 APPLICATIONS = (

@@ -19,4 +19,4 @@ from mptcplab.stack.sockets import Connection, Listener, Stack
 from mptcplab.stack.state import ConnectionState, SubflowState
 from mptcplab.stack.tun import Tun
 
-__all__ = ["Connection", "ConnectionState", "Listener", "Stack", "SubflowState", "Tun", "EngineUnavailableError"]
+__all__ = ["Connection", "ConnectionState", "EngineUnavailableError", "Listener", "Stack", "SubflowState", "Tun"]

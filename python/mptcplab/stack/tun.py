@@ -77,7 +77,9 @@ def _open(name: str) -> int:
     except OSError as error:
         os.close(descriptor)
         if error.errno == errno.EPERM:
-            raise EngineUnavailableError(f"the device {name}: not allowed; run as root, for instance with sudo") from None
+            raise EngineUnavailableError(
+                f"the device {name}: not allowed; run as root, for instance with sudo"
+            ) from None
         raise OSError(error.errno, f"{error.strerror} (TUN device)", name) from None
     return descriptor
 

@@ -12,9 +12,10 @@ from mptcplab import _core
 from mptcplab.live import Interface, Namespace, Route, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
-from mptcplab.scenario import describe
+from mptcplab.scenario import UnsupportedError, describe
 from mptcplab.simulation import run_from_outcome
 from mptcplab.stack_engine.layout import CLIENTS, SERVER, Layout
+from mptcplab.stack_engine.refusals import unsupported
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -30,9 +31,13 @@ def run(
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links, applications and hosts.
 
-    Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
+    Raises mptcplab.scenario.UnsupportedError for what the engine cannot do, EngineUnavailableError when the kernel
+    refuses what it is asked, SimulationError when it fails on the way.
     """
     assert not through_wire, "refused before"
+    problems = unsupported(scenario)
+    if problems:
+        raise UnsupportedError("stack", problems)
     description = describe.description(scenario.document, seed, False)
     with _ONE_AT_A_TIME, ExitStack() as stack:
         try:

@@ -43,7 +43,7 @@ class Layout:
         return IPv4Network((int(CLIENTS.network_address) + (path << 8), 24))
 
     def plan(self, path_tuns: list[int], server_tun: int, client: int, server: int) -> dict[str, Any]:
-        """What the core reads: `path_tuns` and `server_tun` are the emulator's devices, `client` and `server` the hosts'."""
+        """What the core reads; `path_tuns` and `server_tun` are the emulator's, `client` and `server` the hosts'."""
         server_port = len(path_tuns)
         ports = [
             {

@@ -157,7 +157,18 @@ impl Driver {
         Some(id)
     }
 
-    /// Takes in what waits at the devices, but not without end. Answers whether more may wait.
+    /// Takes in the next packet of a device; answers whether there was one.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn receive_one(&mut self, now_ns: u64, number: usize) -> std::io::Result<bool> {
+        let Some(len) = self.devices[number].receive(now_ns, &mut self.buffer)? else { return Ok(false) };
+        self.receive_packet(now_ns, number, len);
+        Ok(true)
+    }
+
+    /// Takes in what waits at the devices, but not without end. Answers whether more may wait. Packets that came together
+    /// are acknowledged together.
     ///
     /// # Errors
     /// A device is gone.
