@@ -109,7 +109,6 @@ def test_set_reaches_every_engine(call: Call, steady: Path) -> None:
         (["--engines", "model"], 2, "found 'model'; expected two engines or more, such as model,sim"),
         (["--engines", "sim,sim"], 2, "found 'sim' twice"),
         (["--engines", "sim,ns2"], 2, "no engine 'ns2'"),
-        (["--engines", "sim,stack"], 3, "'stack' is not part of this version"),
         (["--set", "connection.flows.congestion=cubic"], 3, 'model: --set: connection.flows.congestion: found "cubic"'),
         (["--set", "link.l.rate=10"], 2, "link.l.rate"),
         (["--repeat", 0], 2, "--repeat"),

@@ -43,10 +43,11 @@ def test_an_engine_nobody_knows_is_wrong_input(scenario: Scenario) -> None:
         mptcplab.run(scenario, "ns2")
 
 
-@pytest.mark.parametrize("engine", ["stack"])
-def test_an_engine_that_is_not_there_yet_says_so(scenario: Scenario, engine: str) -> None:
-    with pytest.raises(mptcplab.EngineUnavailableError, match=f"'{engine}' is not part of this version"):
-        mptcplab.run(scenario, engine)
+def test_an_engine_that_is_not_there_yet_says_so(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = engines.Engine("planned", "one to come", None)
+    monkeypatch.setattr(engines, "ENGINES", {**engines.ENGINES, "planned": planned})
+    with pytest.raises(mptcplab.EngineUnavailableError, match="'planned' is not part of this version"):
+        mptcplab.run(scenario, "planned")
 
 
 def test_registry_and_engines_agree_on_what_is_built() -> None:
