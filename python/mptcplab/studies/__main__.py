@@ -14,6 +14,7 @@ from . import (
     model_scenarios,
     olia_traces,
     shared_bottleneck,
+    stack_speed,
 )
 
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
@@ -26,6 +27,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "olia-traces": olia_traces.main,
     "emulator": emulator.main,
     "engines": engines.main,
+    "stack-speed": stack_speed.main,
 }
 
 
