@@ -188,8 +188,9 @@ def we_change_priority(lab: Lab, role: Role) -> None:
         until("the kernel reads it", lambda: counters()["MPPrioRx"] == before["MPPrioRx"] + 1)
         first = pair.received()[0]
         pair.exchange(SMALL, SMALL * 5)
-        assert pair.received()[0] == first, pair.received()
-        assert pair.received()[1] > 0, pair.received()
+        # A burst of 64 KiB that the kernel's scheduler had begun may be completed.
+        assert pair.received()[0] - first <= 48, pair.received()
+        assert pair.received()[1] > 600, pair.received()
         pair.end_in_order()
 
 

@@ -1,5 +1,6 @@
 """How fast our stack is on real packets: through TUN devices, packets of 1500 bytes, no offload, every byte read."""
 
+import contextlib
 import socket
 import sys
 import threading
@@ -34,7 +35,7 @@ def main() -> None:
         with Namespace("speed") as namespace:
             set_up(namespace)
             namespace.set_controls(
-                {"net/ipv4/ip_forward": 1, "net/ipv4/tcp_congestion_control": "cubic", "net/mptcp/enabled": 1}
+                {"net/ipv4/ip_forward": 1, "net/ipv4/tcp_congestion_control": "reno", "net/mptcp/enabled": 1}
             )
             speed = namespace.run(measure, what)
         sys.stdout.write(
@@ -55,13 +56,16 @@ def _timed(what: str, stacks: list[Stack], write: Callable[[], None], read: Call
     stop = threading.Event()
     read_bytes = [0]
 
+    # What is measured is cut off in the end, which is an error on one end and on the other.
     def writing() -> None:
-        while not stop.is_set():
-            write()
+        with contextlib.suppress(OSError):
+            while not stop.is_set():
+                write()
 
     def reading() -> None:
-        while piece := read():
-            read_bytes[0] += piece
+        with contextlib.suppress(OSError):
+            while piece := read():
+                read_bytes[0] += piece
 
     threads = [threading.Thread(target=each, daemon=True) for each in (writing, reading)]
     for thread in threads:
@@ -87,11 +91,11 @@ def _packets(stacks: list[Stack]) -> int:
     return own if len(stacks) > 1 else own + sum(each["sent"] for each in stacks[0].counters())
 
 
-def _ours(what: str, **options: object) -> Speed:
+def _ours(what: str, *, checksum: bool = False, protocol: str = "mptcp") -> Speed:
     near, far = _devices(2)
     with near, far, Stack([near]) as one, Stack([far]) as other:
-        listener = other.listen(5001, **options)
-        sender = one.connect(other.addresses[0], 5001, **options)
+        listener = other.listen(5001, checksum=checksum, protocol=protocol)
+        sender = one.connect(other.addresses[0], 5001, checksum=checksum, protocol=protocol)
         receiver = listener.accept(10)
         speed = _timed(what, [one, other], lambda: sender.send(_PIECE, 10), lambda: len(receiver.recv(1 << 20, 10)))
         sender.abort()
@@ -100,17 +104,20 @@ def _ours(what: str, **options: object) -> Speed:
 
 def _to_kernel(what: str) -> Speed:
     (device,) = _devices(1)
-    with device, Stack([device]) as stack:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _IPPROTO_MPTCP) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("10.77.1.1", 5002))
-            listener.listen(1)
-            sender = stack.connect("10.77.1.1", 5002)
-            receiver, _ = listener.accept()
-            buffer = bytearray(1 << 20)
-            speed = _timed(what, [stack], lambda: sender.send(_PIECE, 10), lambda: receiver.recv_into(buffer))
-            sender.abort()
-            return speed
+    with (
+        device,
+        Stack([device]) as stack,
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, _IPPROTO_MPTCP) as listener,
+    ):
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("10.77.1.1", 5002))
+        listener.listen(1)
+        sender = stack.connect("10.77.1.1", 5002)
+        receiver, _ = listener.accept()
+        buffer = bytearray(1 << 20)
+        speed = _timed(what, [stack], lambda: sender.send(_PIECE, 10), lambda: receiver.recv_into(buffer))
+        sender.abort()
+        return speed
 
 
 def _from_kernel(what: str) -> Speed:
