@@ -85,7 +85,7 @@ class Context:
             progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
         )
         runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)
-        self.work.computed_s += runs.took_s
+        self.work.computed_s += sum(runs.took_s[name] for name in fresh)
         return runs
 
     def _planned(self, wanted: Sequence[Wanted], engine: str, samples: bool) -> list[Planned]:

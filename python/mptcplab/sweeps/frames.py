@@ -28,8 +28,8 @@ class Runs:
     links: pl.DataFrame
     samples: pl.DataFrame | None
     """Only where they were asked for."""
-    took_s: float
-    """Computing time of all distinct runs, those found in the journal too."""
+    took_s: Mapping[str, float]
+    """Computing time of each distinct run by its name, of those found in the journal too."""
 
 
 def check_labels(labels: Sequence[Mapping[str, Label]]) -> None:
@@ -75,7 +75,7 @@ def collect(
             packed = base64.b64decode(str(answer["samples"]))
             taken = pl.read_ipc(io.BytesIO(packed))
             series.append(pl.concat([described[[at] * taken.height], taken], how="horizontal"))
-    took_s = sum(float(str(answer["took_s"])) for answer in answers.values())
+    took_s = {name: float(str(answer["took_s"])) for name, answer in answers.items()}
     frames = {name: _frame(name, rows[name], described, owners[name]) for name in TABLES}
     return Runs(**frames, samples=pl.concat(series) if series else None, took_s=took_s)
 
