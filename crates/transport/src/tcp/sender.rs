@@ -77,7 +77,8 @@ impl<P: Payload> Subflow<P> {
             let limited = una_before < self.limited_below
                 || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
             let acked_segments = delivered.bytes as f64 / f64::from(group[r].mss);
-            self.validation.acknowledged(now_ns, acked_segments, self.snd_una, self.snd_nxt, &group[r]);
+            let numbers = (self.snd_una, self.snd_nxt);
+            self.validation.acknowledged(now_ns, acked_segments, numbers, limited, &group[r]);
             let cwnd_limited = limited && self.validation.is_validated();
             let ack = Ack { now_ns, acked_segments, rtt_ns: delivered.last_rtt_ns, cwnd_limited };
             let window = controller.on_ack(group, r, &ack);

@@ -62,9 +62,14 @@ impl Validation {
         self.since_ns.is_none()
     }
 
-    /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next.
-    pub fn acknowledged(&mut self, now_ns: u64, segments: f64, una: u64, nxt: u64, view: &View) {
+    /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next. `filled`: they
+    /// were sent when the window was full, and so say of themselves that it was used; the round trip that they belong to may
+    /// have begun in a recovery and have less to show.
+    pub fn acknowledged(&mut self, now_ns: u64, segments: f64, (una, nxt): (u64, u64), filled: bool, view: &View) {
         self.acked += segments;
+        if filled {
+            self.since_ns = None;
+        }
         if self.round_end == 0 {
             (self.round_end, self.round_cwnd) = (nxt, view.cwnd);
         }
@@ -72,7 +77,7 @@ impl Validation {
             return;
         }
         self.take(now_ns, self.acked, view.srtt_ns);
-        let validated = 2.0 * self.samples[0].1 >= self.round_cwnd.min(view.cwnd);
+        let validated = filled || 2.0 * self.samples[0].1 >= self.round_cwnd.min(view.cwnd);
         self.since_ns = if validated { None } else { self.since_ns.or(Some(now_ns)) };
         (self.round_end, self.round_cwnd, self.acked) = (if nxt > una { nxt } else { 0 }, view.cwnd, 0.0);
     }
@@ -163,7 +168,7 @@ mod tests {
         let mut sent = 1 + 1000 * from as u64;
         for (n, &volume) in volumes.iter().enumerate() {
             sent += volume;
-            v.acknowledged((from + n) as u64 * 100 * MS, volume as f64, sent, sent, &view(cwnd));
+            v.acknowledged((from + n) as u64 * 100 * MS, volume as f64, (sent, sent), false, &view(cwnd));
         }
         (from + volumes.len()) as u64 * 100 * MS
     }
@@ -201,7 +206,7 @@ mod tests {
         for n in 0..2_000_u64 {
             // Each ACK of one segment lets two go.
             (una, cwnd) = (una + 1, cwnd + 1.0);
-            v.acknowledged(n * MS, 1.0, una, nxt, &view(cwnd));
+            v.acknowledged(n * MS, 1.0, (una, nxt), false, &view(cwnd));
             nxt += 2;
             assert!(v.is_validated(), "ACK {n}");
         }
@@ -215,7 +220,7 @@ mod tests {
             let now_ns = n * 5 * SECOND;
             assert_eq!(v.resumed(now_ns, &view(16.0)), None);
             for k in 1..=4 {
-                v.acknowledged(now_ns + k * MS, 2.0, 8 * n + 2 * k, 8 * n + 8, &view(16.0));
+                v.acknowledged(now_ns + k * MS, 2.0, (8 * n + 2 * k, 8 * n + 8), false, &view(16.0));
             }
             assert_eq!(v.samples[0].1, 8.0);
             assert!(v.is_validated(), "half of 16");
