@@ -12,12 +12,12 @@ import os
 import socket
 import struct
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -30,15 +30,19 @@ from mptcplab.scenario import Scenario
 
 from .runs import TCP_PAYLOAD_BYTES, say, show
 
+T = TypeVar("T")
+
 RATES_MBPS: Final = (1, 10, 100)
 RTTS_MS: Final = (5, 20, 100)
 PINGS: Final = 50
 _PING_BYTES: Final = 84
 _BETWEEN_S: Final = 0.05
 _FIRST_WAIT_S: Final = 0.3
+_UDP_SEGMENT: Final = 103  # linux/udp.h
+_FLOOD_BYTES: Final = 1400
 
 _TEXT: Final = """
-duration = "{duration} s"
+duration = "{duration:.3f} s"
 [link.l]
 rate = "{rate} Mbit/s"
 delay = "{delay} ms"
@@ -81,10 +85,9 @@ def _scenario(rate_mbps: float, rtt_ms: float, duration_s: float, warmup_s: floa
     return Scenario.from_toml(text, "<study>")
 
 
-def ping(rate_mbps: float, rtt_ms: float, *, count: int = PINGS) -> Pings:
-    """So many pings, one after another."""
-    duration_s = _FIRST_WAIT_S + count * (_BETWEEN_S + rtt_ms / 1e3) + 1
-    description = _scenario(rate_mbps, rtt_ms, duration_s, 0).description()
+def _beside(scenario: Scenario, work: Callable[[Namespace, Namespace, str], T]) -> tuple[T, dict[str, Any]]:
+    """What `work` answers, given both hosts and the server's address, while links are emulated; and the emulation."""
+    description = scenario.description()
     pair = Pair(0, description["connections"][0])
     with ExitStack() as stack:
         client, server = (stack.enter_context(Namespace(end)) for end in ("client", "server"))
@@ -94,19 +97,59 @@ def ping(rate_mbps: float, rtt_ms: float, *, count: int = PINGS) -> Pings:
         for host, interface in ((client, pair.client_interfaces()[0]), (server, pair.server_interface())):
             tuns.append(add_interface(host, interface))
             stack.callback(os.close, tuns[-1])
-        plan = {"description": {**description, "connections": []}, "ports": pair.ports(tuns, 0)}
-        answer: dict[str, Any] = {}
+        plan = {
+            "description": {**description, "connections": []},
+            "ports": pair.ports(tuns, 0),
+            "packet_bytes": pair.mtu,
+            "hosts": [],
+        }
+        with ThreadPoolExecutor(1) as pool:
+            emulating = pool.submit(_core.run_linux, json.dumps(plan))
+            time.sleep(_FIRST_WAIT_S)
+            answer = work(client, server, str(pair.server))
+            summary = json.loads(emulating.result()["summary"])
+    return answer, summary["emulation"]
 
-        def emulate() -> None:
-            answer.update(_core.run_linux(json.dumps({**plan, "packet_bytes": 1500, "hosts": []})))
 
-        emulator = threading.Thread(target=emulate)
-        emulator.start()
-        time.sleep(_FIRST_WAIT_S)
-        found = client.run(_echo, str(pair.server), count)
-        emulator.join()
+def ping(rate_mbps: float, rtt_ms: float, *, count: int = PINGS) -> Pings:
+    """So many pings, one after another."""
+    scenario = _scenario(rate_mbps, rtt_ms, _FIRST_WAIT_S + count * (_BETWEEN_S + rtt_ms / 1e3) + 1, 0)
+    found, emulation = _beside(scenario, lambda client, _, address: client.run(_echo, address, count))
     expected_s = rtt_ms * 1e-3 + 2 * 8 * _PING_BYTES / (rate_mbps * 1e6)
-    return Pings(expected_s, np.array(found), json.loads(answer["summary"])["emulation"]["lateness"])
+    return Pings(expected_s, np.array(found), emulation["lateness"])
+
+
+def flood(*, seconds: float = 2) -> float:
+    """CPU time of the emulator for a packet, in seconds, when packets come as fast as one program sends them.
+
+    They are UDP packets that nobody reads, so that next to nothing of it is the receiving host's.
+    """
+    scenario = _scenario(10_000, 2, _FIRST_WAIT_S + seconds, 0)
+
+    def send(client: Namespace, server: Namespace, address: str) -> None:
+        # A socket that is full: without one the host would answer each packet with an error.
+        with server.run(_deaf, address):
+            client.run(_send_all, address, seconds)
+
+    _, emulation = _beside(scenario, send)
+    return float(emulation["cpu_ns"] * 1e-9 / emulation["received"])
+
+
+def _deaf(address: str) -> socket.socket:
+    deaf = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    deaf.bind((address, 9))
+    return deaf
+
+
+def _send_all(address: str, seconds: float) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+        # The kernel cuts what is sent at once into packets, so that the sender keeps up with the emulator.
+        sender.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, _FLOOD_BYTES)
+        ends, packets = time.monotonic() + seconds, bytes(_FLOOD_BYTES * 40)
+        while time.monotonic() < ends:
+            sender.sendto(packets, (address, 9))
 
 
 def _echo(address: str, count: int) -> list[float]:
@@ -176,9 +219,9 @@ def main() -> None:
     """Print the table, and what a packet costs."""
     sys.stderr.write("about five minutes\n")
     show("Round trips and goodput over emulated links", _rows())
+    packet_s = flood()
+    rate = f"{1 / packet_s:,.0f} packets a second on one core"
+    say(f"A packet that nobody reads costs {packet_s * 1e6:.2f} µs of CPU: {rate}.")
     fast = transfer(2000, 2, seconds=5, warmup_s=2)
-    packet_us = fast.cpu_s_per_packet * 1e6
-    say(
-        f"Cost of a packet at {fast.goodput_bps * 1e-9:.2f} Gbit/s: {packet_us:.2f} µs of CPU, so that one core moves "
-        f"{1 / fast.cpu_s_per_packet:,.0f} packets a second."
-    )
+    cost = f"{fast.cpu_s_per_packet * 1e6:.2f} µs, with what the kernel does for both hosts meanwhile"
+    say(f"One of a TCP transfer of {fast.goodput_bps * 1e-9:.2f} Gbit/s costs {cost}.")
