@@ -15,6 +15,7 @@ from mptcplab import doctor as machine
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_compare import compare
 from mptcplab.cli_design import design
+from mptcplab.cli_get import get
 from mptcplab.cli_predict import predict
 from mptcplab.cli_reproduce import reproduce
 from mptcplab.cli_sweep import sweep
@@ -144,6 +145,7 @@ app.command("predict")(predict)
 app.command("sweep")(sweep)
 app.command("design")(design)
 app.command("reproduce")(reproduce)
+app.command("get")(get)
 app.add_typer(cli_bpf.app, name="bpf")
 
 

@@ -4,12 +4,15 @@ Prints one JSON object a case and role.
 """
 
 import argparse
+import contextlib
 import json
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from .capture import Capture
 from .cases import CASES, Case, fallback_is_a_fault, loss_and_reordering
 from .lab import FALLBACKS, FAULTS, Lab, Role, counters
 
@@ -48,10 +51,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--family", type=int, choices=(4, 6), required=True)
     parser.add_argument("--checksum", action="store_true")
     parser.add_argument("--size", type=int, default=2_000_000, help="bytes each way for loss and reordering")
+    parser.add_argument("--capture", type=Path, help="where the packets go")
     parser.add_argument("--only", help="cases, separated by commas")
     given = parser.parse_args(arguments)
     only = given.only.split(",") if given.only else [*CASES, LOSS]
     lab = Lab(given.family, given.checksum)
+    interfaces = [device.name for device in lab.devices]
+    with Capture(given.capture, interfaces) if given.capture else contextlib.nullcontext():
+        _run_all(lab, only, given.size)
+    return 0
+
+
+def _run_all(lab: Lab, only: Sequence[str], size_bytes: int) -> None:
     roles: tuple[Role, ...] = ("client", "server")
     # Only when it is asked for: the case that must fail.
     broken = Case("fallback-is-a-fault", fallback_is_a_fault, roles)
@@ -60,9 +71,8 @@ def main(arguments: Sequence[str]) -> int:
             if case.name in only and lab.checksum in case.checksum:
                 print(json.dumps(_run(case.name, lab, role, case.expect, lambda: case.run(lab, role))), flush=True)  # noqa: B023, T201
     for role in roles if LOSS in only else ():
-        act = lambda: loss_and_reordering(lab, role, given.size)  # noqa: B023, E731
+        act = lambda: loss_and_reordering(lab, role, size_bytes)  # noqa: B023, E731
         print(json.dumps(_run(LOSS, lab, role, (), act)), flush=True)  # noqa: T201
-    return 0
 
 
 if __name__ == "__main__":

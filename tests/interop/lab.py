@@ -22,6 +22,8 @@ Role = Literal["client", "server"]
 """What our stack is: it opens the connection, or accepts it."""
 
 MPTCP = 262
+FIRST_PORT = 45_000
+"""Connections have the ports from here on, one after another."""
 _SOL_MPTCP, _MPTCP_INFO = 284, 1
 _FLAG_FALLBACK = 1
 
@@ -179,7 +181,7 @@ class Lab:
         self.devices = [
             Tun(f"path{number}", host=f"{self.kernel[number]}/{bits}", stack=self.ours[number]) for number in (0, 1)
         ]
-        self._port = 5000
+        self._port = FIRST_PORT
 
     @contextmanager
     def pair(

@@ -34,10 +34,13 @@ def missing() -> str | None:
     return None
 
 
-def run(family: int, checksum: bool, size_bytes: int, only: str | None = None) -> Iterator[Row]:
+def run(
+    family: int, checksum: bool, size_bytes: int, only: str | None = None, capture: Path | None = None
+) -> Iterator[Row]:
     """The rows of one setting, as they come, from a process in a namespace of its own."""
     command = ["unshare", "--net", sys.executable, "-m", "tests.interop.child", "--family", str(family)]
     command += ["--checksum"] * checksum + ["--size", str(size_bytes)] + (["--only", only] if only else [])
+    command += ["--capture", str(capture)] if capture else []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stderr is not None

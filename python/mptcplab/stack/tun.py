@@ -24,7 +24,8 @@ class Tun:
     """A TUN device: the kernel has the address `host`, our stack the address `stack`; lists for several.
 
     `host` is an address with its prefix length ("10.0.0.1/30", "fd00::1/126"); `stack` lies in that network.
-    The device goes when it is closed, at the latest with the process.
+    Without any `host` the device is one that is there and set up already (`ip tuntap add`), and stays.
+    A device that this makes goes when it is closed, at the latest with the process.
     """
 
     def __init__(self, name: str, *, host: str | list[str], stack: str | list[str], mtu_bytes: int = 1500) -> None:
@@ -40,6 +41,8 @@ class Tun:
             for interface in interfaces:
                 extra = ["nodad"] if interface.version == 6 else []
                 ip("address", "add", str(interface), "dev", name, *extra)
+            if not interfaces:
+                return
             ip("link", "set", name, "mtu", str(mtu_bytes), "txqueuelen", str(_QUEUE_PACKETS), "up")
         except BaseException:
             self.close()
