@@ -266,6 +266,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "sweep",
         "design",
         "reproduce",
+        "get",
         "list",
         "doctor",
         "bpf",
