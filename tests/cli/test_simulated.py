@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import mptcplab
@@ -97,13 +96,27 @@ def test_an_exception_of_the_progress_call_ends_the_simulation(scenario: mptcpla
 def test_ctrl_c_stops_a_long_run_and_writes_nothing(scenario_file: Path, tmp_path: Path) -> None:
     command = [PROGRAM, "run", scenario_file, "--set", "duration=100000 s", "--set", "measure.sample=never"]
     arguments = [*map(str, command), "--out", str(tmp_path / "out")]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # On a terminal the bar appears when the simulator says for the first time how far it is: from then on it is
+    # within the simulation, which would take minutes.
+    terminal, end = os.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=end, text=True, env=environment) as process:
         try:
-            time.sleep(3)  # well within the simulation, which would take minutes
+            os.close(end)
+            wait_for(terminal, b"on sim")
             assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            wait_for(terminal, b"error: interrupted after 0 of 1 runs")
+            out, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert (process.returncode, out, err) == (1, "", "error: interrupted after 0 of 1 runs\n")
+            os.close(terminal)
+    assert (process.returncode, out) == (1, "")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [scenario_file.name]
+
+
+def wait_for(terminal: int, text: bytes) -> None:
+    """Read what is written to the terminal until `text` was; an error when all who write have gone before."""
+    seen = b""
+    while text not in seen:
+        seen += os.read(terminal, 4096)
