@@ -1,0 +1,196 @@
+"""The runs of the two-path experiments, one row per network: goodputs, aggregation benefits, shares, retransmissions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path as Directory
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from mptcplab import metrics
+from mptcplab.reproduce import Context
+
+from . import scenarios
+from .networks import DESIGNS, DOMAINS, Domain, Network, networks
+
+Floats = npt.NDArray[np.float64]
+
+_KEY: Final = ["domain", "design", "point"]
+_kept: dict[tuple[Directory, bool, str], pl.DataFrame] = {}
+"""Several items read the same runs; planning thousands of them anew for each would take longer than many a run."""
+
+
+def _keep(context: Context, name: str, make: Any) -> pl.DataFrame:  # noqa: ANN401 - a function without arguments
+    key = (context.directory, context.quick, name)
+    if key not in _kept:
+        _kept[key] = make()
+    return _kept[key]
+
+
+def all_networks(context: Context, *, lossy: bool = False, designs: int = 1) -> list[Network]:
+    """Both domains, as many designs."""
+    return [
+        network
+        for domain in DOMAINS
+        for design in range(designs)
+        for network in networks(domain, lossy=lossy, design=design, quick=context.quick)
+    ]
+
+
+def factors(points: Iterable[Network]) -> pl.DataFrame:
+    """The factors of each network, and their differences, first path minus second."""
+    return pl.DataFrame([network.factors for network in points]).with_columns(
+        capacity_difference=pl.col("capacity_mbps_1") - pl.col("capacity_mbps_2"),
+        delay_difference=pl.col("delay_ms_1") - pl.col("delay_ms_2"),
+    )
+
+
+def bulk(context: Context) -> pl.DataFrame:
+    """iPerf for 30 s: Multipath TCP with LIA over three designs, TCP on each path of the first."""
+    return _keep(context, "bulk", lambda: _transfers(context, [("bulk", {}, DESIGNS)]))
+
+
+def bulk_setting(
+    context: Context, setting: str, *, domain: Domain, window: str = scenarios.WINDOW, delay_line: bool = False
+) -> pl.DataFrame:
+    """iPerf again with one thing of the testbed changed: the window, or how its queues count."""
+
+    def make() -> pl.DataFrame:
+        points = networks(domain, quick=context.quick)
+        return _experiment(context, points, "bulk", window=window, delay_line=delay_line, compare=True)
+
+    return _keep(context, f"{setting} {domain.name}", make)
+
+
+def files(context: Context, sizes: Sequence[int]) -> pl.DataFrame:
+    """cURL: files of so many kB, at most 30 s; both schedulers on the first design, min-rtt on all three."""
+    wanted: list[tuple[str | dict[str, Any], Mapping[str, Any], int]] = [
+        (scenarios.file(size), {"size": size}, DESIGNS) for size in sizes
+    ]
+    return _keep(context, "files", lambda: _transfers(context, wanted, schedulers=tuple(scenarios.SCHEDULERS)))
+
+
+def large_files(context: Context) -> pl.DataFrame:
+    """cURL: 16 and 32 MB."""
+    wanted: list[tuple[str | dict[str, Any], Mapping[str, Any], int]] = [
+        (scenarios.file(size), {"size": size}, 1) for size in (16_000, 32_000)
+    ]
+    return _keep(context, "large files", lambda: _transfers(context, wanted))
+
+
+def lossy(context: Context) -> pl.DataFrame:
+    """iPerf for 30 s with random losses: four controls over three designs, TCP on each path of the first."""
+
+    def make() -> pl.DataFrame:
+        tables = []
+        for design in range(DESIGNS):
+            points = [n for n in all_networks(context, lossy=True, designs=DESIGNS) if n.design == design]
+            tables += [
+                _experiment(context, points, "bulk", control=control, compare=design == 0).with_columns(
+                    control=pl.lit(control)
+                )
+                for control in scenarios.CONTROLS
+            ]
+        return pl.concat(tables, how="diagonal").with_columns(
+            mean_loss=metrics_mean_loss("loss_percent_1", "loss_percent_2", "share")
+        )
+
+    return _keep(context, "lossy", make)
+
+
+def metrics_mean_loss(first: str, second: str, share: str) -> pl.Expr:
+    """Mean loss probability in %, each path weighted by its part of the traffic (section 5.2.2)."""
+    return pl.col(first) * pl.col(share) + pl.col(second) * (1 - pl.col(share))
+
+
+def _transfers(
+    context: Context,
+    wanted: Sequence[tuple[str | dict[str, Any], Mapping[str, Any], int]],
+    *,
+    schedulers: Sequence[str] = ("min-rtt",),
+) -> pl.DataFrame:
+    tables = []
+    for application, labels, designs in wanted:
+        points = all_networks(context, designs=designs)
+        for scheduler in schedulers:
+            first = scheduler == schedulers[0]
+            chosen = points if first else [network for network in points if network.design == 0]
+            baseline = [network for network in chosen if network.design == 0]
+            others = [network for network in chosen if network.design > 0]
+            for group, compare in ((baseline, True), (others, False)):
+                if group:
+                    table = _experiment(context, group, application, scheduler=scheduler, compare=compare)
+                    constants = {"scheduler": scheduler, **labels}
+                    tables.append(table.with_columns(**{key: pl.lit(value) for key, value in constants.items()}))
+    return pl.concat(tables, how="diagonal")
+
+
+def _experiment(
+    context: Context,
+    points: Sequence[Network],
+    application: str | dict[str, Any],
+    *,
+    control: str = "lia",
+    scheduler: str = "min-rtt",
+    window: str = scenarios.WINDOW,
+    delay_line: bool = False,
+    compare: bool,
+) -> pl.DataFrame:
+    """Multipath TCP over each network and, to `compare`, TCP over each of its paths."""
+    multi = scenarios.mptcp(
+        congestion=control, scheduler=scenarios.SCHEDULERS[scheduler], application=application, window=window
+    )
+    kinds = {"multi": multi}
+    if compare:
+        kinds |= {kind: scenarios.tcp(kind, application=application, window=window) for kind in ("one", "two")}
+    wanted = [
+        ({"who": who, **network.labels}, scenarios.over(network, connection, delay_line=delay_line), network.seed)
+        for network in points
+        for who, connection in kinds.items()
+    ]
+    runs = context.run_many(wanted)
+    goodput = runs.connections.select(
+        "who", *_KEY, value=goodput_mbps(pl.col("bytes_delivered"), pl.col("completion_s"))
+    ).pivot(on="who", index=_KEY, values="value")
+    goodput = goodput.rename({name: f"goodput_{name}" for name in kinds})
+    table = factors(points).join(goodput, on=_KEY, how="left", maintain_order="left", validate="1:1")
+    table = table.join(_subflows(runs.subflows, "multi"), on=_KEY, how="left", maintain_order="left", validate="1:1")
+    if compare:
+        for path, who in ((1, "one"), (2, "two")):
+            alone = runs.subflows.filter(pl.col("who") == who).select(
+                *_KEY, pl.col("segments_sent", "retransmissions", "loss_rate").name.suffix(f"_tcp_{path}")
+            )
+            table = table.join(alone, on=_KEY, how="left", maintain_order="left", validate="1:1")
+    return table.with_columns(**_benefits(table, compare=compare))
+
+
+def goodput_mbps(delivered: pl.Expr, completion_s: pl.Expr) -> pl.Expr:
+    """Mbit/s over the time that a transfer took, 30 s where it was not complete by then."""
+    return delivered * 8e-6 / completion_s.fill_null(float(scenarios.TRANSFER_S))
+
+
+def _subflows(subflows: pl.DataFrame, who: str) -> pl.DataFrame:
+    """The part of the first path in the data, and retransmissions and reinjections in the segments with new data."""
+    own = subflows.filter(pl.col("who") == who)
+    new = pl.col("segments_sent").sum() - pl.col("retransmissions").sum() - pl.col("reinjections").sum()
+    return own.group_by(_KEY, maintain_order=True).agg(
+        share=pl.col("segments_sent").filter(pl.col("path") == "one").sum() / pl.col("segments_sent").sum(),
+        retransmissions=pl.col("retransmissions").sum() / new,
+        reinjections=pl.col("reinjections").sum() / new,
+    )
+
+
+def _benefits(table: pl.DataFrame, *, compare: bool) -> dict[str, pl.Series]:
+    columns = ("goodput_multi", "capacity_mbps_1", "capacity_mbps_2")
+    found = {
+        "ab": pl.Series([metrics.aggregation_benefit(g, [c1, c2]) for g, c1, c2 in table.select(columns).iter_rows()])
+    }
+    if compare:
+        rows = table.select("goodput_multi", "goodput_one", "goodput_two").iter_rows()
+        found["eab"] = pl.Series(
+            [metrics.experimental_aggregation_benefit(g, [a, b]) if min(a, b) > 0 else None for g, a, b in rows],
+            dtype=pl.Float64,
+        )
+        found["first_is_better"] = table["goodput_one"] >= table["goodput_two"]
+    return found

@@ -1,0 +1,119 @@
+"""Table 3.1 and figure 3.2: the domains, and how the designs fill them."""
+
+import altair as alt
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from mptcplab.reproduce import Context, Outcome
+
+from .data import all_networks, factors
+from .findings import Claims, verdict
+from .networks import DOMAINS, HIGH, LOW, Domain, networks
+
+_FACTORS = {
+    "capacity_mbps": ("capacity", "capacity (Mbit/s)"),
+    "delay_ms": ("delay", "propagation delay (ms)"),
+    "queueing_ms": ("queueing delay", "maximum queueing delay (ms)"),
+}
+
+
+def table_3_1(context: Context) -> Outcome:
+    """Whether the designs are of the published size and fill the published ranges."""
+    claims = Claims(context)
+    published = context.published
+    rows = []
+    for short, domain in (("low", LOW), ("high", HIGH)):
+        table = pl.DataFrame([n.factors for n in networks(domain)])
+        lossy = pl.DataFrame([n.factors for n in networks(domain, lossy=True)])
+        within = True
+        covered = []
+        for column, key in (("capacity_mbps", "capacity"), ("delay_ms", "delay"), ("queueing_ms", "queueing-delay")):
+            low, high = published[f"{short}.{key}.min"], published[f"{short}.{key}.max"]
+            values = np.concatenate([table[f"{column}_{path}"].to_numpy() for path in (1, 2)])
+            reach = (values.max() - values.min()) / (high - low)
+            within &= bool(values.min() >= low and values.max() <= high and reach > 0.9)
+            rows.append(_row(domain, key, low, high, values))
+            covered += [f"{short}.{key}.min", f"{short}.{key}.max"]
+        covered += [f"{short}.loss.min", f"{short}.loss.max", f"{short}.lossy-points"]
+        within &= bool((table["loss_percent_1"] == 0).all() and (table["loss_percent_2"] == 0).all())
+        within &= set(lossy["loss_percent_1"]) == set(lossy["loss_percent_2"]) == {0, 1, 2}
+        sizes = (table.height, lossy.height)
+        wanted = (int(published[f"{short}.points"]), int(published[f"{short}.lossy-points"]))
+        claims.number(
+            f"{short}.points",
+            f"{domain.name}: {wanted[0]} networks without random loss and {wanted[1]} with it fill the ranges.",
+            f"{wanted[0]} and {wanted[1]}",
+            f"{sizes[0]} and {sizes[1]}, all within the ranges and over more than 90 % of each",
+            verdict(sizes == wanted, within),
+            covers=covered,
+        )
+    return Outcome(claims.all, tables=[("The ranges, and what the points of the first design reach", pl.DataFrame(rows))])
+
+
+def _row(domain: Domain, factor: str, low: float, high: float, values: np.ndarray) -> dict[str, object]:  # type: ignore[type-arg]
+    return {
+        "domain": domain.name,
+        "factor": factor.replace("-", " "),
+        "published range": f"{low:g} to {high:g}",
+        "least": round(float(values.min()), 1),
+        "largest": round(float(values.max()), 1),
+    }
+
+
+def figure_3_2(context: Context) -> Outcome:
+    """Whether each factor is spread evenly."""
+    claims = Claims(context)
+    table = factors(all_networks(context))
+    rows, even, near = [], [], []
+    for domain in DOMAINS:
+        own = table.filter(pl.col("domain") == domain.name)
+        ranges = {"capacity_mbps": (1, 100), "delay_ms": domain.delay_ms, "queueing_ms": domain.queueing_ms}
+        for column, (name, _) in _FACTORS.items():
+            low, high = ranges[column]
+            for path in (1, 2):
+                values = own[f"{column}_{path}"].to_numpy().astype(float)
+                found = stats.kstest(values, stats.uniform(low, high - low).cdf)
+                even.append(found.pvalue > 0.01)
+                near.append(found.statistic < 0.1)
+                rows.append(
+                    {
+                        "domain": domain.name,
+                        "factor": f"{name}, path {path}",
+                        "largest distance from the uniform distribution": round(float(found.statistic), 3),
+                        "p of Kolmogorov and Smirnov": round(float(found.pvalue), 3),
+                    }
+                )
+    worst = max(row["largest distance from the uniform distribution"] for row in rows)  # type: ignore[type-var]
+    claims.statement(
+        "uniform",
+        verdict(all(even), all(near)),
+        f"largest distance of the {len(rows)} distribution functions from the uniform one: {worst}",
+        "WSP keeps a distance from every point, but not from the faces of the cube: points gather near the faces.",
+    )
+    drawn = []
+    for domain in DOMAINS:
+        own = table.filter(pl.col("domain") == domain.name)
+        for column, (name, axis) in _FACTORS.items():
+            long = own.unpivot([f"{column}_1", f"{column}_2"], variable_name="path", value_name="value").with_columns(
+                path=pl.when(pl.col("path") == f"{column}_1").then(pl.lit("first path")).otherwise(pl.lit("second path"))
+            )
+            drawn.append(
+                alt.Chart(long)
+                .mark_bar()
+                .encode(
+                    x=alt.X("value:Q", bin=alt.Bin(maxbins=10), title=axis),
+                    y=alt.Y("count():Q", title="networks", stack=None),
+                    opacity=alt.value(0.55),
+                    color=alt.Color(
+                        "path:N", title=None, scale=alt.Scale(domain=["first path", "second path"], range=["#0072B2", "#E69F00"])
+                    ),
+                )
+                .properties(width=200, height=130, title=f"{domain.name}: {name}")
+            )
+    chart = alt.vconcat(alt.hconcat(*drawn[:3]), alt.hconcat(*drawn[3:]))
+    return Outcome(
+        claims.all,
+        tables=[("Distances from the uniform distribution", pl.DataFrame(rows))],
+        figures=[("The factors of the first design, both paths: a histogram each", chart)],
+    )

@@ -1,0 +1,171 @@
+"""What a statement of the thesis comes to in numbers, with thresholds that were set before anything was run.
+
+The thesis shows box plots and says what it sees. Here *falls* and *rises* are rank correlations that chance gives in less
+than 1 % of cases, together with the medians of the outermost batches; *no influence* is a rank correlation of at most
+0.25 (6 % of the variance of ranks) or one that chance explains; *alike* are medians at most 0.1 apart; *near 0* is within 0.1 of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import stats
+
+from mptcplab.reproduce import Claim, Context, Verdict
+
+Floats = npt.NDArray[np.float64]
+
+CHANCE: Final = 0.01
+NO_INFLUENCE: Final = 0.25
+ALIKE: Final = 0.1
+ONLY: Final = 0.95
+"""The part of the traffic from which on a path carries *all* (page 51 says above 0.95)."""
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How one quantity goes with another."""
+
+    rho: float
+    """Spearman's rank correlation."""
+    p: float
+    first: float
+    """Median of the lowest batch."""
+    last: float
+    """Median of the highest."""
+    number: int
+
+    def __str__(self) -> str:
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        return f"ρ = {self.rho:+.2f} ({p}), medians {self.first:.2f} → {self.last:.2f}"
+
+    @property
+    def falls(self) -> bool:
+        """Whether it falls."""
+        return self.rho < 0 and self.p < CHANCE and self.last < self.first
+
+    @property
+    def rises(self) -> bool:
+        """Whether it rises."""
+        return self.rho > 0 and self.p < CHANCE and self.last > self.first
+
+    @property
+    def flat(self) -> bool:
+        """Whether there is no influence."""
+        return abs(self.rho) <= NO_INFLUENCE or self.p >= CHANCE
+
+
+def trend(table: pl.DataFrame, x: str, y: str, edges: Sequence[float], *, absolute: bool = False) -> Trend:
+    """`y` against `x`; batches between `edges` give the outer medians."""
+    batched = with_batch(table, x, edges, absolute=absolute).drop_nulls([y])
+    values = batched["_x"].to_numpy(), batched[y].to_numpy()
+    found = stats.spearmanr(*values)
+    medians = batched.group_by("batch").agg(pl.col(y).median(), at=pl.col("_x").mean()).sort("at")[y].to_list()
+    return Trend(float(found.statistic), float(found.pvalue), medians[0], medians[-1], batched.height)
+
+
+def with_batch(table: pl.DataFrame, x: str, edges: Sequence[float], *, absolute: bool = False) -> pl.DataFrame:
+    """The column `batch` with its range as text: ]a, b], the first closed at both ends as in the thesis's figures.
+
+    Section 3.2 prints ]a, b] for all of them, which leaves a difference of exactly 0 to none.
+    """
+    value = pl.col(x).abs() if absolute else pl.col(x)
+    batch = pl.lit(None, dtype=pl.String)
+    for (low, high), name in zip(pairwise(edges), batch_names(edges), strict=True):
+        inside = (value <= high) & ((value > low) | (low == edges[0]) & (value == low))
+        batch = pl.when(inside).then(pl.lit(name)).otherwise(batch)
+    return table.with_columns(_x=value.cast(pl.Float64), batch=batch)
+
+
+def batch_names(edges: Sequence[float]) -> list[str]:
+    """`[0, 20]`, `]20, 40]`, …"""
+    return [
+        f"{'[' if number == 0 else ']'}{_plain(low)}, {_plain(high)}]"
+        for number, (low, high) in enumerate(pairwise(edges))
+    ]
+
+
+def _plain(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
+
+
+def quartiles(values: pl.Series) -> tuple[float, float, float]:
+    """25th percentile, median, 75th percentile."""
+    return tuple(float(x) for x in np.percentile(values.drop_nulls().to_numpy(), (25, 50, 75)))  # type: ignore[return-value]
+
+
+def median(values: pl.Series) -> float:
+    """The median; nan of nothing."""
+    found = values.median()
+    return float(found) if isinstance(found, int | float) else float("nan")
+
+
+def spread(values: pl.Series) -> float:
+    """Distance of the quartiles."""
+    low, _, high = quartiles(values)
+    return high - low
+
+
+def part(condition: pl.Series) -> float:
+    """The part of the rows for which it is so."""
+    return float(np.mean(condition.drop_nulls().to_numpy())) if len(condition.drop_nulls()) else float("nan")
+
+
+def verdict(*conditions: bool) -> Verdict:
+    """All hold, some, none."""
+    return "holds" if all(conditions) else "holds in part" if any(conditions) else "differs"
+
+
+def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
+    """Number, quartiles and median of a column by groups, in the order of their coming."""
+    return (
+        table.drop_nulls([value])
+        .group_by(by, maintain_order=True)
+        .agg(
+            networks=pl.len(),
+            **{
+                f"{name} of {value.upper()}": pl.col(value).quantile(q, "linear").round(3)
+                for name, q in (("25th percentile", 0.25), ("median", 0.5), ("75th percentile", 0.75))
+            },
+        )
+    )
+
+
+class Claims:
+    """Collects the claims of an item; the text of a statement is the published one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.all: list[Claim] = []
+
+    def statement(self, id: str, verdict: Verdict, found: str, cause: str = "") -> None:  # noqa: A002
+        """A published statement. `cause` is kept where it does not hold."""
+        text = self._context.published.statements[id]
+        self.all.append(Claim(id, text, None, found, verdict, self._cause(verdict, cause)))
+
+    def number(
+        self,
+        id: str,  # noqa: A002
+        text: str,
+        published: str | float,
+        found: str | float,
+        verdict: Verdict,
+        *,
+        cause: str = "",
+        covers: Sequence[str] = (),
+    ) -> None:
+        """A claim on published numbers."""
+        kept = self._cause(verdict, cause)
+        self.all.append(Claim(id, text, published, found, verdict, kept, tuple(covers)))
+
+    def _cause(self, verdict: Verdict, cause: str) -> str:
+        if verdict == "holds":
+            return ""
+        if self._context.quick:
+            thin = "The thin design of --quick: too few networks to tell."
+            return f"{cause} {thin}".strip()
+        return cause

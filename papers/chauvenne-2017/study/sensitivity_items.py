@@ -1,0 +1,108 @@
+"""Tables 3.2, 4.1 and 5.2: how much the statistics of AB change from one design to another."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from mptcplab.reproduce import Context, Outcome
+
+from . import data
+from .findings import Claims, quartiles
+from .networks import HIGH, LOW
+from .small_items import SIZES_KB
+
+_STATISTICS: Final = ("p25", "median", "p75")
+_TITLES: Final = {"median": "median", "p25": "25th percentile", "p75": "75th percentile"}
+_RANGE: Final = 2.0
+"""Of AB, −1 to 1."""
+_ORDER: Final = 10**0.5
+"""Two numbers are of the same order within this factor."""
+
+
+def _deviations(table: pl.DataFrame) -> dict[str, float]:
+    """Standard deviation (n − 1) of each statistic over the designs, in % of the range."""
+    per_design = [
+        quartiles(table.filter(pl.col("design") == design)["ab"]) for design in sorted(table["design"].unique().to_list())
+    ]
+    deviations = 100 * np.std(np.array(per_design), axis=0, ddof=1) / _RANGE
+    return dict(zip(_STATISTICS, (float(x) for x in deviations), strict=True))
+
+
+def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], names: Sequence[str]) -> Outcome:
+    """A claim per row; `rows` maps the row's prefix in published.toml and its name to its runs."""
+    claims = Claims(context)
+    shown = []
+    for (prefix, name), table in rows.items():
+        ours = _deviations(table)
+        theirs = {key: context.published[f"{prefix}.{key}"] for key in _STATISTICS}
+        rms = {who: float(np.sqrt(np.mean(np.square(list(each.values()))))) for who, each in (("a", ours), ("b", theirs))}
+        ratio = rms["a"] / rms["b"]
+        claims.number(
+            f"{prefix}.median",
+            f"{name}: the median and the quartiles of AB move by so little from one design to another "
+            "(standard deviation relative to the range of AB; root mean square of the three).",
+            f"{rms['b']:.3f} %",
+            f"{rms['a']:.3f} %",
+            "holds" if 1 / _ORDER <= ratio <= _ORDER else "holds in part" if ratio < 1 / _ORDER or rms["a"] < 2 else "differs",
+            cause=(
+                "A standard deviation of three numbers is itself uncertain by a factor of 6 (two degrees of freedom each)"
+                + ("; ours is smaller, so that what the table is for holds all the more." if ratio < 1 else ".")
+            ),
+            covers=[f"{prefix}.{key}" for key in _STATISTICS],
+        )
+        shown += [
+            dict(zip(names, name.split(", "), strict=False))
+            | {
+                "statistic of AB": _TITLES[key],
+                "published (%)": theirs[key],
+                "found (%)": round(ours[key], 3),
+                "over three designs": ", ".join(
+                    f"{quartiles(table.filter(pl.col('design') == design)['ab'])[_STATISTICS.index(key)]:.3f}"
+                    for design in sorted(table["design"].unique().to_list())
+                ),
+            }
+            for key in ("median", "p25", "p75")
+        ]
+    return Outcome(
+        claims.all,
+        tables=[("Standard deviations over three designs, relative to the range of AB", pl.DataFrame(shown))],
+        notes=["Of the same order means here: within a factor of √10, up or down."],
+    )
+
+
+def table_3_2(context: Context) -> Outcome:
+    """iPerf."""
+    table = data.bulk(context)
+    rows = {
+        (short, domain.name): table.filter(pl.col("domain") == domain.name)
+        for short, domain in (("low", LOW), ("high", HIGH))
+    }
+    return _outcome(context, rows, ["domain"])
+
+
+def table_4_1(context: Context) -> Outcome:
+    """Small files."""
+    table = data.files(context, SIZES_KB).filter(pl.col("scheduler") == "min-rtt")
+    rows = {
+        (f"{size}.{short}", f"{size} kB, {domain.name}"): table.filter(
+            (pl.col("size") == size) & (pl.col("domain") == domain.name)
+        )
+        for size in SIZES_KB
+        for short, domain in (("low", LOW), ("high", HIGH))
+    }
+    return _outcome(context, rows, ["file", "domain"])
+
+
+def table_5_2(context: Context) -> Outcome:
+    """Random losses."""
+    table = data.lossy(context)
+    rows = {
+        (f"{control}.{short}", f"{control}, {domain.name}"): table.filter(
+            (pl.col("control") == control) & (pl.col("domain") == domain.name)
+        )
+        for control in ("lia", "olia", "balia", "wvegas")
+        for short, domain in (("low", LOW), ("high", HIGH))
+    }
+    return _outcome(context, rows, ["control", "domain"])
