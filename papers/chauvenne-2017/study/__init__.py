@@ -7,14 +7,15 @@ from mptcplab.reproduce import Context, Outcome
 
 from . import (
     bulk_items,
+    choice_items,
     design_items,
+    fairness_items,
     future_items,
     loss_items,
     model_items,
     repeat_items,
     request_items,
     sensitivity_items,
-    sharing_items,
     small_items,
 )
 
@@ -46,10 +47,10 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-5.2": loss_items.figure_5_2,
     "figure-5.3": loss_items.figure_5_3,
     "table-5.2": sensitivity_items.table_5_2,
-    "table-5.3": sharing_items.table_5_3,
-    "table-5.4": sharing_items.table_5_4,
-    "figure-5.5": sharing_items.figure_5_5,
-    "table-5.5": sharing_items.table_5_5,
+    "table-5.3": fairness_items.table_5_3,
+    "table-5.4": fairness_items.table_5_4,
+    "figure-5.5": choice_items.figure_5_5,
+    "table-5.5": choice_items.table_5_5,
     "examples-6.1": model_items.examples,
     "figure-6.3": model_items.figure_6_3,
     "figure-6.4": model_items.figure_6_4,

@@ -81,7 +81,10 @@ def groups(
         .properties(width=width, height=HEIGHT)
         .facet(
             column=alt.Column(
-                f"{column}:N", sort=list(column_order), title=None, header=alt.Header(labelFontSize=12, labelOrient="top")
+                f"{column}:N",
+                sort=list(column_order),
+                title=None,
+                header=alt.Header(labelFontSize=12, labelOrient="top"),
             ),
             spacing=6,
         )
@@ -148,7 +151,11 @@ def distributions(
         palette = alt.Scale(domain=names, range=list(colours.values()))
         encoding: dict[str, Any] = {
             "x": alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, 1])),
-            "y": alt.Y("cdf:Q", title="cumulative part of the networks" if number == 0 else None, scale=alt.Scale(domain=[0, 1])),
+            "y": alt.Y(
+                "cdf:Q",
+                title="cumulative part of the networks" if number == 0 else None,
+                scale=alt.Scale(domain=[0, 1]),
+            ),
             "color": alt.Color(f"{by}:N", title=None, scale=palette, sort=names, legend=alt.Legend(labelLimit=300)),
         }
         if dashes is not None:
@@ -162,7 +169,12 @@ def distributions(
             dots = (
                 alt.Chart(some)
                 .mark_point(filled=True, size=45)
-                .encode(x="x:Q", y="cdf:Q", color=encoding["color"], shape=alt.Shape(f"{by}:N", title=None, sort=names, scale=shapes))
+                .encode(
+                    x="x:Q",
+                    y="cdf:Q",
+                    color=encoding["color"],
+                    shape=alt.Shape(f"{by}:N", title=None, sort=names, scale=shapes),
+                )
             )
             chart = alt.layer(chart, dots)
         drawn.append(chart.properties(title=name, width=WIDTH, height=HEIGHT))
@@ -208,7 +220,11 @@ def curves(
         low = min(0.0, float((points if share_y else own)[y].min() or 0.0))  # type: ignore[arg-type]
         encoding: dict[str, Any] = {
             "x": alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log" if log_x else "linear", zero=False)),
-            "y": alt.Y(f"{y}:Q", title=y_title if number == 0 or not share_y else None, scale=alt.Scale(domain=[low * 1.05, top * 1.05])),
+            "y": alt.Y(
+                f"{y}:Q",
+                title=y_title if number == 0 or not share_y else None,
+                scale=alt.Scale(domain=[low * 1.05, top * 1.05]),
+            ),
             "color": alt.Color(
                 f"{series}:N",
                 title=None,

@@ -1,6 +1,6 @@
 """The runs of the two-path experiments, one row per network: goodputs, aggregation benefits, shares, retransmissions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as Directory
 from typing import Any, Final
 
@@ -12,17 +12,22 @@ from mptcplab import metrics
 from mptcplab.reproduce import Context
 
 from . import scenarios
-from .networks import DESIGNS, DOMAINS, Domain, Network, networks
+from .networks import DESIGNS, DOMAINS, HIGH, LOW, Domain, Network, networks
 
 Floats = npt.NDArray[np.float64]
 
+SETTING_STEP: Final = {LOW.name: 1, HIGH.name: 3}
+"""Of the networks of high BDP, every third shows what a setting of the testbed does."""
+LARGE_SIZES_KB: Final = (16_000, 32_000)
+LARGE_FILES: Final = tuple(scenarios.file(size) for size in LARGE_SIZES_KB)
 _KEY: Final = ["domain", "design", "point"]
 _kept: dict[tuple[Directory, bool, str], pl.DataFrame] = {}
 """Several items read the same runs; planning thousands of them anew for each would take longer than many a run."""
 
 
-def _keep(context: Context, name: str, make: Any) -> pl.DataFrame:  # noqa: ANN401 - a function without arguments
-    key = (context.directory, context.quick, name)
+def keep(context: Context, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """What `make` answers, for all items of one repetition."""
+    key = (context.directory.parent, context.quick, name)
     if key not in _kept:
         _kept[key] = make()
     return _kept[key]
@@ -48,19 +53,19 @@ def factors(points: Iterable[Network]) -> pl.DataFrame:
 
 def bulk(context: Context) -> pl.DataFrame:
     """iPerf for 30 s: Multipath TCP with LIA over three designs, TCP on each path of the first."""
-    return _keep(context, "bulk", lambda: _transfers(context, [("bulk", {}, DESIGNS)]))
+    return keep(context, "bulk", lambda: _transfers(context, [("bulk", {}, DESIGNS)]))
 
 
 def bulk_setting(
-    context: Context, setting: str, *, domain: Domain, window: str = scenarios.WINDOW, delay_line: bool = False
+    context: Context, setting: str, *, domain: Domain, window: str | None = None, delay_line: bool = False
 ) -> pl.DataFrame:
     """iPerf again with one thing of the testbed changed: the window, or how its queues count."""
 
     def make() -> pl.DataFrame:
-        points = networks(domain, quick=context.quick)
+        points = networks(domain, quick=context.quick)[:: SETTING_STEP[domain.name]]
         return _experiment(context, points, "bulk", window=window, delay_line=delay_line, compare=True)
 
-    return _keep(context, f"{setting} {domain.name}", make)
+    return keep(context, f"{setting} {domain.name}", make)
 
 
 def files(context: Context, sizes: Sequence[int]) -> pl.DataFrame:
@@ -68,15 +73,15 @@ def files(context: Context, sizes: Sequence[int]) -> pl.DataFrame:
     wanted: list[tuple[str | dict[str, Any], Mapping[str, Any], int]] = [
         (scenarios.file(size), {"size": size}, DESIGNS) for size in sizes
     ]
-    return _keep(context, "files", lambda: _transfers(context, wanted, schedulers=tuple(scenarios.SCHEDULERS)))
+    return keep(context, "files", lambda: _transfers(context, wanted, schedulers=tuple(scenarios.SCHEDULERS)))
 
 
 def large_files(context: Context) -> pl.DataFrame:
     """cURL: 16 and 32 MB."""
     wanted: list[tuple[str | dict[str, Any], Mapping[str, Any], int]] = [
-        (scenarios.file(size), {"size": size}, 1) for size in (16_000, 32_000)
+        (application, {"size": size}, 1) for size, application in zip(LARGE_SIZES_KB, LARGE_FILES, strict=True)
     ]
-    return _keep(context, "large files", lambda: _transfers(context, wanted))
+    return keep(context, "large files", lambda: _transfers(context, wanted))
 
 
 def lossy(context: Context) -> pl.DataFrame:
@@ -96,7 +101,7 @@ def lossy(context: Context) -> pl.DataFrame:
             mean_loss=metrics_mean_loss("loss_percent_1", "loss_percent_2", "share")
         )
 
-    return _keep(context, "lossy", make)
+    return keep(context, "lossy", make)
 
 
 def metrics_mean_loss(first: str, second: str, share: str) -> pl.Expr:
@@ -133,36 +138,45 @@ def _experiment(
     *,
     control: str = "lia",
     scheduler: str = "min-rtt",
-    window: str = scenarios.WINDOW,
+    window: str | None = None,
     delay_line: bool = False,
     compare: bool,
 ) -> pl.DataFrame:
     """Multipath TCP over each network and, to `compare`, TCP over each of its paths."""
-    multi = scenarios.mptcp(
-        congestion=control, scheduler=scenarios.SCHEDULERS[scheduler], application=application, window=window
-    )
-    kinds = {"multi": multi}
-    if compare:
-        kinds |= {kind: scenarios.tcp(kind, application=application, window=window) for kind in ("one", "two")}
-    wanted = [
-        ({"who": who, **network.labels}, scenarios.over(network, connection, delay_line=delay_line), network.seed)
-        for network in points
-        for who, connection in kinds.items()
-    ]
+    who = ("multi", "one", "two") if compare else ("multi",)
+    wanted = []
+    for network in points:
+        own = _window(network, application) if window is None else window
+        for each in who:
+            connection = (
+                scenarios.mptcp(
+                    congestion=control, scheduler=scenarios.SCHEDULERS[scheduler], application=application, window=own
+                )
+                if each == "multi"
+                else scenarios.tcp(each, application=application, window=own)
+            )
+            scenario = scenarios.over(network, connection, delay_line=delay_line)
+            wanted.append(({"who": each, **network.labels}, scenario, network.seed))
     runs = context.run_many(wanted)
     goodput = runs.connections.select(
         "who", *_KEY, value=goodput_mbps(pl.col("bytes_delivered"), pl.col("completion_s"))
     ).pivot(on="who", index=_KEY, values="value")
-    goodput = goodput.rename({name: f"goodput_{name}" for name in kinds})
+    goodput = goodput.rename({name: f"goodput_{name}" for name in who})
     table = factors(points).join(goodput, on=_KEY, how="left", maintain_order="left", validate="1:1")
     table = table.join(_subflows(runs.subflows, "multi"), on=_KEY, how="left", maintain_order="left", validate="1:1")
     if compare:
-        for path, who in ((1, "one"), (2, "two")):
-            alone = runs.subflows.filter(pl.col("who") == who).select(
+        for path, each in ((1, "one"), (2, "two")):
+            alone = runs.subflows.filter(pl.col("who") == each).select(
                 *_KEY, pl.col("segments_sent", "retransmissions", "loss_rate").name.suffix(f"_tcp_{path}")
             )
             table = table.join(alone, on=_KEY, how="left", maintain_order="left", validate="1:1")
     return table.with_columns(**_benefits(table, compare=compare))
+
+
+def _window(network: Network, application: str | dict[str, Any]) -> str:
+    """The automatic window, but for long transfers with high BDP the largest that the testbed's kernel announces."""
+    long = application == "bulk" or application in LARGE_FILES
+    return scenarios.LARGEST_WINDOW if long and network.domain == HIGH.name else scenarios.AUTOMATIC
 
 
 def goodput_mbps(delivered: pl.Expr, completion_s: pl.Expr) -> pl.Expr:

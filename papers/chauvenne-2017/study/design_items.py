@@ -48,7 +48,9 @@ def table_3_1(context: Context) -> Outcome:
             verdict(sizes == wanted, within),
             covers=covered,
         )
-    return Outcome(claims.all, tables=[("The ranges, and what the points of the first design reach", pl.DataFrame(rows))])
+    return Outcome(
+        claims.all, tables=[("The ranges, and what the points of the first design reach", pl.DataFrame(rows))]
+    )
 
 
 def _row(domain: Domain, factor: str, low: float, high: float, values: np.ndarray) -> dict[str, object]:  # type: ignore[type-arg]
@@ -96,7 +98,9 @@ def figure_3_2(context: Context) -> Outcome:
         own = table.filter(pl.col("domain") == domain.name)
         for column, (name, axis) in _FACTORS.items():
             long = own.unpivot([f"{column}_1", f"{column}_2"], variable_name="path", value_name="value").with_columns(
-                path=pl.when(pl.col("path") == f"{column}_1").then(pl.lit("first path")).otherwise(pl.lit("second path"))
+                path=pl.when(pl.col("path") == f"{column}_1")
+                .then(pl.lit("first path"))
+                .otherwise(pl.lit("second path"))
             )
             drawn.append(
                 alt.Chart(long)
@@ -106,7 +110,9 @@ def figure_3_2(context: Context) -> Outcome:
                     y=alt.Y("count():Q", title="networks", stack=None),
                     opacity=alt.value(0.55),
                     color=alt.Color(
-                        "path:N", title=None, scale=alt.Scale(domain=["first path", "second path"], range=["#0072B2", "#E69F00"])
+                        "path:N",
+                        title=None,
+                        scale=alt.Scale(domain=["first path", "second path"], range=["#0072B2", "#E69F00"]),
                     ),
                 )
                 .properties(width=200, height=130, title=f"{domain.name}: {name}")

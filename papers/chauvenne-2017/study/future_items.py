@@ -142,7 +142,10 @@ def future_rate(context: Context) -> Outcome:
             "10th percentile": pl.col("delivered").quantile(0.1, "linear").round(3),
         }
     )
-    half = {name: median(table.filter((pl.col("percent") == 50) & (pl.col("sched") == name))["delay_ms"]) for name in _SCHEDULERS}
+    half = {
+        name: median(table.filter((pl.col("percent") == 50) & (pl.col("sched") == name))["delay_ms"])
+        for name in _SCHEDULERS
+    }
     late = half["round-robin"] > 2 * half["min-rtt"]
     claims.statement(
         "open",
@@ -194,7 +197,9 @@ def future_controls(context: Context) -> Outcome:
             series.append(
                 table.select("x", "path", rate=pl.col(column)).with_columns(
                     control=pl.lit(control),
-                    panel=pl.when(pl.col("path") == 1).then(pl.lit(f"first path, {kind}")).otherwise(pl.lit(f"second path, {kind}")),
+                    panel=pl.when(pl.col("path") == 1)
+                    .then(pl.lit(f"first path, {kind}"))
+                    .otherwise(pl.lit(f"second path, {kind}")),
                 )
             )
     lia = rows[0]

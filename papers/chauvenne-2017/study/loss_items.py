@@ -12,7 +12,7 @@ from . import charts, data
 from .findings import ALIKE, ONLY, Claims, median, part, quartiles, summary, verdict, with_batch
 from .networks import DOMAINS, HIGH, LOW, Domain
 from .scenarios import CONTROLS
-from .sharing_items import fairness, responsiveness
+from .sharing import fairness, responsiveness
 
 _EDGES: Final = (0.0, 0.5, 1.0, 1.5, 2.0)
 _LOSS_BASED: Final = ("lia", "olia", "balia")
@@ -110,7 +110,9 @@ def _figure(context: Context, domain: Domain) -> Outcome:
             colours=charts.control_colours(CONTROLS),
             width=185,
         )
-        figures.append((f"{value.upper()} by the mean loss probability (its range above each panel), {domain.name}", chart))
+        figures.append(
+            (f"{value.upper()} by the mean loss probability (its range above each panel), {domain.name}", chart)
+        )
     shown_table = with_batch(table, "mean_loss", _EDGES).sort("_x", maintain_order=True)
     order_of = {control: number for number, control in enumerate(CONTROLS)}
     shown_table = shown_table.sort(pl.col("batch"), pl.col("control").replace_strict(order_of), maintain_order=True)
@@ -261,7 +263,10 @@ def table_5_1(context: Context) -> Outcome:
         + ", ".join(f"{c} {value:+.2f}" for c, value in sensitive.items()),
         "wVegas halves its window on a loss like the others, in the paper and in the kernel, and so suffers from loss.",
     )
-    jain = {c: float(fairness(context).filter((pl.col("control") == c) & (pl.col("form") == "paper"))["jain"].median() or 0) for c in CONTROLS}  # type: ignore[arg-type]
+    jain = {
+        c: float(fairness(context).filter((pl.col("control") == c) & (pl.col("form") == "paper"))["jain"].median() or 0)
+        for c in CONTROLS
+    }  # type: ignore[arg-type]
     claims.statement(
         "shared",
         verdict(*(jain[c] >= 0.99 for c in _LOSS_BASED)),

@@ -103,7 +103,9 @@ def _validation(context: Context, vary: str, x_title: str) -> Outcome:
     )
     for name, path in (("grow", 1), ("second", 2)):
         correlation = _grows_alike(table, path)
-        claims.statement(name, verdict(correlation > 0.95), f"correlation of model and measurement {correlation:.3f}", _CAUSE)
+        claims.statement(
+            name, verdict(correlation > 0.95), f"correlation of model and measurement {correlation:.3f}", _CAUSE
+        )
     for path in (1, 2):
         key = f"rmse-{path}"
         found, at_measured = rmse(table, path), rmse(table, path, "model, measured RTTs")
@@ -142,11 +144,13 @@ def _validation(context: Context, vary: str, x_title: str) -> Outcome:
         dashes={"model": (6, 3), "model at the measured RTTs": (2, 2)},
         panels=["first path", "second path"],
     )
-    shown = table.rename({"x": x_title, "measured": "simulated (packets/s)", "model": "model (packets/s)"}).with_columns(
-        pl.selectors.float().round(1)
-    )
+    shown = table.rename(
+        {"x": x_title, "measured": "simulated (packets/s)", "model": "model (packets/s)"}
+    ).with_columns(pl.selectors.float().round(1))
     return Outcome(
-        claims.all, tables=[("Simulation (mean of the seeds) and model", shown)], figures=[("Throughput of each path", chart)]
+        claims.all,
+        tables=[("Simulation (mean of the seeds) and model", shown)],
+        figures=[("Throughput of each path", chart)],
     )
 
 
@@ -186,13 +190,19 @@ def examples(context: Context) -> Outcome:
         "loss-share-2": "The same for path 2.",
     }
     for key, value in found.items():
-        exact = abs(published[key] - value) <= 0.01 if key.startswith("segments") else abs(published[key] - value) <= 0.005
+        exact = (
+            abs(published[key] - value) <= 0.01 if key.startswith("segments") else abs(published[key] - value) <= 0.005
+        )
         claims.number(
             key,
             texts[key],
             published[key],
             round(value, 4),
-            "holds" if exact else "holds in part" if compare(published[key], value, 0.005, 0.005) == "holds" else "differs",
+            "holds"
+            if exact
+            else "holds in part"
+            if compare(published[key], value, 0.005, 0.005) == "holds"
+            else "differs",
             cause="A slip of the second decimal in print: 0.3 × 76.92 = 23.08; with it the two add up to 76.92, as the example itself wants.",
         )
     return Outcome(claims.all)

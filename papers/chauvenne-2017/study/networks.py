@@ -32,7 +32,7 @@ class Domain:
 LOW: Final = Domain("low BDP", (1, 25), (0, 100), 98, 91)
 HIGH: Final = Domain("high BDP", (1, 200), (0, 2000), 213, 221)
 DOMAINS: Final = (LOW, HIGH)
-QUICK_POINTS: Final = {LOW.name: 30, HIGH.name: 40}
+QUICK_POINTS: Final = {LOW.name: 12, HIGH.name: 14}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ def _by_delay(table: pl.DataFrame, value: str) -> pl.DataFrame:
         rows.append(
             batched.group_by("domain", "batch", maintain_order=True).agg(
                 networks=pl.len(),
-                **{"median (%)": (100 * pl.col(value).median()).round(4), "mean (%)": (100 * pl.col(value).mean()).round(4)},
+                **{
+                    "median (%)": (100 * pl.col(value).median()).round(4),
+                    "mean (%)": (100 * pl.col(value).mean()).round(4),
+                },
                 **{"none at all (networks)": (pl.col(value) == 0).sum()},
             )
         )
@@ -49,7 +52,11 @@ def figure_3_9(context: Context) -> Outcome:
     )
     trends = {
         domain.name: trend(
-            _of(table, domain.name), "delay_difference", "retransmissions", charts.DELAY_EDGES[domain.name], absolute=True
+            _of(table, domain.name),
+            "delay_difference",
+            "retransmissions",
+            charts.DELAY_EDGES[domain.name],
+            absolute=True,
         )
         for domain in DOMAINS
     }
@@ -78,9 +85,7 @@ def figure_3_9(context: Context) -> Outcome:
 
 def _percent(found: object) -> str:
     trend_found = found
-    return (
-        f"ρ = {trend_found.rho:+.2f} (p = {trend_found.p:.2g}), medians {trend_found.first:.3%} → {trend_found.last:.3%}"  # type: ignore[attr-defined]
-    )
+    return f"ρ = {trend_found.rho:+.2f} (p = {trend_found.p:.2g}), medians {trend_found.first:.3%} → {trend_found.last:.3%}"  # type: ignore[attr-defined]
 
 
 def figure_3_10(context: Context) -> Outcome:
@@ -189,5 +194,7 @@ def figure_3_12(context: Context) -> Outcome:
     return Outcome(
         claims.all,
         figures=[("Distribution of the first path's part by the sign of the delay difference, high BDP", chart)],
-        notes=["The text of the thesis says that figure 3.12 is grouped by the capacity difference; its caption, and what is said of it, say delay."],
+        notes=[
+            "The text of the thesis says that figure 3.12 is grouped by the capacity difference; its caption, and what is said of it, say delay."
+        ],
     )

@@ -1,6 +1,5 @@
 """Appendix C: ApacheBench, one request after another, two schedulers."""
 
-from pathlib import Path as Directory
 from typing import Final
 
 import polars as pl
@@ -14,39 +13,35 @@ from .networks import HIGH, LOW, Domain, Network, Path, networks
 from .small_items import SIZES_KB
 
 _NAMES: Final = {8: "8 kB", 32: "32 kB", 128: "128 kB", 512: "512 kB", 2000: "2 MB"}
-_kept: dict[tuple[Directory, bool, str], pl.DataFrame] = {}
 
 
 def _ratios(context: Context, points: tuple[Network, ...], sizes: tuple[int, ...], key: str) -> pl.DataFrame:
     """R_N for each network and size; networks where neither scheduler completed a request have none."""
-    place = (context.directory, context.quick, key)
-    if place not in _kept:
-        wanted = [
-            (
-                {**network.labels, "size": size, "sched": name},
-                # A second more than the requests are made for: the last one under way is not counted anyway.
-                scenarios.over(
-                    network,
-                    scenarios.mptcp(scheduler=scheduler, application=scenarios.requests(size)),
-                    seconds=scenarios.TRANSFER_S,
-                ),
-                network.seed,
-            )
-            for network in points
-            for size in sizes
-            for name, scheduler in scenarios.SCHEDULERS.items()
-        ]
-        connections = context.run_many(wanted).connections
-        by = ["domain", "design", "point", "size"]
-        counts = connections.pivot(on="sched", index=by, values="transfers_complete")
-        ratios = [
-            metrics.request_ratio(a, b) if a + b > 0 else None for a, b in counts.select("min-rtt", "round-robin").iter_rows()
-        ]
-        counts = counts.with_columns(
-            r_n=pl.Series(ratios, dtype=pl.Float64), file=pl.col("size").replace_strict(_NAMES, return_dtype=pl.String)
+    return data.keep(context, key, lambda: _counted(context, points, sizes))
+
+
+def _counted(context: Context, points: tuple[Network, ...], sizes: tuple[int, ...]) -> pl.DataFrame:
+    wanted = [
+        (
+            {**network.labels, "size": size, "sched": name},
+            scenarios.over(network, scenarios.mptcp(scheduler=scheduler, application=scenarios.requests(size))),
+            network.seed,
         )
-        _kept[place] = data.factors(points).join(counts, on=["domain", "design", "point"], how="inner", maintain_order="left")
-    return _kept[place]
+        for network in points
+        for size in sizes
+        for name, scheduler in scenarios.SCHEDULERS.items()
+    ]
+    connections = context.run_many(wanted).connections
+    by = ["domain", "design", "point", "size"]
+    counts = connections.pivot(on="sched", index=by, values="transfers_complete")
+    ratios = [
+        metrics.request_ratio(a, b) if a + b > 0 else None
+        for a, b in counts.select("min-rtt", "round-robin").iter_rows()
+    ]
+    counts = counts.with_columns(
+        r_n=pl.Series(ratios, dtype=pl.Float64), file=pl.col("size").replace_strict(_NAMES, return_dtype=pl.String)
+    )
+    return data.factors(points).join(counts, on=["domain", "design", "point"], how="inner", maintain_order="left")
 
 
 def _figure(context: Context, domain: Domain) -> tuple[Claims, pl.DataFrame, Outcome]:
@@ -82,7 +77,9 @@ def _figure(context: Context, domain: Domain) -> tuple[Claims, pl.DataFrame, Out
         )
     )
     outcome = Outcome(
-        (), tables=[(f"R_N by file size and delay difference in ms, {domain.name}", shown)], figures=[(f"R_N by file size and delay difference, {domain.name}", chart)]
+        (),
+        tables=[(f"R_N by file size and delay difference in ms, {domain.name}", shown)],
+        figures=[(f"R_N by file size and delay difference, {domain.name}", chart)],
     )
     return claims, batched, outcome
 
@@ -98,9 +95,7 @@ def _spreads(table: pl.DataFrame) -> tuple[list[float], str]:
     return values, ", ".join(f"{name} {value:.3f}" for name, value in zip(_NAMES.values(), values, strict=True))
 
 
-_SPREAD_CAUSE: Final = (
-    "The spread is largest for middle sizes: these are sent in the first round trips, where it matters which path has the next segment; a file of 2 MB lasts for long enough to even that out."
-)
+_SPREAD_CAUSE: Final = "The spread is largest for middle sizes: these are sent in the first round trips, where it matters which path has the next segment; a file of 2 MB lasts for long enough to even that out."
 
 
 def figure_c_1(context: Context) -> Outcome:
@@ -121,7 +116,12 @@ def figure_c_2(context: Context) -> Outcome:
     """High BDP."""
     claims, table, outcome = _figure(context, HIGH)
     values, listed = _spreads(table)
-    claims.statement("spread", verdict(values[-1] > values[0], values == sorted(values)), f"standard deviation of R_N: {listed}", _SPREAD_CAUSE)
+    claims.statement(
+        "spread",
+        verdict(values[-1] > values[0], values == sorted(values)),
+        f"standard deviation of R_N: {listed}",
+        _SPREAD_CAUSE,
+    )
     far = table.filter(pl.col("delay_difference").abs() > 2 * HIGH.delay_ms[1] / 3)
     advantage, disadvantage = part(far["r_n"] > 0.1), part(far["r_n"] < -0.1)
     claims.statement(
@@ -172,5 +172,3 @@ def table_c_1(context: Context) -> Outcome:
 
 def _described(paths: list[Path]) -> str:
     return "; ".join(f"{path.capacity_mbps} Mbit/s, {path.delay_ms} ms, {path.queue_packets} packets" for path in paths)
-
-

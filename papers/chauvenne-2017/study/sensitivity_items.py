@@ -24,7 +24,8 @@ _ORDER: Final = 10**0.5
 def _deviations(table: pl.DataFrame) -> dict[str, float]:
     """Standard deviation (n − 1) of each statistic over the designs, in % of the range."""
     per_design = [
-        quartiles(table.filter(pl.col("design") == design)["ab"]) for design in sorted(table["design"].unique().to_list())
+        quartiles(table.filter(pl.col("design") == design)["ab"])
+        for design in sorted(table["design"].unique().to_list())
     ]
     deviations = 100 * np.std(np.array(per_design), axis=0, ddof=1) / _RANGE
     return dict(zip(_STATISTICS, (float(x) for x in deviations), strict=True))
@@ -37,7 +38,9 @@ def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], nam
     for (prefix, name), table in rows.items():
         ours = _deviations(table)
         theirs = {key: context.published[f"{prefix}.{key}"] for key in _STATISTICS}
-        rms = {who: float(np.sqrt(np.mean(np.square(list(each.values()))))) for who, each in (("a", ours), ("b", theirs))}
+        rms = {
+            who: float(np.sqrt(np.mean(np.square(list(each.values()))))) for who, each in (("a", ours), ("b", theirs))
+        }
         ratio = rms["a"] / rms["b"]
         claims.number(
             f"{prefix}.median",
@@ -45,7 +48,11 @@ def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], nam
             "(standard deviation relative to the range of AB; root mean square of the three).",
             f"{rms['b']:.3f} %",
             f"{rms['a']:.3f} %",
-            "holds" if 1 / _ORDER <= ratio <= _ORDER else "holds in part" if ratio < 1 / _ORDER or rms["a"] < 2 else "differs",
+            "holds"
+            if 1 / _ORDER <= ratio <= _ORDER
+            else "holds in part"
+            if ratio < 1 / _ORDER or rms["a"] < 2
+            else "differs",
             cause=(
                 "A standard deviation of three numbers is itself uncertain by a factor of 6 (two degrees of freedom each)"
                 + ("; ours is smaller, so that what the table is for holds all the more." if ratio < 1 else ".")

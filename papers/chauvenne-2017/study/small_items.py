@@ -96,7 +96,9 @@ def figure_4_1(context: Context) -> Outcome:
         "The quartiles come closer until both paths are used, and part again then: so the statement's *until*.",
     )
     medians = _medians(table)
-    claims.statement("improves", verdict(medians[-1] > medians[0], medians == sorted(medians)), f"medians: {_listed(medians)}")
+    claims.statement(
+        "improves", verdict(medians[-1] > medians[0], medians == sorted(medians)), f"medians: {_listed(medians)}"
+    )
     gaps = _gaps(table)
     claims.statement(
         "schedulers-small",
@@ -150,7 +152,9 @@ def _batch_medians(table: pl.DataFrame, size: int, x: str, edges: Sequence[float
     return [float(value) for value in found["eab"]]
 
 
-def _differences(context: Context, domain: Domain, x: str, edges: Sequence[float], what: str) -> tuple[pl.DataFrame, Outcome]:
+def _differences(
+    context: Context, domain: Domain, x: str, edges: Sequence[float], what: str
+) -> tuple[pl.DataFrame, Outcome]:
     table = runs(context, domain).filter(pl.col("scheduler") == "min-rtt")
     batched = with_batch(table, x, edges).drop_nulls(["batch"])
     order = batched.group_by("batch").agg(pl.col("_x").mean()).sort("_x")["batch"].to_list()
@@ -166,7 +170,11 @@ def _differences(context: Context, domain: Domain, x: str, edges: Sequence[float
         width=190,
     )
     shown = summary(batched.sort("size", "_x"), ["file", "batch"], "eab")
-    outcome = Outcome((), tables=[(f"EAB by file size and {what}", shown)], figures=[(f"EAB by file size and {what}, {domain.name}", chart)])
+    outcome = Outcome(
+        (),
+        tables=[(f"EAB by file size and {what}", shown)],
+        figures=[(f"EAB by file size and {what}, {domain.name}", chart)],
+    )
     return table, outcome
 
 
@@ -219,7 +227,9 @@ def figure_4_4(context: Context) -> Outcome:
     return Outcome(claims.all, outcome.tables, outcome.figures)
 
 
-def _delays(context: Context, domain: Domain, sizes: Sequence[int]) -> tuple[Claims, pl.DataFrame, Outcome, list[float]]:
+def _delays(
+    context: Context, domain: Domain, sizes: Sequence[int]
+) -> tuple[Claims, pl.DataFrame, Outcome, list[float]]:
     claims = Claims(context)
     table, outcome = _differences(context, domain, "delay_difference", _delay_edges(domain), _DELAY)
     rhos = _rhos(table, "delay_difference")
@@ -246,7 +256,11 @@ def _delays(context: Context, domain: Domain, sizes: Sequence[int]) -> tuple[Cla
 def figure_4_5(context: Context) -> Outcome:
     """Delay difference, low BDP."""
     claims, _, outcome, rhos = _delays(context, LOW, SIZES_KB[:3])
-    claims.statement("fades", verdict(abs(rhos[-1]) < abs(rhos[0]), abs(rhos[-2]) < abs(rhos[0])), f"ρ with the delay difference: {_listed(rhos)}")
+    claims.statement(
+        "fades",
+        verdict(abs(rhos[-1]) < abs(rhos[0]), abs(rhos[-2]) < abs(rhos[0])),
+        f"ρ with the delay difference: {_listed(rhos)}",
+    )
     return Outcome(claims.all, outcome.tables, outcome.figures)
 
 
@@ -302,7 +316,12 @@ def _first_path(context: Context, domain: Domain, important: Sequence[int]) -> O
     return Outcome(
         claims.all,
         tables=[("EAB by file size and first path", summary(table.sort("size"), ["file", "quality"], "eab"))],
-        figures=[(f"EAB by file size and by which path opens the connection, {domain.name}: better is the one on which TCP alone gets more", chart)],
+        figures=[
+            (
+                f"EAB by file size and by which path opens the connection, {domain.name}: better is the one on which TCP alone gets more",
+                chart,
+            )
+        ],
     )
 
 

@@ -1,0 +1,126 @@
+"""Section 5.4: efficient path choice, figure 5.5 and table 5.5."""
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from mptcplab.plots import style
+from mptcplab.reproduce import Context, Outcome, compare
+
+from . import charts
+from .findings import Claims, median, verdict
+from .scenarios import CONTROLS
+from .sharing import choices, own
+
+
+def table_5_5(context: Context) -> Outcome:
+    """The first client's two paths."""
+    claims = Claims(context)
+    published = context.published
+    table = choices(context).filter(pl.col("connection") == "client-1")
+    shares = {}
+    firsts = {}
+    for control in CONTROLS:
+        rows = own(table, control)
+        share = shares[control] = median(rows["share"])
+        first = firsts[control] = median(rows["first"])
+        second, total = median(rows["second"]), median(rows["first"] + rows["second"])
+        seeds = f"{rows['share'].min():.1%} to {rows['share'].max():.1%} over the seeds"
+        claims.number(
+            f"{control}.first.share",
+            f"{control}: the part of the traffic on the path with one bottleneck.",
+            f"{published[f'{control}.first.share']:.2f} %",
+            f"{share:.1%} ({seeds})",
+            compare(published[f"{control}.first.share"] / 100, share, 0.1, 0.2, absolute=True),
+            cause="The published number is one run, whose delays and queues the thesis does not name.",
+            covers=[f"{control}.second.share"],
+        )
+        claims.number(
+            f"{control}.total",
+            f"{control}: throughput on the path with one bottleneck, on that with two, and together, in kbit/s.",
+            f"{published[f'{control}.first.throughput']:.0f}, {published[f'{control}.second.throughput']:.0f}, {published[f'{control}.total']:.0f}",
+            f"{first:.0f}, {second:.0f}, {total:.0f}",
+            compare(published[f"{control}.total"], total, 0.1, 0.2),
+            cause="The published total is more than the fair 10,000: that client opened first and the other two come later; the three together cannot have more than 30,000. "
+            "Over seeds and clients a client has 10,000 less headers.",
+            covers=[f"{control}.first.throughput", f"{control}.second.throughput"],
+        )
+    claims.statement(
+        "first-path",
+        verdict(*(share > 0.5 for share in shares.values())),
+        ", ".join(f"{control} {share:.0%}" for control, share in shares.items()),
+    )
+    claims.statement(
+        "wvegas-less",
+        verdict(firsts["wvegas"] < min(firsts[c] for c in CONTROLS[:3])),
+        "kbit/s on that path: " + ", ".join(f"{control} {value:.0f}" for control, value in firsts.items()),
+        "Without a TCP beside them the queues of wVegas stay short, and it sees that the path with two bottlenecks has the longer one.",
+    )
+    return Outcome(
+        claims.all, tables=[("All clients and seeds; throughput is payload", _shown_choices(choices(context)))]
+    )
+
+
+def _shown_choices(table: pl.DataFrame) -> pl.DataFrame:
+    return (
+        table.group_by("control", "form", maintain_order=True)
+        .agg(
+            **{
+                "path with one bottleneck (kbit/s)": pl.col("first").mean().round(0),
+                "with two (kbit/s)": pl.col("second").mean().round(0),
+                "together (kbit/s)": (pl.col("first") + pl.col("second")).mean().round(0),
+                "part on one bottleneck": (100 * pl.col("share").mean()).round(1).cast(pl.String) + " %",
+                "standard deviation": (100 * pl.col("share").std()).round(1).cast(pl.String) + " %",
+            }
+        )
+        .sort(pl.col("form") == "linux", maintain_order=True)
+    )
+
+
+def figure_5_5(context: Context) -> Outcome:
+    """What each should prefer."""
+    claims = Claims(context)
+    published = context.published
+    table = choices(context).filter(pl.col("form") == "paper")
+    means = {control: float(np.mean(own(table, control)["total"].to_numpy())) / 1e3 for control in CONTROLS}
+    claims.number(
+        "optimum",
+        "A client gets 10 Mbit/s when each sends over its path with one bottleneck only, and 6.66 if all subflows got the same.",
+        f"{published['optimum']:g} and {published['equal-subflows']:g} Mbit/s",
+        ", ".join(f"{control} {value:.2f}" for control, value in means.items()) + " Mbit/s of payload",
+        verdict(
+            all(value > published["equal-subflows"] for value in means.values()),
+            all(value <= published["optimum"] for value in means.values()),
+        ),
+        covers=["equal-subflows"],
+    )
+    shares = {control: float(np.mean(own(table, control)["share"].to_numpy())) for control in CONTROLS}
+    claims.statement(
+        "prefer",
+        verdict(*(value > 0.5 for value in shares.values())),
+        "part on the path with one bottleneck: "
+        + ", ".join(f"{control} {value:.0%}" for control, value in shares.items()),
+    )
+    drawn = table.with_columns(total=pl.col("total") / 1e3, percent=100 * pl.col("share"))
+    palette = charts.control_colours(CONTROLS)
+    marks = [style.algorithm(control).shape for control in CONTROLS]
+
+    def strip(value: str, title: str) -> alt.LayerChart:
+        base = alt.Chart(drawn).encode(
+            x=alt.X("control:N", sort=list(CONTROLS), title=None, axis=alt.Axis(labelAngle=0))
+        )
+        y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=False))
+        dots = base.mark_point(filled=True, size=50, opacity=0.7).encode(
+            y=y,
+            color=alt.Color(
+                "control:N", scale=alt.Scale(domain=list(palette), range=list(palette.values())), legend=None
+            ),
+            shape=alt.Shape("control:N", scale=alt.Scale(domain=list(palette), range=marks), legend=None),
+        )
+        bars = base.mark_tick(thickness=2, size=34, color="#555555").encode(y=alt.Y(f"mean({value}):Q", title=title))
+        return alt.layer(dots, bars).properties(width=300, height=charts.HEIGHT)
+
+    chart = alt.hconcat(
+        strip("percent", "traffic on the path with one bottleneck (%)"), strip("total", "goodput of a client (Mbit/s)")
+    )
+    return Outcome(claims.all, figures=[("Each client of each seed, and the mean", chart)])
