@@ -1,4 +1,4 @@
-"""Chauvenne and Libioulle, *MultiPath TCP Connections: Analysis and Models* (master's thesis, UCLouvain, 2017), repeated."""
+"""Chauvenne and Libioulle, *MultiPath TCP Connections: Analysis and Models* (UCLouvain, 2017), repeated."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

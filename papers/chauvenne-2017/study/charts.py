@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import altair as alt
 import polars as pl
-
 from mptcplab.plots import style
 
 from .findings import batch_names, with_batch
@@ -53,7 +52,7 @@ def batches(
         own = with_batch(table.filter(pl.col(by) == name), x, edges[name], absolute=absolute).drop_nulls(["batch", y])
         order = batch_names(edges[name])
         drawn.append(
-            _boxes(own, y, y_title if number == 0 else None, domain=_range(table, y))
+            _boxes(own, y, y_title if number == 0 else None, domain=_range(table if y in _TITLES else own, y))
             .encode(x=alt.X("batch:N", sort=order, title=x_title, scale=alt.Scale(domain=order), axis=_flat_axis()))
             .properties(title=name, width=WIDTH, height=HEIGHT)
         )
@@ -99,17 +98,21 @@ def _boxes(
     domain: tuple[float, float],
     colour: str | None = None,
     colours: Mapping[str, str] | None = None,
-) -> alt.LayerChart | alt.Chart:
-    chart = alt.Chart(table.select([name for name in table.columns if not name.startswith("_")])).mark_boxplot(
+) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(
+        table.select([name for name in table.columns if not name.startswith("_")])
+    ).mark_boxplot(
         size=20, ticks={"size": 10}, median={"color": "black", "strokeWidth": 2}, outliers={"size": 14, "opacity": 0.7}
     )
     scale = alt.Scale(domain=list(domain), nice=False)
-    encoded = {"y": alt.Y(f"{y}:Q", title=y_title, scale=scale)}
+    encoded: dict[str, Any] = {"y": alt.Y(f"{y}:Q", title=y_title, scale=scale)}
     if colour is None:
-        return chart.encode(color=alt.value(BOX), opacity=alt.value(0.85), **encoded)
+        plain: alt.Chart = chart.encode(color=alt.value(BOX), opacity=alt.value(0.85), **encoded)
+        return plain
     assert colours is not None
     palette = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return chart.encode(color=alt.Color(f"{colour}:N", scale=palette, legend=None), **encoded)
+    coloured: alt.Chart = chart.encode(color=alt.Color(f"{colour}:N", scale=palette, legend=None), **encoded)
+    return coloured
 
 
 def _range(table: pl.DataFrame, y: str) -> tuple[float, float]:
@@ -230,7 +233,7 @@ def curves(
                 title=None,
                 sort=names,
                 scale=alt.Scale(domain=names, range=list(colours.values())),
-                legend=alt.Legend(labelLimit=300, columns=4),
+                legend=alt.Legend(labelLimit=300, columns=5),
             ),
         }
         lines = alt.Chart(own).mark_line(strokeWidth=1.8).encode(**encoding)

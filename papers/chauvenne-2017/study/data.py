@@ -1,4 +1,4 @@
-"""The runs of the two-path experiments, one row per network: goodputs, aggregation benefits, shares, retransmissions."""
+"""The runs of the two-path experiments, one row per network: goodputs, aggregation benefits, shares."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as Directory
@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-
 from mptcplab import metrics
 from mptcplab.reproduce import Context
 
@@ -16,8 +15,8 @@ from .networks import DESIGNS, DOMAINS, HIGH, LOW, Domain, Network, networks
 
 Floats = npt.NDArray[np.float64]
 
-SETTING_STEP: Final = {LOW.name: 1, HIGH.name: 3}
-"""Of the networks of high BDP, every third shows what a setting of the testbed does."""
+WINDOW_STEP: Final = {LOW.name: 1, HIGH.name: 3}
+"""Of the networks of high BDP, every third shows what another window does."""
 LARGE_SIZES_KB: Final = (16_000, 32_000)
 LARGE_FILES: Final = tuple(scenarios.file(size) for size in LARGE_SIZES_KB)
 _KEY: Final = ["domain", "design", "point"]
@@ -62,7 +61,7 @@ def bulk_setting(
     """iPerf again with one thing of the testbed changed: the window, or how its queues count."""
 
     def make() -> pl.DataFrame:
-        points = networks(domain, quick=context.quick)[:: SETTING_STEP[domain.name]]
+        points = networks(domain, quick=context.quick)[:: 1 if window is None else WINDOW_STEP[domain.name]]
         return _experiment(context, points, "bulk", window=window, delay_line=delay_line, compare=True)
 
     return keep(context, f"{setting} {domain.name}", make)

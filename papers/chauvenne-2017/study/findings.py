@@ -1,21 +1,23 @@
 """What a statement of the thesis comes to in numbers, with thresholds that were set before anything was run.
 
-The thesis shows box plots and says what it sees. Here *falls* and *rises* are rank correlations that chance gives in less
-than 1 % of cases, together with the medians of the outermost batches; *no influence* is a rank correlation of at most
-0.25 (6 % of the variance of ranks) or one that chance explains; *alike* are medians at most 0.1 apart; *near 0* is within 0.1 of it.
+The thesis shows box plots and says what it sees. Here *falls* and *rises* are rank correlations that chance gives in
+less than 1 % of cases, together with the medians of the outermost batches; *no influence* is a rank correlation of at
+most 0.25 (6 % of the variance of ranks) or one that chance explains; *alike* are medians at most 0.1 apart.
 """
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
-
 from mptcplab.reproduce import Claim, Context, Verdict
+from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 
@@ -104,6 +106,18 @@ def median(values: pl.Series) -> float:
     return float(found) if isinstance(found, int | float) else float("nan")
 
 
+def mean(values: pl.Series) -> float:
+    """The mean; nan of nothing."""
+    found = values.mean()
+    return float(found) if isinstance(found, int | float) else float("nan")
+
+
+def largest(values: pl.Series) -> float:
+    """The largest; nan of nothing."""
+    found = values.max()
+    return float(found) if isinstance(found, int | float) else float("nan")
+
+
 def spread(values: pl.Series) -> float:
     """Distance of the quartiles."""
     low, _, high = quartiles(values)
@@ -142,10 +156,10 @@ class Claims:
         self._context = context
         self.all: list[Claim] = []
 
-    def statement(self, id: str, verdict: Verdict, found: str, cause: str = "") -> None:  # noqa: A002
-        """A published statement. `cause` is kept where it does not hold."""
+    def statement(self, id: str, verdict: Verdict, found: str) -> None:  # noqa: A002
+        """A published statement."""
         text = self._context.published.statements[id]
-        self.all.append(Claim(id, text, None, found, verdict, self._cause(verdict, cause)))
+        self.all.append(Claim(id, text, None, found, verdict, self._cause(id, verdict)))
 
     def number(
         self,
@@ -155,17 +169,24 @@ class Claims:
         found: str | float,
         verdict: Verdict,
         *,
-        cause: str = "",
         covers: Sequence[str] = (),
     ) -> None:
         """A claim on published numbers."""
-        kept = self._cause(verdict, cause)
-        self.all.append(Claim(id, text, published, found, verdict, kept, tuple(covers)))
+        self.all.append(Claim(id, text, published, found, verdict, self._cause(id, verdict), tuple(covers)))
 
-    def _cause(self, verdict: Verdict, cause: str) -> str:
+    def _cause(self, id: str, verdict: Verdict) -> str:  # noqa: A002
         if verdict == "holds":
             return ""
-        if self._context.quick:
-            thin = "The thin design of --quick: too few networks to tell."
-            return f"{cause} {thin}".strip()
-        return cause
+        cause = causes().get(self._context.published.id, {}).get(id, "")
+        thin = "The thin design of --quick has too few networks to tell." if self._context.quick else ""
+        return f"{cause} {thin}".strip()
+
+
+@cache
+def causes() -> Mapping[str, Mapping[str, str]]:
+    """Why a claim does not hold in the full repetition, by item and claim: causes.toml."""
+    text = (Path(__file__).parents[1] / "causes.toml").read_text(encoding="utf-8")
+    return {
+        item: {claim: " ".join(cause.split()) for claim, cause in found.items()}
+        for item, found in tomllib.loads(text).items()
+    }

@@ -1,13 +1,13 @@
-"""What the thesis leaves for later (section 7.1), done: queueing delay as a factor, rate-limited applications, other controls."""
+"""What the thesis leaves for later (section 7.1): queueing delay, rate-limited applications, other controls."""
 
 from typing import Final
 
 import numpy as np
 import polars as pl
-
 from mptcplab import metrics
 from mptcplab.plots import style
 from mptcplab.reproduce import Context, Outcome
+from mptcplab.reproduce.context import Wanted
 
 from . import charts, scenarios
 from .bulk_items import first_design
@@ -80,7 +80,7 @@ def future_queue(context: Context) -> Outcome:
 def _one_factor(context: Context) -> pl.DataFrame:
     windows = ("3 MiB", "64 MiB")
     values = _QUEUEING_MS[::3] if context.quick else _QUEUEING_MS
-    wanted = []
+    wanted: list[Wanted] = []
     for centre, pair in _CENTRES.items():
         for queueing in values:
             paths = [Path(c, d, queue_packets(c, queueing), queueing) for c, d in pair]
@@ -116,7 +116,7 @@ def future_rate(context: Context) -> Outcome:
     """Applications of a constant rate: what the schedulers do to the order of arrival."""
     claims = Claims(context)
     points = networks(LOW, quick=context.quick)
-    wanted = []
+    wanted: list[Wanted] = []
     for network in points:
         capacity = network.first.capacity_mbps + network.second.capacity_mbps
         for percent in _PARTS:
@@ -152,7 +152,6 @@ def future_rate(context: Context) -> Outcome:
         "holds" if late else "differs",
         "median wait of a byte for those before it, at half of the capacity: "
         + ", ".join(f"{name} {value:.2f} ms" for name, value in half.items()),
-        "Round-robin waits for the longer path hardly more than min-rtt does.",
     )
     chart = charts.groups(
         table,
@@ -210,7 +209,6 @@ def future_controls(context: Context) -> Outcome:
         "holds" if within else "holds in part",
         "RMSE of path 1 at the measured RTTs in packets/s: "
         + ", ".join(f"{row['control']} {row['RMSE, path 1, measured RTTs']}" for row in rows),
-        "BALIA's balance has no stable point with its whole decrease; see docs/models/steady-state.md.",
     )
     chart = charts.curves(
         pl.concat(series),

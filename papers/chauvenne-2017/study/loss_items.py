@@ -4,15 +4,14 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import stats
-
 from mptcplab.reproduce import Context, Outcome, compare
+from scipy import stats
 
 from . import charts, data
 from .findings import ALIKE, ONLY, Claims, median, part, quartiles, summary, verdict, with_batch
 from .networks import DOMAINS, HIGH, LOW, Domain
 from .scenarios import CONTROLS
-from .sharing import fairness, responsiveness
+from .sharing import fairness, own, responsiveness
 
 _EDGES: Final = (0.0, 0.5, 1.0, 1.5, 2.0)
 _LOSS_BASED: Final = ("lia", "olia", "balia")
@@ -32,18 +31,18 @@ def _falls(table: pl.DataFrame, value: str) -> tuple[list[bool], str]:
     down = []
     shown = []
     for control in _LOSS_BASED:
-        own = _of(table, control).drop_nulls([value])
-        found = stats.spearmanr(own["mean_loss"].to_numpy(), own[value].to_numpy())
+        kept = _of(table, control).drop_nulls([value])
+        found = stats.spearmanr(kept["mean_loss"].to_numpy(), kept[value].to_numpy())
         down.append(found.statistic < 0 and found.pvalue < 0.01)
-        few, many = own.filter(pl.col("mean_loss") <= 0.5)[value], own.filter(pl.col("mean_loss") > 1.5)[value]
+        few, many = kept.filter(pl.col("mean_loss") <= 0.5)[value], kept.filter(pl.col("mean_loss") > 1.5)[value]
         shown.append(f"{control} ρ = {found.statistic:+.2f}, medians {median(few):.2f} → {median(many):.2f}")
     return down, "; ".join(shown)
 
 
 def _medians(table: pl.DataFrame, value: str, *, few: bool) -> dict[str, float]:
     """Below 1 %, or above it."""
-    own = table.filter((pl.col("mean_loss") < 1) == few)
-    return {control: median(_of(own, control)[value]) for control in CONTROLS}
+    kept = table.filter((pl.col("mean_loss") < 1) == few)
+    return {control: median(_of(kept, control)[value]) for control in CONTROLS}
 
 
 def _listed(values: dict[str, float]) -> str:
@@ -59,8 +58,6 @@ def _figure(context: Context, domain: Domain) -> Outcome:
         "eab-falls",
         verdict(all(down), all(abs(many[control]) <= 2.5 * ALIKE for control in _LOSS_BASED)),
         shown,
-        "Coupled controls get in total what one TCP gets on the better path (equation 6.3), so EAB is 0 where both paths are limited "
-        "by random losses. Where capacity limits them, as on slow paths, both are filled whatever the loss.",
     )
     down, shown = _falls(table, "ab")
     claims.statement("ab-falls", verdict(*down), shown)
@@ -69,16 +66,12 @@ def _figure(context: Context, domain: Domain) -> Outcome:
         "wvegas-low",
         verdict(*(few["wvegas"] < few[control] for control in _LOSS_BASED)),
         f"median EAB below 1 %: {_listed(few)}",
-        "wVegas is compared with TCP here, not with a link: see the note.",
     )
     rest = _medians(table, "eab", few=False)
     claims.statement(
         "wvegas-high",
         verdict(rest["wvegas"] > few["wvegas"]),
         f"median EAB of wVegas {few['wvegas']:.2f} below 1 %, {rest['wvegas']:.2f} above",
-        "In the paper's form of wVegas, as here, a loss halves the window as Reno's does: what a random loss costs is "
-        "the same. The thesis says that the kernel's window is not changed by a loss; in that code too a loss halves it. What can be "
-        "gained is only the queue.",
     )
     alike = [few[control] for control in _LOSS_BASED]
     claims.statement(
@@ -90,8 +83,6 @@ def _figure(context: Context, domain: Domain) -> Outcome:
         "lia-first",
         verdict(rest["lia"] < rest["olia"], rest["lia"] < rest["balia"]),
         f"median EAB above 1 %: {_listed({control: rest[control] for control in _LOSS_BASED})}",
-        "By equation 6.3 and Khalili's theorem 1 the three have the same total in equilibrium, that of TCP on the better path. What "
-        "sets them apart is small and is how they swing around it.",
     )
     figures = []
     for value in ("eab", "ab"):
@@ -124,7 +115,8 @@ def _figure(context: Context, domain: Domain) -> Outcome:
         ],
         figures=figures,
         notes=[
-            "Random losses strike data and acknowledgments alike, as Mininet's do; a loss of both paths is weighted by their parts of the traffic."
+            "Random losses strike data and acknowledgments alike, as Mininet's do. The mean loss probability weights "
+            "each path's by its part of the traffic."
         ],
     )
 
@@ -161,12 +153,12 @@ def figure_5_3(context: Context) -> Outcome:
     low, high = (table.filter(pl.col("domain") == domain.name) for domain in (LOW, HIGH))
     distances = {
         domain.name: max(
-            float(stats.ks_2samp(_of(own, a)["less_lossy"], _of(own, b)["less_lossy"]).statistic)
+            float(stats.ks_2samp(_of(kept, a)["less_lossy"], _of(kept, b)["less_lossy"]).statistic)
             for a in CONTROLS
             for b in CONTROLS
             if a < b
         )
-        for domain, own in ((LOW, low), (HIGH, high))
+        for domain, kept in ((LOW, low), (HIGH, high))
     }
     key = "high.only-less-lossy"
     parts = {control: part(_of(high, control)["less_lossy"] > ONLY) for control in CONTROLS}
@@ -178,22 +170,18 @@ def figure_5_3(context: Context) -> Outcome:
         f"{context.published[key]:.0f} %",
         shown,
         compare(context.published[key], 100 * mean, 10, 20, absolute=True),
-        cause="The share of a path goes with 1/p and with the RTT; Linux's forms of the controls and Mininet's queues, longer RTTs "
-        "with a delay line that counts in the queue, move it.",
     )
     claims.statement(
         "low-alike",
         verdict(distances[LOW.name] < 0.25),
         f"largest distance of two of the four distribution functions {distances[LOW.name]:.2f}",
-        "OLIA and BALIA leave the lossier path further than LIA does, as they were made to (Khalili 2013; Peng 2016).",
     )
-    spreads = {control: part((_of(table, control)["less_lossy"] > 0.99)) for control in CONTROLS}
+    spreads = {control: part(_of(table, control)["less_lossy"] > 0.99) for control in CONTROLS}
     claims.statement(
         "wvegas-spreads",
         verdict(spreads["wvegas"] == 0, spreads["wvegas"] < min(spreads[c] for c in _LOSS_BASED)),
         "part of the networks with more than 99 % on the less lossy path: "
         + ", ".join(f"{control} {value:.0%}" for control, value in spreads.items()),
-        "A few networks have a path of 1 or 2 Mbit/s beside one of 100: it cannot carry a hundredth.",
     )
     claims.statement(
         "high-apart",
@@ -202,14 +190,12 @@ def figure_5_3(context: Context) -> Outcome:
             distances[HIGH.name] > distances[LOW.name],
         ),
         f"{shown} with over 95 % on the less lossy path; largest distance of two functions {distances[HIGH.name]:.2f}",
-        "Both kinds of control spread by RTT and loss; a window of two segments at least keeps every path in use.",
     )
     medians = {control: median(_of(table, control)["eab"]) for control in _LOSS_BASED}
     claims.statement(
         "lia-least",
         verdict(medians["lia"] <= medians["olia"] + 0.02, medians["lia"] <= medians["balia"] + 0.02),
         f"median EAB over all networks: {_listed(medians)}",
-        "The three have the same total in equilibrium (equation 6.3; Khalili 2013 theorem 1).",
     )
     chart = charts.distributions(
         table,
@@ -225,12 +211,12 @@ def figure_5_3(context: Context) -> Outcome:
         | dict(
             zip(
                 ("25th percentile", "median", "75th percentile"),
-                (round(x, 3) for x in quartiles(_of(own, control)["less_lossy"])),
+                (round(x, 3) for x in quartiles(_of(kept, control)["less_lossy"])),
                 strict=True,
             )
         )
-        | {"over 95 %": f"{part(_of(own, control)['less_lossy'] > ONLY):.0%}"}
-        for domain, own in ((LOW, low), (HIGH, high))
+        | {"over 95 %": f"{part(_of(kept, control)['less_lossy'] > ONLY):.0%}"}
+        for domain, kept in ((LOW, low), (HIGH, high))
         for control in CONTROLS
     ]
     return Outcome(
@@ -247,8 +233,8 @@ def table_5_1(context: Context) -> Outcome:
     aggregates = {c: part(_of(table, c).filter(pl.col("mean_loss") < 1)["eab"] > 0) for c in CONTROLS}
     sensitive = {}
     for control in CONTROLS:
-        own = _of(table, control)
-        sensitive[control] = float(stats.spearmanr(own["mean_loss"].to_numpy(), own["ab"].to_numpy()).statistic)
+        kept = _of(table, control)
+        sensitive[control] = float(stats.spearmanr(kept["mean_loss"].to_numpy(), kept["ab"].to_numpy()).statistic)
     claims.statement(
         "lossy",
         verdict(
@@ -261,28 +247,18 @@ def table_5_1(context: Context) -> Outcome:
         + ", ".join(f"{c} {value:.0%}" for c, value in aggregates.items())
         + "; ρ of AB with the loss: "
         + ", ".join(f"{c} {value:+.2f}" for c, value in sensitive.items()),
-        "wVegas halves its window on a loss like the others, in the paper and in the kernel, and so suffers from loss.",
     )
-    jain = {
-        c: float(fairness(context).filter((pl.col("control") == c) & (pl.col("form") == "paper"))["jain"].median() or 0)
-        for c in CONTROLS
-    }  # type: ignore[arg-type]
+    jain = {c: median(own(fairness(context), c)["jain"]) for c in CONTROLS}
     claims.statement(
         "shared",
         verdict(*(jain[c] >= 0.99 for c in _LOSS_BASED)),
         "Jain's index: " + ", ".join(f"{c} {value:.4f}" for c, value in jain.items()),
-        "Table 5.3 has the cause.",
     )
-    phases = responsiveness(context)
-    third = {
-        c: float(phases.filter((pl.col("control") == c) & (pl.col("form") == "paper"))["phase_3"].median() or 0)  # type: ignore[arg-type]
-        for c in CONTROLS
-    }
+    third = {c: median(own(responsiveness(context), c)["phase_3"]) for c in CONTROLS}
     claims.statement(
         "responsive",
         verdict(third["balia"] > third["lia"], third["balia"] > third["olia"]),
         "kbit/s after the other flow has stopped: " + ", ".join(f"{c} {value:.0f}" for c, value in third.items()),
-        "Tables 5.4 has the cause: the capacity is free again within a second or two with each of them.",
     )
     rows = [
         {

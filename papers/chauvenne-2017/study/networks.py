@@ -6,7 +6,6 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-
 from mptcplab.designs import wsp
 
 MTU_BYTES: Final = 1500

@@ -1,12 +1,11 @@
 """Figures 3.9 to 3.12: what is sent twice, and large files with cURL."""
 
 import polars as pl
-
 from mptcplab.reproduce import Context, Outcome
 
 from . import charts, data
 from .bulk_items import distribution_chart, first_design
-from .findings import Claims, median, summary, trend, verdict, with_batch
+from .findings import Claims, Trend, mean, median, part, summary, trend, verdict, with_batch
 from .networks import DOMAINS, HIGH, LOW
 
 _DELAY = "difference of the delays (ms)"
@@ -40,15 +39,12 @@ def figure_3_9(context: Context) -> Outcome:
     claims = Claims(context)
     table = first_design(context)
     low, high = _of(table, LOW.name), _of(table, HIGH.name)
-    means = float(low["retransmissions"].mean() or 0), float(high["retransmissions"].mean() or 0)  # type: ignore[arg-type]
+    means = mean(low["retransmissions"]), mean(high["retransmissions"])
     claims.statement(
         "high-more",
         verdict(median(high["retransmissions"]) > median(low["retransmissions"]), means[1] > means[0]),
         f"medians {median(low['retransmissions']):.3%} (low) and {median(high['retransmissions']):.3%} (high); "
         f"means {means[0]:.3%} and {means[1]:.3%}",
-        "With queues of up to 2 s the window of 3 MiB fits into path and queue, and nothing is dropped: in half of the networks of "
-        "high BDP next to nothing is sent twice. On the testbed a retransmission timer that expires while packets "
-        "wait in such a queue sends them again; here RTTs are measured with timestamps at each ACK, and the timer follows.",
     )
     trends = {
         domain.name: trend(
@@ -65,7 +61,6 @@ def figure_3_9(context: Context) -> Outcome:
         "high-grows",
         verdict(trends[HIGH.name].rises),
         _percent(trends[HIGH.name]),
-        "The same: losses with high BDP are those of short queues, and these do not go with the difference of the delays.",
     )
     drawn = table.with_columns(retransmissions=100 * pl.col("retransmissions"))
     chart = charts.batches(
@@ -83,9 +78,8 @@ def figure_3_9(context: Context) -> Outcome:
     )
 
 
-def _percent(found: object) -> str:
-    trend_found = found
-    return f"ρ = {trend_found.rho:+.2f} (p = {trend_found.p:.2g}), medians {trend_found.first:.3%} → {trend_found.last:.3%}"  # type: ignore[attr-defined]
+def _percent(found: Trend) -> str:
+    return f"ρ = {found.rho:+.2f} (p = {found.p:.2g}), medians {found.first:.3%} → {found.last:.3%}"
 
 
 def figure_3_10(context: Context) -> Outcome:
@@ -102,10 +96,7 @@ def figure_3_10(context: Context) -> Outcome:
     claims.statement(
         "low-grows",
         verdict(trends[LOW.name].rises),
-        f"{_percent(trends[LOW.name])}; something was reinjected in {(low['reinjections'] > 0).mean():.0%} of the networks",  # type: ignore[str-format]
-        "Opportunistic retransmission needs a closed connection-level window. A window of 3 MiB never closes where both "
-        "paths together hold at most about 1.5 MiB in propagation and queue, as with low BDP. The kernel begins with a window of some "
-        "30 kB and enlarges it while the transfer runs, so that it is closed for moments at the start.",
+        f"{_percent(trends[LOW.name])}; something reinjected in {part(low['reinjections'] > 0):.0%} of the networks",
     )
     claims.statement("high-flat", verdict(trends[HIGH.name].flat), _percent(trends[HIGH.name]))
     drawn = table.with_columns(reinjections=100 * pl.col("reinjections"))
@@ -181,7 +172,6 @@ def figure_3_12(context: Context) -> Outcome:
         "grows",
         verdict(gaps[32_000] > gaps[16_000]),
         text,
-        "The shorter path carries nearly all from 16 MB on: there is no room for more.",
     )
     chart = distribution_chart(
         drawn,
@@ -195,6 +185,7 @@ def figure_3_12(context: Context) -> Outcome:
         claims.all,
         figures=[("Distribution of the first path's part by the sign of the delay difference, high BDP", chart)],
         notes=[
-            "The text of the thesis says that figure 3.12 is grouped by the capacity difference; its caption, and what is said of it, say delay."
+            "The text of the thesis says that figure 3.12 is grouped by the capacity difference; its caption, and what "
+            "is said of it, say delay."
         ],
     )

@@ -3,7 +3,6 @@
 from typing import Final
 
 import polars as pl
-
 from mptcplab import metrics
 from mptcplab.reproduce import Context, Outcome
 
@@ -73,7 +72,8 @@ def _figure(context: Context, domain: Domain) -> tuple[Claims, pl.DataFrame, Out
             networks=pl.len(),
             **{"median of R_N": pl.col("r_n").median().round(4)},
             **{"standard deviation": pl.col("r_n").std().round(4)},
-            **{"least": pl.col("r_n").min().round(3), "largest": pl.col("r_n").max().round(3)},
+            least=pl.col("r_n").min().round(3),
+            largest=pl.col("r_n").max().round(3),
         )
     )
     outcome = Outcome(
@@ -95,9 +95,6 @@ def _spreads(table: pl.DataFrame) -> tuple[list[float], str]:
     return values, ", ".join(f"{name} {value:.3f}" for name, value in zip(_NAMES.values(), values, strict=True))
 
 
-_SPREAD_CAUSE: Final = "The spread is largest for middle sizes: these are sent in the first round trips, where it matters which path has the next segment; a file of 2 MB lasts for long enough to even that out."
-
-
 def figure_c_1(context: Context) -> Outcome:
     """Low BDP."""
     claims, table, outcome = _figure(context, LOW)
@@ -107,7 +104,6 @@ def figure_c_1(context: Context) -> Outcome:
         "spread",
         verdict(values[-1] > values[0], values == sorted(values)),
         f"standard deviation of R_N at small delay differences: {listed}",
-        _SPREAD_CAUSE,
     )
     return Outcome(claims.all, outcome.tables, outcome.figures)
 
@@ -120,7 +116,6 @@ def figure_c_2(context: Context) -> Outcome:
         "spread",
         verdict(values[-1] > values[0], values == sorted(values)),
         f"standard deviation of R_N: {listed}",
-        _SPREAD_CAUSE,
     )
     far = table.filter(pl.col("delay_difference").abs() > 2 * HIGH.delay_ms[1] / 3)
     advantage, disadvantage = part(far["r_n"] > 0.1), part(far["r_n"] < -0.1)
@@ -163,8 +158,6 @@ def table_c_1(context: Context) -> Outcome:
             theirs,
             round(ours, 3),
             "holds" if abs(ours - theirs) <= 0.05 else "holds in part" if theirs < 0 and ours < -0.02 else "differs",
-            cause="The authors themselves find it strange that each of these networks stands out for one size only, and point to another factor. One run of 30 s on an emulator in real "
-            "time can be disturbed by the host for seconds; in the simulator, where nothing disturbs, the networks do not stand out.",
             covers=covered,
         )
     return Outcome(claims.all, tables=[("R_N for every size", pl.DataFrame(rows))])

@@ -133,7 +133,7 @@ def shared_bottleneck(
 
 
 def three_bottlenecks(congestion: Table, *, delay_ms: int, queue: int, seconds: int) -> Table:
-    """Figure 5.5: each of three clients has a path over one bottleneck and one over the two others, all of 10 Mbit/s."""
+    """Figure 5.5: each of three clients has a path over one bottleneck and one over the two others, of 10 Mbit/s."""
     bottleneck = {"rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "queue": f"{queue} packets"}
     names = ("a", "b", "c")
     paths: Table = {}

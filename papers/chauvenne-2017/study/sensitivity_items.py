@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-
 from mptcplab.reproduce import Context, Outcome
 
 from . import data
@@ -53,10 +52,6 @@ def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], nam
             else "holds in part"
             if ratio < 1 / _ORDER or rms["a"] < 2
             else "differs",
-            cause=(
-                "A standard deviation of three numbers is itself uncertain by a factor of 6 (two degrees of freedom each)"
-                + ("; ours is smaller, so that what the table is for holds all the more." if ratio < 1 else ".")
-            ),
             covers=[f"{prefix}.{key}" for key in _STATISTICS],
         )
         shown += [

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
-
 from mptcplab import metrics
 from mptcplab.reproduce import Context
 
@@ -83,27 +82,34 @@ def _contests(
 
 def responsiveness(context: Context) -> pl.DataFrame:
     """Table 5.4: a row per control, form and seed; throughputs in the three phases in kbit/s of payload."""
-    return keep(context, "responsiveness", lambda: _phases(context))
+    settings = [(DELAY_MS, queue_packets(_SHARED_MBPS, QUEUEING_MS))]
+    return keep(context, "responsiveness", lambda: _phases(context, settings, _seeds(context)))
 
 
-def _phases(context: Context) -> pl.DataFrame:
-    queue = queue_packets(_SHARED_MBPS, QUEUEING_MS)
+def other_responsiveness(context: Context) -> pl.DataFrame:
+    """The same for other delays and queues."""
+    settings = [(25, LEAST_QUEUE_PACKETS), (50, LEAST_QUEUE_PACKETS), (100, queue_packets(_SHARED_MBPS, QUEUEING_MS))]
+    return keep(context, "other responsiveness", lambda: _phases(context, settings, range(1, 3)))
+
+
+def _phases(context: Context, settings: Sequence[tuple[int, int]], seeds: range) -> pl.DataFrame:
     # The same run cut off at three times: a phase is the difference of what had been delivered.
     wanted = [
         (
-            {"control": control, "form": form, "number": seed, "until": until},
+            {"control": control, "form": form, "delay_ms": delay, "queue": queue, "number": seed, "until": until},
             scenarios.shared_bottleneck(
-                _control(control, form), delay_ms=DELAY_MS, queue=queue, seconds=until, tcp_from_to=(40, 80)
+                _control(control, form), delay_ms=delay, queue=queue, seconds=until, tcp_from_to=(40, 80)
             ),
             seed,
         )
+        for delay, queue in settings
         for control in CONTROLS
         for form in FORMS
-        for seed in _seeds(context)
+        for seed in seeds
         for until in _PHASES
     ]
     connections = context.run_many(wanted).connections
-    by = ["control", "form", "number"]
+    by = ["control", "form", "delay_ms", "queue", "number"]
     cut = connections.with_columns(column=pl.col("name") + "_" + pl.col("until").cast(pl.String))
     wide = cut.pivot(on="column", index=by, values="bytes_delivered").with_columns(pl.exclude(by).cast(pl.Float64))
     kbps = 8e-3 / (_PHASES[1] - _PHASES[0])

@@ -1,13 +1,13 @@
 """Chapter 4: small files with cURL, two schedulers, and what the first path is."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import stats
-
 from mptcplab.reproduce import Context, Outcome
+from scipy import stats
 
 from . import charts, data
 from .bulk_items import with_quality
@@ -83,17 +83,14 @@ def figure_4_1(context: Context) -> Outcome:
     negative = [part(_eab(table, size) < 0) for size in SIZES_KB]
     claims.statement(
         "negative",
-        verdict(np.mean(negative) > 0.5, all(each > 0.5 for each in negative[:4])),
+        verdict(float(np.mean(negative)) > 0.5, all(each > 0.5 for each in negative[:4])),
         f"part of the networks below 0: {_listed(negative)}",
-        "From 512 kB on the second path takes part: the transfer lasts long enough for the join (two round trips of it), and "
-        "nothing delays it here. On the testbed the path manager opens it from a work queue of the kernel, and every host shares one machine.",
     )
     spreads = [spread(_eab(table, size)) for size in SIZES_KB]
     claims.statement(
         "variance",
-        verdict(spreads[-2] < spreads[0], all(a > b for a, b in zip(spreads[:3], spreads[1:4], strict=True))),
+        verdict(spreads[-2] < spreads[0], all(a > b for a, b in pairwise(spreads[:4]))),
         f"distance of the quartiles: {_listed(spreads)}",
-        "The quartiles come closer until both paths are used, and part again then: so the statement's *until*.",
     )
     medians = _medians(table)
     claims.statement(
@@ -120,9 +117,8 @@ def figure_4_2(context: Context) -> Outcome:
     negative = [part(_eab(table, size) < 0) for size in SIZES_KB]
     claims.statement(
         "negative",
-        verdict(np.mean(negative) > 0.5, min(negative) > 0.5),
+        verdict(float(np.mean(negative)) > 0.5, min(negative) > 0.5),
         f"part of the networks below 0: {_listed(negative)}",
-        "Nothing delays the join here but the network (figure 4.1).",
     )
     spreads = [spread(_eab(table, size)) for size in SIZES_KB]
     bad = [part(_eab(table, size) < -0.5) for size in SIZES_KB]
@@ -172,8 +168,8 @@ def _differences(
     shown = summary(batched.sort("size", "_x"), ["file", "batch"], "eab")
     outcome = Outcome(
         (),
-        tables=[(f"EAB by file size and {what}", shown)],
-        figures=[(f"EAB by file size and {what}, {domain.name}", chart)],
+        tables=[(f"EAB by file size and batch of {what}", shown)],
+        figures=[(f"EAB by file size and by the difference of the paths, {domain.name}", chart)],
     )
     return table, outcome
 
@@ -182,8 +178,8 @@ def _rhos(table: pl.DataFrame, x: str) -> list[float]:
     return [_correlation(table, size, x) for size in SIZES_KB]
 
 
-_CAPACITY = "capacity of the first path less that of the second (Mbit/s)"
-_DELAY = "delay of the first path less that of the second (ms)"
+_CAPACITY = "capacity: first − second (Mbit/s)"
+_DELAY = "delay: first − second path (ms)"
 
 
 def figure_4_3(context: Context) -> Outcome:
@@ -195,7 +191,6 @@ def figure_4_3(context: Context) -> Outcome:
         "smallest",
         verdict(abs(rhos[0]) <= NO_INFLUENCE),
         f"ρ = {rhos[0]:+.2f}",
-        "At 1 to 10 Mbit/s even 8 kB take longer to send than a round trip of a few ms.",
     )
     rising = []
     shown = []
@@ -222,7 +217,6 @@ def figure_4_4(context: Context) -> Outcome:
         "flat",
         verdict(*(abs(rho) <= NO_INFLUENCE for rho in rhos)),
         f"ρ: {_listed(rhos)}",
-        "The capacity begins to matter where a file lasts for more than a few round trips.",
     )
     return Outcome(claims.all, outcome.tables, outcome.figures)
 
@@ -247,8 +241,6 @@ def _delays(
         verdict(*(value <= 0.02 for value in highest)),
         "medians with the shorter path first: "
         + ", ".join(f"{_NAMES[size]} {value:.2f}" for size, value in zip(sizes, highest, strict=True)),
-        "Of a transfer of several round trips the second path, joined after two of them, takes a part: at equal capacities TCP "
-        "cannot be as fast. On the testbed the join comes later (figure 4.1).",
     )
     return claims, table, outcome, rhos
 
@@ -286,13 +278,11 @@ def _first_path(context: Context, domain: Domain, important: Sequence[int]) -> O
         "important",
         verdict(*(gaps[SIZES_KB.index(size)] > ALIKE for size in important)),
         f"medians of EAB with the better and with the worse path first: {shown}",
-        "Where a file is large enough for both paths, it matters less which of them begins.",
     )
     claims.statement(
         "fades",
         verdict(gaps[-1] < gaps[0], gaps[-1] == min(gaps)),
         f"better less worse: {_listed(gaps)}",
-        "The impact first grows with the size and then falls.",
     )
     small = [pairs[SIZES_KB.index(size)] for size in SIZES_KB[:3]]
     claims.statement(
@@ -318,7 +308,8 @@ def _first_path(context: Context, domain: Domain, important: Sequence[int]) -> O
         tables=[("EAB by file size and first path", summary(table.sort("size"), ["file", "quality"], "eab"))],
         figures=[
             (
-                f"EAB by file size and by which path opens the connection, {domain.name}: better is the one on which TCP alone gets more",
+                f"EAB by file size and by which path opens the connection, {domain.name}: better is the one on which "
+                "TCP alone gets more",
                 chart,
             )
         ],

@@ -1,0 +1,125 @@
+"""Chauvenne & Libioulle 2017: its study is whole, its definitions are the thesis's, and a thin part of it runs."""
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+from mptcplab.reproduce import Context, Outcome, Paper, load_paper, problems
+from mptcplab.sweeps.journal import Journal
+
+# Quick, and of every kind: calculated, two lossy paths, a shared bottleneck, requests, the two-path designs.
+ITEMS = ("figure-3.2", "examples-6.1", "figure-6.4", "table-5.4", "table-c.1", "figure-4.8")
+
+
+@pytest.fixture(scope="module")
+def paper() -> Paper:
+    return load_paper("chauvenne-2017")
+
+
+@pytest.fixture(scope="module")
+def study(paper: Paper) -> ModuleType:
+    return sys.modules["mptcplab_papers.chauvenne_2017"]
+
+
+@pytest.fixture(scope="module")
+def outcomes(paper: Paper, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Outcome]]:
+    directory = tmp_path_factory.mktemp("chauvenne")
+    with Journal(directory / "runs") as journal:
+        yield {
+            item: paper.items[item](
+                Context(paper.published.items[item], journal, directory / "kept" / item, quick=True, jobs=2)
+            )
+            for item in ITEMS
+        }
+
+
+def test_a_thin_part_of_it_runs_and_is_fit_to_be_shown(paper: Paper, outcomes: dict[str, Outcome]) -> None:
+    found = [
+        problem for item, outcome in outcomes.items() for problem in problems(paper.published.items[item], outcome)
+    ]
+    assert found == []
+
+
+def test_opening_on_the_better_path_matters_with_high_bdp(outcomes: dict[str, Outcome]) -> None:
+    # The clearest finding of the thesis, here from 14 networks.
+    verdicts = {claim.id: claim.verdict for claim in outcomes["figure-4.8"].claims}
+    assert verdicts["important"] == "holds"
+    assert verdicts["slower"] == "holds"
+
+
+def test_the_coupled_controls_share_a_bottleneck_evenly(outcomes: dict[str, Outcome]) -> None:
+    found = {claim.id: claim.found for claim in outcomes["table-5.4"].claims}
+    for control in ("lia", "olia", "balia"):
+        assert 0.95 <= found[f"{control}.phase-2.jain"] <= 1
+
+
+def test_the_examples_agree_but_for_the_misprint(outcomes: dict[str, Outcome]) -> None:
+    verdicts = {claim.id: claim.verdict for claim in outcomes["examples-6.1"].claims}
+    assert {claim for claim, verdict in verdicts.items() if verdict != "holds"} == {"segments-2"}
+
+
+def test_every_claim_with_a_cause_exists(paper: Paper, study: ModuleType) -> None:
+    from mptcplab_papers.chauvenne_2017.findings import causes  # type: ignore[import-not-found]
+
+    for item, found in causes().items():
+        known = {*paper.published.items[item].values, *paper.published.items[item].statements}
+        assert found.keys() <= known, item
+
+
+@pytest.mark.parametrize(
+    ("capacity_mbps", "queueing_ms", "packets"),
+    [(50, 100, 416), (100, 2000, 16666), (15, 50, 62), (1, 100, 10), (30, 0, 10)],
+)
+def test_equation_3_2(study: ModuleType, capacity_mbps: float, queueing_ms: float, packets: int) -> None:
+    # 50 Mbit/s for 100 ms are 5·10⁶ bits, 416.7 packets of 1,500 bytes; and never less than 10.
+    from mptcplab_papers.chauvenne_2017.networks import queue_packets
+
+    assert queue_packets(capacity_mbps, queueing_ms) == packets
+
+
+def test_designs_have_the_published_sizes_and_differ(study: ModuleType) -> None:
+    from mptcplab_papers.chauvenne_2017.networks import LOW, networks
+
+    first, second = networks(LOW), networks(LOW, design=1)
+    assert len(first) == len(second) == 98
+    assert {n.first for n in first} != {n.first for n in second}
+    assert all(
+        1 <= path.capacity_mbps <= 100 and 1 <= path.delay_ms <= 25 for n in first for path in (n.first, n.second)
+    )
+
+
+def test_batches_are_open_below_but_for_the_first(study: ModuleType) -> None:
+    from mptcplab_papers.chauvenne_2017.findings import with_batch
+
+    table = pl.DataFrame({"x": [0, -20, 20.5, 40, 100, 101]})
+    found = with_batch(table, "x", (0, 20, 40, 100), absolute=True)["batch"].to_list()
+    assert found == ["[0, 20]", "[0, 20]", "]20, 40]", "]20, 40]", "]40, 100]", None]
+
+
+def test_mininets_queue_holds_what_is_in_propagation(study: ModuleType) -> None:
+    from mptcplab_papers.chauvenne_2017.networks import Path as NetworkPath
+    from mptcplab_papers.chauvenne_2017.scenarios import delay_line_link
+
+    # 24 Mbit/s for 10 ms are 20 packets: of 50 in the queue 30 wait, and of 10 none, at half of the rate.
+    assert delay_line_link(NetworkPath(24, 10, 50))["queue"] == "30 packets"
+    limited = delay_line_link(NetworkPath(24, 10, 10))
+    assert limited["rate"] == "12000000 bit/s"
+    assert limited["queue"] == "1 packets"
+
+
+def test_a_trend_needs_more_than_chance(study: ModuleType) -> None:
+    from mptcplab_papers.chauvenne_2017.findings import trend
+
+    falling = pl.DataFrame({"x": range(60), "y": [1 - x / 60 + 0.1 * math.sin(7 * x) for x in range(60)]})
+    assert trend(falling, "x", "y", (0, 20, 40, 60)).falls
+    even = pl.DataFrame({"x": range(60), "y": [math.sin(7 * x) for x in range(60)]})
+    assert trend(even, "x", "y", (0, 20, 40, 60)).flat
+    assert not trend(even, "x", "y", (0, 20, 40, 60)).falls
+
+
+def test_the_readme_stands_beside_it(paper: Paper) -> None:
+    assert (Path(paper.directory) / "README.md").is_file()
