@@ -95,7 +95,7 @@ def test_designs_have_the_published_sizes_and_differ(study: ModuleType) -> None:
 def test_batches_are_open_below_but_for_the_first(study: ModuleType) -> None:
     from mptcplab_papers.chauvenne_2017.findings import with_batch
 
-    table = pl.DataFrame({"x": [0, -20, 20.5, 40, 100, 101]})
+    table = pl.DataFrame({"x": [0.0, -20.0, 20.5, 40.0, 100.0, 101.0]})
     found = with_batch(table, "x", (0, 20, 40, 100), absolute=True)["batch"].to_list()
     assert found == ["[0, 20]", "[0, 20]", "]20, 40]", "]20, 40]", "]40, 100]", None]
 

@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 WINDOW_STEP: Final = {LOW.name: 1, HIGH.name: 3}
 """Of the networks of high BDP, every third shows what another window does."""
+PAYLOAD_BYTES: Final = 1420
+"""Of a packet of 1,500 bytes: 20 of IP, 20 of TCP, 12 of timestamps, 28 of the data sequence mapping."""
 LARGE_SIZES_KB: Final = (16_000, 32_000)
 LARGE_FILES: Final = tuple(scenarios.file(size) for size in LARGE_SIZES_KB)
 _KEY: Final = ["domain", "design", "point"]
@@ -162,6 +164,8 @@ def _experiment(
     ).pivot(on="who", index=_KEY, values="value")
     goodput = goodput.rename({name: f"goodput_{name}" for name in who})
     table = factors(points).join(goodput, on=_KEY, how="left", maintain_order="left", validate="1:1")
+    delivered = runs.connections.filter(pl.col("who") == "multi").select(*_KEY, "bytes_delivered")
+    table = table.join(delivered, on=_KEY, how="left", maintain_order="left", validate="1:1")
     table = table.join(_subflows(runs.subflows, "multi"), on=_KEY, how="left", maintain_order="left", validate="1:1")
     if compare:
         for path, each in ((1, "one"), (2, "two")):
@@ -169,6 +173,8 @@ def _experiment(
                 *_KEY, pl.col("segments_sent", "retransmissions", "loss_rate").name.suffix(f"_tcp_{path}")
             )
             table = table.join(alone, on=_KEY, how="left", maintain_order="left", validate="1:1")
+    # How the authors' scripts count what was sent again: all that was sent, less what arrived.
+    table = table.with_columns(sent_beyond=pl.col("sent_bytes") / pl.col("bytes_delivered") - 1)
     return table.with_columns(**_benefits(table, compare=compare))
 
 
@@ -191,6 +197,7 @@ def _subflows(subflows: pl.DataFrame, who: str) -> pl.DataFrame:
         share=pl.col("segments_sent").filter(pl.col("path") == "one").sum() / pl.col("segments_sent").sum(),
         retransmissions=pl.col("retransmissions").sum() / new,
         reinjections=pl.col("reinjections").sum() / new,
+        sent_bytes=PAYLOAD_BYTES * (pl.col("segments_sent").sum() - pl.col("reinjections").sum()),
     )
 
 

@@ -177,7 +177,10 @@ def table_5_4(context: Context) -> Outcome:
         column: {c: median(own(table, c)[column]) for c in CONTROLS}
         for column in ("jain", "phase_2", "phase_2_tcp", "phase_3")
     }
-    listed = {column: ", ".join(f"{c} {value:{'.4f' if column == 'jain' else '.0f'}}" for c, value in each.items()) for column, each in found.items()}
+    listed = {
+        column: ", ".join(f"{c} {value:.4f}" if column == "jain" else f"{c} {value:.0f}" for c, value in each.items())
+        for column, each in found.items()
+    }
     claims.statement(
         "wvegas-fairest",
         verdict(found["jain"]["wvegas"] == max(found["jain"].values())),

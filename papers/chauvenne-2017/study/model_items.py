@@ -9,13 +9,12 @@ from mptcplab.models.predict import predict
 from mptcplab.reproduce import Context, Outcome, compare
 
 from . import charts, scenarios
+from .data import PAYLOAD_BYTES
 from .findings import Claims, verdict
 
 RTTS_MS: Final = (30, 50, 75, 100, 150, 200, 300, 400, 500, 600, 700, 800, 900, 980, 1000)
 """Fifteen of 30 to 1000 ms; the thesis does not list its own."""
 LOSSES: Final = tuple(range(2, 11))
-PAYLOAD_BYTES: Final = 1420
-"""Of a packet of 1,500 bytes: 20 of IP, 20 of TCP, 12 of timestamps, 28 of the data sequence mapping."""
 _SECONDS: Final = 300
 
 Floats = npt.NDArray[np.float64]

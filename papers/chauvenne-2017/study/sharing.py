@@ -89,7 +89,10 @@ def responsiveness(context: Context) -> pl.DataFrame:
 def other_responsiveness(context: Context) -> pl.DataFrame:
     """The same for other delays and queues."""
     settings = [(25, LEAST_QUEUE_PACKETS), (50, LEAST_QUEUE_PACKETS), (100, queue_packets(_SHARED_MBPS, QUEUEING_MS))]
-    return keep(context, "other responsiveness", lambda: _phases(context, settings, range(1, 3)))
+    settings = settings[1:2] if context.quick else settings
+    return keep(
+        context, "other responsiveness", lambda: _phases(context, settings, range(1, 2 if context.quick else 3))
+    )
 
 
 def _phases(context: Context, settings: Sequence[tuple[int, int]], seeds: range) -> pl.DataFrame:
