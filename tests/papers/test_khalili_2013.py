@@ -1,7 +1,12 @@
 """A thin part of the repetition of Khalili 2013: every claim has its published counterpart, and the short ones hold."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import altair as alt
+import polars as pl
 import pytest
 from mptcplab.reproduce import Context, Outcome, load_paper, problems
 from mptcplab.sweeps.journal import Journal
@@ -18,7 +23,29 @@ def repeated(item: str, journal: Journal, directory: Path) -> Outcome:
     context = Context(PAPER.published.items[item], journal, directory, quick=True, jobs=2)
     outcome = PAPER.items[item](context)
     assert problems(PAPER.published.items[item], outcome) == []
+    for _, chart in outcome.figures:
+        check_fields(chart)
     return outcome
+
+
+def fields(spec: Any) -> Iterator[str]:
+    """Every field that a chart draws."""
+    if isinstance(spec, dict):
+        if isinstance(spec.get("field"), str):
+            yield spec["field"]
+        spec = list(spec.values())
+    if isinstance(spec, list):
+        for part in spec:
+            yield from fields(part)
+
+
+def check_fields(chart: Any) -> None:
+    """A field that the data have not leaves a chart empty, without a word."""
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = chart.to_dict()
+    for rows in spec["datasets"].values():
+        assert rows
+        assert set(fields(spec)) <= rows[0].keys()
 
 
 @pytest.mark.parametrize("item", ["figure-4", "figure-17"])
@@ -35,3 +62,10 @@ def test_lia_loads_the_shared_access_point_and_olia_less(journal: Journal, tmp_p
 def test_olia_leaves_the_congested_path(journal: Journal, tmp_path: Path) -> None:
     verdicts = {claim.id: claim.verdict for claim in repeated("figure-8", journal, tmp_path).claims}
     assert verdicts["lia-congested"] == verdicts["lia-good"] == "holds"
+
+
+def test_the_charts_of_the_fat_tree_draw_what_they_are_given() -> None:
+    study: Any = sys.modules["mptcplab_papers.khalili_2013.data_centre"]
+    point = {"control": "lia", "subflows": 8, "value": 88.0, "low": 87.0, "high": 89.0}
+    check_fields(study._bars([point]))
+    check_fields(study._ranks(pl.DataFrame({"control": ["tcp"], "rank": [1], "value": [9.0]})))
