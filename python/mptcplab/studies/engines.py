@@ -9,12 +9,14 @@ standard deviation says how far two runs of the *same* engine are apart.
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 import mptcplab
+from mptcplab import bpf
 from mptcplab.designs import wsp
 from mptcplab.engines import ENGINES, EngineUnavailableError, available
 from mptcplab.scenario import Scenario
@@ -187,24 +189,38 @@ def live_engines() -> list[str]:
     return have
 
 
+@contextmanager
+def _loaded(control: str) -> Iterator[None]:
+    """The kernel has the control meanwhile, where it can be loaded."""
+    if control not in bpf.NAMES:
+        yield
+        return
+    try:
+        with bpf.registered(control):
+            yield
+    except bpf.BpfUnavailableError as error:
+        sys.stderr.write(f"{control} is not in the kernel: {error}\n")
+        yield
+
+
+def _measure_all(chosen: Sequence[Point], control: str, engine: str, *, bulk: int, files: int) -> dict[Key, Measured]:
+    found = measure(chosen, control, engine, repeat=bulk)
+    return found | measure(chosen, control, engine, repeat=files, kind="files")
+
+
 def main() -> None:
     """Print the tables for reno and cubic, and lia where the kernel has it."""
     chosen = points()
+    engines = live_engines()
     for control in ("reno", "cubic", "lia"):
-        reference = {
-            **measure(chosen, control, "sim", repeat=10),
-            **measure(chosen, control, "sim", repeat=10, kind="files"),
-        }
-        for engine in live_engines():
-            text = bulk({0: chosen[0]}, control)
-            refused = ENGINES[engine].unsupported(Scenario.from_toml(text, "<study>"))
-            if refused:
-                say(f"{engine} without {control}: {refused[0]}")
-                continue
-            found = {
-                **measure(chosen, control, engine, repeat=2),
-                **measure(chosen, control, engine, repeat=1, kind="files"),
-            }
+        reference = _measure_all(chosen, control, "sim", bulk=6, files=6)
+        for engine in engines:
+            with _loaded(control):
+                refused = ENGINES[engine].unsupported(Scenario.from_toml(bulk({0: chosen[0]}, control), "<study>"))
+                if refused:
+                    say(f"{engine} without {control}: {refused[0]}")
+                    continue
+                found = _measure_all(chosen, control, engine, bulk=2, files=1)
             apart = differences(reference, found)
             show(f"{control}: {engine} against sim", rows(control, engine, apart))
             show(f"{control}: {engine}, more than {OUTLIER:.0%} apart", outliers(chosen, reference, apart))
