@@ -184,7 +184,8 @@ def _item(done: Done, numbers: Iterator[int]) -> str:
 
 def _cost(done: Done) -> str:
     if not done.work.runs:
-        return f"Calculated in {_time(done.took_s)}, nothing simulated"
+        # Calculated, or from runs that an item before it had made and kept.
+        return f"{_time(done.took_s)}, no runs of its own"
     return f"{done.work.runs} runs, {done.work.simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
 
 
