@@ -52,7 +52,12 @@ def batches(
         own = with_batch(table.filter(pl.col(by) == name), x, edges[name], absolute=absolute).drop_nulls(["batch", y])
         order = batch_names(edges[name])
         drawn.append(
-            _boxes(own, y, y_title if number == 0 else None, domain=_range(table if y in _TITLES else own, y))
+            _boxes(
+                own.select("batch", y),
+                y,
+                y_title if number == 0 else None,
+                domain=_range(table if y in _TITLES else own, y),
+            )
             .encode(x=alt.X("batch:N", sort=order, title=x_title, scale=alt.Scale(domain=order), axis=_flat_axis()))
             .properties(title=name, width=WIDTH, height=HEIGHT)
         )
@@ -73,7 +78,8 @@ def groups(
     width: int = 128,
 ) -> alt.TopLevelMixin:
     """Box plots beside one another within each of several columns: the layout of figures 4.1 to 4.8 and 5.1."""
-    chart = _boxes(table, y, y_title, colour=None if colours is None else x, colours=colours, domain=_range(table, y))
+    drawn = table.select(x, column, y).drop_nulls()
+    chart = _boxes(drawn, y, y_title, colour=None if colours is None else x, colours=colours, domain=_range(table, y))
     order = list(x_order)
     return (
         chart.encode(x=alt.X(f"{x}:N", sort=order, title=x_title, scale=alt.Scale(domain=order), axis=_flat_axis()))
@@ -99,9 +105,7 @@ def _boxes(
     colour: str | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(
-        table.select([name for name in table.columns if not name.startswith("_")])
-    ).mark_boxplot(
+    chart: alt.Chart = alt.Chart(table).mark_boxplot(
         size=20, ticks={"size": 10}, median={"color": "black", "strokeWidth": 2}, outliers={"size": 14, "opacity": 0.7}
     )
     scale = alt.Scale(domain=list(domain), nice=False)

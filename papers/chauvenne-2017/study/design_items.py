@@ -101,7 +101,12 @@ def figure_3_2(context: Context) -> Outcome:
                 alt.Chart(long)
                 .mark_bar(color=charts.BOX, opacity=0.85)
                 .encode(
-                    x=alt.X("value:Q", bin=alt.Bin(maxbins=10), title=axis),
+                    x=alt.X(
+                        "value:Q",
+                        bin=alt.Bin(maxbins=10),
+                        title=axis,
+                        axis=alt.Axis(labelOverlap="greedy", labelSeparation=6),
+                    ),
                     y=alt.Y("count():Q", title="paths"),
                 )
                 .properties(width=215, height=130, title=f"{domain.name}: {name}")
