@@ -6,7 +6,7 @@ use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Description};
 use crate::event_queue::EventQueue;
-use crate::slab::Slab;
+use crate::in_flight::InFlight;
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
@@ -128,7 +128,7 @@ pub struct Fabric {
     pub segments_delivered: u64,
     /// Whether the warm-up is over.
     pub measuring: bool,
-    segments: Slab<Segment<Span>>,
+    segments: InFlight,
     /// Packets sent by hosts, received by hosts, lost between them.
     sent: u64,
     delivered: u64,
@@ -184,7 +184,7 @@ impl Fabric {
             packet_hops: 0,
             segments_delivered: 0,
             measuring: false,
-            segments: Slab::default(),
+            segments: InFlight::default(),
             sent: 0,
             delivered: 0,
             lost: 0,
@@ -250,16 +250,22 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment` by `flow`: on to the first link of its route.
+    /// Sends `segment` by `flow`: on to the first link of its route. What of it is boxed is taken out.
     #[inline]
-    pub fn send(&mut self, now_ns: u64, flow: u32, segment: Segment<Span>, ecn: Ecn) -> Result<(), Box<SimulateError>> {
+    pub fn send(
+        &mut self,
+        now_ns: u64,
+        flow: u32,
+        segment: &mut Segment<Span>,
+        ecn: Ecn,
+    ) -> Result<(), Box<SimulateError>> {
         let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
         if self.through_wire {
             let tuple = self.tuple(flow as usize / 2, flow as usize % 2);
-            through_wire::check(tuple, &segment, size)?;
+            through_wire::check(tuple, segment, size)?;
         }
         if self.tap.is_some() {
-            self.tap_sent(now_ns, flow, &segment, ecn);
+            self.tap_sent(now_ns, flow, segment, ecn);
         }
         self.sent += 1;
         let record = &mut self.flows[flow as usize];
@@ -314,14 +320,13 @@ impl Fabric {
         Some(packet.tag)
     }
 
-    /// The segment of a packet that has arrived.
+    /// Writes the segment of a packet that has arrived over `segment`.
     #[inline]
-    pub fn take(&mut self, arrived: Tag) -> Segment<Span> {
-        let slot = arrived.slot & !(COUNTED | MARKED);
+    pub fn take(&mut self, arrived: Tag, segment: &mut Segment<Span>) {
         self.delivered += 1;
         self.flows[arrived.flow as usize].under_way -= 1;
-        self.segments_delivered += u64::from(self.segments.get(slot).is_some_and(|segment| segment.payload.len > 0));
-        self.segments.take(slot)
+        self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
+        self.segments_delivered += u64::from(segment.payload.len > 0);
     }
 
     // Inlined by force: a packet that is passed in memory costs more than the queue itself.
@@ -352,16 +357,16 @@ impl Fabric {
         let (number, side) = (arrived.flow as usize / 2, 1 - arrived.flow as usize % 2);
         let Tuple { local, remote } = self.tuple(number, side);
         let segment = self.segments.get(arrived.slot & !(COUNTED | MARKED));
-        if let (Some(tap), Some(segment)) = (&mut self.tap, segment) {
+        if let Some(tap) = &mut self.tap {
             let sent = Tuple { local: remote, remote: local };
-            tap.see(now_ns, (self.subflows[number].path, side), sent, segment, ecn);
+            tap.see(now_ns, (self.subflows[number].path, side), sent, &segment, ecn);
         }
     }
 
     /// Counts a packet that the network lost and frees its segment.
     fn lose(&mut self, packet: Packet<Tag>) {
         self.lost += 1;
-        self.segments.take(packet.tag.slot & !COUNTED);
+        self.segments.remove(packet.tag.slot & !COUNTED);
         let flow = &mut self.flows[packet.tag.flow as usize];
         flow.data_lost += u64::from(packet.tag.slot & COUNTED != 0);
         flow.under_way -= 1;
@@ -373,7 +378,8 @@ impl Fabric {
     fn cross(&mut self, now_ns: u64, entry: u32, packet: Packet<Tag>) {
         let Some(mut boxes) = self.boxes.take() else { unreachable!("a crossing without boxes") };
         let Tag { flow, slot, .. } = packet.tag;
-        let segment = self.segments.take(slot & !COUNTED);
+        let mut segment = Segment::default();
+        self.segments.take(slot & !COUNTED, &mut segment);
         self.flows[flow as usize].under_way -= 1;
         let mut out = Vec::new();
         boxes.cross(now_ns, entry, flow / 2, (segment, packet.ecn(), slot & COUNTED != 0), &mut out);
@@ -404,7 +410,7 @@ impl Fabric {
     fn go_on(&mut self, now_ns: u64, mut boxes: Box<Boxes>, out: Vec<Left>) {
         for Left { subflow, position, transit, ecn, counted } in out {
             let flow = 2 * subflow + u32::from(transit.way == Way::Down);
-            let segment = transit.segment;
+            let mut segment = transit.segment;
             let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
             let Ok(packet_size) = u16::try_from(size) else {
                 // No IPv4 packet is that long.
@@ -417,7 +423,7 @@ impl Fabric {
                 boxes.error = boxes.error.or(checked.err());
             }
             self.flows[flow as usize].under_way += 1;
-            let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
+            let slot = self.segments.insert(&mut segment) | if counted { COUNTED } else { 0 };
             let place = self.flows[flow as usize].route + u32::from(position);
             let packet = Packet::new(Tag { flow, slot, place }, packet_size, 0, ecn);
             let next = self.routes[place as usize];
@@ -429,9 +435,8 @@ impl Fabric {
             if let Some(tap) = &mut self.tap {
                 let at = (self.subflows[subflow as usize].path, usize::from(transit.way == Way::Up));
                 let (local, remote) = transit.ends.of(transit.way);
-                if let Some(segment) = self.segments.get(slot & !COUNTED) {
-                    tap.see(now_ns, at, Tuple { local, remote }, segment, packet.ecn());
-                }
+                let segment = self.segments.get(slot & !COUNTED);
+                tap.see(now_ns, at, Tuple { local, remote }, &segment, packet.ecn());
             }
             let slot = if packet.ce() { slot | MARKED } else { slot };
             boxes.arrived.push_back(Tag { flow, slot, place });

@@ -13,6 +13,7 @@ pub mod description;
 mod endpoint;
 mod event_queue;
 mod flows;
+mod in_flight;
 pub mod link_meter;
 pub mod outcome;
 mod probe;

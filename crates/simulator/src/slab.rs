@@ -44,6 +44,7 @@ impl<T> Slab<T> {
     }
 
     /// How many there are.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

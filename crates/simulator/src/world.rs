@@ -18,7 +18,7 @@ use crate::{SimulateError, description, random, summary};
 use network::Ecn;
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, Handle, Host, LocalAddress, Tuple};
-use wire::Span;
+use wire::{Segment, Span};
 
 type Step = Result<(), Box<SimulateError>>;
 
@@ -57,6 +57,8 @@ pub struct World<'d> {
     configs: Vec<[Config; 2]>,
     agenda: Agenda,
     probe: Probe,
+    /// The segment that is just being sent or received.
+    segment: Segment<Span>,
     /// Event targets below are links; this one is that of all boxes.
     boxes: u32,
     /// Event targets from here on are the applications'.
@@ -105,6 +107,7 @@ impl<'d> World<'d> {
             applications,
             configs,
             probe: Probe::new(description),
+            segment: Segment::default(),
             description,
         })
     }
@@ -446,7 +449,8 @@ impl<'d> World<'d> {
                 if arrived.is_marked() {
                     self.hosts[to % 2].connection_mut(handle.connection).congestion_experienced(handle.subflow);
                 }
-                self.hosts[to % 2].receive_on(self.now_ns, handle, self.fabric.take(arrived));
+                self.fabric.take(arrived, &mut self.segment);
+                self.hosts[to % 2].receive_on(self.now_ns, handle, &mut self.segment);
             }
             None => self.receive_first(arrived, to)?,
         }
@@ -457,7 +461,8 @@ impl<'d> World<'d> {
     #[cold]
     fn receive_first(&mut self, arrived: Tag, to: usize) -> Step {
         let (number, side) = (arrived.flow as usize / 2, to % 2);
-        let segment = self.fabric.take(arrived);
+        self.fabric.take(arrived, &mut self.segment);
+        let segment = std::mem::take(&mut self.segment);
         let tuple = self.fabric.tuple(number, side);
         let found = self.hosts[side].receive(self.now_ns, tuple, segment);
         let subflow = &mut self.fabric.subflows[number];
@@ -477,8 +482,8 @@ impl<'d> World<'d> {
             self.endpoints[to].set_flow(handle.subflow, arrived.flow ^ 1);
         }
         // Whoever is nobody's is answered with a reset, the way it came.
-        while let Some((_, segment)) = self.hosts[side].transmit() {
-            self.fabric.send(self.now_ns, arrived.flow ^ 1, segment, Ecn::NotEct)?;
+        while let Some((_, mut segment)) = self.hosts[side].transmit() {
+            self.fabric.send(self.now_ns, arrived.flow ^ 1, &mut segment, Ecn::NotEct)?;
         }
         Ok(())
     }
@@ -530,7 +535,7 @@ impl<'d> World<'d> {
             let name = &self.description.connections[application.kind as usize].name;
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
-        while let Some((subflow, segment)) = connection.transmit(now_ns) {
+        while let Some(subflow) = connection.transmit_into(now_ns, &mut self.segment) {
             let flow = match self.endpoints[endpoint].flow(subflow) {
                 Some(flow) => flow,
                 None => {
@@ -549,7 +554,7 @@ impl<'d> World<'d> {
                 }
             };
             let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
-            self.fabric.send(now_ns, flow, segment, ecn)?;
+            self.fabric.send(now_ns, flow, &mut self.segment, ecn)?;
         }
         let timeout_ns = connection.next_timeout_ns();
         let end = &mut self.endpoints[endpoint];

@@ -133,11 +133,11 @@ impl<P: Stream> Host<P> {
     /// A segment from the network. Finds its subflow, or opens one: a connection for a SYN to a listening port, a
     /// subflow for an MP_JOIN with a known token. A stray is answered with a reset, which waits in
     /// [`Host::transmit`], and the answer is `None`.
-    pub fn receive(&mut self, now_ns: u64, tuple: Tuple, segment: Segment<P>) -> Option<Handle> {
+    pub fn receive(&mut self, now_ns: u64, tuple: Tuple, mut segment: Segment<P>) -> Option<Handle> {
         let opens = segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst();
         if let Some(&at) = self.by_tuple.get(&tuple) {
             if !(opens && self.connection(at.connection).is_closed(at.subflow)) {
-                self.receive_on(now_ns, at, segment);
+                self.receive_on(now_ns, at, &mut segment);
                 return Some(at);
             }
             // The peer uses the port again: what was here is closed, and closed is as if it were not (RFC 9293 §3.3.2).
@@ -218,8 +218,8 @@ impl<P: Stream> Host<P> {
         self.outgoing.push_back((tuple, reset));
     }
 
-    /// A segment from the network for a subflow that the driver knows already.
-    pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: Segment<P>) {
+    /// A segment from the network for a subflow that the driver knows already. Its content is taken out of it.
+    pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: &mut Segment<P>) {
         let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
         connection.receive(now_ns, at.subflow, segment);
         if connection.has_unadopted() {

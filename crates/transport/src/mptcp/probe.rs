@@ -8,26 +8,25 @@ use crate::tcp::recovery::Frto;
 
 impl<P: Stream> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
-    /// else the last segment again. None when there is nothing outstanding any more.
-    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize) -> Option<Segment<P>> {
+    /// else the last segment again. False when there is nothing outstanding any more.
+    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
         self.subflows[r].probe_due = false;
         if self.subflows[r].board.is_empty() {
-            return None;
+            return false;
         }
         self.subflows[r].statistics.probes += 1;
         let unsent = self.write_end - self.snd_nxt;
         let open = self.snd_right.saturating_sub(self.snd_nxt);
         let len = unsent.min(u64::from(self.views[r].mss));
-        let segment = if len > 0 && len <= open && self.subflows[r].can_send() {
+        if len > 0 && len <= open && self.subflows[r].can_send() {
             let from = self.snd_nxt;
             let payload = self.queue.slice(from, len as u32);
             self.snd_nxt += len;
             self.arm_data_timer(now_ns);
-            let segment = self.first_transmission(now_ns, r, from, payload, false);
+            self.first_transmission(now_ns, r, from, payload, false, out);
             self.subflows[r].probe_sent(now_ns, false);
-            segment
         } else {
-            let sent = self.subflows[r].board.last(now_ns)?;
+            let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
             let subflow = &mut self.subflows[r];
             if !payload.is_empty() {
@@ -35,11 +34,11 @@ impl<P: Stream> Connection<P> {
                 subflow.statistics.retransmissions += 1;
             }
             subflow.probe_sent(now_ns, true);
-            self.data_segment(now_ns, r, seq, offset, payload, fin)
-        };
+            self.data_segment(now_ns, r, seq, offset, payload, fin, out);
+        }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
-        Some(segment)
+        true
     }
 
     /// Whether F-RTO wants new data rather than retransmissions on subflow `r` now.

@@ -15,14 +15,15 @@ use crate::tcp::subflow::State;
 const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
 
 impl<P: Stream> Connection<P> {
-    pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: Segment<P>) {
+    /// A segment for `subflow`; its content is taken out.
+    pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
         self.clock_ns = now_ns;
         let r = subflow.0 as usize;
         match self.subflows[r].state {
-            State::Closed => self.answer_with_reset(r, &segment),
-            State::SynSent => self.receive_in_syn_sent(now_ns, r, &segment),
+            State::Closed => self.answer_with_reset(r, segment),
+            State::SynSent => self.receive_in_syn_sent(now_ns, r, segment),
             State::SynReceived => {
-                if self.receive_in_syn_received(now_ns, r, &segment) {
+                if self.receive_in_syn_received(now_ns, r, segment) {
                     self.receive_synchronised(now_ns, r, segment);
                 }
             }
@@ -41,7 +42,7 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    fn receive_synchronised(&mut self, now_ns: u64, r: usize, segment: Segment<P>) {
+    fn receive_synchronised(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
@@ -72,12 +73,12 @@ impl<P: Stream> Connection<P> {
         }
         // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2.
         if segment.flags.rst() {
-            if self.receive_fastclose(now_ns, r, &segment) {
+            if self.receive_fastclose(now_ns, r, segment) {
                 return; // it proves itself by our key
             }
             let subflow = &mut self.subflows[r];
             if seq == subflow.rcv_nxt {
-                self.receive_reset(now_ns, r, &segment);
+                self.receive_reset(now_ns, r, segment);
             } else {
                 self.challenge(now_ns, r);
             }
@@ -102,10 +103,10 @@ impl<P: Stream> Connection<P> {
         if self.removals {
             self.sign_of_life(r);
         }
-        if !self.rx_single && !self.receive_mptcp(now_ns, r, ack, &segment) {
+        if !self.rx_single && !self.receive_mptcp(now_ns, r, ack, segment) {
             return;
         }
-        self.process_ack(now_ns, r, ack, &segment);
+        self.process_ack(now_ns, r, ack, segment);
         if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
             (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
         {
@@ -116,7 +117,8 @@ impl<P: Stream> Connection<P> {
         let data_len = segment.payload.len() as u64;
         let open = matches!(self.subflows[r].state, State::Established | State::FinWait1 | State::FinWait2);
         if data_len > 0 && open {
-            self.receive_data(now_ns, r, seq, &segment.options, segment.payload);
+            let payload = std::mem::replace(&mut segment.payload, P::empty());
+            self.receive_data(now_ns, r, seq, &segment.options, payload);
         }
         if fin && open && self.subflows[r].state != State::Closed {
             self.subflows[r].fin_at = Some(seq + data_len);

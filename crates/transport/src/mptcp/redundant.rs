@@ -10,7 +10,7 @@ use crate::scheduler::usable;
 impl<P: Stream> Connection<P> {
     /// The next segment on the first subflow with room: where it is behind the others a copy of what they have sent,
     /// else new data.
-    pub(super) fn transmit_redundant(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+    pub(super) fn transmit_redundant(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         for r in 0..self.subflows.len() {
             if !usable(&self.views[r]) {
                 continue;
@@ -32,7 +32,8 @@ impl<P: Stream> Connection<P> {
                 self.snd_nxt += len;
             }
             self.arm_data_timer(now_ns);
-            return Some((r, self.first_transmission(now_ns, r, from, payload, false)));
+            self.first_transmission(now_ns, r, from, payload, false, out);
+            return Some(r);
         }
         None
     }

@@ -179,9 +179,10 @@ impl<P: Stream> Connection<P> {
 
     /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
     /// no data, so it cannot be taken for some.
-    pub(super) fn zero_window_probe(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         let r = self.best_subflow()?;
         let seq = self.subflows[r].snd_nxt - 1;
-        Some((r, self.segment(now_ns, r, seq, Flags::ACK)))
+        self.segment_into(now_ns, r, seq, Flags::ACK, out);
+        Some(r)
     }
 }

@@ -1,6 +1,8 @@
 //! What goes out: segments of the handshake and of the end, retransmissions, data by the scheduler, acknowledgments.
 
-use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, Segment};
+use wire::{
+    DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment,
+};
 
 use super::connection::{Connection, Mode};
 use crate::congestion::Phase;
@@ -22,56 +24,63 @@ pub(super) fn data_options_len(mode: Mode, timestamps: bool) -> usize {
 impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
     pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
+        let mut segment = blank();
+        self.transmit_into(now_ns, &mut segment).map(|subflow| (subflow, segment))
+    }
+
+    /// As [`transmit`](Self::transmit), with the segment written over `out`: a driver that keeps one for this purpose saves
+    /// the copies. With `None`, `out` is what it was or nothing of use.
+    pub fn transmit_into(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
         self.clock_ns = now_ns;
         self.last_is_ect = false;
         while self.attention.0 != 0 {
             let r = self.attention.0.trailing_zeros() as usize;
-            match self.transmit_urgent(now_ns, r) {
-                Some(segment) => return Some((SubflowId(r as u8), segment)),
-                None => {
-                    self.attention.pop();
-                }
+            if self.transmit_urgent(now_ns, r, out) {
+                return Some(SubflowId(r as u8));
             }
+            self.attention.pop();
         }
         if self.signal_due.0 != 0
             && let Some((r, segment)) = self.transmit_signal(now_ns)
         {
-            return Some((SubflowId(r as u8), segment));
+            *out = segment;
+            return Some(SubflowId(r as u8));
         }
         if self.may_send {
-            if let Some((r, segment)) = self.transmit_data(now_ns) {
-                return Some((SubflowId(r as u8), segment));
+            if let Some(r) = self.transmit_data(now_ns, out) {
+                return Some(SubflowId(r as u8));
             }
             self.may_send = false;
             if self.release_retransmissions() {
-                return self.transmit(now_ns);
+                return self.transmit_into(now_ns, out);
             }
         }
         while let Some(r) = self.ack_due.pop() {
             if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
-                return Some((SubflowId(r as u8), self.acknowledgment(now_ns, r)));
+                self.acknowledgment(now_ns, r, out);
+                return Some(SubflowId(r as u8));
             }
         }
         None
     }
 
     /// SYN, reset, retransmissions as the window allows, FIN.
-    fn transmit_urgent(&mut self, now_ns: u64, r: usize) -> Option<Segment<P>> {
+    fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
         if self.subflows[r].reset_due {
             self.subflows[r].reset_due = false;
-            return Some(self.reset(r));
+            *out = self.reset(r);
+            return true;
         }
         if self.subflows[r].syn_due {
             self.subflows[r].syn_due = false;
-            return Some(self.syn(now_ns, r));
+            *out = self.syn(now_ns, r);
+            return true;
         }
-        if self.subflows[r].probe_due
-            && let Some(segment) = self.tail_loss_probe(now_ns, r)
-        {
-            return Some(segment);
+        if self.subflows[r].probe_due && self.tail_loss_probe(now_ns, r, out) {
+            return true;
         }
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
-            let sent = self.subflows[r].board.retransmit(now_ns)?;
+            let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
             self.retransmissions += 1;
             let subflow = &mut self.subflows[r];
@@ -88,13 +97,15 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
-            return Some(self.data_segment(now_ns, r, seq, offset, payload, fin));
+            self.data_segment(now_ns, r, seq, offset, payload, fin, out);
+            return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
         if self.subflows[r].fin_requested && !self.subflows[r].fin_sent && confirmed {
-            return Some(self.fin(now_ns, r));
+            self.fin(now_ns, r, out);
+            return true;
         }
-        None
+        false
     }
 
     /// A packet left: pacing may hold back the next.
@@ -112,14 +123,14 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A reinjection or new data on the subflow that the scheduler chooses.
-    fn transmit_data(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+    fn transmit_data(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         if std::mem::take(&mut self.probe_due) {
-            return self.zero_window_probe(now_ns);
+            return self.zero_window_probe(now_ns, out);
         }
         if self.mode == Mode::Mptcp
             && matches!(self.config.scheduler, Choice::Redundant)
             && self.established
-            && let Some(sent) = self.transmit_redundant(now_ns)
+            && let Some(sent) = self.transmit_redundant(now_ns, out)
         {
             return Some(sent);
         }
@@ -130,11 +141,11 @@ impl<P: Stream> Connection<P> {
             None => {
                 let open = self.snd_right.saturating_sub(self.snd_nxt);
                 if unsent == 0 {
-                    return self.transmit_data_fin(now_ns);
+                    return self.transmit_data_fin(now_ns, out);
                 }
                 if open == 0 {
                     if self.orp() && self.retransmit_opportunistically(now_ns) {
-                        return self.transmit_data(now_ns);
+                        return self.transmit_data(now_ns, out);
                     }
                     self.arm_probe(now_ns);
                     return None;
@@ -182,7 +193,7 @@ impl<P: Stream> Connection<P> {
             // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
             // it opens while acknowledgments are under way.
             if self.orp() && self.retransmit_opportunistically(now_ns) {
-                return self.transmit_data(now_ns);
+                return self.transmit_data(now_ns, out);
             }
             return None;
         }
@@ -212,8 +223,8 @@ impl<P: Stream> Connection<P> {
         if fin {
             self.note_fin(r);
         }
-        let segment = self.first_transmission(now_ns, r, from, payload, fin);
-        Some((r, segment))
+        self.first_transmission(now_ns, r, from, payload, fin, out);
+        Some(r)
     }
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
@@ -229,7 +240,8 @@ impl<P: Stream> Connection<P> {
         offset: u64,
         payload: P,
         fin: bool,
-    ) -> Segment<P> {
+        out: &mut Segment<P>,
+    ) {
         let subflow = &mut self.subflows[r];
         let seq = subflow.snd_nxt;
         if subflow.board.is_empty() {
@@ -254,20 +266,19 @@ impl<P: Stream> Connection<P> {
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
         let new_data = !payload.is_empty();
-        let mut segment = self.data_segment(now_ns, r, seq, offset, payload, fin);
+        self.data_segment(now_ns, r, seq, offset, payload, fin, out);
         let ecn = &mut self.subflows[r].ecn;
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
-            segment.flags = segment.flags | ecn.flags(true);
+            out.flags = out.flags | ecn.flags(true);
             self.last_is_ect = true;
         }
-        segment
     }
 
-    fn fin(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+    fn fin(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) {
         self.note_fin(r);
         let offset = self.snd_nxt;
-        self.first_transmission(now_ns, r, offset, P::empty(), true)
+        self.first_transmission(now_ns, r, offset, P::empty(), true, out);
     }
 
     /// The FIN goes out (RFC 9293 §3.10.4).
@@ -289,7 +300,8 @@ impl<P: Stream> Connection<P> {
         offset: u64,
         payload: P,
         fin: bool,
-    ) -> Segment<P> {
+        segment: &mut Segment<P>,
+    ) {
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
         if offset + len == self.write_end {
@@ -298,7 +310,7 @@ impl<P: Stream> Connection<P> {
         if fin {
             flags = flags | Flags::FIN;
         }
-        let mut segment = self.segment(now_ns, r, seq, flags);
+        self.segment_into(now_ns, r, seq, flags, segment);
         if self.mode == Mode::Mptcp && len > 0 {
             if self.carries_capable(r, offset) {
                 let checksum = self.checksum_of(0, 1, len as u16, &payload);
@@ -318,13 +330,12 @@ impl<P: Stream> Connection<P> {
             segment.options.sack = self.subflows[r].sack_blocks(room.saturating_sub(segment.options.len()));
         }
         segment.payload = payload;
-        segment
     }
 
     /// A bare acknowledgment.
-    pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+    pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let seq = self.subflows[r].snd_nxt;
-        let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
+        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
         let subflow = &self.subflows[r];
         if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
             // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
@@ -339,8 +350,7 @@ impl<P: Stream> Connection<P> {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
             segment.options.sack = self.subflows[r].sack_blocks(room);
         }
-        self.attach_fail(r, &mut segment);
-        segment
+        self.attach_fail(r, segment);
     }
 
     /// The flags of our MP_CAPABLE.
@@ -364,27 +374,33 @@ impl<P: Stream> Connection<P> {
     /// A segment of an established subflow, with its timestamps, acknowledgment and window. With it the peer has
     /// the acknowledgment it was owed.
     pub(super) fn segment(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags) -> Segment<P> {
-        let window = self.window.announce(self.rcv_nxt, self.subflows[r].rcv_wscale);
-        let dss = match self.mode {
+        let mut segment = blank();
+        self.segment_into(now_ns, r, seq, flags, &mut segment);
+        segment
+    }
+
+    /// As [`Self::segment`], written over `out`.
+    pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
+        out.options.dss = match self.mode {
             Mode::Mptcp => {
                 Some(Dss { data_ack: Some(DataNumber::Long(self.data_ack())), mapping: None, data_fin: false })
             }
             Mode::Tcp if self.infinite.is_some() && r == self.tcp_subflow => self.infinite_mapping(),
             Mode::Tcp => None,
         };
+        out.options.sack = SackBlocks::default();
+        out.options.rare = None;
         let subflow = &mut self.subflows[r];
+        out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
+        out.options.timestamps = subflow.timestamps_now(now_ns);
         subflow.ack.sent();
-        Segment {
-            src_port: subflow.tuple.local.port(),
-            dst_port: subflow.tuple.remote.port(),
-            seq: subflow.iss.wrapping_add(seq as u32),
-            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
-            flags: if flags.syn() { flags } else { flags | subflow.ecn.flags(false) },
-            window,
-            urgent: 0,
-            options: Options { timestamps: subflow.timestamps_now(now_ns), dss, ..Options::default() },
-            payload: P::empty(),
-        }
+        out.src_port = subflow.tuple.local.port();
+        out.dst_port = subflow.tuple.remote.port();
+        out.seq = subflow.iss.wrapping_add(seq as u32);
+        out.ack = subflow.irs.wrapping_add(subflow.rcv_nxt as u32);
+        out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };
+        out.urgent = 0;
+        out.payload = P::empty();
     }
 
     fn syn(&mut self, now_ns: u64, r: usize) -> Segment<P> {
@@ -464,7 +480,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
-    fn transmit_data_fin(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
+    fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         if self.mode != Mode::Mptcp
             || !self.close_requested
             || self.fin_acknowledged
@@ -476,15 +492,15 @@ impl<P: Stream> Connection<P> {
         self.data_fin_due = false;
         self.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
-        let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
-        if let Some(dss) = &mut segment.options.dss {
+        self.segment_into(now_ns, r, seq, Flags::ACK, out);
+        if let Some(dss) = &mut out.options.dss {
             let (end, ssn, len) = (self.write_end, 0, 1);
             let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;
             dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.dsn(end)), ssn, len, checksum });
         }
         self.arm_data_timer(now_ns);
-        Some((r, segment))
+        Some(r)
     }
 
     /// The subflow for a segment that is not bound by a window: one that can send, not suspected dead if there is
@@ -505,4 +521,19 @@ const CAPABLE_H: u8 = 0x01;
 
 fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
     Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))
+}
+
+/// A segment to be written over.
+fn blank<P: Stream>() -> Segment<P> {
+    Segment {
+        src_port: 0,
+        dst_port: 0,
+        seq: 0,
+        ack: 0,
+        flags: Flags::default(),
+        window: 0,
+        urgent: 0,
+        options: Options::default(),
+        payload: P::empty(),
+    }
 }
