@@ -4,6 +4,23 @@ use std::collections::VecDeque;
 
 use wire::{Payload, Span};
 
+/// Below so many places a queue is left as it is.
+const KEPT_PLACES: usize = 32;
+
+/// Gives memory back that a queue has not needed for long: it grew in a slow start, or behind a hole. By halves, and with a
+/// quarter in use, so that the cost is a constant for each entry.
+#[inline]
+pub fn trim<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() > KEPT_PLACES && queue.len() < queue.capacity() / 4 {
+        shrink(queue);
+    }
+}
+
+#[cold]
+fn shrink<T>(queue: &mut VecDeque<T>) {
+    queue.shrink_to(queue.capacity() / 2);
+}
+
 /// A payload that a connection can send: it has a queue.
 pub trait Stream: Payload {
     /// The queue of what was written.

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use wire::Payload;
 
+use crate::queue::trim;
+
 /// Data out of order.
 #[derive(Clone, Debug)]
 pub struct Piece<P> {
@@ -158,6 +160,7 @@ impl<P: Payload> Reassembly<P> {
                 return None;
             }
             let piece = self.pieces.pop_front()?;
+            trim(&mut self.pieces);
             self.bytes -= piece.payload.len() as u64;
             let first = &mut self.ranges[0];
             first.0 = piece.end();

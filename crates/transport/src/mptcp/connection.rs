@@ -14,7 +14,7 @@ use super::window::ReceiveWindow;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::{SendQueue, Stream, trim};
 use crate::reassembly::Reassembly;
 use crate::scheduler::{Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
@@ -287,6 +287,7 @@ impl<P: Stream> Connection<P> {
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
         let payload = self.ready.pop_front()?;
+        trim(&mut self.ready);
         if self.window.read(payload.len() as u64, self.rcv_nxt, self.config.mss) {
             self.acknowledge_everywhere();
         }

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use wire::{Payload, SackBlock};
 
+use crate::queue::trim;
+
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
 /// count from the SYN, which is 0.
 #[derive(Clone, Debug)]
@@ -159,6 +161,7 @@ impl<P: Payload> Scoreboard<P> {
             self.retransmitted -= u32::from(first.is(RETRANSMITTED));
             self.sent.pop_front();
         }
+        trim(&mut self.sent);
         if ambiguous {
             // What stood behind a hole arrived long before the hole was filled: its age is no round trip.
             delivered.rtt_ns = None;
@@ -282,6 +285,7 @@ impl<P: Payload> Scoreboard<P> {
             }
             self.resent.pop_front();
         }
+        trim(&mut self.resent);
         // Segments sent only once stand in the order of time.
         let start = self.sent.partition_point(|s| s.seq < self.lost_below);
         let mut searched = self.lost_below;
