@@ -3,6 +3,7 @@
 use wire::Segment;
 
 use super::connection::Connection;
+use super::transmit::Carried;
 use crate::queue::{SendQueue, Stream};
 use crate::tcp::recovery::Frto;
 
@@ -34,7 +35,7 @@ impl<P: Stream> Connection<P> {
                 subflow.statistics.retransmissions += 1;
             }
             subflow.probe_sent(now_ns, true);
-            self.data_segment(now_ns, r, seq, offset, payload, fin, out);
+            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
         }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

@@ -21,6 +21,18 @@ pub(super) fn data_options_len(mode: Mode, timestamps: bool) -> usize {
     dss + if timestamps { wire::TIMESTAMPS_LEN } else { 0 }
 }
 
+/// What a data segment carries.
+pub(super) struct Carried<P> {
+    /// First sequence number on the subflow.
+    pub seq: u64,
+    /// Place in the stream.
+    pub offset: u64,
+    /// Content.
+    pub payload: P,
+    /// Whether the FIN goes with it.
+    pub fin: bool,
+}
+
 impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
     pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
@@ -97,7 +109,7 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
-            self.data_segment(now_ns, r, seq, offset, payload, fin, out);
+            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
             return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
@@ -266,7 +278,7 @@ impl<P: Stream> Connection<P> {
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
         let new_data = !payload.is_empty();
-        self.data_segment(now_ns, r, seq, offset, payload, fin, out);
+        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
         let ecn = &mut self.subflows[r].ecn;
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
@@ -292,16 +304,8 @@ impl<P: Stream> Connection<P> {
         };
     }
 
-    pub(super) fn data_segment(
-        &mut self,
-        now_ns: u64,
-        r: usize,
-        seq: u64,
-        offset: u64,
-        payload: P,
-        fin: bool,
-        segment: &mut Segment<P>,
-    ) {
+    pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, segment: &mut Segment<P>) {
+        let Carried { seq, offset, payload, fin } = carried;
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
         if offset + len == self.write_end {
