@@ -57,8 +57,12 @@ format: setup  ## Format all sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench:  ## The simulator's speed on one core: segments delivered and packet-hops per second
-	cargo run --release --locked -p simulator --example bench
+WORKLOADS ?=
+bench: setup  ## The simulator's speed on one core: WORKLOADS (w1 … w7); the table, and target/bench/COMMIT.json
+	$(BIN)/python -m tools.bench run $(WORKLOADS)
+
+bench-compare: setup  ## The same beside the commit BASE, in turn: make bench-compare BASE=HEAD~1 WORKLOADS="w5 w3"
+	$(BIN)/python -m tools.bench compare $(BASE) $(WORKLOADS)
 
 SOAK_CASES ?= 20000
 soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes and faults, in the transport's harness and in the simulator

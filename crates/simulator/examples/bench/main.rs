@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let name = arguments.first().map_or("", String::as_str);
     let seconds = arguments.get(1).map(|seconds| seconds.parse::<f64>()).transpose()?;
     let Some(workload) = workloads::workload(name) else {
-        eprintln!("no workload {name:?}; there are {}", workloads::NAMES.join(", "));
+        eprintln!("no workload {name:?}; there are {}", workloads::NAMES);
         std::process::exit(2);
     };
     let duration_s = seconds.unwrap_or(workload.seconds);
@@ -54,6 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let outcome = simulator::simulate(&description, &mut |_| true)?;
     let took_s = cpu_s() - before_s;
     let drops: u64 = outcome.links.iter().map(|row| row.drops).sum();
+    let subflows = outcome.connections.iter().flat_map(|connection| &connection.subflows);
+    let sent_segments: u64 = subflows.map(|subflow| subflow.segments_sent).sum();
     let answer = serde_json::json!({
         "workload": name,
         "simulated_s": duration_s,
@@ -64,6 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "peak_rss_bytes": peak_rss_bytes(),
         "utilisation": utilisation(&workload, &outcome),
         "drops": drops,
+        "data_segments_under_way": (sent_segments as i64) - (outcome.work.segments_delivered + drops) as i64,
         "digest": digest(&outcome)?,
     });
     println!("{answer}");

@@ -5,7 +5,7 @@ use simulator::description::{
     Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Way,
 };
 
-pub const NAMES: [&str; 6] = ["w1", "w2", "w3", "w4", "w5", "w7"];
+pub const NAMES: &str = "w1 to w5, w7, idle-N, in-flight";
 
 /// Of a full packet of 1500 bytes under MPTCP, the share that is content: 20 octets of IP, 20 of TCP, 12 of timestamps and
 /// 28 of DSS are not.
@@ -51,8 +51,28 @@ pub fn workload(name: &str) -> Option<Workload> {
         "w4" => fat_tree_permutation(16, 2.0),
         "w5" => dumbbell(10, 100_000_000, 20 * MS, 60.0),
         "w7" => crowd(10_000, 10_000_000_000, 100 * MS, 4.0),
-        _ => return None,
+        "in-flight" => in_flight(),
+        _ => idle(name.strip_prefix("idle-")?.parse().ok()?),
     })
+}
+
+/// Connections that stand and say nothing after their first segment: what memory one takes.
+fn idle(count: u32) -> Workload {
+    let links = vec![bdp_link("bottleneck", 10_000_000_000, 100 * MS)];
+    let paths = one_link_paths(&links);
+    let application = Application::Rate { rate_bps: 1 };
+    let connections = vec![Connection { application, ..connection("idle", count, &[0], Protocol::Tcp) }];
+    Workload { seconds: 2.0, optimum_bps: None, links, paths, connections }
+}
+
+/// A connection in slow start on a path of two seconds that never fills: what memory a segment in flight takes.
+fn in_flight() -> Workload {
+    let links = vec![bdp_link("far", 40_000_000_000, 2_000 * MS)];
+    let paths = one_link_paths(&links);
+    let receive_buffer_bytes = Some(1_000_000_000);
+    let connections =
+        vec![Connection { receive_buffer_bytes, start_ns: [0, 0], ..connection("far", 1, &[0], Protocol::Tcp) }];
+    Workload { seconds: 28.0, optimum_bps: None, links, paths, connections }
 }
 
 /// Two disjoint paths, RTT 20 ms, ten Reno flows on each and one MPTCP connection with LIA over both.

@@ -245,8 +245,12 @@ impl<P: Stream> Connection<P> {
         let mut view =
             View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
+        // Mostly there is one: places for more would be most of an idle connection's memory.
+        self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
+        self.contexts.reserve_exact(1);
         self.contexts.push(SubflowContext::new());
+        self.views.reserve_exact(1);
         self.views.push(view);
         self.unadopted.push(SubflowId(r as u8));
         self.attention.insert(r);

@@ -1,0 +1,1 @@
+"""The benchmark: seven workloads, measured and compared between commits (docs/performance.md)."""

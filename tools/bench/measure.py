@@ -1,0 +1,156 @@
+"""Runs the workloads: CPU time from the program itself, instructions from callgrind."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path("target/release/examples/bench")
+RUNS = 3
+"""The median of so many runs is taken."""
+
+WORKLOADS = {
+    "w1": "two disjoint 100 Mbit/s paths, RTT 20 ms: 1 MPTCP/LIA over both and 10 TCP on each",
+    "w2": "the same at 20 Mbit/s",
+    "w3": "fat tree k=8, 128 hosts, permutation, LIA × 8",
+    "w4": "fat tree k=16, 1 024 hosts, permutation, LIA × 8",
+    "w5": "dumbbell, 10 Reno, 100 Mbit/s, RTT 20 ms",
+    "w6": "2 MB over Wi-Fi and LTE, each a run through the Python API",
+    "w7": "10 000 Reno flows over one 10 Gbit/s link, RTT 100 ms",
+}
+COUNTED_S = {"w1": 5.0, "w2": 25.0, "w3": 0.15, "w4": 0.02, "w5": 5.0, "w7": 1.2}
+"""Virtual seconds that are run under callgrind, which is some fifty times slower."""
+TRANSFERS = 10_000
+"""Of W6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a workload gave; None where it has no such figure or the machine could not take it."""
+
+    workload: str
+    simulated_s_per_cpu_s: float | None
+    ns_per_hop: float | None
+    instructions_per_hop: float | None
+    delivered_segments_per_s: float | None
+    transfers_per_s: float | None
+    peak_rss_mb: float
+    packet_hops: int | None
+    utilisation: float | None
+    digest: str | None
+    """Of the results: a change that keeps them keeps it."""
+
+
+def build(root: Path = ROOT) -> Path:
+    """The benchmark's program, built from the sources at `root`."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "simulator", "--example", "bench"]
+    subprocess.run(command, cwd=root, check=True)
+    return root / PROGRAM
+
+
+def measure(name: str, program: Path, runs: int = RUNS) -> Measured:
+    """One workload: `runs` of them in turn, the median by CPU time."""
+    if name == "w6":
+        return _transfers()
+    taken = sorted((_run(program, name) for _ in range(runs)), key=lambda run: float(run["cpu_s"]))
+    middle = taken[len(taken) // 2]
+    cpu_s, hops = float(middle["cpu_s"]), int(middle["packet_hops"])
+    return Measured(
+        workload=name,
+        simulated_s_per_cpu_s=float(middle["simulated_s"]) / cpu_s,
+        ns_per_hop=cpu_s * 1e9 / hops,
+        instructions_per_hop=instructions_per_hop(program, name, COUNTED_S[name]),
+        delivered_segments_per_s=float(middle["segments_delivered"]) / cpu_s,
+        transfers_per_s=None,
+        peak_rss_mb=float(middle["peak_rss_bytes"]) / 1e6,
+        packet_hops=hops,
+        utilisation=float(middle["utilisation"]),
+        digest=str(middle["digest"]),
+    )
+
+
+def peak_rss_bytes(program: Path, name: str, seconds: float) -> tuple[int, int]:
+    """The most memory that a run has had, and how many data segments were sent and had not arrived at its end."""
+    answer = _run(program, name, seconds)
+    return int(answer["peak_rss_bytes"]), int(answer["data_segments_under_way"])
+
+
+def _run(program: Path, name: str, seconds: float | None = None) -> dict[str, str]:
+    command = [str(program), name] + ([] if seconds is None else [str(seconds)])
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    parsed: dict[str, str] = json.loads(answer.stdout)
+    return parsed
+
+
+def has_callgrind() -> bool:
+    """Whether instructions can be counted here."""
+    return shutil.which("valgrind") is not None
+
+
+def instructions_per_hop(program: Path, name: str, seconds: float) -> float | None:
+    """Instructions a packet-hop, by callgrind: the difference of two runs, so that start-up does not count."""
+    if not has_callgrind():
+        return None
+    (first, first_hops), (second, second_hops) = (_count(program, name, part * seconds) for part in (0.5, 1.0))
+    return (second - first) / (second_hops - first_hops)
+
+
+def _count(program: Path, name: str, seconds: float) -> tuple[int, int]:
+    """Instructions and packet-hops of one run."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), name, str(seconds)]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    counted = re.search(r"Collected : (\d+)", answer.stderr)
+    if counted is None:
+        raise RuntimeError(f"valgrind gave no count of instructions: {answer.stderr[-500:]}")
+    return int(counted[1]), int(json.loads(answer.stdout)["packet_hops"])
+
+
+def _transfers() -> Measured:
+    """W6, in a process of its own."""
+    command = [sys.executable, "-m", "tools.bench.transfers", str(TRANSFERS)]
+    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, env={**os.environ})
+    taken = json.loads(answer.stdout)
+    return Measured(
+        workload="w6",
+        simulated_s_per_cpu_s=None,
+        ns_per_hop=None,
+        instructions_per_hop=None,
+        delivered_segments_per_s=None,
+        transfers_per_s=taken["transfers"] / taken["cpu_s"],
+        peak_rss_mb=taken["peak_rss_bytes"] / 1e6,
+        packet_hops=None,
+        utilisation=None,
+        digest=taken["digest"],
+    )
+
+
+def commit(root: Path = ROOT) -> str:
+    """The commit of the sources at `root`, with -dirty when they differ from it."""
+    command = ["git", "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def results_file(name: str) -> Path:
+    """Where the results of a commit stand."""
+    return ROOT / "target" / "bench" / f"{name}.json"
+
+
+def store(name: str, measured: list[Measured]) -> Path:
+    """Writes the results of a commit; those of workloads that were not run now stay."""
+    path = results_file(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = load(name) if path.exists() else []
+    rows = {row.workload: row for row in [*known, *measured]}
+    ordered = [asdict(rows[workload]) for workload in sorted(rows)]
+    path.write_text(json.dumps({"commit": name, "workloads": ordered}, indent=1) + "\n")
+    return path
+
+
+def load(name: str) -> list[Measured]:
+    """The results of a commit."""
+    return [Measured(**row) for row in json.loads(results_file(name).read_text())["workloads"]]
