@@ -8,11 +8,10 @@ every path.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from mptcplab.models import khalili_2013 as theory
 
-from .runs import PACKET_BYTES, Flow, flow, link_loss, run, show
+from .runs import PACKET_BYTES, Flow, flow, link_loss, run, scenario_text, show
 
 RTT_S = 0.15
 SEGMENTS_PER_MBIT = 1e6 / 8 / PACKET_BYTES
@@ -46,15 +45,9 @@ class Point:
         return (self.first[0].rate + self.first[1].rate) / self.c1, self.second.rate / SEGMENTS_PER_MBIT
 
 
-def _directory() -> Path:
-    # A checkout has the scenario files at its root, an installed package inside.
-    package = Path(__file__).parents[1]
-    return next(d for d in (package / "scenarios", package.parents[1] / "scenarios") if d.is_dir())
-
-
 def text(name: str) -> str:
     """The ready-made scenario of this letter."""
-    return (_directory() / f"khalili-2013-{name}.toml").read_text(encoding="utf-8")
+    return scenario_text(f"khalili-2013-{name}")
 
 
 def measure_a(control: str, n1: int, c1: float, *, seeds: int = 5, seconds: int = 120, engine: str = "sim") -> Point:
