@@ -106,7 +106,7 @@ def test_ctrl_c_stops_a_long_run_and_writes_nothing(scenario_file: Path, tmp_pat
             wait_for(terminal, b"on sim")
             assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            wait_for(terminal, b"error: interrupted after 0 of 1 runs")
+            wait_for(terminal, b"interrupted after 0 of 1 runs")
             out, _ = process.communicate(timeout=60)
         finally:
             process.kill()
