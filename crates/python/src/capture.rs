@@ -1,12 +1,19 @@
-//! Captures: what a simulation's hosts send and receive, written as pcapng.
+//! Captures: what a simulation's hosts send and receive, written as pcapng; and what captures say.
 
-use capture::Writer;
+use crate::watch::Watch;
+use capture::analysis::report::{Acks, Analysis, Segments};
+use capture::analysis::{Analyser, Options};
+use capture::{CaptureError, Writer};
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use simulator::description::Description;
 use simulator::{Interface, Tap};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One file for each interface of the hosts: the client's and the server's end of each path.
 pub struct Files {
@@ -47,4 +54,84 @@ impl Tap for Files {
             None => Ok(()),
         }
     }
+}
+
+/// Analyse captures that belong together; the dictionary `CaptureAnalysis` of `_core.pyi`.
+///
+/// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the bytes of packets that
+/// were read; an exception from either ends the analysis and is raised.
+///
+/// Raises ValueError with the arguments path and reason for what is no capture, OSError for what cannot be read.
+#[pyfunction]
+#[pyo3(signature = (paths, from_s=None, to_s=None, progress=None))]
+pub fn analyze<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    from_s: Option<f64>,
+    to_s: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut watch = Watch::new(progress);
+    let analysed = py.detach(|| {
+        let mut analyser = Analyser::default();
+        let mut before = 0;
+        for path in &paths {
+            let mut last = 0;
+            let read = File::open(path).map_err(CaptureError::from).and_then(|file| {
+                analyser.read(&path.display().to_string(), file, &mut |bytes| {
+                    last = bytes;
+                    // The watch counts nanoseconds and tells seconds.
+                    watch.go_on((before + bytes).saturating_mul(1_000_000_000))
+                })
+            });
+            match read {
+                Ok(true) => before += last,
+                Ok(false) => return Ok(None),
+                Err(error) => return Err((path.clone(), error)),
+            }
+        }
+        Ok(Some(analyser.finish(Options { from_s, to_s })))
+    });
+    if let Some(raised) = watch.into_error() {
+        return Err(raised);
+    }
+    match analysed {
+        Ok(analysis) => to_python(py, analysis.unwrap_or_default()),
+        Err((_, CaptureError::Io(error))) => Err(error.into()),
+        Err((path, error)) => Err(PyValueError::new_err((path.display().to_string(), error.to_string()))),
+    }
+}
+
+fn to_python(py: Python<'_>, analysis: Analysis) -> PyResult<Bound<'_, PyDict>> {
+    let summary = serde_json::to_string(&analysis).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let answer = PyDict::new(py);
+    answer.set_item("summary", summary)?;
+    answer.set_item("sent", segments(py, analysis.series.sent)?)?;
+    answer.set_item("received", segments(py, analysis.series.received)?)?;
+    answer.set_item("acks", acks(py, analysis.series.acks)?)?;
+    Ok(answer)
+}
+
+fn segments(py: Python<'_>, segments: Segments) -> PyResult<Bound<'_, PyDict>> {
+    let Segments { time_s, connection, direction, subflow, offset, length, note } = segments;
+    let columns = PyDict::new(py);
+    columns.set_item("time_s", PyArray1::from_vec(py, time_s))?;
+    columns.set_item("connection", PyArray1::from_vec(py, connection))?;
+    columns.set_item("direction", PyArray1::from_vec(py, direction))?;
+    columns.set_item("subflow", PyArray1::from_vec(py, subflow))?;
+    columns.set_item("offset", PyArray1::from_vec(py, offset))?;
+    columns.set_item("length", PyArray1::from_vec(py, length))?;
+    columns.set_item("note", PyArray1::from_vec(py, note))?;
+    Ok(columns)
+}
+
+fn acks(py: Python<'_>, acks: Acks) -> PyResult<Bound<'_, PyDict>> {
+    let Acks { time_s, connection, direction, subflow, offset } = acks;
+    let columns = PyDict::new(py);
+    columns.set_item("time_s", PyArray1::from_vec(py, time_s))?;
+    columns.set_item("connection", PyArray1::from_vec(py, connection))?;
+    columns.set_item("direction", PyArray1::from_vec(py, direction))?;
+    columns.set_item("subflow", PyArray1::from_vec(py, subflow))?;
+    columns.set_item("offset", PyArray1::from_vec(py, offset))?;
+    Ok(columns)
 }

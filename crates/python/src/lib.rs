@@ -30,6 +30,8 @@ mod _core {
     #[pymodule_export]
     use super::SimulationError;
     use crate::capture::Files;
+    #[pymodule_export]
+    use crate::capture::analyze;
     use crate::columns;
     #[pymodule_export]
     use crate::linux_engine::run_linux;

@@ -1,0 +1,239 @@
+//! Legs that belong together: those of one subflow, seen in several places, and the subflows of one connection.
+
+use super::leg::{Capable, Join, Leg};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use wire::keys;
+
+/// The end that opened the connection.
+pub const CLIENT: usize = 0;
+/// The other.
+pub const SERVER: usize = 1;
+
+/// A leg of a subflow, and which of the leg's ends is the client's.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub leg: usize,
+    pub client_end: usize,
+}
+
+/// A subflow.
+#[derive(Debug)]
+pub struct Sub {
+    pub legs: Vec<Seen>,
+    /// The end of the connection that opened it.
+    pub opened_by: usize,
+    pub join: Option<Join>,
+    pub start_ns: u64,
+    /// The places nearest to the client and to the server.
+    pub nearest: [Place; 2],
+}
+
+/// Where one side of a subflow is seen best.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub seen: Seen,
+    /// Whether it is at that side, as far as can be told.
+    pub is_there: bool,
+}
+
+/// A connection.
+#[derive(Debug, Default)]
+pub struct Group {
+    pub subs: Vec<Sub>,
+    pub version: Option<u8>,
+    /// MPTCP was at least asked for.
+    pub mptcp: bool,
+    /// The beginning was seen.
+    pub complete: bool,
+    pub keys: [Option<u64>; 2],
+    pub checksum: bool,
+    /// MP_CAPABLE of each end of the first subflow as each of its legs saw it.
+    pub capable: [Option<Capable>; 2],
+}
+
+impl Group {
+    pub fn token(&self, side: usize) -> Option<u32> {
+        self.keys[side].map(|key| if self.version == Some(0) { keys::v0::token(key) } else { keys::token(key) })
+    }
+
+    pub fn idsn(&self, side: usize) -> Option<u64> {
+        self.keys[side].map(|key| if self.version == Some(0) { keys::v0::idsn(key) } else { keys::idsn(key) })
+    }
+}
+
+/// What tells that two legs, seen in different places, are one subflow, whatever a NAT made of its addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Keys(u64, u64),
+    Join(u32, u32),
+}
+
+/// A subflow whose connection is to be found yet.
+struct Loose {
+    legs: Vec<usize>,
+    capable: [Option<Capable>; 2],
+    join: Option<Join>,
+    start_ns: u64,
+    mptcp: bool,
+}
+
+/// Puts all legs in connections, ordered by their beginnings.
+pub fn group(legs: &[Leg]) -> Vec<Group> {
+    let mut loose = subflows(legs);
+    loose.sort_by_key(|sub| sub.start_ns);
+    let mut groups: Vec<Group> = Vec::new();
+    // Connections by a token, and the side that calls with it.
+    let mut by_token: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    let (joins, firsts): (Vec<Loose>, Vec<Loose>) = loose.into_iter().partition(|sub| sub.join.is_some());
+    for sub in firsts {
+        let group = first(sub, legs);
+        for side in [CLIENT, SERVER] {
+            if let Some(token) = group.token(side) {
+                by_token.insert(token, (groups.len(), 1 - side));
+            }
+        }
+        groups.push(group);
+    }
+    for sub in joins {
+        let token = sub.join.and_then(|join| join.token);
+        let (number, caller) = match token.and_then(|token| by_token.get(&token).copied()) {
+            Some(found) => found,
+            None => {
+                // Its beginning was not captured; others with the same token belong to it.
+                groups.push(Group { mptcp: true, ..Group::default() });
+                if let Some(token) = token {
+                    by_token.insert(token, (groups.len() - 1, CLIENT));
+                }
+                (groups.len() - 1, CLIENT)
+            }
+        };
+        let opened = opened_by(sub, caller, legs);
+        groups[number].subs.push(opened);
+    }
+    for group in &mut groups {
+        group.subs.sort_by_key(|sub| sub.start_ns);
+    }
+    groups.sort_by_key(|group| group.subs.first().map_or(u64::MAX, |sub| sub.start_ns));
+    groups
+}
+
+fn subflows(legs: &[Leg]) -> Vec<Loose> {
+    let mut found: Vec<Loose> = Vec::new();
+    let mut by_identity: BTreeMap<Identity, usize> = BTreeMap::new();
+    let mut by_tuple: BTreeMap<([SocketAddr; 2], u32), usize> = BTreeMap::new();
+    for (number, leg) in legs.iter().enumerate() {
+        let capable = [leg.capable(leg.opener), leg.capable(1 - leg.opener)];
+        let join = leg.join();
+        let identity = match (keys_of(capable), join) {
+            (_, Some(Join { token: Some(token), nonces: [Some(nonce), _], .. })) => Some(Identity::Join(token, nonce)),
+            ([Some(first), Some(second)], _) => Some(Identity::Keys(first, second)),
+            _ => None,
+        };
+        let known = identity
+            .and_then(|identity| by_identity.get(&identity))
+            .or_else(|| by_tuple.get(&(leg.tuple, leg.generation)));
+        let place = known.copied().unwrap_or(found.len());
+        if place == found.len() {
+            let start_ns = u64::MAX;
+            found.push(Loose { legs: Vec::new(), capable: [None, None], join: None, start_ns, mptcp: false });
+        }
+        let sub = &mut found[place];
+        sub.legs.push(number);
+        for (known, new) in sub.capable.iter_mut().zip(capable) {
+            *known = merged(*known, new);
+        }
+        sub.join = match (sub.join, join) {
+            (Some(known), Some(new)) => Some(merged_join(known, new)),
+            (known, new) => known.or(new),
+        };
+        sub.start_ns = sub.start_ns.min(leg.records.first().map_or(u64::MAX, |record| record.time_ns));
+        sub.mptcp |= leg.records.iter().take(64).any(|record| record.has.mptcp());
+        by_tuple.insert((leg.tuple, leg.generation), place);
+        if let Some(identity) = identity {
+            by_identity.insert(identity, place);
+        }
+    }
+    found
+}
+
+/// The opener's key and the other's: either may tell the other's too.
+fn keys_of(capable: [Option<Capable>; 2]) -> [Option<u64>; 2] {
+    let [first, second] = capable;
+    [
+        first.and_then(|c| c.sender_key).or_else(|| second.and_then(|c| c.receiver_key)),
+        second.and_then(|c| c.sender_key).or_else(|| first.and_then(|c| c.receiver_key)),
+    ]
+}
+
+fn merged(known: Option<Capable>, new: Option<Capable>) -> Option<Capable> {
+    match (known, new) {
+        (Some(known), Some(new)) => Some(Capable {
+            sender_key: known.sender_key.or(new.sender_key),
+            receiver_key: known.receiver_key.or(new.receiver_key),
+            on_syn: known.on_syn || new.on_syn,
+            ..known
+        }),
+        (known, new) => known.or(new),
+    }
+}
+
+fn merged_join(known: Join, new: Join) -> Join {
+    let either = |at: usize| known.nonces[at].or(new.nonces[at]);
+    let id = |at: usize| known.address_ids[at].or(new.address_ids[at]);
+    Join {
+        token: known.token.or(new.token),
+        nonces: [either(0), either(1)],
+        address_ids: [id(0), id(1)],
+        hmac_syn_ack: known.hmac_syn_ack.or(new.hmac_syn_ack),
+        hmac_ack: known.hmac_ack.or(new.hmac_ack),
+        backup: known.backup || new.backup,
+    }
+}
+
+/// A connection that this subflow begins.
+fn first(sub: Loose, legs: &[Leg]) -> Group {
+    let [asked, answered] = sub.capable;
+    let version = answered.or(asked).map(|capable| capable.version);
+    Group {
+        version,
+        mptcp: asked.is_some() || sub.mptcp,
+        complete: sub.legs.iter().any(|&leg| legs[leg].ends[legs[leg].opener].syn_ns.is_some()),
+        keys: keys_of(sub.capable),
+        checksum: [asked, answered].iter().flatten().any(|capable| capable.flags & 0x80 != 0),
+        capable: [asked, answered],
+        subs: vec![opened_by(sub, CLIENT, legs)],
+    }
+}
+
+/// The subflow, opened by this side of its connection.
+fn opened_by(sub: Loose, side: usize, legs: &[Leg]) -> Sub {
+    // Without a handshake the first packet's sender stands for the opener: let that be the same in all places.
+    let opener = |leg: usize| match (&legs[leg], &legs[sub.legs[0]]) {
+        (leg, first) if leg.ends[leg.opener].syn_ns.is_none() && leg.tuple == first.tuple => first.opener,
+        (leg, _) => leg.opener,
+    };
+    let seen: Vec<Seen> = sub
+        .legs
+        .iter()
+        .map(|&leg| Seen { leg, client_end: if side == CLIENT { opener(leg) } else { 1 - opener(leg) } })
+        .collect();
+    // How near to the client.
+    let nearness = |seen: &Seen| {
+        let to_opener = legs[seen.leg].nearness().unwrap_or(0.5);
+        if side == CLIENT { to_opener } else { 1.0 - to_opener }
+    };
+    let mut ordered = seen.clone();
+    ordered.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)));
+    let (client, server) = (ordered[0], ordered[ordered.len() - 1]);
+    Sub {
+        nearest: [
+            Place { seen: client, is_there: nearness(&client) >= 0.5 },
+            Place { seen: server, is_there: nearness(&server) <= 0.5 },
+        ],
+        legs: seen,
+        opened_by: side,
+        join: sub.join,
+        start_ns: sub.start_ns,
+    }
+}

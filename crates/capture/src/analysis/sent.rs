@@ -1,0 +1,319 @@
+//! One direction of a connection where it is sent: what is new, what TCP repeats, what is reinjected, and how long
+//! acknowledgments take.
+
+use super::group::{CLIENT, Group};
+use super::leg::{Leg, Record};
+use super::merge::Merged;
+use super::place::{Content, Places};
+use super::report::{Acks, Segments};
+use super::spread::Durations;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Subflows beyond share the last bit.
+const MASK_BITS: usize = 63;
+/// Without a handshake to tell the round trip, network reordering is taken to last no longer.
+const REORDERING_NS: u64 = 3_000_000;
+
+/// The most holes that are remembered of a subflow.
+const HOLES: usize = 256;
+
+/// What was counted on a subflow.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    pub segments: u64,
+    pub bytes: u64,
+    pub retransmissions: u64,
+    pub reinjections: u64,
+    pub reordered: u64,
+    pub rtt: Durations,
+}
+
+/// What was counted in one direction.
+#[derive(Debug, Default)]
+pub struct Sent {
+    pub subflows: Vec<Counts>,
+    pub data_ack_rtt: Durations,
+    /// All bytes before this place are acknowledged.
+    pub acknowledged: u64,
+    pub unmapped_bytes: u64,
+}
+
+/// How a segment's content was sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    New,
+    Retransmission,
+    Reinjection,
+}
+
+struct Subflow {
+    places: Places,
+    client_end: usize,
+    at_sender: bool,
+    /// One more than the highest relative sequence number sent.
+    sent: u64,
+    acknowledged: u64,
+    /// Ends of segments sent once, and when.
+    outstanding: VecDeque<(u64, u64)>,
+    /// Segments up to here tell no RTT: there was a repetition (Karn's rule).
+    ambiguous: u64,
+    /// What is missing below `sent` when it is not captured at the sender: start, end, when it was passed over.
+    holes: Vec<(u64, u64, u64)>,
+    reordering_ns: u64,
+}
+
+/// A piece of the data stream, and the subflows that have carried it.
+struct Piece {
+    start: u64,
+    end: u64,
+    carried: u64,
+}
+
+/// Goes through the packets of one direction: `side` is the sender's.
+pub struct Pass<'a> {
+    pub group: &'a Group,
+    pub legs: &'a [Leg],
+    pub side: usize,
+    pub places: Vec<Places>,
+    /// Acknowledgments beyond this place are of the end of the stream.
+    pub fin: Option<u64>,
+    pub connection: u32,
+    pub start_ns: u64,
+}
+
+impl Pass<'_> {
+    pub fn run(self, sent: &mut Segments, acks: &mut Acks) -> Sent {
+        let mut state = State::new(&self);
+        let chosen: Vec<_> = self.group.subs.iter().map(|sub| sub.nearest[self.side].seen).collect();
+        let seconds = |time_ns: u64| time_ns.saturating_sub(self.start_ns) as f64 / 1e9;
+        for (number, record) in Merged::new(chosen.iter().map(|seen| &self.legs[seen.leg])) {
+            let from_client = usize::from(record.has.backwards()) == state.subflows[number].client_end;
+            let from_sender = from_client == (self.side == CLIENT);
+            if from_sender {
+                let Some(content) = state.subflows[number].places.content(record) else { continue };
+                let kind = state.data(number, record, content);
+                if let Some(offset) = content.offset {
+                    sent.push(
+                        seconds(record.time_ns),
+                        self.connection,
+                        self.side,
+                        number,
+                        (offset, record.len),
+                        kind as u32,
+                    );
+                }
+            } else if record.flags.ack() && !record.flags.rst() && state.ack(number, record, self.fin) {
+                acks.push(seconds(record.time_ns), self.connection, self.side, number, state.out.acknowledged);
+            }
+        }
+        state.out
+    }
+}
+
+struct State {
+    subflows: Vec<Subflow>,
+    pieces: Vec<Piece>,
+    /// By their ends: start, when, whether sent once only.
+    outstanding: BTreeMap<u64, (u64, u64, bool)>,
+    out: Sent,
+    plain: bool,
+}
+
+impl State {
+    fn new(pass: &Pass) -> State {
+        let subflows = pass.group.subs.iter().zip(&pass.places).map(|(sub, places)| {
+            let place = sub.nearest[pass.side];
+            let leg = &pass.legs[place.seen.leg];
+            Subflow {
+                places: places.clone(),
+                client_end: place.seen.client_end,
+                at_sender: place.is_there,
+                sent: 1,
+                acknowledged: 1,
+                outstanding: VecDeque::new(),
+                ambiguous: 0,
+                holes: Vec::new(),
+                reordering_ns: leg.handshake_ns().map_or(REORDERING_NS, |rtt| rtt / 2),
+            }
+        });
+        State {
+            subflows: subflows.collect(),
+            pieces: Vec::new(),
+            outstanding: BTreeMap::new(),
+            out: Sent { subflows: vec![Counts::default(); pass.group.subs.len()], ..Sent::default() },
+            plain: !pass.group.mptcp,
+        }
+    }
+
+    fn data(&mut self, number: usize, record: &Record, content: Content) -> Kind {
+        let len = u64::from(record.len);
+        let (start, end) = (content.relative, content.relative + len);
+        let subflow = &mut self.subflows[number];
+        let repeated = subflow.is_repeated(start, end, record.time_ns);
+        let counts = &mut self.out.subflows[number];
+        counts.segments += 1;
+        counts.bytes += len;
+        counts.reordered += u64::from(repeated == Some(false));
+        let repeated = repeated == Some(true);
+        if repeated {
+            counts.retransmissions += 1;
+            subflow.ambiguous = subflow.ambiguous.max(subflow.sent);
+        } else if subflow.at_sender {
+            subflow.outstanding.push_back((end, record.time_ns));
+        }
+        subflow.sent = subflow.sent.max(end);
+        let at_sender = subflow.at_sender;
+        let Some(offset) = content.offset else {
+            self.out.unmapped_bytes += len;
+            return if repeated { Kind::Retransmission } else { Kind::New };
+        };
+        let (anew, elsewhere) = self.carry(offset, offset + len, 1 << number.min(MASK_BITS));
+        let before = elsewhere && !repeated;
+        if at_sender {
+            if anew {
+                self.outstanding.insert(offset + len, (offset, record.time_ns, true));
+            } else {
+                // Sent twice: an acknowledgment does not tell of which.
+                let twice = self.outstanding.range_mut(offset + 1..).take_while(|(_, known)| known.0 < offset + len);
+                twice.for_each(|(_, known)| known.2 = false);
+            }
+        }
+        self.out.subflows[number].reinjections += u64::from(before);
+        match (repeated, before) {
+            (true, _) => Kind::Retransmission,
+            (_, true) => Kind::Reinjection,
+            _ => Kind::New,
+        }
+    }
+
+    /// A subflow carries a part of the stream: whether no part of it had been sent before, and whether some had been
+    /// on another subflow.
+    fn carry(&mut self, start: u64, end: u64, bit: u64) -> (bool, bool) {
+        let (mut anew, mut elsewhere) = (true, false);
+        let from = self.pieces.partition_point(|piece| piece.end <= start);
+        let mut covered = start;
+        let mut at = from;
+        while at < self.pieces.len() && self.pieces[at].start < end {
+            let piece = &mut self.pieces[at];
+            anew = false;
+            elsewhere |= piece.carried & !bit != 0;
+            piece.carried |= bit;
+            let gap = (covered, piece.start);
+            covered = piece.end;
+            if gap.0 < gap.1 {
+                self.pieces.insert(at, Piece { start: gap.0, end: gap.1, carried: bit });
+                at += 1;
+            }
+            at += 1;
+        }
+        if covered < end {
+            match at.checked_sub(1).map(|last| &mut self.pieces[last]) {
+                // In a long row on one subflow there is one piece.
+                Some(last)
+                    if last.end == covered && last.carried == bit && last.end - last.start < (1 << 20) && anew =>
+                {
+                    last.end = end;
+                }
+                _ => self.pieces.insert(at, Piece { start: covered, end, carried: bit }),
+            }
+        }
+        (anew, elsewhere)
+    }
+
+    /// An acknowledgment comes: whether it acknowledges more of the stream.
+    fn ack(&mut self, number: usize, record: &Record, fin: Option<u64>) -> bool {
+        let now_ns = record.time_ns;
+        let subflow = &mut self.subflows[number];
+        let mut newest = None;
+        let relative = subflow.places.acknowledged(record.ack);
+        if let Some(relative) = relative.filter(|&relative| relative > subflow.acknowledged) {
+            subflow.acknowledged = relative;
+            while let Some(&(end, time_ns)) = subflow.outstanding.front().filter(|(end, _)| *end <= relative) {
+                newest = (end > subflow.ambiguous).then_some(time_ns);
+                subflow.outstanding.pop_front();
+            }
+            if let Some(time_ns) = newest {
+                self.out.subflows[number].rtt.add(now_ns.saturating_sub(time_ns), 1);
+            }
+        }
+        let by_tcp = self.plain || (!record.has.mptcp() && subflow.places.unmapped_continue);
+        let place = match by_tcp {
+            true => relative.and_then(|relative| subflow.places.offset(relative - 1).map(|place| place + 1)),
+            false => subflow.places.data_acknowledged(record),
+        };
+        let Some(place) = place.map(|place| fin.map_or(place, |fin| place.min(fin))) else { return false };
+        // Nothing is acknowledged that was not sent; what claims so is a number that was misread.
+        if place <= self.out.acknowledged {
+            return false;
+        }
+        self.out.acknowledged = place;
+        while let Some((&end, &(_, time_ns, once))) = self.outstanding.first_key_value() {
+            if end > place {
+                break;
+            }
+            if once {
+                self.out.data_ack_rtt.add(now_ns.saturating_sub(time_ns), 1);
+            }
+            self.outstanding.pop_first();
+        }
+        true
+    }
+}
+
+impl Subflow {
+    /// Whether a segment repeats one on this subflow: none when it is new, false when it was only overtaken.
+    fn is_repeated(&mut self, start: u64, end: u64, now_ns: u64) -> Option<bool> {
+        if start >= self.sent {
+            if start > self.sent && !self.at_sender {
+                // Those that stay open were lost for good, or the capture missed what filled them.
+                if self.holes.len() == HOLES {
+                    self.holes.remove(0);
+                }
+                self.holes.push((self.sent, start, now_ns));
+            }
+            return None;
+        }
+        if self.at_sender {
+            return Some(true);
+        }
+        // Seen after some of it was lost or overtaken: what fills a hole soon was overtaken.
+        let Some(at) = self.holes.iter().position(|&(from, to, _)| from < end && start < to) else { return Some(true) };
+        let (from, to, since_ns) = self.holes.swap_remove(at);
+        for left in [(from, start.max(from), since_ns), (end.min(to), to, since_ns)] {
+            if left.0 < left.1 {
+                self.holes.push(left);
+            }
+        }
+        Some(now_ns.saturating_sub(since_ns) > self.reordering_ns)
+    }
+}
+
+impl Segments {
+    pub(super) fn push(
+        &mut self,
+        time_s: f64,
+        connection: u32,
+        side: usize,
+        subflow: usize,
+        (offset, length): (u64, u32),
+        note: u32,
+    ) {
+        self.time_s.push(time_s);
+        self.connection.push(connection);
+        self.direction.push(side as u8);
+        self.subflow.push(subflow as u32);
+        self.offset.push(offset);
+        self.length.push(length);
+        self.note.push(note);
+    }
+}
+
+impl Acks {
+    fn push(&mut self, time_s: f64, connection: u32, side: usize, subflow: usize, offset: u64) {
+        self.time_s.push(time_s);
+        self.connection.push(connection);
+        self.direction.push(side as u8);
+        self.subflow.push(subflow as u32);
+        self.offset.push(offset);
+    }
+}

@@ -1,0 +1,41 @@
+//! What can be wrong with a capture.
+
+use std::fmt;
+
+/// Why a file cannot be read as a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// It is none.
+    #[error("not a capture: {0}")]
+    NotACapture(Beginning),
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// How a file begins that is no capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginning(pub Vec<u8>);
+
+impl fmt::Display for Beginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = match self.0.as_slice() {
+            [] => return f.write_str("the file is empty"),
+            [0x1f, 0x8b, ..] => Some("gzip: gunzip it first"),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("Zstandard: unzstd it first"),
+            [0xfd, b'7', b'z', b'X', ..] => Some("xz: unxz it first"),
+            [b'P', b'K', ..] => Some("a ZIP archive: unzip it first"),
+            _ => None,
+        };
+        f.write_str("it begins with the bytes")?;
+        for byte in self.0.iter().take(4) {
+            write!(f, " {byte:02x}")?;
+        }
+        match known {
+            Some(known) => write!(f, ", which is {known}"),
+            None => {
+                f.write_str("; pcapng begins with 0a 0d 0d 0a, pcap with d4 c3 b2 a1, 4d 3c b2 a1 or their reverse")
+            }
+        }
+    }
+}
