@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mptcplab._core import SimulationError
+    from mptcplab.capture import analyze
     from mptcplab.engines import EngineUnavailableError, Interrupted, UnknownEngineError, run
     from mptcplab.result import Result
     from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 
     __version__: str
 else:
-    _MODULES: Final = ("_core", "engines", "metrics", "models", "result", "scenario")
+    _MODULES: Final = ("_core", "capture", "engines", "metrics", "models", "result", "scenario")
     _HOMES: Final = {
         "EngineUnavailableError": "engines",
         "Interrupted": "engines",
@@ -29,6 +30,7 @@ else:
         "SimulationError": "_core",
         "UnknownEngineError": "engines",
         "UnsupportedError": "scenario",
+        "analyze": "capture",
         "run": "engines",
     }
 
@@ -58,5 +60,6 @@ __all__ = [
     "UnknownEngineError",
     "UnsupportedError",
     "__version__",
+    "analyze",
     "run",
 ]

@@ -11,6 +11,7 @@ __all__ = [
     "SimulationError",
     "Socket",
     "Stack",
+    "analyze",
     "build_commit",
     "build_sources",
     "create_namespace",
@@ -73,6 +74,52 @@ def simulate(
 
     Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
     capture cannot be written.
+    """
+
+@type_check_only
+class CaptureSegments(TypedDict):
+    """Columns of equal length. `direction` is 0 up and 1 down; `note` of what was sent 0 new, 1 a retransmission and 2 a
+    reinjection, of what was received the bytes that were new."""
+
+    time_s: NDArray[np.float64]
+    connection: NDArray[np.uint32]
+    direction: NDArray[np.uint8]
+    subflow: NDArray[np.uint32]
+    offset: NDArray[np.uint64]
+    length: NDArray[np.uint32]
+    note: NDArray[np.uint32]
+
+@type_check_only
+class CaptureAcks(TypedDict):
+    """Columns of equal length."""
+
+    time_s: NDArray[np.float64]
+    connection: NDArray[np.uint32]
+    direction: NDArray[np.uint8]
+    subflow: NDArray[np.uint32]
+    offset: NDArray[np.uint64]
+
+@type_check_only
+class CaptureAnalysis(TypedDict):
+    """What captures say; `summary` is JSON of `capture::analysis::report::Analysis`."""
+
+    summary: str
+    sent: CaptureSegments
+    received: CaptureSegments
+    acks: CaptureAcks
+
+def analyze(
+    paths: Sequence[str | PathLike[str]],
+    from_s: float | None = None,
+    to_s: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> CaptureAnalysis:
+    """Analyse captures that belong together.
+
+    The GIL is released. At most every 50 ms signals are checked and `progress` is called with the bytes of packets that
+    were read; an exception from either ends the analysis and is raised.
+
+    Raises ValueError with the arguments path and reason for what is no capture, OSError for what cannot be read.
     """
 
 def read_trace(text: str) -> tuple[int, int]:

@@ -12,6 +12,8 @@ from rich.console import Console
 import mptcplab
 from mptcplab import cli_bpf, listing, store, table
 from mptcplab import doctor as machine
+from mptcplab.capture.settings import SNAP_LENGTH, Capture
+from mptcplab.cli_analyze import analyze
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
 from mptcplab.cli_compare import compare
 from mptcplab.cli_design import design
@@ -19,7 +21,7 @@ from mptcplab.cli_get import get
 from mptcplab.cli_predict import predict
 from mptcplab.cli_reproduce import reproduce
 from mptcplab.cli_sweep import sweep
-from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, run
+from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, captures, run
 from mptcplab.models.checks import NotConvergedError
 from mptcplab.progress import Progress
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
@@ -75,6 +77,15 @@ def run_command(
     through_wire: Annotated[
         bool, typer.Option("--through-wire", help="Encode, decode and compare every simulated segment (slow).")
     ] = False,
+    capture: Annotated[
+        bool,
+        typer.Option(
+            "--capture", help="With --out: write captures/*.pcapng, one for each interface of the hosts."
+        ),
+    ] = False,
+    snap_length: Annotated[
+        int, typer.Option(min=0, metavar="BYTES", help="Bytes kept of each packet in a capture; 0 keeps all.")
+    ] = SNAP_LENGTH,
 ) -> None:
     """Run a scenario.
 
@@ -86,24 +97,33 @@ def run_command(
     scenario = Scenario.load(file, overrides=overrides or [])
     if out is not None:
         store.check(out)
-    interrupted = None
-    with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
+    if capture:
+        if out is None:
+            raise Failure(WRONG_INPUT, "--capture writes beside the result: give --out DIR too")
         try:
-            result = run(
-                scenario,
-                engine,
-                seed=seed,
-                repeat=repeat,
-                jobs=jobs,
-                progress=progress.update,
-                through_wire=through_wire,
-            )
-        except Interrupted as stop:
-            if stop.finished is None:
-                raise Failure(FAILED, str(stop)) from None
-            interrupted, result = stop, stop.finished
-    if out is not None:
-        result.save(out)
+            captures(engine, scenario, repeat)
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, str(error)) from None
+    interrupted = None
+    with store.beside(out if capture else None) as directory:
+        with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
+            try:
+                result = run(
+                    scenario,
+                    engine,
+                    seed=seed,
+                    repeat=repeat,
+                    jobs=jobs,
+                    progress=progress.update,
+                    through_wire=through_wire,
+                    capture=None if directory is None else Capture(directory, snap_length),
+                )
+            except Interrupted as stop:
+                if stop.finished is None:
+                    raise Failure(FAILED, str(stop)) from None
+                interrupted, result = stop, stop.finished
+        if out is not None:
+            result.save(out, captures=directory)
     if as_json:
         sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
     else:
@@ -141,6 +161,7 @@ def check(file: File, overrides: Overrides = None) -> None:
             print_line(f"         {problem}")
 
 
+app.command("analyze")(analyze)
 app.command("predict")(predict)
 app.command("sweep")(sweep)
 app.command("design")(design)

@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mptcplab import linux_engine, machine, model_engine, provenance, stack_engine
 from mptcplab.live.requirements import require
 from mptcplab.machine import EngineUnavailableError as EngineUnavailableError
+from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.result import Result, Run
 from mptcplab.simulation import simulate
 
@@ -23,6 +25,21 @@ class Runner(Protocol):
         self, scenario: "Scenario", *, seed: int, through_wire: bool, progress: Callable[[float], None] | None
     ) -> Run:
         """Run it."""
+
+
+class CapturingRunner(Protocol):
+    """An engine that can write the packets of its hosts."""
+
+    def __call__(
+        self,
+        scenario: "Scenario",
+        *,
+        seed: int,
+        through_wire: bool,
+        progress: Callable[[float], None] | None,
+        capture: Capture | None,
+    ) -> Run:
+        """Run it, and write what its hosts send and receive."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,13 @@ ENGINES: Final[Mapping[str, Engine]] = {
 }
 
 
+CAPTURING: Final[Mapping[str, CapturingRunner]] = {
+    "sim": simulate,
+    "stack": stack_engine.run,
+    "linux": linux_engine.run,
+}
+"""The engines that can write captures."""
+
 _LOOK_EVERY_S: Final = 0.1
 
 
@@ -100,6 +124,17 @@ def available(name: str) -> Runner:
     return engine.runner
 
 
+def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
+    """Raise ValueError unless the packets of these runs can be captured."""
+    if engine not in CAPTURING:
+        raise ValueError(f"the engine {engine} has no packets to capture; {', '.join(CAPTURING)} can")
+    if repeat > 1:
+        raise ValueError(f"captures are of one run, not of {repeat}; give the seed that is wanted and no repeat")
+    paths = len(scenario.description()["paths"])
+    if 2 * paths > INTERFACES:
+        raise ValueError(f"the hosts have {2 * paths} interfaces on {paths} paths; at most {INTERFACES} are captured")
+
+
 def run(
     scenario: "Scenario",
     engine: str = "sim",
@@ -109,12 +144,14 @@ def run(
     jobs: int = 1,
     progress: Callable[[float], None] | None = None,
     through_wire: bool = False,
+    capture: Capture | None = None,
 ) -> Result:
     """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
 
     `seed` replaces the scenario's own. `jobs` runs go on at a time; the result does not depend on it. `progress` is
     called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment
-    of the engine `sim`; others refuse it with a ValueError.
+    of the engine `sim`; others refuse it with a ValueError. `capture` says where the packets of one run are written, a
+    pcapng file for each interface of the hosts (`captures` tells which engines can).
 
     Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
     mptcplab.scenario.ScenarioError for a seed that is none, SimulationError or
@@ -125,6 +162,9 @@ def run(
         raise ValueError(f"repeat and jobs are at least 1, not {repeat} and {jobs}")
     if through_wire and engine != "sim":
         raise ValueError(f"through_wire is for segments of the engine sim; {engine} has none")
+    if capture is not None:
+        captures(engine, scenario, repeat)
+        runner = partial(CAPTURING[engine], capture=capture)
     if seed is not None:
         scenario = scenario.with_overrides([f"seed={seed}"])
     series = _Series(scenario, runner, repeat, through_wire, progress)

@@ -43,10 +43,10 @@ def render(result: "Result", figures: Sequence["Figure"]) -> str:
             "<nav>" + "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in contents) + "</nav>",
             "</header>",
             '<main><section id="results"><h2>Results</h2>',
-            *(_table(table, colours) for table in tables(result)),
+            *(table_section(table, colours) for table in tables(result)),
             *_notes(result),
             "</section>",
-            *(_figure(figure, [next(numbered) for _ in figure.panels]) for figure in figures),
+            *(figure_section(figure, [next(numbered) for _ in figure.panels]) for figure in figures),
             '<section id="scenario"><h2>Scenario as run</h2>',
             f"<pre>{escape(result.scenario.to_toml())}</pre></section>",
             '<section id="provenance"><h2>Provenance</h2>',
@@ -71,7 +71,8 @@ def _lead(result: "Result") -> str:
     return f"{result.scenario.duration_ns / 1e9:g} s on the engine {result.engine}, {runs}"
 
 
-def _table(table: Table, colours: dict[str, str]) -> str:
+def table_section(table: Table, colours: dict[str, str]) -> str:
+    """A table with its heading; names of paths have their colours."""
     head = "".join(
         f'<th class="{field.kind}">{escape(field.header)}<span class="unit">{escape(field.unit)}</span></th>'
         for field in table.fields
@@ -102,7 +103,8 @@ def _swatch(colour: str, shape: str) -> str:
     return f'<svg viewBox="-6 -6 12 12" fill="{colour}" aria-hidden="true">{_SHAPES[shape]}</svg>'
 
 
-def _figure(figure: "Figure", numbers: list[int]) -> str:
+def figure_section(figure: "Figure", numbers: list[int]) -> str:
+    """A figure with its caption; its panels have these numbers on the page."""
     hint = (
         '<p class="hint">Click a name in the legend to single it out. Drag to move in time, shift and wheel to zoom, '
         "double-click to reset; all plots over time move together.</p>"

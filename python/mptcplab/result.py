@@ -82,14 +82,15 @@ class Result:
 
         return report.render(self, plots.figures(self))
 
-    def save(self, directory: str | PathLike[str]) -> Path:
+    def save(self, directory: str | PathLike[str], captures: str | PathLike[str] | None = None) -> Path:
         """Write the frames (Parquet), result.json, scenario.toml, report.html and plots/ to `directory`.
 
-        Nothing is left half-written. An earlier result there is replaced.
+        Nothing is left half-written. An earlier result there is replaced. The captures (*.pcapng) in the directory
+        `captures`, which must be on the same file system, are moved to captures/ there.
 
         Raises store.OccupiedError when `directory` holds anything else, OSError when it cannot be written.
         """
-        return store.save(self, Path(directory))
+        return store.save(self, Path(directory), None if captures is None else Path(captures))
 
     def _frame(self, name: str, pick: Callable[[Run], pl.DataFrame]) -> pl.DataFrame:
         schema = polars_schema(name)

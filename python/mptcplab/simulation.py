@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mptcplab import _core
+from mptcplab.capture.settings import Capture
 from mptcplab.result import Run
 from mptcplab.schema import FRAMES, RUN_COLUMNS, polars_schema
 
@@ -17,14 +18,25 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    scenario: "Scenario", *, seed: int, through_wire: bool = False, progress: Callable[[float], None] | None = None
+    scenario: "Scenario",
+    *,
+    seed: int,
+    through_wire: bool = False,
+    progress: Callable[[float], None] | None = None,
+    capture: Capture | None = None,
 ) -> Run:
     """Simulate one scenario with one seed; `progress` gets the virtual time in seconds now and then.
+
+    `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
 
     Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails.
     """
     description = scenario.description(seed=seed, through_wire=through_wire)
-    return run_from_outcome(description, _core.simulate(json.dumps(description), progress), seed=seed)
+    if capture is None:
+        outcome = _core.simulate(json.dumps(description), progress)
+    else:
+        outcome = _core.simulate(json.dumps(description), progress, capture.directory, capture.snap_length)
+    return run_from_outcome(description, outcome, seed=seed)
 
 
 Rows = list[dict[str, Any]]

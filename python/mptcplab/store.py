@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _FILES = (*(f"{name}.parquet" for name in FRAMES), "scenario.toml", "result.json", "report.html")
 _PLOTS = "plots"
 _TRACES = "traces"
+_CAPTURES = "captures"
 
 
 class OccupiedError(Exception):
@@ -28,11 +31,14 @@ def check(directory: Path) -> None:
     if not directory.is_dir():
         raise OccupiedError(f"{directory} is not a directory; name another one")
     found = sorted(entry.name for entry in directory.iterdir())
-    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES)]
+    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES, _CAPTURES)]
     foreign += sorted(
         f"{_PLOTS}/{entry.name}"
         for entry in (directory / _PLOTS).glob("*")
         if entry.suffix not in (".svg", ".png") or not entry.is_file()
+    )
+    foreign += sorted(
+        f"{_CAPTURES}/{entry.name}" for entry in (directory / _CAPTURES).glob("*") if entry.suffix != ".pcapng"
     )
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
@@ -43,8 +49,25 @@ def check(directory: Path) -> None:
         raise OccupiedError(f"{directory} is not an earlier result (no result.json of one); name another directory")
 
 
-def save(result: "Result", directory: Path) -> Path:
-    """Write `result` to `directory`; what was there stays until all of it is written."""
+@contextmanager
+def beside(directory: Path | None) -> Iterator[Path | None]:
+    """A directory for what is written during a run and goes to `directory` with its result; None for None."""
+    if directory is None:
+        yield None
+        return
+    place = directory.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".captures", dir=place.parent))
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def save(result: "Result", directory: Path, captures: Path | None = None) -> Path:
+    """Write `result` to `directory`; what was there stays until all of it is written. `captures` is a directory of
+    captures beside it, which are moved there.
+    """
     from mptcplab import plots, report  # altair and vl-convert load slowly
 
     check(directory)
@@ -63,6 +86,10 @@ def save(result: "Result", directory: Path) -> Path:
             # Where a scenario looks for a trace that it does not find under the name that it has.
             (fresh / _TRACES).mkdir(exist_ok=True)
             (fresh / _TRACES / Path(file).name).write_text(trace.text, encoding="ascii", newline="")
+        if captures is not None:
+            (fresh / _CAPTURES).mkdir()
+            for file in sorted(captures.glob("*.pcapng")):
+                file.rename(fresh / _CAPTURES / file.name)
         (fresh / _PLOTS).mkdir()
         plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")

@@ -21,6 +21,9 @@ impl fmt::Display for Beginning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = match self.0.as_slice() {
             [] => return f.write_str("the file is empty"),
+            [0xa1, 0xb2, 0xc3 | 0x3c, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] | [0x4d, 0x3c, 0xb2, 0xa1, ..] => {
+                return write!(f, "the header of a pcap file is cut off after {} of its 24 bytes", self.0.len());
+            }
             [0x1f, 0x8b, ..] => Some("gzip: gunzip it first"),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("Zstandard: unzstd it first"),
             [0xfd, b'7', b'z', b'X', ..] => Some("xz: unxz it first"),

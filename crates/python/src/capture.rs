@@ -28,7 +28,7 @@ impl Files {
         for (path, named) in (0..).zip(&description.paths) {
             for (client, side) in [(true, "client"), (false, "server")] {
                 let name = format!("{side}-{}", named.name);
-                let file = File::create_new(directory.join(format!("{name}.pcapng")))?;
+                let file = File::create_new(directory.join(file_name(&name, path)))?;
                 let mut writer = Writer::new(BufWriter::new(file), snap_length)?;
                 writer.interface(&name)?;
                 writers.insert(Interface { path, client }, writer);
@@ -36,6 +36,16 @@ impl Files {
         }
         Ok(Files { writers, error: None })
     }
+}
+
+/// A name that every file system takes, and still another for another path.
+fn file_name(name: &str, path: u32) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.chars().all(plain) {
+        return format!("{name}.pcapng");
+    }
+    let changed: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    format!("{changed}-{path}.pcapng")
 }
 
 impl Tap for Files {

@@ -11,6 +11,7 @@ from mptcplab import _core
 from mptcplab.linux_engine import kernel
 from mptcplab.linux_engine.layout import Pair
 from mptcplab.linux_engine.refusals import unsupported
+from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.live import Namespace, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
@@ -29,9 +30,15 @@ _RECEIVE_BYTES: Final = 6 << 20
 
 
 def run(
-    scenario: "Scenario", *, seed: int, through_wire: bool = False, progress: Callable[[float], None] | None = None
+    scenario: "Scenario",
+    *,
+    seed: int,
+    through_wire: bool = False,
+    progress: Callable[[float], None] | None = None,
+    capture: Capture | None = None,
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links and applications, as on the engine sim.
+    `capture` says where the packets are written, a file for each interface of the hosts.
 
     Raises UnsupportedError for what the kernel cannot do here, EngineUnavailableError when it refuses what it is asked,
     SimulationError when it fails on the way.
@@ -52,6 +59,8 @@ def run(
             raise EngineUnavailableError(
                 f"the engine 'linux' cannot run here:{where} {error.strerror or error}"
             ) from None
+        if capture is not None:
+            of_ports(plan["ports"], _interfaces(description), capture)
         outcome = _core.run_linux(json.dumps(plan), progress)
         counters = {host.name: kernel.counters(host) for host in hosts}
         dropped = sum(kernel.dropped_by_interfaces(host) for host in hosts)
@@ -102,6 +111,16 @@ def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str
         mtus.append(pair.mtu)
     plan = {"description": description, "ports": ports, "packet_bytes": max(mtus), "hosts": hosts}
     return plan, namespaces
+
+
+def _interfaces(description: Mapping[str, Any]) -> list[str]:
+    """Names of all interfaces in the order of the ports: of each connection the client's by path, then the server's."""
+    paths = [path["name"] for path in description["paths"]]
+    names = []
+    for connection in description["connections"]:
+        names += [f"{connection['name']}-client-{paths[path]}" for path in connection["paths"]]
+        names.append(f"{connection['name']}-server")
+    return names
 
 
 def _tun(host: Namespace, interface: Any, stack: ExitStack) -> int:  # noqa: ANN401

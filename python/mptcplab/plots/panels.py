@@ -70,6 +70,41 @@ def lines(
     return _layers(title, frame, [drawn, _reading(points, frame, colours)])
 
 
+def sequence(
+    title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str], shapes: Mapping[str, str]
+) -> alt.TopLevelMixin:
+    """A point per segment by `series`, the shape by `kind`; and the line of acknowledgments, the data `acks`."""
+    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
+    y = _value(unit, points)
+    shape = alt.Shape("kind:N", title=None, scale=alt.Scale(domain=list(shapes), range=list(shapes.values())))
+    small, large = alt.value(9), alt.value(55)
+    dots = (
+        alt.Chart(_POINTS)
+        .mark_point(filled=True, strokeWidth=0)
+        .encode(
+            x=_time(frame),
+            y=y,
+            color=_colour(colours),
+            shape=shape,
+            size=alt.condition(alt.datum.kind == next(iter(shapes)), small, large),
+            opacity=alt.condition(picked, alt.value(0.8), alt.value(0.08)),
+            tooltip=[
+                alt.Tooltip("t:Q", title="time (s)", format=".6~g"),
+                alt.Tooltip("series:N", title="subflow"),
+                alt.Tooltip("kind:N"),
+                alt.Tooltip("value:Q", title=unit, format=".6~g"),
+            ],
+        )
+        .add_params(picked, _zoom())
+    )
+    line = (
+        alt.Chart(alt.NamedData(name="acks"))
+        .mark_line(strokeWidth=1, color=_INK, interpolate="step-after")
+        .encode(x=_time(frame), y=alt.Y("value:Q"))
+    )
+    return _layers(title, frame, [line, dots])
+
+
 def runs_strip(points: pl.DataFrame) -> alt.TopLevelMixin:
     """A point per run and connection, and a bar at the mean."""
     names = points["connection"].unique(maintain_order=True).to_list()
@@ -139,7 +174,8 @@ def _reading(points: pl.DataFrame, frame: Frame, order: Iterable[str], *, total:
     quoted = {
         name: name.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]") for name in names
     }
-    tooltip += [alt.Tooltip(f"{quoted[name]}:Q", title=name, format=".4~g") for name in names]
+    # Not as shorthand, in which a colon ends the name.
+    tooltip += [alt.Tooltip(field=quoted[name], type="quantitative", title=name, format=".4~g") for name in names]
     if total:
         sums = " + ".join(f"(datum[{json.dumps(name)}] || 0)" for name in names)
         pivoted = pivoted.transform_calculate(total=sums)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
+from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.live import Interface, Namespace, Route, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
@@ -27,9 +28,15 @@ _FIRST_TABLE: Final = 2000
 
 
 def run(
-    scenario: "Scenario", *, seed: int, through_wire: bool = False, progress: Callable[[float], None] | None = None
+    scenario: "Scenario",
+    *,
+    seed: int,
+    through_wire: bool = False,
+    progress: Callable[[float], None] | None = None,
+    capture: Capture | None = None,
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links, applications and hosts.
+    `capture` says where the packets are written, a file for each path at the clients' side and one at the servers'.
 
     Raises mptcplab.scenario.UnsupportedError for what the engine cannot do, EngineUnavailableError when the kernel
     refuses what it is asked, SimulationError when it fails on the way.
@@ -47,6 +54,9 @@ def run(
             raise EngineUnavailableError(
                 f"the engine 'stack' cannot run here:{where} {error.strerror or error}"
             ) from None
+        if capture is not None:
+            used = [description["paths"][path]["name"] for path in Layout(description).used]
+            of_ports(plan["ports"], [*(f"client-{path}" for path in used), "server"], capture)
         outcome = _core.run_stack(json.dumps(plan), progress)
         dropped = sum(_dropped(host) for host in hosts)
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)

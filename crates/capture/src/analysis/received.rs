@@ -39,6 +39,70 @@ pub struct Pass<'a> {
     pub window_ns: (u64, u64),
 }
 
+/// Content of a segment.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    len: u32,
+    offset: u64,
+    since_ns: u64,
+}
+
+/// A subflow hands its content over in order, as TCP does: what comes early on it waits here.
+#[derive(Clone, Debug)]
+struct Gate {
+    /// By relative subflow sequence number.
+    held: BTreeMap<u64, Held>,
+    expected: u64,
+    /// The receiver has all before.
+    acknowledged: u64,
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate { held: BTreeMap::new(), expected: 1, acknowledged: 0 }
+    }
+}
+
+impl Gate {
+    fn take(&mut self, relative: u64, held: Held) {
+        let end = relative + u64::from(held.len);
+        if end <= self.expected {
+            return;
+        }
+        // Of two with the same beginning the longer; of the same the one that came first.
+        let known = self.held.entry(relative).or_insert(held);
+        if known.len < held.len {
+            *known = held;
+        }
+    }
+
+    /// Content that has no place in the stream has come.
+    fn pass_over(&mut self, start: u64, end: u64) {
+        if start <= self.expected {
+            self.expected = self.expected.max(end);
+        }
+    }
+
+    /// What is in order now.
+    fn next(&mut self) -> Option<Held> {
+        loop {
+            let (&relative, &held) = self.held.first_key_value()?;
+            if relative > self.expected.max(self.acknowledged) {
+                return None;
+            }
+            self.held.pop_first();
+            let end = relative + u64::from(held.len);
+            if end <= self.expected {
+                continue;
+            }
+            // What of it has been handed over stays out.
+            let known = self.expected.saturating_sub(relative);
+            self.expected = end;
+            return Some(Held { len: held.len - known as u32, offset: held.offset + known, ..held });
+        }
+    }
+}
+
 struct State {
     out: Received,
     /// What came early: by start, end and when it came.
@@ -55,26 +119,46 @@ impl Pass<'_> {
             early: BTreeMap::new(),
             window_ns: self.window_ns,
         };
+        let mut gates: Vec<Gate> = vec![Gate::default(); self.group.subs.len()];
+        let mut pending: Option<(u64, u64)> = None;
         let chosen: Vec<_> = self.group.subs.iter().map(|sub| sub.nearest[receiver]).collect();
         for (number, record) in Merged::new(chosen.iter().map(|place| &self.legs[place.seen.leg])) {
             let from_client = usize::from(record.has.backwards()) == chosen[number].seen.client_end;
             let now_ns = record.time_ns;
+            // Once the clock has gone on: of one moment, the data may stand after their acknowledgment on another subflow.
+            if let Some((place, _)) = pending.take_if(|(_, at_ns)| *at_ns < now_ns) {
+                state.acknowledged(place, now_ns);
+            }
             if from_client == (self.side == CLIENT) {
                 let Some(content) = places[number].content(record) else { continue };
                 let Some(offset) = content.offset else {
                     state.out.unmapped_bytes += u64::from(record.len);
+                    gates[number].pass_over(content.relative, content.relative + u64::from(record.len));
                     continue;
                 };
-                let new = state.data(offset, offset + u64::from(record.len), now_ns);
-                state.out.new_bytes[number][0] += new;
-                if state.in_window(now_ns) {
-                    state.out.new_bytes[number][1] += new;
+                gates[number].take(content.relative, Held { len: record.len, offset, since_ns: now_ns });
+                while let Some(held) = gates[number].next() {
+                    let new = state.data(held.offset, held.offset + u64::from(held.len), (held.since_ns, now_ns));
+                    state.out.new_bytes[number][0] += new;
+                    if state.in_window(now_ns) {
+                        state.out.new_bytes[number][1] += new;
+                    }
+                    let time_s = now_ns.saturating_sub(self.start_ns) as f64 / 1e9;
+                    received.push(time_s, self.connection, self.side, number, (held.offset, held.len), new as u32);
                 }
-                let time_s = now_ns.saturating_sub(self.start_ns) as f64 / 1e9;
-                received.push(time_s, self.connection, self.side, number, (offset, record.len), new as u32);
-            } else if let Some(place) = acknowledged(&mut places[number], record, !self.group.mptcp) {
-                state.acknowledged(self.fin.map_or(place, |fin| place.min(fin)), now_ns);
+                continue;
             }
+            // The receiver has what it acknowledges, whether the capture has it or not.
+            if let Some(relative) = places[number].acknowledged(record.ack).filter(|_| record.flags.ack()) {
+                gates[number].acknowledged = gates[number].acknowledged.max(relative);
+            }
+            if let Some(place) = acknowledged(&mut places[number], record, !self.group.mptcp) {
+                let place = self.fin.map_or(place, |fin| place.min(fin));
+                pending = Some((pending.map_or(place, |(known, _)| known.max(place)), now_ns));
+            }
+        }
+        if let Some((place, at_ns)) = pending {
+            state.acknowledged(place, at_ns);
         }
         state.out
     }
@@ -97,8 +181,9 @@ impl State {
         (self.window_ns.0..self.window_ns.1).contains(&now_ns)
     }
 
-    /// Takes a part of the stream in; answers how many bytes of it are new.
-    fn data(&mut self, start: u64, end: u64, now_ns: u64) -> u64 {
+    /// Takes a part of the stream in, which came at `since_ns` and is in order on its subflow at `now_ns`; answers how
+    /// many bytes of it are new.
+    fn data(&mut self, start: u64, end: u64, (since_ns, now_ns): (u64, u64)) -> u64 {
         let mut new = 0;
         let mut at = start.max(self.out.in_order);
         // What lies before and reaches into it.
@@ -113,7 +198,7 @@ impl State {
             };
             if at < gap_end {
                 new += gap_end - at;
-                self.early.insert(at, (gap_end, now_ns));
+                self.early.insert(at, (gap_end, since_ns));
             }
             at = resume;
         }
@@ -165,10 +250,10 @@ mod tests {
     #[test]
     fn bytes_wait_for_those_before_them() {
         let mut state = state();
-        assert_eq!(state.data(0, 10, 1), 10);
-        assert_eq!(state.data(20, 30, 2), 10);
-        assert_eq!(state.data(25, 40, 3), 10);
-        assert_eq!(state.data(5, 50, 7), 20);
+        assert_eq!(state.data(0, 10, (1, 1)), 10);
+        assert_eq!(state.data(20, 30, (2, 2)), 10);
+        assert_eq!(state.data(25, 40, (3, 3)), 10);
+        assert_eq!(state.data(5, 50, (7, 7)), 20);
         assert_eq!((state.out.in_order, state.early.len()), (50, 0));
         // Ten of them waited 5, ten 4, the others not at all.
         let spread = state.out.waiting.spread().unwrap();
@@ -178,8 +263,8 @@ mod tests {
     #[test]
     fn what_is_acknowledged_was_there() {
         let mut state = state();
-        state.data(10, 20, 1);
-        state.data(30, 40, 1);
+        state.data(10, 20, (1, 1));
+        state.data(30, 40, (1, 1));
         state.acknowledged(35, 2);
         assert_eq!((state.out.in_order, state.out.missed_bytes), (40, 20));
         state.acknowledged(50, 3);

@@ -104,7 +104,7 @@ pub struct Stream {
     pub segments_sent: u64,
     /// Repeated by TCP on their own subflow.
     pub retransmissions: u64,
-    /// With data that had been sent on another subflow.
+    /// With data that had been sent before under other subflow sequence numbers, as a rule on another subflow.
     pub reinjections: u64,
     /// From sending data to the DATA_ACK of it (of TCP: the ACK), data sent once only; none without the sender's side.
     pub data_ack_rtt: Option<Spread>,
@@ -150,7 +150,7 @@ pub struct Subflow {
 pub struct Flow {
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Bytes that arrived by it first (where the receiver's side was not captured: that were sent on it first).
+    /// Bytes that came in order on it before they did on any other (where the receiver's side was not captured: that were sent on it first).
     pub bytes: u64,
     /// Those in the window of time, per second.
     pub goodput_bps: Option<f64>,
@@ -162,7 +162,7 @@ pub struct Flow {
     pub bytes_sent: u64,
     /// Repeated on the subflow.
     pub retransmissions: u64,
-    /// With data that had been sent on another subflow.
+    /// With data that had been sent before under other subflow sequence numbers, as a rule on another subflow.
     pub reinjections: u64,
     /// Out of order in the network, as far as it can be told from a repetition.
     pub reordered: u64,
@@ -204,7 +204,7 @@ pub struct Event {
 pub struct Series {
     /// Data segments as they were sent.
     pub sent: Segments,
-    /// Data segments as they arrived.
+    /// Data as they came in order on their subflows.
     pub received: Segments,
     /// Advances of the DATA_ACK (of TCP: the ACK).
     pub acks: Acks,
@@ -225,7 +225,7 @@ pub struct Segments {
     pub offset: Vec<u64>,
     /// Bytes.
     pub length: Vec<u32>,
-    /// What was sent: 0 new, 1 repeated on its subflow, 2 sent before on another; of what arrived: bytes new to the
+    /// What was sent: 0 new, 1 repeated on its subflow, 2 reinjected; of what arrived: bytes new to the
     /// receiver.
     pub note: Vec<u32>,
 }

@@ -1,4 +1,5 @@
-//! One direction of a connection where it is sent: what is new, what TCP repeats, what is reinjected, and how long
+//! One direction of a connection where it is sent: what is new, what TCP repeats (the same subflow sequence numbers),
+//! what is reinjected (the same data sequence numbers under other ones, as a rule on another subflow), and how long
 //! acknowledgments take.
 
 use super::group::{CLIENT, Group};
@@ -9,8 +10,6 @@ use super::report::{Acks, Segments};
 use super::spread::Durations;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Subflows beyond share the last bit.
-const MASK_BITS: usize = 63;
 /// Without a handshake to tell the round trip, network reordering is taken to last no longer.
 const REORDERING_NS: u64 = 3_000_000;
 
@@ -62,13 +61,6 @@ struct Subflow {
     reordering_ns: u64,
 }
 
-/// A piece of the data stream, and the subflows that have carried it.
-struct Piece {
-    start: u64,
-    end: u64,
-    carried: u64,
-}
-
 /// Goes through the packets of one direction: `side` is the sender's.
 pub struct Pass<'a> {
     pub group: &'a Group,
@@ -112,7 +104,8 @@ impl Pass<'_> {
 
 struct State {
     subflows: Vec<Subflow>,
-    pieces: Vec<Piece>,
+    /// What of the stream has been sent, by start: the end.
+    pieces: BTreeMap<u64, u64>,
     /// By their ends: start, when, whether sent once only.
     outstanding: BTreeMap<u64, (u64, u64, bool)>,
     out: Sent,
@@ -138,7 +131,7 @@ impl State {
         });
         State {
             subflows: subflows.collect(),
-            pieces: Vec::new(),
+            pieces: BTreeMap::new(),
             outstanding: BTreeMap::new(),
             out: Sent { subflows: vec![Counts::default(); pass.group.subs.len()], ..Sent::default() },
             plain: !pass.group.mptcp,
@@ -167,8 +160,8 @@ impl State {
             self.out.unmapped_bytes += len;
             return if repeated { Kind::Retransmission } else { Kind::New };
         };
-        let (anew, elsewhere) = self.carry(offset, offset + len, 1 << number.min(MASK_BITS));
-        let before = elsewhere && !repeated;
+        let anew = self.carry(offset, offset + len);
+        let before = !anew && !repeated;
         if at_sender {
             if anew {
                 self.outstanding.insert(offset + len, (offset, record.time_ns, true));
@@ -186,38 +179,27 @@ impl State {
         }
     }
 
-    /// A subflow carries a part of the stream: whether no part of it had been sent before, and whether some had been
-    /// on another subflow.
-    fn carry(&mut self, start: u64, end: u64, bit: u64) -> (bool, bool) {
-        let (mut anew, mut elsewhere) = (true, false);
-        let from = self.pieces.partition_point(|piece| piece.end <= start);
+    /// A part of the stream is sent: whether no part of it had been sent before.
+    fn carry(&mut self, start: u64, end: u64) -> bool {
+        let mut anew = true;
         let mut covered = start;
-        let mut at = from;
-        while at < self.pieces.len() && self.pieces[at].start < end {
-            let piece = &mut self.pieces[at];
-            anew = false;
-            elsewhere |= piece.carried & !bit != 0;
-            piece.carried |= bit;
-            let gap = (covered, piece.start);
-            covered = piece.end;
-            if gap.0 < gap.1 {
-                self.pieces.insert(at, Piece { start: gap.0, end: gap.1, carried: bit });
-                at += 1;
-            }
-            at += 1;
+        // What lies before and reaches into it or up to it, and what lies in it, becomes one piece with it.
+        let (mut from, mut to) = (start, end);
+        if let Some((&known, &known_end)) = self.pieces.range(..=start).next_back()
+            && known_end >= start
+        {
+            anew &= known_end == start;
+            from = known;
+            to = to.max(known_end);
+            covered = known_end;
         }
-        if covered < end {
-            match at.checked_sub(1).map(|last| &mut self.pieces[last]) {
-                // In a long row on one subflow there is one piece.
-                Some(last)
-                    if last.end == covered && last.carried == bit && last.end - last.start < (1 << 20) && anew =>
-                {
-                    last.end = end;
-                }
-                _ => self.pieces.insert(at, Piece { start: covered, end, carried: bit }),
-            }
+        while let Some((&known, &known_end)) = self.pieces.range(covered.max(from + 1)..=end).next() {
+            anew &= known >= end;
+            to = to.max(known_end);
+            self.pieces.remove(&known);
         }
-        (anew, elsewhere)
+        self.pieces.insert(from, to);
+        anew
     }
 
     /// An acknowledgment comes: whether it acknowledges more of the stream.
@@ -315,5 +297,30 @@ impl Acks {
         self.direction.push(side as u8);
         self.subflow.push(subflow as u32);
         self.offset.push(offset);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_known_piece_by_piece() {
+        let mut pieces = State {
+            subflows: Vec::new(),
+            pieces: BTreeMap::new(),
+            outstanding: BTreeMap::new(),
+            out: Sent::default(),
+            plain: false,
+        };
+        // New: at the beginning, after a gap, and the gap itself; the three are one piece then.
+        for (start, end, anew) in
+            [(0, 10, true), (20, 30, true), (10, 20, true), (5, 6, false), (29, 31, false), (31, 40, true)]
+        {
+            assert_eq!(pieces.carry(start, end), anew, "{start}..{end}");
+        }
+        assert_eq!(pieces.pieces, BTreeMap::from([(0, 40)]));
+        assert!(pieces.carry(50, 60) && pieces.carry(70, 80) && !pieces.carry(45, 90));
+        assert_eq!(pieces.pieces, BTreeMap::from([(0, 40), (45, 90)]));
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! The thread asks for SCHED_FIFO and for idle states without latency, sleeps in `epoll_pwait2` and never spins.
 
+mod capture;
 mod fabric;
 mod header;
 mod lateness;
@@ -19,6 +20,7 @@ use std::net::IpAddr;
 use simulator::outcome::{Link, LinkSamples};
 
 use crate::tun::Tun;
+pub use capture::{Asked, Captures};
 pub use header::FlowKey;
 pub use lateness::Summary as Lateness;
 pub use thread::Running;
@@ -30,6 +32,8 @@ pub struct Network {
     pub ports: Vec<Port>,
     /// The largest packet that any of them takes, in bytes: the largest MTU.
     pub packet_bytes: usize,
+    /// Captures of what passes them.
+    pub captures: Captures,
 }
 
 /// One device.

@@ -12,7 +12,7 @@ use simulator::description::Description;
 
 use super::fabric::{Delivery, Fabric};
 use super::lateness::Lateness;
-use super::{EmulatorError, Network, Report};
+use super::{Captures, EmulatorError, Network, Report};
 use crate::clock::{Clock, sleep_exactly, thread_cpu_ns, timespec};
 use crate::system;
 use crate::tun::Tun;
@@ -85,12 +85,13 @@ fn emulate(
     let real_time = system::schedule_fifo(FIFO_PRIORITY).is_ok();
     sleep_exactly()?;
     let mut fabric = Fabric::new(description, &network).map_err(EmulatorError::Invalid)?;
+    let captures = network.captures;
     let tuns: Vec<Tun> = network.ports.into_iter().map(|port| port.tun).collect();
     let waiting = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?;
     for (port, tun) in tuns.iter().enumerate() {
         epoll::add(&waiting, tun, EventData::new_u64(port as u64), EventFlags::IN).map_err(io::Error::from)?;
     }
-    let mut exit = Exit { tuns: &tuns, clock, lateness: Lateness::new(), refused: 0, error: None };
+    let mut exit = Exit { tuns: &tuns, clock, lateness: Lateness::new(), refused: 0, captures, error: None };
     let mut ready: Vec<Event> = Vec::with_capacity(tuns.len().max(1));
     let cpu_before_ns = thread_cpu_ns();
     loop {
@@ -117,6 +118,7 @@ fn emulate(
     fabric.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
     let (received, unrouted) = (fabric.received, fabric.unrouted);
     let (lateness, refused) = (exit.lateness.summary(), exit.refused);
+    exit.captures.finish()?;
     let (links, link_samples, flows) = fabric.finish(end_ns.max(description.warmup_ns + 1));
     let cpu_ns = thread_cpu_ns() - cpu_before_ns;
     Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
@@ -132,6 +134,7 @@ fn take_in(fabric: &mut Fabric, port: usize, exit: &mut Exit) -> Result<(), Emul
         };
         let now_ns = exit.clock.now_ns();
         fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
+        exit.captures.packet(port, now_ns, &fabric.memory(slot)[..length])?;
         fabric.accept(now_ns, port, slot, length);
     }
     Ok(())
@@ -143,13 +146,18 @@ struct Exit<'t> {
     clock: Clock,
     lateness: Lateness,
     refused: u64,
+    captures: Captures,
     error: Option<io::Error>,
 }
 
 impl Exit<'_> {
     fn hand_over(&mut self, delivery: &Delivery) {
         // Before the call: the kernel takes the packet all the way to the socket within it.
-        self.lateness.add(self.clock.now_ns().saturating_sub(delivery.due_ns));
+        let now_ns = self.clock.now_ns();
+        self.lateness.add(now_ns.saturating_sub(delivery.due_ns));
+        if let Err(error) = self.captures.packet(delivery.port, now_ns, delivery.packet) {
+            self.error = Some(error);
+        }
         match self.tuns[delivery.port].send(delivery.packet) {
             Ok(true) => {}
             Ok(false) => self.refused += 1,

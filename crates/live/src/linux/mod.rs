@@ -22,7 +22,7 @@ use std::time::Duration;
 use simulator::description::Description;
 
 use crate::clock::Clock;
-use crate::emulator::{EmulatorError, Network, Port, Report, Running};
+use crate::emulator::{Captures, EmulatorError, Network, Port, Report, Running};
 use application::Application;
 use outcome::{Connection, Emulation, Outcome, Summary};
 pub use plan::{Hosts, Plan};
@@ -68,7 +68,9 @@ pub fn run(
     }
     let ports =
         tuns.into_iter().zip(&plan.ports).map(|(tun, port)| Port { tun: tun.into(), routes: port.routes.clone() });
-    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes };
+    let captures =
+        Captures::create(plan.ports.iter().map(|port| port.capture.as_ref())).map_err(EmulatorError::Machine)?;
+    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes, captures };
     let clock = Clock::start_in(SET_OFF);
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let pairs: Vec<Pair<'_>> = plan

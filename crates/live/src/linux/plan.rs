@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use serde::Deserialize;
 use simulator::description::Description;
 
-use crate::emulator::Route;
+use crate::emulator::{Asked, Route};
 
 /// A run of the engine `linux`. Descriptors stay the caller's.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Port {
     pub tun: RawFd,
     /// Its routes.
     pub routes: Vec<Route>,
+    /// Where what passes it is to be written.
+    #[serde(default)]
+    pub capture: Option<Asked>,
 }
 
 /// The hosts of one kind of connection.

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::emulator::{EmulatorError, Network, Port, Running};
+use crate::emulator::{Captures, EmulatorError, Network, Port, Running};
 use crate::linux::outcome::Outcome;
 pub use plan::Plan;
 use world::World;
@@ -60,7 +60,9 @@ pub fn run(
     let description = Arc::new(plan.description.clone());
     let ports =
         tuns.into_iter().zip(&plan.ports).map(|(tun, port)| Port { tun: tun.into(), routes: port.routes.clone() });
-    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes };
+    let captures =
+        Captures::create(plan.ports.iter().map(|port| port.capture.as_ref())).map_err(EmulatorError::Machine)?;
+    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes, captures };
     let clock = Clock::start_in(SET_OFF);
     let mut world = World::new(plan, hosts, clock)?;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;

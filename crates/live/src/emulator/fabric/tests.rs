@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use super::*;
-use crate::emulator::{Port, Route};
+use crate::emulator::{Captures, Port, Route};
 use crate::tun::Tun;
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -33,7 +33,11 @@ fn network() -> Network {
     let device = || Tun::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
     let port =
         |destination, down, port| Port { tun: device(), routes: vec![Route { destination, path: 0, down, port }] };
-    Network { ports: vec![port(SERVER, false, 1), port(CLIENT, true, 0)], packet_bytes: 1500 }
+    Network {
+        ports: vec![port(SERVER, false, 1), port(CLIENT, true, 0)],
+        packet_bytes: 1500,
+        captures: Captures::default(),
+    }
 }
 
 /// An IPv4 packet of 1,000 bytes with TCP data for `destination`.

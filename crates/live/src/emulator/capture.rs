@@ -1,0 +1,58 @@
+//! What a host sends and receives by a port, written as pcapng while the emulation goes on.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+
+use capture::Writer;
+
+/// Written out this much at a time: tens of microseconds of the emulator's thread.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// A capture that is asked for.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The file, which does not exist yet.
+    pub file: PathBuf,
+    /// The interface's name.
+    pub name: String,
+    /// Bytes kept of each packet; 0 keeps all.
+    pub snap_length: u32,
+}
+
+/// The captures of all ports that have one.
+#[derive(Debug, Default)]
+pub struct Captures {
+    of_ports: Vec<Option<Writer<BufWriter<File>>>>,
+}
+
+impl Captures {
+    /// Makes the files.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    pub fn create<'a>(asked: impl Iterator<Item = Option<&'a Asked>>) -> io::Result<Captures> {
+        let open = |asked: &Asked| {
+            let file = BufWriter::with_capacity(BUFFER_BYTES, File::create_new(&asked.file)?);
+            let mut writer = Writer::new(file, asked.snap_length)?;
+            writer.interface(&asked.name)?;
+            Ok(writer)
+        };
+        let of_ports = asked.map(|asked| asked.map(open).transpose()).collect::<io::Result<_>>()?;
+        Ok(Captures { of_ports })
+    }
+
+    /// A packet passes this port.
+    pub fn packet(&mut self, port: usize, time_ns: u64, bytes: &[u8]) -> io::Result<()> {
+        match self.of_ports.get_mut(port) {
+            Some(Some(writer)) => writer.packet(0, time_ns, bytes, bytes.len() as u32),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes out what waits in memory.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.of_ports.iter_mut().flatten().try_for_each(Writer::flush)
+    }
+}

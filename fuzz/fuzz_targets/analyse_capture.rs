@@ -1,0 +1,18 @@
+//! Any bytes as a capture: no panic, neither in reading nor in the analysis.
+#![no_main]
+
+use capture::analysis::{Analyser, Options};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|file: &[u8]| {
+    let mut analyser = Analyser::default();
+    if analyser.read("any", file, &mut |_| true).is_err() {
+        return;
+    }
+    let analysis = analyser.finish(Options::default());
+    for connection in &analysis.connections {
+        for stream in &connection.streams {
+            assert!(stream.retransmissions + stream.reinjections <= stream.segments_sent);
+        }
+    }
+});
