@@ -78,8 +78,8 @@ def simulate(
 
 @type_check_only
 class CaptureSegments(TypedDict):
-    """Columns of equal length. `direction` is 0 up and 1 down; `note` of what was sent 0 new, 1 a retransmission and 2 a
-    reinjection, of what was received the bytes that were new."""
+    """Columns of equal length. `direction` is 0 up and 1 down; `note` is, of what was sent, 0 new, 1 a retransmission
+    and 2 a reinjection, of what was received the bytes that were new."""
 
     time_s: NDArray[np.float64]
     connection: NDArray[np.uint32]

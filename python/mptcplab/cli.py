@@ -79,9 +79,7 @@ def run_command(
     ] = False,
     capture: Annotated[
         bool,
-        typer.Option(
-            "--capture", help="With --out: write captures/*.pcapng, one for each interface of the hosts."
-        ),
+        typer.Option("--capture", help="With --out: write captures/*.pcapng, one for each interface of the hosts."),
     ] = False,
     snap_length: Annotated[
         int, typer.Option(min=0, metavar="BYTES", help="Bytes kept of each packet in a capture; 0 keeps all.")

@@ -15,9 +15,7 @@ from mptcplab.progress import Progress
 def analyze(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CAPTURE…", help="Captures (pcapng or pcap) that belong together.", show_default=False
-        ),
+        typer.Argument(metavar="CAPTURE…", help="Captures (pcapng or pcap) that belong together.", show_default=False),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
     out: Annotated[

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mptcplab import linux_engine, machine, model_engine, provenance, stack_engine
+from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.live.requirements import require
 from mptcplab.machine import EngineUnavailableError as EngineUnavailableError
-from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.result import Result, Run
 from mptcplab.simulation import simulate
 

@@ -88,8 +88,8 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
             (fresh / _TRACES / Path(file).name).write_text(trace.text, encoding="ascii", newline="")
         if captures is not None:
             (fresh / _CAPTURES).mkdir()
-            for file in sorted(captures.glob("*.pcapng")):
-                file.rename(fresh / _CAPTURES / file.name)
+            for capture in sorted(captures.glob("*.pcapng")):
+                capture.rename(fresh / _CAPTURES / capture.name)
         (fresh / _PLOTS).mkdir()
         plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")

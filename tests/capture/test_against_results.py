@@ -1,5 +1,8 @@
 """`analyze` on the simulator's own captures gives the numbers of the simulator's own result."""
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import mptcplab
@@ -43,7 +46,10 @@ SCENARIOS = {
     # Its Wi-Fi goes at 3 s and is there again at 6 s.
     "wifi-dies": (Path("scenarios/wifi-dies.toml"), ["duration=9 s"]),
     "middleboxes": (Path("scenarios/middleboxes.toml"), []),
-    "redundant": (Path("scenarios/two-paths.toml"), ["duration=4 s", "measure.warmup=0 s", "connection.m.scheduler=redundant"]),
+    "redundant": (
+        Path("scenarios/two-paths.toml"),
+        ["duration=4 s", "measure.warmup=0 s", "connection.m.scheduler=redundant"],
+    ),
 }
 
 
@@ -101,11 +107,15 @@ def test_connections(both: tuple[str, mptcplab.Result, mptcplab.capture.Analysis
     for row in result.connections.iter_rows(named=True):
         number = numbers[f"{row['name']} {row['index']}"]
         direction = "up" if row["name"] == "upload" else "down"
-        stream = analysis.streams.row(by_predicate=(pl.col("connection") == number) & (pl.col("direction") == direction), named=True)
+        stream = analysis.streams.row(
+            by_predicate=(pl.col("connection") == number) & (pl.col("direction") == direction), named=True
+        )
         who = f"{row['name']}: {stream}"
         assert stream["bytes"] == pytest.approx(row["bytes_delivered"], rel=WITHIN), who
         assert stream["goodput_bps"] == pytest.approx(row["goodput_bps"], rel=WITHIN), who
-        assert stream["out_of_order_delay_mean_s"] == pytest.approx(row["out_of_order_delay_mean_s"], rel=WITHIN, abs=1e-6)
+        assert stream["out_of_order_delay_mean_s"] == pytest.approx(
+            row["out_of_order_delay_mean_s"], rel=WITHIN, abs=1e-6
+        )
         assert (stream["missed_bytes"], stream["unmapped_bytes"]) == (0, 0), who
         fallen = analysis.connections["fallback_reason"][number] is not None
         assert fallen == row["fallback"], analysis.connections.row(number, named=True)
@@ -155,3 +165,30 @@ def test_what_the_scenarios_are_for(both: tuple[str, mptcplab.Result, mptcplab.c
         assert "wrong" not in analysis.subflows["join_hmac"].to_list()
     else:
         assert set(analysis.subflows["join_hmac"].drop_nulls()) <= {"valid"}
+
+
+_ERROR = 0x0080_0000
+"""Severity of an error in Wireshark's expert information."""
+
+
+def test_tshark_finds_nothing_malformed(both: tuple[str, mptcplab.Result, mptcplab.capture.Analysis, Path]) -> None:
+    name, _, _, captures = both
+    if name in ("wifi-lte", "two-paths"):
+        pytest.skip("as the others, with more packets")
+    if shutil.which("tshark") is None:
+        assert os.environ.get("MPTCPLAB_REQUIRE_TSHARK") != "1", (
+            "MPTCPLAB_REQUIRE_TSHARK=1, and tshark is not installed"
+        )
+        pytest.skip("tshark is not installed (Debian: apt-get install tshark)")
+    for file in sorted(captures.iterdir()):
+        fields = ["frame.number", "_ws.malformed", "_ws.expert.severity", "tcp.seq_raw", "_ws.expert.message"]
+        command = ["tshark", "-r", str(file), "-o", "tcp.check_checksum:TRUE", "-o", "mptcp.analyze_mappings:TRUE"]
+        command += ["-T", "fields", "-E", "separator=|", "-E", "aggregator=;", *(f"-e{field}" for field in fields)]
+        rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        assert len(rows) > 50
+        for row in rows:
+            number, malformed, severities, sequence, messages = row.split("|", 4)
+            assert sequence != "", f"{file.name} packet {number} is not TCP for tshark"
+            assert malformed == "", f"{file.name} packet {number}"
+            worst = max((int(severity) for severity in severities.split(";") if severity), default=0)
+            assert worst < _ERROR, f"{file.name} packet {number}: {messages}"

@@ -116,7 +116,9 @@ def analyze(
     names = [os.fspath(path) for path in several]
     for name in names:
         if Path(name).is_dir():
-            raise CaptureError(f"{name}: a directory; name the captures in it, for instance {name.rstrip('/')}/*.pcapng")
+            raise CaptureError(
+                f"{name}: a directory; name the captures in it, for instance {name.rstrip('/')}/*.pcapng"
+            )
     size = sum(Path(name).stat().st_size for name in names) or 1
     told = None if progress is None else lambda read: progress(min(read / size, 1.0))
     try:
@@ -141,9 +143,7 @@ def _notes(file: dict[str, Any]) -> list[str]:
         notes.append(file["damage"])
     if file["unknown_links"]:
         links = ", ".join(map(str, file["unknown_links"]))
-        notes.append(
-            f"link type {links} is not read; Ethernet, RAW, Linux SLL and SLL2, NULL, LOOP, IPV4 and IPV6 are"
-        )
+        notes.append(f"link type {links} is not read; Ethernet, RAW, Linux SLL and SLL2, NULL, LOOP, IPV4 and IPV6 are")
     if file["undecoded"]:
         notes.append(f"{file['undecoded']} packets could not be decoded, the first: {file['first_error']}")
     if file["fragments"]:

@@ -53,15 +53,17 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
         Figure(
             "sequence",
             "Data sequence over time",
-            "A point for each segment as it was sent, at the place of its first byte in the data stream, in its subflow's "
-            "colour. Crosses are retransmissions of TCP on the same subflow, diamonds reinjections: data sent before on "
-            f"another subflow. The grey line is the DATA_ACK (of TCP, the ACK).{thinned}{cut}",
+            "A point for each segment as it was sent, at the place of its first byte in the data stream, in its "
+            "subflow's colour. Crosses are retransmissions of TCP on the same subflow, diamonds reinjections: data "
+            "sent before, as a rule on another subflow. The grey line is the DATA_ACK (of TCP, the ACK)."
+            f"{thinned}{cut}",
             tuple(sequences),
         ),
         Figure(
             "goodput",
             "Goodput by subflow",
-            f"Bytes that were new to the connection, by the subflow that brought them first; the line is the total.{cut}",
+            "Bytes that were new to the connection, by the subflow that brought them first; the line is the total."
+            f"{cut}",
             tuple(goodputs),
         ),
     )
@@ -72,7 +74,9 @@ def _directions(analysis: "Analysis") -> Iterator[tuple[int, str, str]]:
     found = analysis.streams.filter(pl.col("segments_sent") > 0).join(analysis.connections, on="connection")
     for row in found.sort("bytes", descending=True, maintain_order=True).iter_rows(named=True):
         version = "" if row["version"] is None else f" v{row['version']}"
-        ends = f"{row['client']} → {row['server']}" if row["direction"] == "up" else f"{row['server']} → {row['client']}"
+        ends = (
+            f"{row['client']} → {row['server']}" if row["direction"] == "up" else f"{row['server']} → {row['client']}"
+        )
         heading = f"connection {row['connection']}: {row['protocol'].upper()}{version}, {row['direction']}, {ends}"
         yield row["connection"], row["direction"], heading
 
@@ -96,9 +100,7 @@ def _frame(analysis: "Analysis", connection: int) -> Frame:
     return Frame(max(analysis.summary["duration_s"], 1e-3), 0.0, marked[:12])
 
 
-def _segments(
-    analysis: "Analysis", connection: int, direction: str, names: pl.DataFrame
-) -> tuple[pl.DataFrame, int]:
+def _segments(analysis: "Analysis", connection: int, direction: str, names: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The points of a panel, and one in how many of the segments sent first they have."""
     mine = analysis.sent.filter(pl.col("connection") == connection, pl.col("direction") == direction)
     again = mine.filter(pl.col("kind") != "new")

@@ -1,4 +1,4 @@
-"""The data frames of an analysis: their columns, and how the core's answer becomes them. docs/analyze.md has them too."""
+"""The data frames of an analysis: their columns (docs/analyze.md), and how the core's answer becomes them."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -100,9 +100,7 @@ def tables(summary: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     for number, found in enumerate(summary["connections"]):
         whose = {"connection": number}
         fallback = found["fallback"] or {"time_s": None, "reason": None}
-        connections.append(
-            {**found, **whose, "fallback_s": fallback["time_s"], "fallback_reason": fallback["reason"]}
-        )
+        connections.append({**found, **whose, "fallback_s": fallback["time_s"], "fallback_reason": fallback["reason"]})
         streams += [
             {
                 **stream,

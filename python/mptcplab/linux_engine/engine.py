@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
+from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.linux_engine import kernel
 from mptcplab.linux_engine.layout import Pair
 from mptcplab.linux_engine.refusals import unsupported
-from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.live import Namespace, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run

@@ -188,6 +188,9 @@ impl State {
         if let Some((&known, &known_end)) = self.pieces.range(..=start).next_back()
             && known_end >= start
         {
+            if known_end >= end {
+                return false;
+            }
             anew &= known_end == start;
             from = known;
             to = to.max(known_end);

@@ -1,0 +1,86 @@
+"""`mptcplab analyze` and `mptcplab run --capture`, as a user meets them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def captures(call: Call, scenario_file: Path, tmp_path: Path) -> list[Path]:
+    done = call("run", scenario_file, "--set", "duration=1500 ms", "--out", tmp_path / "out", "--capture")
+    assert done.status == 0, done.err
+    return sorted((tmp_path / "out" / "captures").iterdir())
+
+
+def test_a_run_writes_a_capture_for_each_interface(captures: list[Path]) -> None:
+    assert [file.name for file in captures] == [
+        "client-lte.pcapng",
+        "client-wifi.pcapng",
+        "server-lte.pcapng",
+        "server-wifi.pcapng",
+    ]
+
+
+def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: Path) -> None:
+    done = call("analyze", *captures, "--out", tmp_path / "packets")
+    assert (done.status, done.err.splitlines()[-1]) == (0, f"wrote {tmp_path / 'packets' / 'report.html'}")
+    for heading in ("Connections", "Data", "Subflows", "Data by subflow"):
+        assert f"\n{heading} " in f"\n{done.out}"
+    assert "mptcp v1" in done.out
+    page = (tmp_path / "packets" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Data sequence over time</h2>" in page
+    flows = pl.read_parquet(tmp_path / "packets" / "flows.parquet")
+    assert flows.filter(connection=0, direction="down")["share"].sum() == pytest.approx(1.0)
+    document = json.loads(call("analyze", *captures, "--json").out)
+    assert [connection["protocol"] for connection in document["connections"]] == ["mptcp", "tcp", "tcp"]
+
+
+def test_a_capture_that_is_cut_off_is_read_and_noted(call: Call, captures: list[Path]) -> None:
+    file = captures[0]
+    file.write_bytes(file.read_bytes()[:-3])
+    done = call("analyze", file)
+    assert done.status == 0
+    assert f"note: {file}: the file is cut off in a block at byte" in done.err
+
+
+def test_what_is_no_capture_is_refused(call: Call, scenario_file: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pcapng"
+    empty.write_bytes(b"")
+    for file, words in (
+        (scenario_file, "not a capture: it begins with the bytes 0a 74 69 74"),
+        (empty, "not a capture: the file is empty"),
+        (tmp_path, "a directory; name the captures in it"),
+        (tmp_path / "nowhere.pcap", "there is no such file"),
+    ):
+        done = call("analyze", file)
+        assert (done.status, done.out) == (2, "")
+        assert f"error: {file}: {words}" in done.err
+
+
+def test_a_capture_without_tcp_is_refused(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "other.pcap"
+    # Little-endian, link type 147, one packet of a byte.
+    header = bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 ffff0000 93000000")
+    file.write_bytes(header + bytes.fromhex("00000000 00000000 01000000 01000000 45"))
+    done = call("analyze", file)
+    assert done.status == 2
+    assert f"error: {file}: no TCP in its 1 packets (link type 147 is not read" in done.err
+
+
+def test_captures_need_a_directory_and_an_engine_with_packets(call: Call, scenario_file: Path, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "out")
+    assert "give --out DIR too" in call("run", scenario_file, "--capture").err
+    for more, words in (
+        (("--engine", "model"), "the engine model has no packets to capture"),
+        (("--repeat", "2"), "captures are of one run, not of 2"),
+    ):
+        done = call("run", scenario_file, "--capture", *out, *more)
+        assert done.status == 2
+        assert words in done.err
+    assert not (tmp_path / "out").exists()
