@@ -12,6 +12,8 @@ from mptcplab.capture.settings import Capture
 from mptcplab.scenario import Scenario
 
 WITHIN = 0.01
+CORRUPTED = "one-subflow-closed"
+"""A box changes what a subflow carries: the receiver throws away what arrived, which no header tells."""
 
 LOSSY = """
 title = "Losses both ways"
@@ -113,6 +115,8 @@ def test_connections(both: tuple[str, mptcplab.Result, mptcplab.capture.Analysis
         who = f"{row['name']}: {stream}"
         assert stream["bytes"] == pytest.approx(row["bytes_delivered"], rel=WITHIN), who
         assert stream["goodput_bps"] == pytest.approx(row["goodput_bps"], rel=WITHIN), who
+        if row["name"] == CORRUPTED:
+            continue
         assert stream["out_of_order_delay_mean_s"] == pytest.approx(
             row["out_of_order_delay_mean_s"], rel=WITHIN, abs=1e-6
         )
@@ -146,9 +150,11 @@ def test_subflows(both: tuple[str, mptcplab.Result, mptcplab.capture.Analysis, P
         assert flow["segments_sent"] == row["segments_sent"], who
         assert flow["retransmissions"] == pytest.approx(row["retransmissions"], rel=WITHIN), who
         assert flow["reinjections"] == pytest.approx(row["reinjections"], rel=WITHIN), who
+        compared += 1
+        if row["connection"] == CORRUPTED:
+            continue
         assert (flow["share"] or 0.0) == pytest.approx(row["share"] or 0.0, abs=WITHIN), who
         assert (flow["goodput_bps"] or 0.0) == pytest.approx(row["goodput_bps"] or 0.0, rel=WITHIN), who
-        compared += 1
     assert compared == result.subflows.height > 0
 
 
@@ -183,6 +189,8 @@ def test_tshark_finds_nothing_malformed(both: tuple[str, mptcplab.Result, mptcpl
     for file in sorted(captures.iterdir()):
         fields = ["frame.number", "_ws.malformed", "_ws.expert.severity", "tcp.seq_raw", "_ws.expert.message"]
         command = ["tshark", "-r", str(file), "-o", "tcp.check_checksum:TRUE", "-o", "mptcp.analyze_mappings:TRUE"]
+        # The content looks random, and now and then like Thrift.
+        command += ["--disable-heuristic", "thrift_tcp"]
         command += ["-T", "fields", "-E", "separator=|", "-E", "aggregator=;", *(f"-e{field}" for field in fields)]
         rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
         assert len(rows) > 50
