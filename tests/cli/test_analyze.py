@@ -13,7 +13,7 @@ Call = Callable[..., Any]
 
 @pytest.fixture
 def captures(call: Call, scenario_file: Path, tmp_path: Path) -> list[Path]:
-    done = call("run", scenario_file, "--set", "duration=1500 ms", "--out", tmp_path / "out", "--capture")
+    done = call("run", scenario_file, "--set", "duration=2500 ms", "--out", tmp_path / "out", "--capture")
     assert done.status == 0, done.err
     return sorted((tmp_path / "out" / "captures").iterdir())
 
