@@ -178,7 +178,8 @@ proptest! {
         let mut analyser = capture::analysis::Analyser::default();
         let file = [&beginning[start][..], &bytes[..]].concat();
         analyser.read("any", &file[..], &mut |_| true).unwrap();
-        analyser.finish(capture::analysis::Options::default());
+        let found = analyser.finish(capture::analysis::Options::default());
+        prop_assert_eq!(found.files.len(), 1);
     }
 
     #[test]
