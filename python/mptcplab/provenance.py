@@ -52,8 +52,14 @@ def collect(*, scenario_sha256: str, engine: str, seed: int, repeat: int, throug
         repeat=repeat,
         through_wire=through_wire,
         python=platform.python_version(),
-        packages={name: package_version(name) for name in _PACKAGES},
+        packages=dict(_packages()),
     )
+
+
+@cache
+def _packages() -> dict[str, str]:
+    # Reading the metadata takes longer than a short simulation.
+    return {name: package_version(name) for name in _PACKAGES}
 
 
 def checkout() -> Path | None:
