@@ -19,6 +19,9 @@ const MIN_MSS: u32 = 88;
 /// RFC 9293 §3.7.1: without an MSS option.
 const DEFAULT_MSS: u16 = 536;
 
+/// A round-trip time that is guessed is not less than this.
+const LEAST_GUESS_NS: u64 = 1_000_000;
+
 impl<P: Stream> Connection<P> {
     /// Active open.
     pub(crate) fn open(
@@ -157,8 +160,9 @@ impl<P: Stream> Connection<P> {
     pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         if subflow.rtt.samples == 0 {
-            // The SYN was retransmitted: an upper bound stands in until the first sample.
-            view.srtt_ns = now_ns - subflow.syn_sent_ns;
+            // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
+            // first one, and come at that very moment: a control divides by it.
+            view.srtt_ns = (now_ns - subflow.syn_sent_ns).max(LEAST_GUESS_NS);
         }
         view.active = true;
         subflow.statistics.established_ns = now_ns;

@@ -18,7 +18,9 @@ impl Pacing {
         let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
         let bytes_per_rtt = factor * view.cwnd.max(1.0) * f64::from(view.mss);
         let gap_ns = (bytes as f64 * view.srtt_ns as f64 / bytes_per_rtt) as u64;
-        self.next_ns = self.next_ns.max(now_ns) + gap_ns;
+        // A segment that did not wait for its turn (the first of a recovery) takes none from those after it: else many
+        // of them would add up to a standstill.
+        self.next_ns = if self.held { self.next_ns.max(now_ns + gap_ns) } else { self.next_ns.max(now_ns) + gap_ns };
         self.held = self.next_ns > now_ns;
         self.held
     }

@@ -21,6 +21,8 @@ pub struct Undo {
     pub ssthresh: f64,
     /// bytes_since_loss and bytes_between_losses of the view.
     pub bytes: (u64, u64),
+    /// First unacknowledged sequence number when the recovery began: duplicates below it are of earlier ones.
+    pub from: u64,
     /// Retransmissions that no D-SACK has reported as needless.
     pub retransmissions: u32,
     /// The timestamp of the first retransmission.

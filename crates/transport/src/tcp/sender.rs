@@ -34,7 +34,8 @@ impl<P: Payload> Subflow<P> {
             self.rtt.backoff = 0;
             group[r].potentially_failed = false;
         }
-        let mut duplicate_reported = false;
+        // End of what arrived twice, where that is reported.
+        let mut duplicate_end = None;
         if self.sack {
             let blocks = segment.options.sack;
             if !blocks.is_empty() {
@@ -42,7 +43,8 @@ impl<P: Payload> Subflow<P> {
                 let expand = |n: u32| expand32(una, n.wrapping_sub(iss));
                 // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
                 let first = blocks.as_slice()[0];
-                duplicate_reported = expand(first.right) <= una && expand(first.left) < expand(first.right);
+                let (left, right) = (expand(first.left), expand(first.right));
+                duplicate_end = (right <= una && left < right).then_some(right);
                 self.board.selectively_acknowledge(blocks.as_slice(), expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
@@ -61,10 +63,11 @@ impl<P: Payload> Subflow<P> {
             self.restart_timer(now_ns);
         }
         group[r].bytes_since_loss += delivered.bytes;
+        let duplicate_reported = duplicate_end.is_some();
         if duplicate_reported {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
-        if self.is_spurious(segment, ack, &delivered, duplicate_reported, group[r].phase) {
+        if self.is_spurious(segment, ack, &delivered, duplicate_end, group[r].phase) {
             self.undo(now_ns, group, r, controller);
         }
         self.recover(now_ns, &delivered, group, r, controller);
@@ -248,7 +251,8 @@ impl<P: Payload> Subflow<P> {
 
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
-        self.undo = Some(Undo { cwnd: view.cwnd, ssthresh: view.ssthresh, bytes, retransmissions: 0, stamp: None });
+        let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
+        self.undo = Some(Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None });
     }
 
     /// A segment is sent again.
@@ -267,7 +271,7 @@ impl<P: Payload> Subflow<P> {
         segment: &Segment<P>,
         ack: u64,
         delivered: &Delivered,
-        duplicate_reported: bool,
+        duplicate_end: Option<u64>,
         phase: Phase,
     ) -> bool {
         let Some(undo) = &mut self.undo else { return false };
@@ -281,7 +285,8 @@ impl<P: Payload> Subflow<P> {
         {
             return true;
         }
-        if duplicate_reported && undo.retransmissions > 0 {
+        // Of this recovery: a duplicate from an earlier one must not end it, or each would call for the next.
+        if duplicate_end.is_some_and(|end| end > undo.from) && undo.retransmissions > 0 {
             undo.retransmissions -= 1;
             if undo.retransmissions == 0 {
                 return true;
