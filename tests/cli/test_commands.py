@@ -262,6 +262,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "run",
         "compare",
         "check",
+        "analyze",
         "predict",
         "sweep",
         "design",

@@ -100,6 +100,29 @@ fn without_options_it_is_tcp() {
     assert_eq!(state.subflows.len(), 1);
 }
 
+/// The connection is over before the program reads, and more has come than a socket holds: nothing of it is lost.
+#[test]
+fn a_late_reader_gets_all() {
+    let options = Options::default();
+    let [client, server] = stacks(false, &Impair::default(), &options);
+    let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+    near.wait_established(LONG).unwrap();
+    let far = server.accept(PORT, LONG).unwrap();
+    let data = content(1_300_000, 3);
+    far.close();
+    send(&near, &data);
+    assert_eq!(near.wait_ended(LONG), Ok(Ended::Closed));
+    assert_eq!(far.wait_ended(LONG), Ok(Ended::Closed));
+    let mut parts = Vec::new();
+    // All that a socket holds at once, and at once again: the rest must be fetched first.
+    while let Some(chunks) = far.read(1 << 21, LONG).unwrap() {
+        parts.push(chunks);
+    }
+    let found: Vec<u8> = parts.concat().iter().flat_map(|chunk| chunk.0.to_vec()).collect();
+    assert_eq!(found.len(), data.len());
+    assert!(found == data);
+}
+
 #[test]
 fn a_stack_that_stops_tells_its_sockets() {
     let [client, server] = stacks(false, &Impair::default(), &Options::default());

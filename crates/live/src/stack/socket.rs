@@ -231,6 +231,10 @@ impl Socket {
     pub fn read(&self, most: usize, timeout: Duration) -> Result<Option<Vec<Chunk>>, SocketError> {
         let (chunks, refill) = self.wait(timeout, |state| {
             if state.received.is_empty() {
+                // What the stack has left in the transport comes before the end; it was asked for when half was read.
+                if state.more_to_read {
+                    return None;
+                }
                 return match (state.end_of_stream, state.ended) {
                     (true, _) => Some((Ok(None), false)),
                     (false, Some(_)) => Some((Err(SocketError::Aborted), false)),
