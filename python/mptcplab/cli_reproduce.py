@@ -64,7 +64,7 @@ def reproduce(
             quick=quick,
             jobs=jobs or os.cpu_count() or 1,
             progress=bars.update,
-            finished=lambda done: bars.finished(f"{done.item.name}: {done.took_s:.1f} s, {done.work.runs} runs"),
+            finished=lambda done: bars.finished(f"{done.item.name}: {done.took_s:.1f} s, {len(done.work)} runs"),
         )
     except KeyboardInterrupt:
         raise Failure(FAILED, f"interrupted; {directory} keeps the finished runs: call it again to go on") from None

@@ -48,8 +48,8 @@ def test_the_command_prints_claims_and_writes_a_report(
     assert [chart["file"] for chart in json.loads(unescape(data[1]))["charts"]] == ["figure-2-1"]
     for name in ("figures/figure-2-1.svg", "figures/figure-2-1.png", "tables/table-1-1.csv"):
         assert (out / name).stat().st_size > 0, name
-    # The run of seed 1 at 10 Mbit/s is in both items and was run once.
-    assert "4 runs (1 of them kept from before)" in printed
+    # The run of seed 1 at 10 Mbit/s is in both items, was run once and counts once.
+    assert "2 processes, 3 runs, " in printed
 
 
 def test_a_second_call_runs_nothing(

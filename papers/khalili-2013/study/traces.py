@@ -170,12 +170,9 @@ _FLAPPING: Final = (
     "a hundredth. The rule played alone, without any transport, has one path over 80 % for 30 % of the time (LIA 10 "
     "%, α "
     "left out 53 %), so it is the algorithm's own. The testbed ran the kernel's form, which keeps two segments after "
-    "a loss "
-    "and moves by whole segments: its runs are all within 40 to 60 %. Over 600 s OLIA's runs still have shares from "
-    "0.35 to "
-    "0.67; an acknowledgment for each segment or another weight of RED's average changes little, and with a "
-    "drop-tail queue it "
-    "is worse."
+    "a loss and moves by whole segments: most of its runs are within 40 to 60 %. Over 600 s OLIA's runs still have "
+    "shares from 0.35 to 0.67; an acknowledgment for each segment or another weight of RED's average changes "
+    "little, and with a drop-tail queue it is worse."
 )
 
 

@@ -81,6 +81,8 @@ def config(ink: str) -> dict[str, Any]:
             "titlePadding": 8,
         },
         # The same for every panel, so that their time axes stand under one another.
+        # Labels stand below their ticks, at the ends too: one that is moved inwards meets its neighbour.
+        "axisX": {"labelFlush": False, "labelSeparation": 4},
         "axisY": {"minExtent": 36, "tickCount": 5},
         "legend": {
             "labelColor": ink,

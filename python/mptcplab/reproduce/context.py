@@ -19,16 +19,19 @@ Wanted = tuple[Mapping[str, Label], Scenario | Mapping[str, Any], int]
 """Labels, scenario (or the parsed TOML of one) and seed."""
 
 
-@dataclass
-class Work:
-    """What an item cost."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost."""
 
-    runs: int = 0
-    found: int = 0
-    """Of them in the journal before."""
-    simulated_s: float = 0.0
-    computed_s: float = 0.0
-    """Computing time of all of them, on one core; of those found too."""
+    simulated_s: float
+    computed_s: float
+    """Computing time on one core; of a run that was kept from before, what it took then."""
+    earlier: bool
+    """Whether an earlier call of the command made it."""
+
+
+Work = dict[str, Cost]
+"""The distinct runs that an item looked at, by name. Items share runs: several are joined by `|`."""
 
 
 class Context:
@@ -51,10 +54,9 @@ class Context:
         self.quick = quick
         """Whether a thinner design is wanted, for minutes instead of the full time."""
         self.jobs = jobs
-        self.work = Work()
+        self.work: Work = {}
         self._journal = journal
         self._progress = progress
-        self._counted: set[str] = set()
 
     def progress(self, what: str, part: float) -> None:
         """Say how far work is that is not done by `run_many`."""
@@ -73,11 +75,6 @@ class Context:
         check_labels([labels for labels, _, _ in wanted])
         planned = self._planned(wanted, engine, samples)
         count = tally(planned, self._journal)
-        fresh = {run.name: run for run in planned if run.name not in self._counted}
-        self._counted |= fresh.keys()
-        self.work.runs += len(fresh)
-        self.work.found += sum(name in self._journal for name in fresh)
-        self.work.simulated_s += sum(run.duration_s for run in fresh.values())
         carry_out(
             planned,
             self._journal,
@@ -85,7 +82,9 @@ class Context:
             progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
         )
         runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)
-        self.work.computed_s += sum(runs.took_s[name] for name in fresh)
+        for run in planned:
+            earlier = self._journal.is_earlier(run.name)
+            self.work[run.name] = Cost(run.duration_s, runs.took_s[run.name], earlier)
         return runs
 
     def _planned(self, wanted: Sequence[Wanted], engine: str, samples: bool) -> list[Planned]:

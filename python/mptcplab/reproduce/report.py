@@ -62,14 +62,16 @@ class Repetition:
 
     def cost(self) -> str:
         """Time, runs and simulated hours in a sentence."""
-        work = [each.work for each in self.done]
-        runs, found = sum(each.runs for each in work), sum(each.found for each in work)
-        kept = f" ({found} of them kept from before)" if found else ""
+        work: Work = {}
+        for each in self.done:
+            work |= each.work
+        earlier = sum(cost.earlier for cost in work.values())
+        kept = f" ({earlier} of them kept from before)" if earlier else ""
         cores = f"{self.jobs} process{'es' if self.jobs > 1 else ''}"
         return (
-            f"{_time(sum(each.took_s for each in self.done))} on {cores}, {runs} runs{kept}, "
-            f"{sum(each.simulated_s for each in work) / 3600:.1f} simulated hours, "
-            f"{_time(sum(each.computed_s for each in work))} of computing on one core"
+            f"{_time(sum(each.took_s for each in self.done))} on {cores}, {len(work)} runs{kept}, "
+            f"{sum(cost.simulated_s for cost in work.values()) / 3600:.1f} simulated hours, "
+            f"{_time(sum(cost.computed_s for cost in work.values()))} of computing on one core"
         )
 
     def _partial(self) -> bool:
@@ -183,10 +185,10 @@ def _item(done: Done, numbers: Iterator[int]) -> str:
 
 
 def _cost(done: Done) -> str:
-    if not done.work.runs:
-        # Calculated, or from runs that an item before it had made and kept.
-        return f"{_time(done.took_s)}, no runs of its own"
-    return f"{done.work.runs} runs, {done.work.simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
+    if not done.work:
+        return f"{_time(done.took_s)}, calculated"
+    simulated_s = sum(cost.simulated_s for cost in done.work.values())
+    return f"{len(done.work)} runs, {simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
 
 
 def _published(item: Item, outcome: Outcome) -> str:
@@ -207,14 +209,18 @@ def _published(item: Item, outcome: Outcome) -> str:
 def _claims(claims: Sequence[tuple[Item, Claim]], *, items: bool) -> str:
     head = "<th>item</th>" if items else ""
     rows = []
+    told: dict[tuple[str, str], str] = {}
     for item, claim in claims:
         first = f'<td><a href="#{escape(item.id)}">{escape(item.name)}</a></td>' if items else ""
-        cause = f'<div class="cause">{escape(claim.cause)}</div>' if claim.cause else ""
         rows.append(
-            f'<tr>{first}<td class="text">{escape(claim.text)}{cause}</td><td>{escape(value(claim.published))}</td>'
-            f'<td class="found">{escape(value(claim.found))}</td>'
+            f'<tr{" class=explained" if claim.cause else ""}>{first}<td class="text">{escape(claim.text)}</td>'
+            f'<td>{escape(value(claim.published))}</td><td class="found">{escape(value(claim.found))}</td>'
             f'<td><span class="verdict {_CLASSES[claim.verdict]}">{escape(claim.verdict)}</span></td></tr>'
         )
+        if claim.cause:
+            before = told.setdefault((item.id, claim.cause), claim.text)
+            cause = claim.cause if before == claim.text else f"The cause is that of \u201c{before}\u201d."
+            rows.append(f'<tr>{"<td></td>" if items else ""}<td class="cause" colspan="4">{escape(cause)}</td></tr>')
     return (
         f'<table class="claims"><thead><tr>{head}<th>claim</th><th>published</th><th>found</th><th>verdict</th></tr>'
         f"</thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table>"

@@ -70,6 +70,10 @@ class Journal:
     def __len__(self) -> int:
         return len(self._places)
 
+    def is_earlier(self, name: str) -> bool:
+        """Whether an earlier session appended the run of this name, which is there."""
+        return self._places[name].file != self._path
+
     def append(self, name: str, answer: bytes) -> None:
         """Keep the answer of the run of this name."""
         if self._file is None:
