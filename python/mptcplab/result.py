@@ -1,7 +1,7 @@
 """What an engine answers: four data frames, the document of `--json`, and a directory of files."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -12,25 +12,56 @@ import polars as pl
 
 from mptcplab import document, store
 from mptcplab.provenance import Provenance
-from mptcplab.schema import polars_schema
+from mptcplab.schema import FRAMES, polars_schema
+from mptcplab.tables import Tables, frame_of_rows
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """One run of a scenario with one seed: the frames of docs/results.md without `repeat` and `seed`."""
+    """One run of a scenario with one seed: the frames of docs/results.md without `repeat` and `seed`.
+
+    A frame is made when it is asked for first.
+    """
 
     seed: int
-    connections: pl.DataFrame
-    subflows: pl.DataFrame
-    links: pl.DataFrame
-    samples: pl.DataFrame
+    tables: Tables
     notes: tuple[str, ...] = ()
     """What to keep in mind with these numbers; one sentence each."""
     live: "Mapping[str, Any] | None" = None
     """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel."""
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection."""
+        return self.tables.frame("connections")
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """One row per subflow."""
+        return self.tables.frame("subflows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per direction of a link."""
+        return self.tables.frame("links")
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """The time series of subflows and links."""
+        return self.tables.frame("samples")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all that was found is the same; null equals null."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        if (self.seed, self.notes, self.live) != (other.seed, other.notes, other.live):
+            return False
+        return all(self.tables.frame(name).equals(other.tables.frame(name)) for name in FRAMES)
+
+    __hash__ = None  # type: ignore[assignment]  # as the frames
 
 
 @dataclass(frozen=True)
@@ -46,22 +77,22 @@ class Result:
     @cached_property
     def connections(self) -> pl.DataFrame:
         """One row per connection and run."""
-        return self._frame("connections", lambda run: run.connections)
+        return self._frame("connections")
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
         """One row per subflow and run."""
-        return self._frame("subflows", lambda run: run.subflows)
+        return self._frame("subflows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per direction of a link and run."""
-        return self._frame("links", lambda run: run.links)
+        return self._frame("links")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
         """The time series of subflows and links, one long frame."""
-        return self._frame("samples", lambda run: run.samples)
+        return self._frame("samples")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -92,10 +123,17 @@ class Result:
         """
         return store.save(self, Path(directory), None if captures is None else Path(captures))
 
-    def _frame(self, name: str, pick: Callable[[Run], pl.DataFrame]) -> pl.DataFrame:
+    def _frame(self, name: str) -> pl.DataFrame:
         schema = polars_schema(name)
+        if len(self.runs) > 1 and name != "samples":
+            # One frame out of all rows: a frame for each of many runs takes longer than the runs.
+            rows = [(number, run.seed, run.tables.rows(name)) for number, run in self.runs]
+            if all(each is not None for _, _, each in rows):
+                return frame_of_rows(
+                    name, ((number, seed, *row) for number, seed, each in rows for row in each or ()), with_run=True
+                )
         frames = [
-            pick(run).select(
+            run.tables.frame(name).select(
                 pl.lit(number, dtype=schema["repeat"]).alias("repeat"),
                 pl.lit(run.seed, dtype=schema["seed"]).alias("seed"),
                 pl.all(),

@@ -85,15 +85,36 @@ def test_a_failed_run_ends_the_series(
 def test_an_interruption_keeps_what_is_finished(
     scenario: Scenario, made_up_outcome: Outcomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C arrives while the second of three runs is on its way; the second ends early, the third never begins."""
+    """Ctrl-C arrives during the second of three runs, where the core raises it; the third never begins."""
     begun: list[int] = []
-    second = threading.Event()
 
     def simulate(description: str, progress: Callable[[float], None] | None = None) -> Any:
         parsed = json.loads(description)
         begun.append(parsed["seed"])
         if parsed["seed"] == 8:
-            second.set()
+            raise KeyboardInterrupt
+        return made_up_outcome(parsed)
+
+    monkeypatch.setattr(_core, "simulate", simulate)
+    with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 3 runs") as stopped:
+        mptcplab.run(scenario, repeat=3)
+    assert begun == [7, 8]
+    assert stopped.value.finished is not None
+    assert stopped.value.finished.connections["seed"].unique().to_list() == [7]
+
+
+def test_an_interruption_of_several_jobs_keeps_what_is_finished(
+    scenario: Scenario, made_up_outcome: Outcomes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C arrives while two of four runs are on their way; they end early, the last never begins."""
+    begun: list[int] = []
+    two = threading.Barrier(3)
+
+    def simulate(description: str, progress: Callable[[float], None] | None = None) -> Any:
+        parsed = json.loads(description)
+        begun.append(parsed["seed"])
+        if parsed["seed"] > 7:
+            two.wait()
             while True:  # until the progress call raises, as the core does
                 time.sleep(0.001)
                 assert progress is not None
@@ -101,14 +122,14 @@ def test_an_interruption_keeps_what_is_finished(
         return made_up_outcome(parsed)
 
     def wait(*_: Any, **__: Any) -> Any:
-        second.wait()
+        two.wait()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_core, "simulate", simulate)
     monkeypatch.setattr(engines, "wait", wait)
-    with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 3 runs") as stopped:
-        mptcplab.run(scenario, repeat=3)
-    assert begun == [7, 8]
+    with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 4 runs") as stopped:
+        mptcplab.run(scenario, repeat=4, jobs=2)
+    assert sorted(begun) == [7, 8, 9]
     assert stopped.value.finished is not None
     assert stopped.value.finished.connections["seed"].unique().to_list() == [7]
 

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
@@ -72,12 +73,8 @@ def run(
         for row in summary["connections"]
         if row["failure"] is not None
     ]
-    return Run(
-        seed=answer.seed,
-        connections=answer.connections,
-        subflows=answer.subflows,
-        links=answer.links,
-        samples=answer.samples,
+    return replace(
+        answer,
         notes=(*judged.notes, *failures, *_about(plan, scenario)),
         live={**judged.to_dict(), "mptcp_counters": counters},
     )

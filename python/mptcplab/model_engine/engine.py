@@ -17,6 +17,7 @@ from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.scenario.links import WAYS
 from mptcplab.scenario.tcp import Tcp
 from mptcplab.schema import polars_schema
+from mptcplab.tables import Frames
 
 _ACK_WAIT_S: Final = 0.04
 """The longest time that a receiver here holds an ACK back."""
@@ -86,11 +87,13 @@ def calculate(
     if limits:
         raise UnsupportedError("model", at(scenario, limits))
     return Run(
-        seed=seed,
-        connections=_frame("connections", list(_connections(settled))),
-        subflows=_frame("subflows", list(_subflows(settled))),
-        links=_frame("links", list(_links(settled))),
-        samples=polars_schema("samples", with_run=False).to_frame(),
+        seed,
+        Frames(
+            connections=_frame("connections", list(_connections(settled))),
+            subflows=_frame("subflows", list(_subflows(settled))),
+            links=_frame("links", list(_links(settled))),
+            samples=polars_schema("samples", with_run=False).to_frame(),
+        ),
         notes=tuple(_notes(settled)),
     )
 

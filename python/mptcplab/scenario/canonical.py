@@ -7,8 +7,11 @@ import tomli_w
 from mptcplab.scenario.model import DURATION, Document
 
 
-def to_toml(document: Document) -> str:
-    """Every default written out, every quantity in its canonical unit; reads as an equal scenario."""
+def around_seed(document: Document) -> tuple[str, str]:
+    """What stands before the seed and after it: every default, every quantity in its canonical unit.
+
+    With a seed between them they read as an equal scenario but for the seed.
+    """
     data: dict[str, Any] = {
         "title": document.title,
         "duration": DURATION.write(document.duration_ns),
@@ -25,4 +28,7 @@ def to_toml(document: Document) -> str:
     if document.traffic:
         kinds = {name: traffic.written() for name, traffic in document.traffic.items()}
         data["traffic"] = kinds.get("", kinds)
-    return tomli_w.dumps(data)
+    # Before the seed stand the title and the duration, each on one line.
+    before, line, after = tomli_w.dumps(data).partition(f"\nseed = {document.seed}\n")
+    assert line, "the seed has a line of its own"
+    return f"{before}\nseed = ", f"\n{after}"

@@ -2,10 +2,11 @@
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mptcplab import registry
 from mptcplab.scenario import canonical, describe, support
@@ -15,11 +16,13 @@ from mptcplab.scenario.model import Document
 from mptcplab.scenario.overrides import FILE, apply
 from mptcplab.scenario.read import Reader, parse
 
+T = TypeVar("T")
+
 
 class Scenario:
     """A scenario that was found right. Immutable; equal to another when both mean the same run."""
 
-    __slots__ = ("_data", "_overridden", "_text", "document", "name", "source")
+    __slots__ = ("_data", "_derived", "_overridden", "_text", "document", "name", "source")
 
     document: Document
     """The parts, validated and in base units."""
@@ -50,6 +53,7 @@ class Scenario:
         if problems or document is None:
             raise ScenarioError(problems)
         self.document = document
+        self._derived: dict[str, Any] = {}
 
     def _places(self) -> Places:
         return Places(self._text, self.source, self._overridden, FILE)
@@ -77,6 +81,31 @@ class Scenario:
         """This scenario with keys changed, each as `key=value`; raises `ScenarioError`."""
         return Scenario(self._data, self._text, self.source, overrides, self._overridden)
 
+    def with_seed(self, seed: int) -> "Scenario":
+        """This scenario with another seed; nothing is read or checked again. Raises `ScenarioError`."""
+        if type(seed) is not int or not 0 <= seed < 2**64:
+            return self.with_overrides([f"seed={seed}"])
+        other = copy.copy(self)
+        other._data = {**self._data, "seed": seed}
+        other._overridden = [*self._overridden, ("seed",)]
+        other.document = replace(self.document, seed=seed)
+        other._derived = self._derived
+        return other
+
+    def derived(self, what: str, make: Callable[[], T]) -> T:
+        """What `make` gives: made once for this scenario and those that are the same but for the seed.
+
+        `what` names it. It must not depend on the seed, and goes with the last of these scenarios.
+        """
+        if what not in self._derived:
+            self._derived[what] = make()
+        made: T = self._derived[what]
+        return made
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """All but what can be derived again."""
+        return None, {name: getattr(self, name) for name in self.__slots__} | {"_derived": {}}
+
     @property
     def title(self) -> str:
         """The title; the name where the file has none."""
@@ -94,7 +123,8 @@ class Scenario:
 
     def to_toml(self) -> str:
         """The complete scenario: every default written out, one text for all the ways to say the same."""
-        return canonical.to_toml(self.document)
+        before, after = self.derived("toml", lambda: canonical.around_seed(self.document))
+        return f"{before}{self.seed}{after}"
 
     def sha256(self) -> str:
         """Of `to_toml`, in hexadecimal."""

@@ -32,6 +32,10 @@ class Dimension:
     """The units that are written, from the largest; powers of ten, so that every number ends."""
     example: str
 
+    def __reduce__(self) -> str:
+        """The name in this module: a dimension is told by its identity, also in a copied or unpickled scenario."""
+        return next(name for name, value in globals().items() if value is self)
+
 
 def _powers_of_ten(**exponents: int) -> dict[str, Fraction]:
     return {unit: Fraction(10) ** exponent for unit, exponent in exponents.items()}

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,12 +62,8 @@ def run(
         dropped = sum(_dropped(host) for host in hosts)
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)
     answer = run_from_outcome(description, outcome, seed=seed)
-    return Run(
-        seed=answer.seed,
-        connections=answer.connections,
-        subflows=answer.subflows,
-        links=answer.links,
-        samples=answer.samples,
+    return replace(
+        answer,
         notes=judged.notes,
         live=judged.to_dict(),
     )

@@ -10,9 +10,10 @@ from typing import Final
 import polars as pl
 
 from mptcplab.schema import FRAMES as SCHEMAS
-from mptcplab.schema import RUN_COLUMNS, polars_schema
+from mptcplab.schema import RUN_COLUMNS
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.planned import Planned
+from mptcplab.tables import frame_of_rows
 
 Label = str | int | float | bool | None
 TABLES: Final = ("connections", "subflows", "links")
@@ -76,18 +77,7 @@ def collect(
             taken = pl.read_ipc(io.BytesIO(packed))
             series.append(pl.concat([described[[at] * taken.height], taken], how="horizontal"))
     took_s = {name: float(str(answer["took_s"])) for name, answer in answers.items()}
-    frames = {name: _frame(name, rows[name], described, owners[name]) for name in TABLES}
+    frames = {
+        name: pl.concat([described[owners[name]], frame_of_rows(name, rows[name])], how="horizontal") for name in TABLES
+    }
     return Runs(**frames, samples=pl.concat(series) if series else None, took_s=took_s)
-
-
-def _frame(name: str, rows: list[list[object]], described: pl.DataFrame, owners: list[int]) -> pl.DataFrame:
-    schema = polars_schema(name, with_run=False)
-    # By columns: polars reads rows of mixed types one value at a time.
-    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
-    values = pl.DataFrame(
-        [
-            pl.Series(column, list(cells), dtype=dtype, strict=True)
-            for (column, dtype), cells in zip(schema.items(), columns, strict=True)
-        ]
-    )
-    return pl.concat([described[owners], values], how="horizontal")

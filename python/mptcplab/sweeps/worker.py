@@ -36,11 +36,11 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     if task["engine"] == "sim" and not task["samples"]:
         # No data frame is made here: a frame for each table of each run would take longer than many a run.
         from mptcplab import _core
-        from mptcplab.simulation import summary_rows
+        from mptcplab.tables import Names, rows_of_summary
 
         description = task["description"]
         outcome = _core.simulate(json.dumps(description))
-        tables = dict(zip(FRAMES, summary_rows(description, json.loads(outcome["summary"])), strict=True))
+        tables = dict(zip(FRAMES, rows_of_summary(Names.of(description), json.loads(outcome["summary"])), strict=True))
         return {"notes": [], **tables}
     run = _whole_run(task)
     answer: dict[str, Any] = {"notes": list(run.notes)}
