@@ -116,6 +116,7 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
 
 fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
     transport::TcpOptions {
+        shortcuts: true,
         loss_detection: match tcp.loss_detection {
             LossDetection::RackTlp => transport::LossDetection::RackTlp,
             // Without SACK there is nothing else than three duplicates (RFC 6582).

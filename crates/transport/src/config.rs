@@ -66,6 +66,8 @@ pub struct TcpOptions {
     pub retries: u32,
     /// Retransmissions of a SYN before the attempt is given up (Linux: 6).
     pub syn_retries: u32,
+    /// Handle segments in order the short way. Without it all is slower and nothing different: for tests of that.
+    pub shortcuts: bool,
 }
 
 impl Default for TcpOptions {
@@ -87,6 +89,7 @@ impl Default for TcpOptions {
             quick_acks: 16,
             retries: 15,
             syn_retries: 6,
+            shortcuts: true,
         }
     }
 }

@@ -3,10 +3,13 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use proptest::prelude::*;
 use transport::congestion::{Choice, Variant};
-use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, TcpOptions, scheduler};
+use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, scheduler};
 
 fn path() -> impl Strategy<Value = Path> {
     (
@@ -99,7 +102,10 @@ fn check(
     bytes: [u64; 2],
     pause_ms: u64,
 ) -> Result<(), TestCaseError> {
-    let mut pair = Pair::new(seed, configs, paths);
+    check_pair(&mut Pair::new(seed, configs, paths), bytes, pause_ms)
+}
+
+fn check_pair(pair: &mut Pair, bytes: [u64; 2], pause_ms: u64) -> Result<(), TestCaseError> {
     let up = pair.run_until(LONG, |p| {
         (p.saw(CLIENT, Event::Established) && p.saw(SERVER, Event::Established))
             || p.saw(CLIENT, Event::Aborted)
@@ -128,6 +134,44 @@ fn check(
     Ok(())
 }
 
+/// What the short way is made for, or all that there is.
+fn config_with_shortcuts() -> impl Strategy<Value = Config> {
+    let plain = config().prop_map(|config| {
+        let loss_detection = LossDetection::RackTlp;
+        let tcp = TcpOptions { loss_detection, sack: true, ecn: false, pacing: false, ..config.tcp };
+        Config { tcp, checksum: false, scheduler: scheduler::Choice::MinRtt, ..config }
+    });
+    prop_oneof![3 => plain, 1 => config()]
+}
+
+/// All segments that were sent, and when, and what the ends know and have counted at the end.
+fn played(
+    seed: u64,
+    configs: [Config; 2],
+    paths: Vec<Path>,
+    bytes: [u64; 2],
+    pause_ms: u64,
+) -> Result<(Vec<String>, String), TestCaseError> {
+    let mut pair = Pair::new(seed, configs, paths);
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let sent = Rc::clone(&log);
+    pair.tap(move |now_ns, side, path, segment| {
+        sent.borrow_mut().push(format!("{now_ns} {side} {path} {segment:?}"));
+        true
+    });
+    check_pair(&mut pair, bytes, pause_ms)?;
+    let mut known = format!("{} {:?}", pair.now_ns, pair.events);
+    for side in [CLIENT, SERVER] {
+        let Some(id) = pair.ids[side] else { continue };
+        let connection = pair.hosts[side].connection(id);
+        let subflows = 0..connection.subflow_count() as u8;
+        let statistics: Vec<_> = subflows.map(|r| connection.statistics(SubflowId(r))).collect();
+        let (views, timeout_ns) = (connection.views(), connection.next_timeout_ns());
+        known += &format!("\n{statistics:?} {views:?} {timeout_ns} {:?}", connection.out_of_order_delays());
+    }
+    Ok((log.take(), known))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..ProptestConfig::with_cases(400) })]
 
@@ -143,5 +187,27 @@ proptest! {
         pause_ms in prop_oneof![Just(0u64), 0u64..5_000],
     ) {
         check(seed, [client, server], paths, bytes, pause_ms)?;
+    }
+
+    /// With and without the short way for segments in order every segment is the same, at the same time.
+    #[test]
+    fn shortcuts_change_nothing(
+        seed: u64,
+        client in config_with_shortcuts(),
+        server in config_with_shortcuts(),
+        paths in prop::collection::vec(path(), 1..5),
+        bytes in (0u64..400_000, prop_oneof![Just(0u64), 0u64..400_000]),
+        pause_ms in prop_oneof![Just(0u64), 0u64..5_000],
+    ) {
+        let ways = [true, false].map(|shortcuts| {
+            let configs = [&client, &server].map(|c| Config { tcp: TcpOptions { shortcuts, ..c.tcp }, ..c.clone() });
+            played(seed, configs, paths.clone(), [bytes.0, bytes.1], pause_ms)
+        });
+        let [short, long] = ways;
+        let ((short, short_known), (long, long_known)) = (short?, long?);
+        let differ = short.iter().zip(&long).position(|(a, b)| a != b);
+        prop_assert!(differ.is_none(), "{:?}", differ.map(|n| (&short[n], &long[n])));
+        prop_assert_eq!(short.len(), long.len());
+        prop_assert_eq!(short_known, long_known);
     }
 }

@@ -20,6 +20,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Sends FINs when it is time for them.
+    #[inline]
     pub(super) fn progress_close(&mut self, now_ns: u64) {
         let due = match self.mode {
             Mode::Tcp => self.close_requested && self.snd_nxt == self.write_end,
@@ -34,6 +35,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn request_fin(&mut self, now_ns: u64, r: usize) {
+        self.unsettle();
         let subflow = &mut self.subflows[r];
         match subflow.state {
             State::Established | State::CloseWait if !subflow.fin_requested => {
@@ -98,6 +100,7 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    #[inline]
     pub(super) fn check_flushed(&mut self) {
         if !self.flushed && self.fin_acknowledged && self.snd_una >= self.write_end {
             self.flushed = true;
@@ -107,6 +110,7 @@ impl<P: Stream> Connection<P> {
     }
 
     fn time_wait(&mut self, now_ns: u64, r: usize) {
+        self.unsettle();
         self.subflows[r].state = State::TimeWait;
         self.subflows[r].timer_ns = now_ns + TIME_WAIT_NS;
         self.wake_by(now_ns + TIME_WAIT_NS);
@@ -114,6 +118,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn subflow_closed(&mut self, now_ns: u64, r: usize) {
+        self.unsettle();
         self.subflows[r].state = State::Closed;
         self.subflows[r].timer_ns = NEVER;
         self.subflows[r].ack.deadline_ns = NEVER;

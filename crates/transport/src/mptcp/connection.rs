@@ -104,6 +104,8 @@ pub struct Connection<P: Stream> {
     pub(super) reinjections: Reinjections,
     /// Subflows that may have a SYN, a reset, a retransmission or a FIN to send.
     pub(super) attention: SubflowSet,
+    /// Subflows known to have nothing to look after but data and acknowledgments in order: see `plain.rs`.
+    pub(super) plain: SubflowSet,
     /// Subflows that owe an acknowledgment.
     pub(super) ack_due: SubflowSet,
     /// New data or reinjections may find a subflow with room.
@@ -199,6 +201,7 @@ impl<P: Stream> Connection<P> {
             flushed: false,
             reinjections: Reinjections::default(),
             attention: SubflowSet::default(),
+            plain: SubflowSet::default(),
             ack_due: SubflowSet::default(),
             may_send: false,
             signal_due: SubflowSet::default(),
@@ -248,6 +251,7 @@ impl<P: Stream> Connection<P> {
         // Mostly there is one: places for more would be most of an idle connection's memory.
         self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
+        self.unsettle();
         self.contexts.reserve_exact(1);
         self.contexts.push(SubflowContext::new());
         self.views.reserve_exact(1);

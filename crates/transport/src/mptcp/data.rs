@@ -28,9 +28,7 @@ impl<P: Stream> Connection<P> {
             }
         };
         let end = seq + payload.len() as u64;
-        let subflow = &mut self.subflows[r];
-        subflow.statistics.data_segments_received += 1;
-        subflow.take_echo(options.timestamps, now_ns);
+        self.subflows[r].take_echo(options.timestamps, now_ns);
         let mut offset = UNMAPPED;
         if let Some(m) = map {
             let whole = m.from <= seq && end <= m.to;
@@ -39,17 +37,15 @@ impl<P: Stream> Connection<P> {
             }
             let needed = self.checksum || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
+                self.subflows[r].statistics.data_segments_received += 1;
                 return; // as if it had been lost
             }
         }
         let subflow = &mut self.subflows[r];
         if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
-            subflow.ack.data_in_order(now_ns);
-            if subflow.ack.now {
-                self.ack_due.insert(r);
-            }
-            self.receive_in_order(now_ns, r, seq, offset, payload);
+            self.data_in_order(now_ns, r, seq, offset, payload);
         } else {
+            subflow.statistics.data_segments_received += 1;
             let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns, via: r as u8 };
             let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
             // Out of order, or it fills a hole: acknowledge at once (RFC 5681 §4.2).
@@ -57,7 +53,20 @@ impl<P: Stream> Connection<P> {
             self.ack_due.insert(r);
             subflow.reorder.insert(piece);
             self.drain_subflow(now_ns, r);
+            self.check_end_of_stream(r);
         }
+    }
+
+    /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
+    #[inline]
+    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+        let subflow = &mut self.subflows[r];
+        subflow.statistics.data_segments_received += 1;
+        subflow.ack.data_in_order(now_ns);
+        if subflow.ack.now {
+            self.ack_due.insert(r);
+        }
+        self.receive_in_order(now_ns, r, seq, offset, payload);
         self.check_end_of_stream(r);
     }
 
@@ -255,6 +264,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The stream is complete when everything before its end has arrived.
+    #[inline]
     fn check_end_of_stream(&mut self, r: usize) {
         if self.mode == Mode::Mptcp && !self.end_received && self.data_fin_at == Some(self.rcv_nxt) {
             self.end_received = true;

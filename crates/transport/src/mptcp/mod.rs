@@ -11,6 +11,7 @@ mod handshake;
 mod join;
 mod opportunistic;
 mod paths;
+mod plain;
 mod probe;
 mod receive;
 mod redundant;

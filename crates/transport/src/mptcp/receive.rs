@@ -19,6 +19,16 @@ impl<P: Stream> Connection<P> {
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
         self.clock_ns = now_ns;
         let r = subflow.0 as usize;
+        if self.receive_plain(now_ns, r, segment) {
+            return;
+        }
+        self.unsettle();
+        self.receive_any(now_ns, r, segment);
+        let deadline_ns = self.subflows[r].deadline_ns();
+        self.wake_by(deadline_ns);
+    }
+
+    fn receive_any(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         match self.subflows[r].state {
             State::Closed => self.answer_with_reset(r, segment),
             State::SynSent => self.receive_in_syn_sent(now_ns, r, segment),
@@ -29,8 +39,6 @@ impl<P: Stream> Connection<P> {
             }
             _ => self.receive_synchronised(now_ns, r, segment),
         }
-        let deadline_ns = self.subflows[r].deadline_ns();
-        self.wake_by(deadline_ns);
     }
 
     /// CLOSED: whatever arrives is answered with a reset (RFC 9293 §3.10.7.1).
@@ -230,6 +238,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
+    #[inline]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
         let right = to.saturating_add(window);
         if right > self.snd_right {

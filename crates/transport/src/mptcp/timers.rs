@@ -14,6 +14,7 @@ impl<P: Stream> Connection<P> {
     /// out when it should have been.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.clock_ns = now_ns;
+        self.unsettle();
         for r in 0..self.subflows.len() {
             if self.subflows[r].ack.deadline_ns <= now_ns {
                 self.subflows[r].ack.deadline_ns = NEVER;

@@ -5,6 +5,7 @@ use wire::{
 };
 
 use super::connection::{Connection, Mode};
+use super::plain::Attempt;
 use crate::congestion::Phase;
 use crate::host::SubflowId;
 use crate::queue::{SendQueue, Stream};
@@ -45,25 +46,23 @@ impl<P: Stream> Connection<P> {
     pub fn transmit_into(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
         self.clock_ns = now_ns;
         self.last_is_ect = false;
-        while self.attention.0 != 0 {
-            let r = self.attention.0.trailing_zeros() as usize;
-            if self.transmit_urgent(now_ns, r, out) {
-                return Some(SubflowId(r as u8));
-            }
-            self.attention.pop();
-        }
-        if self.signal_due.0 != 0
-            && let Some((r, segment)) = self.transmit_signal(now_ns)
+        if self.attention.0 | self.signal_due.0 != 0
+            && let Some(r) = self.transmit_first(now_ns, out)
         {
-            *out = segment;
             return Some(SubflowId(r as u8));
         }
         if self.may_send {
-            if let Some(r) = self.transmit_data(now_ns, out) {
+            let sent = match self.transmit_plain(now_ns, out) {
+                Attempt::Sent(r) => Some(r),
+                Attempt::Nothing => None,
+                Attempt::Unknown => self.transmit_data(now_ns, out),
+            };
+            if let Some(r) = sent {
                 return Some(SubflowId(r as u8));
             }
             self.may_send = false;
-            if self.release_retransmissions() {
+            // F-RTO waits while a timeout is being repaired, at no other time.
+            if self.views.iter().any(|v| v.phase == Phase::Loss) && self.release_retransmissions() {
                 return self.transmit_into(now_ns, out);
             }
         }
@@ -72,6 +71,26 @@ impl<P: Stream> Connection<P> {
                 self.acknowledgment(now_ns, r, out);
                 return Some(SubflowId(r as u8));
             }
+        }
+        None
+    }
+
+    /// What goes before all data: SYN, reset, retransmissions, FIN, control options.
+    fn transmit_first(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+        while self.attention.0 != 0 {
+            let r = self.attention.0.trailing_zeros() as usize;
+            if self.transmit_urgent(now_ns, r, out) {
+                self.unsettle();
+                return Some(r);
+            }
+            self.attention.pop();
+        }
+        if self.signal_due.0 != 0
+            && let Some((r, segment)) = self.transmit_signal(now_ns)
+        {
+            self.unsettle();
+            *out = segment;
+            return Some(r);
         }
         None
     }
@@ -191,11 +210,7 @@ impl<P: Stream> Connection<P> {
                 return None;
             }
             Decision::Blocked => {
-                for (subflow, view) in self.subflows.iter_mut().zip(&self.views) {
-                    if view.active && !view.has_room() {
-                        subflow.note_limited();
-                    }
-                }
+                self.note_blocked();
                 return None;
             }
         };
@@ -237,6 +252,15 @@ impl<P: Stream> Connection<P> {
         }
         self.first_transmission(now_ns, r, from, payload, fin, out);
         Some(r)
+    }
+
+    /// Data waits for congestion windows to open.
+    pub(super) fn note_blocked(&mut self) {
+        for (subflow, view) in self.subflows.iter_mut().zip(&self.views) {
+            if view.active && !view.has_room() {
+                subflow.note_limited();
+            }
+        }
     }
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
@@ -295,6 +319,7 @@ impl<P: Stream> Connection<P> {
 
     /// The FIN goes out (RFC 9293 §3.10.4).
     fn note_fin(&mut self, r: usize) {
+        self.unsettle();
         let subflow = &mut self.subflows[r];
         subflow.fin_requested = true;
         subflow.fin_sent = true;
@@ -322,7 +347,10 @@ impl<P: Stream> Connection<P> {
                 segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {
                 let end = self.close_requested && offset + len == self.write_end;
-                self.data_fin_sent |= end;
+                if end {
+                    self.unsettle();
+                    self.data_fin_sent = true;
+                }
                 dss.data_fin = end;
                 let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
                 let checksum = self.checksum_of(offset, ssn, len, &payload);
@@ -340,6 +368,9 @@ impl<P: Stream> Connection<P> {
     pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let seq = self.subflows[r].snd_nxt;
         self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        if self.plain.contains(r) {
+            return;
+        }
         let subflow = &self.subflows[r];
         if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
             // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
@@ -385,15 +416,20 @@ impl<P: Stream> Connection<P> {
 
     /// As [`Self::segment`], written over `out`.
     pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
-        out.options.dss = match self.mode {
+        match self.mode {
             Mode::Mptcp => {
-                Some(Dss { data_ack: Some(DataNumber::Long(self.data_ack())), mapping: None, data_fin: false })
+                let data_ack = Some(DataNumber::Long(self.data_ack()));
+                out.options.dss = Some(Dss { data_ack, mapping: None, data_fin: false });
             }
-            Mode::Tcp if self.infinite.is_some() && r == self.tcp_subflow => self.infinite_mapping(),
-            Mode::Tcp => None,
-        };
-        out.options.sack = SackBlocks::default();
-        out.options.rare = None;
+            Mode::Tcp if self.infinite.is_some() && r == self.tcp_subflow => out.options.dss = self.infinite_mapping(),
+            Mode::Tcp => out.options.dss = None,
+        }
+        if !out.options.sack.is_empty() {
+            out.options.sack = SackBlocks::default();
+        }
+        if out.options.rare.is_some() {
+            out.options.rare = None;
+        }
         let subflow = &mut self.subflows[r];
         out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
         out.options.timestamps = subflow.timestamps_now(now_ns);
@@ -494,6 +530,7 @@ impl<P: Stream> Connection<P> {
         }
         let r = self.best_subflow()?;
         self.data_fin_due = false;
+        self.unsettle();
         self.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
         self.segment_into(now_ns, r, seq, Flags::ACK, out);

@@ -8,6 +8,27 @@ use crate::congestion::View;
 #[derive(Debug, Default)]
 pub struct MinRtt;
 
+impl MinRtt {
+    /// Its choice for data that the subflows `tried` have carried.
+    #[inline]
+    pub(crate) fn best(group: &[View], tried: SubflowSet) -> Option<usize> {
+        if let [view] = group {
+            return usable(view).then_some(0);
+        }
+        // A backup is used when no active subflow works at all, not when they are merely full (RFC 8684 §3.3.8).
+        let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
+        let mut best = None;
+        let mut best_key = (true, u64::MAX);
+        for (r, v) in group.iter().enumerate() {
+            let key = (tried.contains(r), v.srtt_ns);
+            if key < best_key && usable(v) && (only_backups || !v.backup) {
+                (best, best_key) = (Some(r), key);
+            }
+        }
+        best
+    }
+}
+
 impl PacketScheduler for MinRtt {
     fn name(&self) -> &'static str {
         "min-rtt"
@@ -18,19 +39,8 @@ impl PacketScheduler for MinRtt {
             Demand::New => SubflowSet::default(),
             Demand::Reinjection { tried } => tried,
         };
-        // A backup is used when no active subflow works at all, not when they are merely full (RFC 8684 §3.3.8).
-        let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
-        let mut best: Option<((bool, u64), usize)> = None;
-        for (r, v) in group.iter().enumerate() {
-            if usable(v) && (only_backups || !v.backup) {
-                let key = (tried.contains(r), v.srtt_ns);
-                if best.is_none_or(|(b, _)| key < b) {
-                    best = Some((key, r));
-                }
-            }
-        }
-        match best {
-            Some((_, r)) => Decision::Send { on: SubflowSet::one(r), burst: 1 },
+        match MinRtt::best(group, tried) {
+            Some(r) => Decision::Send { on: SubflowSet::one(r), burst: 1 },
             None => Decision::Blocked,
         }
     }

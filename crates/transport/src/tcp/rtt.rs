@@ -70,6 +70,9 @@ impl RttEstimator {
     /// The timeout with its exponential backoff (RFC 6298 §5.5).
     pub fn rto_ns(&self) -> u64 {
         let base = self.base_rto_ns();
+        if self.backoff == 0 {
+            return base;
+        }
         base.saturating_mul(1 << self.backoff.min(16)).min(self.max_ns)
     }
 }

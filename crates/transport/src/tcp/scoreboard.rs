@@ -44,6 +44,17 @@ impl<P: Payload> Sent<P> {
     fn is(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
+
+    /// A part was acknowledged, up to `ack`: what remains is a shorter segment (a middlebox has resegmented). Answers
+    /// how much was cut off.
+    #[cold]
+    fn cut(&mut self, ack: u64) -> u64 {
+        let cut = ack - self.seq;
+        self.payload = self.payload.slice(cut as usize, self.payload.len());
+        self.seq = ack;
+        self.offset += cut;
+        cut
+    }
 }
 
 /// What an acknowledgment brought.
@@ -139,12 +150,7 @@ impl<P: Payload> Scoreboard<P> {
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
-                    // Part of a segment: what remains is a shorter one (a middlebox has resegmented).
-                    let cut = (ack - first.seq) as usize;
-                    first.payload = first.payload.slice(cut, first.payload.len());
-                    first.seq = ack;
-                    first.offset += cut as u64;
-                    delivered.bytes += cut as u64;
+                    delivered.bytes += first.cut(ack);
                     delivered.advanced = true;
                 }
                 break;
@@ -169,6 +175,55 @@ impl<P: Payload> Scoreboard<P> {
         }
     }
 
+    /// Whether there is no mark to look after: nothing is selectively acknowledged, lost, or in the network again, and
+    /// nothing outstanding lies below what was delivered.
+    #[inline]
+    pub fn is_unmarked(&self) -> bool {
+        self.sacked | self.lost | self.retransmitted == 0
+            && self.sent.front().is_none_or(|first| first.seq >= self.highest_delivered)
+    }
+
+    /// Whether an acknowledgment up to `ack` covers a whole segment at least.
+    #[inline]
+    pub fn covers_first(&self, ack: u64) -> bool {
+        self.sent.front().is_some_and(|first| first.end() <= ack)
+    }
+
+    /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
+    /// [`covers_first`](Self::covers_first) hold.
+    #[inline]
+    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64) -> Delivered {
+        let mut delivered = Delivered { advanced: true, ..Delivered::default() };
+        let (mut oldest_ns, mut latest, mut ever) = (None, (0, 0), 0);
+        while let Some(first) = self.sent.front() {
+            let end = first.end();
+            if end > ack {
+                break;
+            }
+            delivered.segments += 1;
+            delivered.bytes += first.payload.len() as u64;
+            oldest_ns.get_or_insert(first.sent_ns);
+            latest = latest.max((first.sent_ns, end));
+            ever |= first.marks;
+            self.highest_delivered = end;
+            self.sent.pop_front();
+        }
+        if let Some(first) = self.sent.front_mut()
+            && first.seq < ack
+        {
+            delivered.bytes += first.cut(ack);
+        }
+        trim(&mut self.sent);
+        delivered.latest = Some(latest);
+        // Those sent only once stand in the order of time.
+        if ever & EVER_RETRANSMITTED == 0 {
+            delivered.rtt_ns = oldest_ns.map(|sent_ns| now_ns - sent_ns);
+            delivered.last_rtt_ns = Some(now_ns - latest.0);
+        }
+        delivered
+    }
+
+    #[inline]
     fn count(segment: &Sent<P>, now_ns: u64, highest_delivered: u64, delivered: &mut Delivered) {
         delivered.segments += 1;
         delivered.bytes += segment.payload.len() as u64;

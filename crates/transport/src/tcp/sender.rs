@@ -77,23 +77,68 @@ impl<P: Payload> Subflow<P> {
         // acknowledges at once what all the duplicate ACKs have announced.
         let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
         if !recovering && delivered.segments > 0 {
-            let limited = una_before < self.limited_below
-                || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
-            let acked_segments = delivered.bytes as f64 / f64::from(group[r].mss);
-            let numbers = (self.snd_una, self.snd_nxt);
-            self.validation.acknowledged(now_ns, acked_segments, numbers, limited, &group[r]);
-            let cwnd_limited = limited && self.validation.is_validated();
-            let ack = Ack { now_ns, acked_segments, rtt_ns: delivered.last_rtt_ns, cwnd_limited };
-            let window = controller.on_ack(group, r, &ack);
-            self.set_window(now_ns, window, &mut group[r]);
-            if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
-                self.set_window(now_ns, window, &mut group[r]);
-            }
+            self.grow(now_ns, (una_before, pipe_before), &delivered, group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
         delivered
+    }
+
+    /// [`acknowledged`](Self::acknowledged) without the steps that find nothing when nothing is lost, selectively
+    /// acknowledged, sent again or probed for.
+    #[inline]
+    pub fn acknowledged_in_order(
+        &mut self,
+        now_ns: u64,
+        ack: u64,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let view = &mut group[r];
+        let before = (self.snd_una, view.in_flight);
+        let delivered = self.board.acknowledge_in_order(ack, now_ns);
+        self.snd_una = ack;
+        self.retries = 0;
+        self.rtt.backoff = 0;
+        view.potentially_failed = false;
+        if let Some(rtt_ns) = delivered.rtt_ns {
+            self.take_rtt(rtt_ns, view);
+        }
+        self.restart_timer(now_ns);
+        view.bytes_since_loss += delivered.bytes;
+        self.rack.delivered(&delivered, now_ns, view.min_rtt_ns);
+        self.rack.timer_ns = NEVER;
+        view.in_flight = self.board.outstanding();
+        self.grow(now_ns, before, &delivered, group, r, controller);
+        self.arm_probe(now_ns, &group[r]);
+    }
+
+    /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
+    /// flight.
+    #[inline]
+    fn grow(
+        &mut self,
+        now_ns: u64,
+        (una_before, pipe_before): (u64, u32),
+        delivered: &Delivered,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let limited = una_before < self.limited_below
+            || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
+        let acked_segments = delivered.bytes as f64 / f64::from(group[r].mss);
+        let numbers = (self.snd_una, self.snd_nxt);
+        self.validation.acknowledged(now_ns, acked_segments, numbers, limited, &group[r]);
+        let cwnd_limited = limited && self.validation.is_validated();
+        let ack = Ack { now_ns, acked_segments, rtt_ns: delivered.last_rtt_ns, cwnd_limited };
+        let window = controller.on_ack(group, r, &ack);
+        self.set_window(now_ns, window, &mut group[r]);
+        if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
+            self.set_window(now_ns, window, &mut group[r]);
+        }
     }
 
     /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
