@@ -8,6 +8,7 @@ pub mod clock;
 pub mod emulator;
 pub mod linux;
 pub mod namespace;
+pub mod offload;
 pub mod stack;
 pub mod stack_engine;
 mod system;

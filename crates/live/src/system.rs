@@ -5,23 +5,39 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use libc::{IFF_NO_PI, IFF_TUN, c_int, c_short};
+use libc::{IFF_NO_PI, IFF_TUN, IFF_VNET_HDR, c_int, c_short, c_ulong};
 
 fn check(answer: c_int) -> io::Result<c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Makes the descriptor of /dev/net/tun that of the interface `name`, with plain IP packets, one queue. `name` is shorter
-/// than `IFNAMSIZ`.
+/// Makes the descriptor of /dev/net/tun that of the interface `name`, with a `virtio_net_hdr` before each IP packet, one
+/// queue. `name` is shorter than `IFNAMSIZ`.
 pub fn set_tun_interface(fd: impl AsFd, name: &str) -> io::Result<()> {
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
         *to = from.cast_signed();
     }
-    request.ifr_ifru.ifru_flags = (IFF_TUN | IFF_NO_PI) as c_short;
+    request.ifr_ifru.ifru_flags = (IFF_TUN | IFF_NO_PI | IFF_VNET_HDR) as c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives through the call.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
+}
+
+/// Says what the interface of a TUN device may leave to whoever reads from it (`TUN_F_…` of linux/if_tun.h).
+pub fn set_tun_offloads(fd: impl AsFd, offloads: u32) -> io::Result<()> {
+    // SAFETY: TUNSETOFFLOAD takes its argument by value.
+    check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD as _, c_ulong::from(offloads)) }).map(drop)
+}
+
+/// Whether packets of this descriptor have a `virtio_net_hdr` before them; those of what is no TUN device have none.
+pub fn has_offload_header(fd: impl AsFd) -> bool {
+    // SAFETY: all zeros is a value of this plain C structure.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: TUNGETIFF writes one `ifreq`, which lives through the call; what is no TUN device refuses.
+    let answer = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNGETIFF as _, &raw mut request) };
+    // SAFETY: every bit pattern is an integer.
+    answer == 0 && c_int::from(unsafe { request.ifr_ifru.ifru_flags }) & IFF_VNET_HDR != 0
 }
 
 /// Moves the calling thread into a new network namespace.

@@ -1,6 +1,7 @@
-//! A TUN device: a network interface whose other end is a file descriptor that gives and takes IP packets. One queue, no
-//! offloads: packets come segmented and with their checksums. The descriptor works from any namespace; the device goes when
-//! the last copy of it is closed, shortly after (the kernel takes it down later).
+//! A TUN device: a network interface whose other end is a file descriptor that gives and takes IP packets. One queue, with
+//! offloads: each packet has a header before it (see [`crate::offload`]), checksums may be missing, and what comes at once may
+//! stand for many packets. The descriptor works from any namespace; the device goes when the last copy of it is closed,
+//! shortly after (the kernel takes it down later).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
-use crate::namespace;
-use crate::system;
+use crate::offload::{HEADER_LEN, OFFLOADS, UDP_OFFLOADS};
+use crate::{namespace, system};
 
 /// The longest name of an interface, without the closing NUL.
 pub const NAME_LIMIT: usize = libc::IFNAMSIZ - 1;
@@ -18,6 +19,8 @@ pub const NAME_LIMIT: usize = libc::IFNAMSIZ - 1;
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
+    /// Whether packets have a header before them.
+    header: bool,
 }
 
 impl Tun {
@@ -34,32 +37,38 @@ impl Tun {
         namespace::within(namespace, || {
             let fd = open("/dev/net/tun", OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
             system::set_tun_interface(&fd, name)?;
-            Ok(Tun { fd })
+            // Linux before 6.2 does not know UDP's, and cuts it itself.
+            system::set_tun_offloads(&fd, OFFLOADS | UDP_OFFLOADS)
+                .or_else(|_| system::set_tun_offloads(&fd, OFFLOADS))?;
+            Ok(Tun { fd, header: true })
         })
     }
 
-    /// Takes the next packet that the host sends into `buffer` and tells its length; `None` when there is none now.
+    /// Takes what the host sends next into `buffer`, header first, and tells its length; `None` when there is nothing now.
     ///
     /// # Errors
     /// When the device is gone.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(&self.fd, buffer) {
-            Ok(length) => Ok(Some(length)),
+        let skipped = if self.header { 0 } else { HEADER_LEN };
+        buffer[..skipped].fill(0);
+        match rustix::io::read(&self.fd, &mut buffer[skipped..]) {
+            Ok(length) => Ok(Some(skipped + length)),
             // EIO: the interface is down, so it sends nothing.
             Err(Errno::AGAIN | Errno::INTR | Errno::IO) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Gives the host a packet, and tells whether it took it: one that is down or has no memory does not.
+    /// Gives the host a packet with its header, and tells whether it took it: one that is down or has no memory does not.
     ///
     /// # Errors
     /// When the device is gone.
     #[inline]
-    pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
+    pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
+        let bytes = if self.header { frame } else { &frame[HEADER_LEN..] };
         loop {
-            match rustix::io::write(&self.fd, packet) {
+            match rustix::io::write(&self.fd, bytes) {
                 Ok(_) => return Ok(true),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN | Errno::IO | Errno::INVAL | Errno::NOBUFS | Errno::NOMEM) => return Ok(false),
@@ -76,9 +85,10 @@ impl AsFd for Tun {
 }
 
 impl From<OwnedFd> for Tun {
-    /// The descriptor of a TUN device that was made elsewhere; it must not block.
+    /// The descriptor of a device that was made elsewhere; it must not block. Of a TUN device it is asked whether packets have
+    /// a header; those of another have none, and are whole.
     fn from(fd: OwnedFd) -> Tun {
-        Tun { fd }
+        Tun { header: system::has_offload_header(&fd), fd }
     }
 }
 

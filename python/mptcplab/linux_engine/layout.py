@@ -71,13 +71,19 @@ class Pair:
     def client_interfaces(self) -> list[Interface]:
         """One for each path; the first is preferred."""
         return [
-            Interface(f"path{path}", addresses, [Route(f"{self.server}/32", path + 1)], self.mtu)
+            Interface(
+                f"path{path}",
+                addresses,
+                [Route(f"{self.server}/32", path + 1)],
+                self.mtu,
+                alone=len(self.addresses) == 1,
+            )
             for path, addresses in enumerate(self.addresses)
         ]
 
     def server_interface(self) -> Interface:
         """The one."""
-        return Interface("net0", [self.server], [Route(f"10.{self.kind}.0.0/16")], self.mtu)
+        return Interface("net0", [self.server], [Route(f"10.{self.kind}.0.0/16")], self.mtu, alone=True)
 
     def ports(self, tuns: list[int], first_port: int) -> list[dict[str, Any]]:
         """The emulator's ports for `tuns` (the client's, then the server's), numbered from `first_port` on."""

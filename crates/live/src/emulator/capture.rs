@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use capture::Writer;
 
+use crate::offload::{self, HEADER_LEN};
+
 /// Written out this much at a time: tens of microseconds of the emulator's thread.
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -24,6 +26,7 @@ pub struct Asked {
 /// The captures of all ports that have one.
 #[derive(Debug, Default)]
 pub struct Captures {
+    /// Empty when nothing is captured.
     of_ports: Vec<Option<Writer<BufWriter<File>>>>,
 }
 
@@ -39,14 +42,24 @@ impl Captures {
             writer.interface(&asked.name)?;
             Ok(writer)
         };
-        let of_ports = asked.map(|asked| asked.map(open).transpose()).collect::<io::Result<_>>()?;
-        Ok(Captures { of_ports })
+        let of_ports: Vec<_> = asked.map(|asked| asked.map(open).transpose()).collect::<io::Result<_>>()?;
+        let any = of_ports.iter().any(Option::is_some);
+        Ok(Captures { of_ports: if any { of_ports } else { Vec::new() } })
     }
 
-    /// A packet passes this port.
-    pub fn packet(&mut self, port: usize, time_ns: u64, bytes: &[u8]) -> io::Result<()> {
-        match self.of_ports.get_mut(port) {
-            Some(Some(writer)) => writer.packet(0, time_ns, bytes, bytes.len() as u32),
+    /// A packet comes in by this port, with the header of a device before it. Where anything is captured at all its checksum
+    /// is finished first, so that it is whole in every capture on its way.
+    pub fn incoming(&mut self, port: usize, time_ns: u64, frame: &mut [u8]) -> io::Result<()> {
+        if !self.of_ports.is_empty() {
+            offload::finish_checksum(frame);
+        }
+        self.packet(port, time_ns, frame)
+    }
+
+    /// A packet passes this port, with the header of a device before it.
+    pub fn packet(&mut self, port: usize, time_ns: u64, frame: &[u8]) -> io::Result<()> {
+        match (self.of_ports.get_mut(port), frame.get(HEADER_LEN..)) {
+            (Some(Some(writer)), Some(packet)) => writer.packet(0, time_ns, packet, packet.len() as u32),
             _ => Ok(()),
         }
     }

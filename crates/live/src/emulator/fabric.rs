@@ -43,8 +43,8 @@ pub struct Delivery<'a> {
     pub port: usize,
     /// When it leaves the last link.
     pub due_ns: u64,
-    /// The packet.
-    pub packet: &'a [u8],
+    /// The packet, with the header of a device before it.
+    pub frame: &'a [u8],
 }
 
 /// The links of a description, the routes over them and the packets on them.
@@ -159,7 +159,7 @@ impl<'d> Fabric<'d> {
         }
     }
 
-    /// Memory for a packet that is to come in.
+    /// Memory for a packet that is to come in, and the header before it.
     pub fn place(&mut self) -> Slot {
         let slot = self.pool.take();
         if self.flow_of.len() <= slot as usize {
@@ -191,6 +191,12 @@ impl<'d> Fabric<'d> {
             _ => NO_FLOW,
         };
         self.forward(now_ns, Packet::new(Tag { slot, next: start }, size, 0, header.ecn));
+    }
+
+    /// Something came in that is no packet.
+    pub fn unreadable(&mut self) {
+        self.received += 1;
+        self.unrouted += 1;
     }
 
     /// Rows of all links from the warm-up to `end_ns`, their samples, and the data segments of each flow.
@@ -242,11 +248,10 @@ impl<'d> Fabric<'d> {
             return self.forward(at_ns, packet);
         }
         let port = self.routes[packet.tag.next as usize + 1] as usize;
-        let bytes = self.pool.packet(packet.tag.slot);
         if packet.ce() {
-            header::mark_congestion(bytes);
+            header::mark_congestion(self.pool.packet(packet.tag.slot));
         }
-        deliver(Delivery { port, due_ns: at_ns, packet: bytes });
+        deliver(Delivery { port, due_ns: at_ns, frame: self.pool.frame(packet.tag.slot) });
         self.pool.give_back(packet.tag.slot);
     }
 

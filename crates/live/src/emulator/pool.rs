@@ -1,4 +1,6 @@
-//! Memory for the packets that are on links: places of one size, used again.
+//! Memory for the packets that are on links, each with the header of its device before it: places of one size, used again.
+
+use crate::offload::HEADER_LEN;
 
 const CHUNK: usize = 512;
 
@@ -16,6 +18,7 @@ pub struct Pool {
 impl Pool {
     /// Of packets of up to `size` bytes.
     pub fn new(size: usize) -> Pool {
+        let size = HEADER_LEN + size;
         Pool { size, chunks: Vec::new(), lengths: Vec::new(), free: Vec::new() }
     }
 
@@ -34,7 +37,7 @@ impl Pool {
         self.free.push(slot);
     }
 
-    /// The whole memory of a place, for a packet to be read into.
+    /// The whole memory of a place, for a packet and its header.
     #[inline]
     pub fn memory(&mut self, slot: Slot) -> &mut [u8] {
         let begin = slot as usize % CHUNK * self.size;
@@ -50,8 +53,15 @@ impl Pool {
     /// The packet in a place.
     #[inline]
     pub fn packet(&mut self, slot: Slot) -> &mut [u8] {
-        let length = usize::from(self.lengths[slot as usize]);
-        &mut self.memory(slot)[..length]
+        let end = HEADER_LEN + usize::from(self.lengths[slot as usize]);
+        &mut self.memory(slot)[HEADER_LEN..end]
+    }
+
+    /// The packet in a place with its header.
+    #[inline]
+    pub fn frame(&mut self, slot: Slot) -> &mut [u8] {
+        let end = HEADER_LEN + usize::from(self.lengths[slot as usize]);
+        &mut self.memory(slot)[..end]
     }
 
     /// Places in use.

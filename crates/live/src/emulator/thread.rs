@@ -14,6 +14,7 @@ use super::fabric::{Delivery, Fabric};
 use super::lateness::Lateness;
 use super::{Captures, EmulatorError, Network, Report};
 use crate::clock::{Clock, sleep_exactly, thread_cpu_ns, timespec};
+use crate::offload::{Cut, FRAME_LIMIT, HEADER_LEN};
 use crate::system;
 use crate::tun::Tun;
 
@@ -92,6 +93,7 @@ fn emulate(
         epoll::add(&waiting, tun, EventData::new_u64(port as u64), EventFlags::IN).map_err(io::Error::from)?;
     }
     let mut exit = Exit { tuns: &tuns, clock, lateness: Lateness::new(), refused: 0, captures, error: None };
+    let mut frame = vec![0; FRAME_LIMIT];
     let mut ready: Vec<Event> = Vec::with_capacity(tuns.len().max(1));
     let cpu_before_ns = thread_cpu_ns();
     loop {
@@ -110,7 +112,7 @@ fn emulate(
             Err(error) => return Err(io::Error::from(error).into()),
         }
         for event in &ready {
-            take_in(&mut fabric, event.data.u64() as usize, &mut exit)?;
+            take_in(&mut fabric, event.data.u64() as usize, &mut frame, &mut exit)?;
         }
     }
     // What is due at the end is done; later packets stay on their links.
@@ -124,18 +126,30 @@ fn emulate(
     Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
 }
 
-/// Takes in packets of one port, each at the moment it is found.
-fn take_in(fabric: &mut Fabric, port: usize, exit: &mut Exit) -> Result<(), EmulatorError> {
-    for _ in 0..BATCH {
-        let slot = fabric.place();
-        let Some(length) = exit.tuns[port].receive(fabric.memory(slot))? else {
-            fabric.give_back(slot);
-            return Ok(());
-        };
+/// Takes in packets of one port, each at the moment it is found. What the host hands over at once as many packets comes in
+/// as many, at one moment.
+fn take_in(fabric: &mut Fabric, port: usize, frame: &mut [u8], exit: &mut Exit) -> Result<(), EmulatorError> {
+    let mut taken = 0;
+    while taken < BATCH {
+        let Some(length) = exit.tuns[port].receive(frame)? else { return Ok(()) };
+        let frame = &frame[..length];
         let now_ns = exit.clock.now_ns();
         fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
-        exit.captures.packet(port, now_ns, &fabric.memory(slot)[..length])?;
-        fabric.accept(now_ns, port, slot, length);
+        let Some(mut cut) = Cut::new(frame) else {
+            fabric.unreadable();
+            taken += 1;
+            continue;
+        };
+        loop {
+            let slot = fabric.place();
+            let Some(length) = cut.next(frame, fabric.memory(slot)) else {
+                fabric.give_back(slot);
+                break;
+            };
+            exit.captures.incoming(port, now_ns, &mut fabric.memory(slot)[..length])?;
+            fabric.accept(now_ns, port, slot, length.saturating_sub(HEADER_LEN));
+            taken += 1;
+        }
     }
     Ok(())
 }
@@ -155,10 +169,10 @@ impl Exit<'_> {
         // Before the call: the kernel takes the packet all the way to the socket within it.
         let now_ns = self.clock.now_ns();
         self.lateness.add(now_ns.saturating_sub(delivery.due_ns));
-        if let Err(error) = self.captures.packet(delivery.port, now_ns, delivery.packet) {
+        if let Err(error) = self.captures.packet(delivery.port, now_ns, delivery.frame) {
             self.error = Some(error);
         }
-        match self.tuns[delivery.port].send(delivery.packet) {
+        match self.tuns[delivery.port].send(delivery.frame) {
             Ok(true) => {}
             Ok(false) => self.refused += 1,
             Err(error) => self.error = Some(error),

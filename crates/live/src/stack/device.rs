@@ -1,13 +1,12 @@
-//! Where packets come from and go to: a file descriptor that takes and gives one IP packet at a time, as a TUN device
-//! without packet information does.
+//! Where packets come from and go to: a TUN device, or a descriptor that gives and takes one IP packet at a time.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::impairment::{Fate, Impairment};
+use crate::offload::{self, Cut, FRAME_LIMIT, HEADER_LEN};
+use crate::tun::Tun;
 
 /// What a device counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -31,13 +30,14 @@ pub struct Counters {
 /// A device with its impairment.
 #[derive(Debug)]
 pub struct Device {
-    file: File,
+    tun: Tun,
     impairment: Impairment,
     counters: Counters,
+    /// What was read last, and how far it has been taken in.
+    frame: Vec<u8>,
+    frame_len: usize,
+    cut: Option<Cut>,
 }
-
-/// The most of an IP packet.
-pub const PACKET_LIMIT: usize = 65_536;
 
 impl Device {
     /// Takes over a descriptor and makes it non-blocking.
@@ -47,12 +47,19 @@ impl Device {
     pub fn new(descriptor: OwnedFd) -> std::io::Result<Self> {
         let flags = fcntl_getfl(&descriptor)?;
         fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?;
-        Ok(Device { file: File::from(descriptor), impairment: Impairment::default(), counters: Counters::default() })
+        Ok(Device {
+            tun: Tun::from(descriptor),
+            impairment: Impairment::default(),
+            counters: Counters::default(),
+            frame: vec![0; FRAME_LIMIT],
+            frame_len: 0,
+            cut: None,
+        })
     }
 
     /// The descriptor, to wait for.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.tun.as_fd()
     }
 
     /// What it has counted.
@@ -73,41 +80,57 @@ impl Device {
         self.counters.malformed += 1;
     }
 
-    /// Reads the next packet into `buffer`; none when no packet waits.
+    /// Takes the next packet into `buffer`, the device's header before it; none when no packet waits. Its checksum may be
+    /// unfinished: then it has not left the machine.
     ///
     /// # Errors
     /// The device is gone.
     pub(super) fn receive(&mut self, now_ns: u64, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
         loop {
             if let Some(packet) = self.impairment.take_inward(now_ns) {
-                buffer[..packet.len()].copy_from_slice(&packet);
-                return Ok(Some(packet.len()));
+                buffer[..HEADER_LEN].fill(0);
+                buffer[HEADER_LEN..][..packet.len()].copy_from_slice(&packet);
+                return Ok(Some(HEADER_LEN + packet.len()));
             }
-            let len = match (&self.file).read(buffer) {
-                Ok(len) => len,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
+            let Some(len) = self.cut.as_mut().and_then(|cut| cut.next(&self.frame[..self.frame_len], buffer)) else {
+                let Some(len) = self.tun.receive(&mut self.frame)? else { return Ok(None) };
+                self.frame_len = len;
+                self.cut = Cut::new(&self.frame[..len]);
+                if self.cut.is_none() {
+                    self.counters.received += 1;
+                    self.counters.malformed += 1;
+                }
+                continue;
             };
             self.counters.received += 1;
-            match self.impairment.inward(now_ns, &buffer[..len]) {
+            if self.impairment.is_idle() {
+                return Ok(Some(len));
+            }
+            offload::finish_checksum(&mut buffer[..len]);
+            match self.impairment.inward(now_ns, &buffer[HEADER_LEN..len]) {
                 Fate::Pass => return Ok(Some(len)),
                 Fate::Gone => {}
             }
         }
     }
 
-    /// Writes a packet. One that the device does not take is lost, as on any network, and counted.
-    pub(super) fn send(&mut self, now_ns: u64, packet: &[u8]) {
-        if let Fate::Pass = self.impairment.outward(now_ns, packet) {
-            self.write(packet);
+    /// Writes a packet, which has a header before it. One that the device does not take is lost, as on any network, and
+    /// counted.
+    pub(super) fn send(&mut self, now_ns: u64, frame: &mut [u8]) {
+        if !self.impairment.is_idle() {
+            offload::finish_checksum(frame);
+        }
+        if let Fate::Pass = self.impairment.outward(now_ns, &frame[HEADER_LEN..]) {
+            self.write(frame);
         }
     }
 
     /// Writes the packets whose delay is over.
     pub(super) fn release(&mut self, now_ns: u64) {
         while let Some(packet) = self.impairment.take_outward(now_ns) {
-            self.write(&packet);
+            let mut frame = vec![0; HEADER_LEN];
+            frame.extend_from_slice(&packet);
+            self.write(&frame);
         }
     }
 
@@ -116,9 +139,9 @@ impl Device {
         self.impairment.next_ns()
     }
 
-    fn write(&mut self, packet: &[u8]) {
-        match (&self.file).write(packet) {
-            Ok(len) if len == packet.len() => self.counters.sent += 1,
+    fn write(&mut self, frame: &[u8]) {
+        match self.tun.send(frame) {
+            Ok(true) => self.counters.sent += 1,
             _ => self.counters.refused += 1,
         }
     }

@@ -90,6 +90,11 @@ impl Impairment {
         }
     }
 
+    /// Whether it does nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
+    }
+
     /// Packets lost, reordered and stripped.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
         (self.lost, self.reordered, self.stripped)

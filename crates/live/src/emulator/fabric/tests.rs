@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 
 use super::*;
 use crate::emulator::{Captures, Port, Route};
+use crate::offload::HEADER_LEN;
 use crate::tun::Tun;
 
 const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
@@ -53,7 +54,7 @@ fn packet(destination: IpAddr) -> Vec<u8> {
 
 fn send(fabric: &mut Fabric, now_ns: u64, port: usize, bytes: &[u8]) {
     let slot = fabric.place();
-    fabric.memory(slot)[..bytes.len()].copy_from_slice(bytes);
+    fabric.memory(slot)[HEADER_LEN..][..bytes.len()].copy_from_slice(bytes);
     fabric.accept(now_ns, port, slot, bytes.len());
 }
 

@@ -1,0 +1,227 @@
+//! What stands before each packet of a TUN device with offloads: the `virtio_net_hdr` of linux/virtio_net.h, ten bytes.
+//!
+//! It says two things. The checksum may be missing: the sender leaves in its place the sum of the pseudo-header, and
+//! whoever needs the whole one adds the rest; on the way from host to host of one machine nobody does. And what is handed
+//! over at once may stand for many packets that differ only in their lengths, sequence numbers and content (TSO, USO): one
+//! system call moves up to 64 KiB, and [`Cut`] makes the packets of it.
+
+/// Length of the header.
+pub const HEADER_LEN: usize = 10;
+/// The most that a device gives or takes at once, its header included.
+pub const FRAME_LIMIT: usize = HEADER_LEN + 65_535;
+
+/// Offloads that a device may use towards us (`TUNSETOFFLOAD`): missing checksums, TCP over IPv4 and IPv6 in one piece.
+/// Not `TUN_F_TSO_ECN`: segments with CWR come one by one.
+pub const OFFLOADS: u32 = 0x01 | 0x02 | 0x04;
+/// UDP in one piece (`TUN_F_USO4`, `TUN_F_USO6`), since Linux 6.2.
+pub const UDP_OFFLOADS: u32 = 0x20 | 0x40;
+
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+const NEEDS_CHECKSUM: u8 = 1;
+const WHOLE: u8 = 0;
+const TCP_IPV4: u8 = 1;
+const TCP_IPV6: u8 = 4;
+const UDP: u8 = 5;
+
+const TCP_CHECKSUM_AT: usize = 16;
+const UDP_CHECKSUM_AT: usize = 6;
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const CWR: u8 = 0x80;
+
+/// The header of a packet of whose TCP checksum only the pseudo-header's part stands there, behind an IP header of
+/// `ip_len` bytes.
+#[must_use]
+pub fn unfinished_tcp(ip_len: usize) -> [u8; HEADER_LEN] {
+    header(WHOLE, 0, 0, ip_len, TCP_CHECKSUM_AT)
+}
+
+/// The header of TCP segments of `segment_len` bytes of data each, the last perhaps less, behind an IP header of `ip_len`
+/// and a TCP header of `tcp_len` bytes that hold for all.
+#[must_use]
+pub fn many_tcp(ipv4: bool, ip_len: usize, tcp_len: usize, segment_len: usize) -> [u8; HEADER_LEN] {
+    header(if ipv4 { TCP_IPV4 } else { TCP_IPV6 }, ip_len + tcp_len, segment_len, ip_len, TCP_CHECKSUM_AT)
+}
+
+fn header(
+    kind: u8,
+    headers_len: usize,
+    segment_len: usize,
+    checksum_from: usize,
+    checksum_at: usize,
+) -> [u8; HEADER_LEN] {
+    let mut bytes = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
+    for (place, value) in [headers_len, segment_len, checksum_from, checksum_at].into_iter().enumerate() {
+        bytes[2 + 2 * place..][..2].copy_from_slice(&(value as u16).to_ne_bytes());
+    }
+    bytes
+}
+
+fn field(frame: &[u8], at: usize) -> usize {
+    usize::from(u16::from_ne_bytes([frame[at], frame[at + 1]]))
+}
+
+/// Whether part of the checksum of the frame's packet is missing. False for what is shorter than the header.
+#[must_use]
+pub fn is_unfinished(frame: &[u8]) -> bool {
+    frame.len() >= HEADER_LEN && frame[0] & NEEDS_CHECKSUM != 0
+}
+
+/// Adds the missing part of the checksum of a frame's packet, if one is missing, and says so in its header.
+pub fn finish_checksum(frame: &mut [u8]) {
+    if !is_unfinished(frame) {
+        return;
+    }
+    let (from, offset) = (field(frame, 6), field(frame, 8));
+    frame[..HEADER_LEN].fill(0);
+    let packet = &mut frame[HEADER_LEN..];
+    let Some(covered) = packet.get_mut(from..).filter(|covered| covered.len() >= offset + 2) else { return };
+    let checksum = !fold(sum(covered));
+    // In UDP 0 says that there is none; both are zero in one's complement (RFC 768).
+    let checksum = if checksum == 0 && offset == UDP_CHECKSUM_AT { 0xffff } else { checksum };
+    covered[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// How far a frame has been cut into packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Bytes of headers that each packet gets, and of data; 0: the frame is one packet.
+    headers_len: usize,
+    segment_len: usize,
+    /// Where the transport's header begins.
+    transport: usize,
+    kind: u8,
+    /// Bytes of data in packets that were cut before, and how many those were.
+    done: usize,
+    count: u16,
+    over: bool,
+}
+
+impl Cut {
+    /// Begins to cut what a device gave; `None` when it is not what it says it is.
+    #[must_use]
+    pub fn new(frame: &[u8]) -> Option<Cut> {
+        if frame.len() < HEADER_LEN {
+            return None;
+        }
+        let packet = &frame[HEADER_LEN..];
+        let kind = frame[1];
+        let whole = Cut { headers_len: 0, segment_len: 0, transport: 0, kind, done: 0, count: 0, over: false };
+        if kind == WHOLE {
+            return Some(whole);
+        }
+        let version = packet.first()? >> 4;
+        let fits = matches!((kind, version), (TCP_IPV4, 4) | (TCP_IPV6, 6) | (UDP, 4 | 6));
+        let (segment_len, transport) = (field(frame, 4), field(frame, 6));
+        let headers_len = match kind {
+            UDP => transport + 8,
+            _ => transport + usize::from(packet.get(transport + 12)? >> 4) * 4,
+        };
+        let least = transport + if kind == UDP { 8 } else { 20 };
+        let ip_len = if version == 4 { 20 } else { 40 };
+        if !fits || !is_unfinished(frame) || segment_len == 0 || transport < ip_len {
+            return None;
+        }
+        let has_data = headers_len >= least && headers_len < packet.len();
+        has_data.then_some(Cut { headers_len, segment_len, transport, ..whole })
+    }
+
+    /// Writes the next packet of `frame`, the same as for [`new`](Self::new), with its header to the beginning of `out` and
+    /// answers their length; `None` after the last. A packet for which `out` is too small is answered with a length of 0.
+    pub fn next(&mut self, frame: &[u8], out: &mut [u8]) -> Option<usize> {
+        if self.over {
+            return None;
+        }
+        if self.segment_len == 0 {
+            self.over = true;
+            return Some(match out.get_mut(..frame.len()) {
+                Some(out) => {
+                    out.copy_from_slice(frame);
+                    frame.len()
+                }
+                None => 0,
+            });
+        }
+        let headers = &frame[HEADER_LEN..][..self.headers_len];
+        let data = &frame[HEADER_LEN + self.headers_len + self.done..];
+        let data_len = data.len().min(self.segment_len);
+        let last = data_len == data.len();
+        let (before, count) = (self.done, self.count);
+        self.over = last;
+        self.done += data_len;
+        self.count = self.count.wrapping_add(1);
+        let Some(out) = out.get_mut(..HEADER_LEN + self.headers_len + data_len) else { return Some(0) };
+        out[HEADER_LEN..][..self.headers_len].copy_from_slice(headers);
+        out[HEADER_LEN + self.headers_len..].copy_from_slice(&data[..data_len]);
+        let at = if self.kind == UDP { UDP_CHECKSUM_AT } else { TCP_CHECKSUM_AT };
+        out[..HEADER_LEN].copy_from_slice(&header(WHOLE, 0, 0, self.transport, at));
+        self.adjust(&mut out[HEADER_LEN..], before as u32, count, last);
+        Some(HEADER_LEN + self.headers_len + data_len)
+    }
+
+    /// Makes the headers those of the packet that `before` bytes of data and `count` packets come before.
+    fn adjust(&self, packet: &mut [u8], before: u32, count: u16, last: bool) {
+        let (ip, segment) = packet.split_at_mut(self.transport);
+        let all_len = ip.len() + segment.len();
+        let pseudo = if ip[0] >> 4 == 4 {
+            ip[2..4].copy_from_slice(&(all_len as u16).to_be_bytes());
+            let identification = u16::from_be_bytes([ip[4], ip[5]]).wrapping_add(count);
+            ip[4..6].copy_from_slice(&identification.to_be_bytes());
+            ip[10..12].fill(0);
+            let checksum = !fold(sum(ip));
+            ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+            sum(&ip[12..20])
+        } else {
+            ip[4..6].copy_from_slice(&((all_len - 40) as u16).to_be_bytes());
+            sum(&ip[8..40])
+        };
+        let (protocol, checksum_at) = if self.kind == UDP { (17, UDP_CHECKSUM_AT) } else { (TCP, TCP_CHECKSUM_AT) };
+        if self.kind == UDP {
+            let length = segment.len() as u16;
+            segment[4..6].copy_from_slice(&length.to_be_bytes());
+        } else {
+            let sequence = u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]).wrapping_add(before);
+            segment[4..8].copy_from_slice(&sequence.to_be_bytes());
+            if !last {
+                segment[13] &= !(FIN | PSH);
+            }
+            if count > 0 {
+                segment[13] &= !CWR;
+            }
+        }
+        let pseudo = fold(pseudo + u64::from(protocol) + segment.len() as u64);
+        segment[checksum_at..checksum_at + 2].copy_from_slice(&pseudo.to_be_bytes());
+    }
+}
+
+/// The sum of a TCP pseudo-header (RFC 9293 §3.1), to stand where the checksum is missing.
+#[must_use]
+pub fn tcp_pseudo_sum(source: std::net::IpAddr, destination: std::net::IpAddr, tcp_len: usize) -> u16 {
+    let of = |address| match address {
+        std::net::IpAddr::V4(four) => sum(&four.octets()),
+        std::net::IpAddr::V6(six) => sum(&six.octets()),
+    };
+    fold(of(source) + of(destination) + u64::from(TCP) + tcp_len as u64)
+}
+
+/// The sum of 16-bit words in network order, not folded. It is made of words of 32 bits: 2^16 is 1 in one's complement, so
+/// that their upper halves count as much as the lower.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let words: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    let rest: u64 =
+        rest.chunks(2).map(|pair| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u64::from(low))).sum();
+    words + rest
+}
+
+fn fold(sum: u64) -> u16 {
+    let mut sum = sum;
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests;
