@@ -56,6 +56,7 @@ impl<P: Stream> Connection<P> {
         if self.views[r].active {
             self.views[r].active = false;
             self.controller.on_leave(&self.views, r, now_ns);
+            self.return_waiting(r);
         }
     }
 
@@ -162,11 +163,14 @@ impl<P: Stream> Connection<P> {
             return;
         }
         let mut carried: Vec<(u64, u64)> = Vec::new();
-        for (subflow, view) in self.subflows.iter().zip(&self.views) {
-            if subflow.is_synchronised() && !view.potentially_failed {
+        let binds = self.bound.is_some();
+        for (r, (subflow, view)) in self.subflows.iter().zip(&self.views).enumerate() {
+            let hopeless = if binds { self.is_stale(r) } else { view.potentially_failed };
+            if subflow.is_synchronised() && !hopeless {
                 carried.extend(subflow.board.iter().map(|s| (s.offset, s.offset + s.payload.len() as u64)));
             }
         }
+        carried.extend(self.bound.iter().flat_map(|b| b.ranges()));
         carried.sort_unstable();
         let mut at = self.snd_una;
         for (from, to) in carried {

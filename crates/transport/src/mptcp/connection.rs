@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::Span;
 
 use super::addresses::Addresses;
+use super::bound::Bound;
 use super::context::SubflowContext;
 use super::fallback::Infinite;
 use super::reinjection::Reinjections;
@@ -16,7 +17,7 @@ use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::queue::{SendQueue, Stream, trim};
 use crate::reassembly::Reassembly;
-use crate::scheduler::{Scheduler, SubflowSet};
+use crate::scheduler::{self, Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -94,8 +95,10 @@ pub struct Connection<P: Stream> {
     pub(super) write_end: u64,
     /// First byte not acknowledged at the data level.
     pub(super) snd_una: u64,
-    /// First byte never sent.
+    /// First byte never sent, nor bound to a subflow to be sent.
     pub(super) snd_nxt: u64,
+    /// What waits on subflows, under the scheduler `linux`.
+    pub(super) bound: Option<Box<Bound>>,
     /// The peer's window ends here.
     pub(super) snd_right: u64,
     pub(super) close_requested: bool,
@@ -166,6 +169,7 @@ impl<P: Stream> Connection<P> {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
+        let binds = mode == Mode::Mptcp && matches!(config.scheduler, scheduler::Choice::Linux);
         Connection {
             initiator,
             mode,
@@ -195,6 +199,7 @@ impl<P: Stream> Connection<P> {
             write_end: 0,
             snd_una: 0,
             snd_nxt: 0,
+            bound: binds.then(Box::default),
             snd_right: 0,
             close_requested: false,
             fin_acknowledged: false,
@@ -429,6 +434,7 @@ impl<P: Stream> Connection<P> {
     pub fn items_held(&self) -> usize {
         let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
         let own = self.ready.len() + self.reassembly.len() + self.reinjections.len() + self.addresses.len();
+        let own = own + self.bound.as_ref().map_or(0, |b| b.len());
         subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
     }
 

@@ -79,6 +79,7 @@ impl<P: Stream> Connection<P> {
 
     /// TCP from now on, on subflow `r`. False: what is in flight is not contiguous, so the subflow was reset.
     pub(super) fn fall_back(&mut self, now_ns: u64, r: usize) -> bool {
+        self.unbind();
         let Some(run) = self.contiguous(r) else {
             self.reset_for_middlebox(now_ns, r);
             return false;

@@ -2,7 +2,7 @@
 
 use wire::Segment;
 
-use super::connection::Connection;
+use super::connection::{Connection, Mode};
 use super::transmit::Carried;
 use crate::queue::{SendQueue, Stream};
 use crate::tcp::recovery::Frto;
@@ -18,8 +18,11 @@ impl<P: Stream> Connection<P> {
         self.subflows[r].statistics.probes += 1;
         let unsent = self.write_end - self.snd_nxt;
         let open = self.snd_right.saturating_sub(self.snd_nxt);
-        let len = unsent.min(u64::from(self.views[r].mss));
-        if len > 0 && len <= open && self.subflows[r].can_send() {
+        let binds = self.bound.is_some() && self.mode == Mode::Mptcp;
+        let len = if binds { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
+        if binds && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
+            self.subflows[r].probe_sent(now_ns, false);
+        } else if len > 0 && len <= open && self.subflows[r].can_send() {
             let from = self.snd_nxt;
             let payload = self.queue.slice(from, len as u32);
             self.snd_nxt += len;

@@ -109,7 +109,7 @@ impl<P: Stream> Connection<P> {
                 let first = subflow.retries == 0;
                 subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
                 self.attention.insert(r);
-                if first {
+                if first && self.bound.is_none() {
                     self.reinject_all(r);
                 }
             }
@@ -124,7 +124,10 @@ impl<P: Stream> Connection<P> {
                 return; // there is no subflow; the next one to join brings it on
             }
             // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-            let timeout_ns = (2 * slowest_ns) << self.data_backoff.min(8);
+            let timeout_ns = match self.bound {
+                None => (2 * slowest_ns) << self.data_backoff.min(8),
+                Some(_) => self.page_timeout_ns(now_ns) << self.data_backoff.saturating_sub(8).min(8),
+            };
             self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
             self.wake_by(self.data_timer_ns);
         }
@@ -133,7 +136,7 @@ impl<P: Stream> Connection<P> {
     /// Nothing was acknowledged at the data level for long.
     fn data_timer(&mut self, now_ns: u64) {
         self.data_timer_ns = NEVER;
-        if self.data_backoff > self.config.tcp.retries {
+        if self.data_backoff > self.config.tcp.retries && !self.is_bound_and_carried(self.snd_una) {
             // The subflows work, but what goes over them does not reach the data level.
             for r in 0..self.subflows.len() {
                 if self.is_open(r) {
@@ -145,6 +148,7 @@ impl<P: Stream> Connection<P> {
         if self.snd_una < self.snd_nxt {
             self.reset_deceivers(now_ns);
             self.reinject_uncarried();
+            self.retransmit_oldest_page();
         } else if self.data_fin_sent && !self.fin_acknowledged {
             self.data_fin_due = true;
         } else {

@@ -166,6 +166,9 @@ impl<P: Stream> Connection<P> {
             return Some(sent);
         }
         let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.snd_una) } else { None };
+        if self.bound.is_some() && reinjection.is_none() && self.mode == Mode::Mptcp && self.established {
+            return self.transmit_bound(now_ns, out);
+        }
         let unsent = self.write_end - self.snd_nxt;
         let (demand, from, available) = match reinjection {
             Some(range) => (Demand::Reinjection { tried: range.tried }, range.from, range.to - range.from),
@@ -520,7 +523,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
-    fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         if self.mode != Mode::Mptcp
             || !self.close_requested
             || self.fin_acknowledged

@@ -3,21 +3,93 @@
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
 use crate::congestion::View;
 
-/// The subflow whose data would linger least: the least of what it holds unacknowledged over its pacing rate. Then up
-/// to 64 KiB go there before it is asked again. Backups only when no other works.
+/// The subflow whose data would linger least: the least of the memory it holds, sent and unacknowledged or not sent yet,
+/// over its pacing rate. Then up to 64 KiB go there before it is asked again. Backups only when no other works.
 ///
-/// The kernel may put data on a subflow whose window is full, where it waits; here data is bound to a subflow when it
-/// is sent, so only those with room are asked. Its pacing rate is twice (in slow start) or 1.2 times the window over
-/// the smoothed RTT.
+/// New data is bound to the subflow ahead of its window (`mptcp/bound.rs`), and [`Linger`] chooses where. As a
+/// [`PacketScheduler`], for data that another subflow carried, only those with room are asked.
 #[derive(Debug, Default)]
 pub struct Linux;
 
-const BURST_BYTES: u32 = 65_536;
+/// 64 KiB less the largest headers.
+const BURST_BYTES: u64 = 65_423;
+/// Below so many segments a buffer is not dimensioned.
+const FEWEST_SEGMENTS: f64 = 10.0;
+/// Headers and management of a packet in memory, before its size is rounded up to a power of two.
+const PACKET_HEAD_BYTES: u64 = 640;
+/// Management that is not rounded.
+const PACKET_FRAME_BYTES: u64 = 256;
+/// What a buffer of data costs besides the data.
+const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
+/// Largest payload of one buffer of data.
+const WHOLE_BYTES: u64 = 1 << 16;
+/// `tcp_wmem`: the largest send buffer.
+const MAX_BUFFER_BYTES: u64 = 4 << 20;
 
-fn linger_s(v: &View) -> f64 {
+/// Pacing rate in bytes/s: twice (in slow start, below half of ssthresh) or 1.2 times the window over the smoothed RTT.
+fn pace(v: &View) -> f64 {
     let factor = if v.cwnd < v.ssthresh / 2.0 { 2.0 } else { 1.2 };
-    let pacing_segments_per_s = factor * v.cwnd / v.srtt_s();
-    f64::from(v.in_flight + v.queued) / pacing_segments_per_s
+    let window = v.cwnd.max(f64::from(v.in_flight));
+    factor * window * f64::from(v.mss) / v.srtt_s()
+}
+
+/// The memory of a subflow's send buffer, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendBuffer {
+    /// In use.
+    pub held_bytes: u64,
+    /// Data is bound to the subflow while it holds less.
+    pub limit_bytes: u64,
+    /// The subflow is heard of.
+    pub open: bool,
+}
+
+/// The size that a send buffer is given: twice the window of segments in memory, at least ten (`tcp_sndbuf_expand`). `mss`
+/// without options.
+#[must_use]
+pub fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
+    let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
+    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(MAX_BUFFER_BYTES)
+}
+
+/// Memory that data takes: what waits in buffers of 64 KiB, what was sent in smaller ones, each of as much as is paced out
+/// in a millisecond, of two segments at least (`tcp_tso_autosize`).
+#[must_use]
+pub fn memory(sent_bytes: u64, waiting_bytes: u64, v: &View) -> u64 {
+    let at_once = ((pace(v) / 1024.0) as u64).clamp(2 * u64::from(v.mss), WHOLE_BYTES);
+    let buffers = sent_bytes.div_ceil(at_once) + waiting_bytes.div_ceil(WHOLE_BYTES);
+    sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
+}
+
+/// The choice for new data (`mptcp_subflow_get_send`).
+#[derive(Clone, Debug, Default)]
+pub struct Linger {
+    /// Mean pacing rate of each subflow in bytes/s, over what was bound to it; 0: nothing yet.
+    paces: Vec<f64>,
+}
+
+impl Linger {
+    /// Where the next data goes, and how many bytes; `window_bytes` is what the peer allows, more than 0. None: the one
+    /// where it would linger least has its buffer full, and no other is asked.
+    pub fn choose(&mut self, group: &[View], buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
+        self.paces.resize(group.len().max(self.paces.len()), 0.0);
+        let works = |r: usize| group[r].active && buffers[r].open;
+        let only_backups = !(0..group.len()).any(|r| works(r) && !group[r].backup);
+        let mut best: Option<(usize, f64)> = None;
+        for (r, v) in group.iter().enumerate().filter(|&(r, v)| works(r) && (only_backups || !v.backup)) {
+            if self.paces[r] == 0.0 {
+                self.paces[r] = pace(v);
+            }
+            let linger_s = buffers[r].held_bytes as f64 / self.paces[r];
+            if best.is_none_or(|(_, least_s)| linger_s < least_s) {
+                best = Some((r, linger_s));
+            }
+        }
+        let (r, _) = best.filter(|&(r, _)| buffers[r].held_bytes < buffers[r].limit_bytes)?;
+        let (burst, held) = (BURST_BYTES.min(window_bytes), buffers[r].held_bytes);
+        self.paces[r] = (self.paces[r] * held as f64 + pace(&group[r]) * burst as f64) / (held + burst) as f64;
+        Some((r, burst))
+    }
 }
 
 impl PacketScheduler for Linux {
@@ -32,6 +104,7 @@ impl PacketScheduler for Linux {
         };
         let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
         let candidates = (0..group.len()).filter(|&r| usable(&group[r]) && (only_backups || !group[r].backup));
+        let linger_s = |v: &View| f64::from(v.in_flight + v.queued) * f64::from(v.mss) / pace(v);
         let key = |r: usize| (tried.contains(r), linger_s(&group[r]));
         let best = candidates.min_by(|&a, &b| {
             let (a, b) = (key(a), key(b));
@@ -39,7 +112,7 @@ impl PacketScheduler for Linux {
         });
         best.map_or(Decision::Blocked, |r| Decision::Send {
             on: SubflowSet::one(r),
-            burst: (BURST_BYTES / group[r].mss.max(1)).max(1),
+            burst: (BURST_BYTES as u32 / group[r].mss.max(1)).max(1),
         })
     }
 }

@@ -9,6 +9,7 @@ mod round_robin;
 
 pub use blest::Blest;
 pub use linux::Linux;
+pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
 pub use min_rtt::MinRtt;
 pub use round_robin::RoundRobin;
 
