@@ -146,4 +146,59 @@ mod tests {
         assert_eq!(choose(&[view(10.0, 20, 10), failed]), None);
         assert_eq!(choose(&[failed, view(10.0, 500, 9)]), Some((1, 46)));
     }
+
+    #[test]
+    fn buffers_worked_by_hand() {
+        // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
+        assert_eq!(buffer_limit(10.0, 1460), 87_040);
+        assert_eq!(buffer_limit(4.0, 1460), 87_040);
+        assert_eq!(buffer_limit(60.9, 1460), 2 * 60 * 4352);
+        assert_eq!(buffer_limit(10_000.0, 1460), 4 << 20);
+        // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
+        let slow = view(10.0, 100, 0);
+        assert_eq!(memory(3 * 1420, 0, &slow), 3 * 1420 + 2 * 896);
+        assert_eq!(memory(0, 100_000, &slow), 100_000 + 2 * 896);
+        // 1.2·500·1420 B/20 ms are 41,601 B.
+        assert_eq!(memory(50_000, 0, &view(500.0, 20, 0)), 50_000 + 2 * 896);
+    }
+
+    fn buffer(held_bytes: u64) -> SendBuffer {
+        SendBuffer { held_bytes, limit_bytes: 87_040, open: true }
+    }
+
+    #[test]
+    fn new_data_goes_where_it_lingers_least_whatever_the_window() {
+        // 1.2·10·1420 B/20 ms = 852 kB/s and 170.4 kB/s: 60 kB linger 70.4 ms there, 20 kB 117.4 ms here.
+        let group = [view(10.0, 20, 10), view(10.0, 100, 1)];
+        let choose = |held: [u64; 2]| Linger::default().choose(&group, &held.map(buffer), 1 << 20);
+        assert_eq!(choose([60_000, 20_000]), Some((0, 65_423)));
+        // 11.9 kB linger 70 ms.
+        assert_eq!(choose([60_000, 11_900]), Some((1, 65_423)));
+        // The least lingering one is full: the other is not asked.
+        assert_eq!(choose([87_040, 30_000]), None);
+        assert_eq!(choose([87_041, 17_000]), Some((1, 65_423)));
+        // Equal: the first. The peer's window bounds a burst.
+        assert_eq!(Linger::default().choose(&group, &[buffer(0); 2], 3_000), Some((0, 3_000)));
+    }
+
+    #[test]
+    fn rates_are_means_over_what_was_bound() {
+        let mut l = Linger::default();
+        let mut group = [view(10.0, 20, 10), view(10.0, 100, 10)];
+        assert_eq!(l.choose(&group, &[buffer(34_577), buffer(80_000)], 1 << 20), Some((0, 65_423)));
+        // Half the window is half the rate: (852·34,577 + 426·65,423)/100,000 = 573.3 kB/s from the next burst on.
+        group[0].cwnd = 5.0;
+        group[0].in_flight = 5;
+        assert_eq!(l.choose(&group, &[buffer(34_577), buffer(80_000)], 1 << 20), Some((0, 65_423)));
+        assert!((l.paces[0] - 573_298.0).abs() < 1.0, "{}", l.paces[0]);
+    }
+
+    #[test]
+    fn backups_and_silent_subflows_wait() {
+        let backup = View { backup: true, ..view(10.0, 20, 0) };
+        let group = [backup, view(10.0, 500, 10)];
+        assert_eq!(Linger::default().choose(&group, &[buffer(0), buffer(60_000)], 1 << 20), Some((1, 65_423)));
+        let silent = SendBuffer { open: false, ..buffer(60_000) };
+        assert_eq!(Linger::default().choose(&group, &[buffer(0), silent], 1 << 20), Some((0, 65_423)));
+    }
 }

@@ -1,0 +1,102 @@
+//! Data bound to subflows ahead of their windows: what the scheduler `linux` does to a whole connection.
+
+mod common;
+
+use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use transport::scheduler::Choice;
+use transport::{Config, Event, ReceiveBuffer, SubflowId, path_manager};
+
+fn pair(paths: Vec<Path>) -> Pair {
+    // A receive window that limits nothing.
+    let receive_buffer = ReceiveBuffer::Fixed(1 << 20);
+    let config = Config { scheduler: Choice::Linux, receive_buffer, ..Config::default() };
+    Pair::new(1, [config.clone(), config], paths)
+}
+
+fn new_bytes(p: &mut Pair, subflow: u8) -> u64 {
+    p.connection(CLIENT).statistics(SubflowId(subflow)).new_bytes_received
+}
+
+/// The whole file is bound before the second subflow stands, though the window is of ten segments.
+#[test]
+fn a_short_file_stays_on_the_first_path() {
+    let mut p = pair(vec![Path::clean(70 * MS), Path::clean(9 * MS)]);
+    assert!(p.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    p.connection(SERVER).offer(64_000);
+    let now_ns = p.now_ns;
+    p.connection(SERVER).close(now_ns);
+    assert!(p.run_until(10 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
+    assert_eq!((new_bytes(&mut p, 0), new_bytes(&mut p, 1)), (64_000, 0));
+}
+
+/// Fresh subflows, whose peer has told its window.
+fn after_a_start(paths: Vec<Path>) -> Pair {
+    let count = paths.len();
+    let mut p = pair(paths);
+    assert!(p.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    p.connection(SERVER).offer(2_000);
+    p.run_until(2 * SECOND, |_| false);
+    assert_eq!(p.connection(SERVER).views().iter().filter(|v| v.active && v.cwnd == 10.0).count(), count);
+    p
+}
+
+/// A subflow's send buffer has 2·10·4352 = 87,040 bytes, its socket's 4096 more. The first write of 64 KiB leaves both
+/// room; the next page ends at three times 32 KiB and fills both, 2000 bytes being acknowledged.
+#[test]
+fn a_send_buffer_bounds_what_is_bound() {
+    let mut p = after_a_start(vec![Path::clean(100 * MS)]);
+    p.connection(SERVER).offer(1_000_000);
+    let until_ns = p.now_ns + 50 * MS;
+    p.run_until(until_ns, |_| false);
+    let server = p.connection(SERVER);
+    assert_eq!(server.bytes_unsent(), 1_002_000 - 3 * 32_768);
+    let view = server.views()[0];
+    assert_eq!((view.in_flight, view.queued), (10, (3 * 32_768 - 2_000 - 14_200u32).div_ceil(1420)));
+}
+
+/// The first 64 KiB, written at once, go to the first subflow as one burst; there they linger, so that the next ones go
+/// to the second.
+#[test]
+fn what_is_bound_waits_for_its_own_subflow() {
+    let mut p = after_a_start(vec![Path::clean(20 * MS), Path::clean(20 * MS)]);
+    p.connection(SERVER).offer(100_000);
+    let until_ns = p.now_ns + MS;
+    p.run_until(until_ns, |_| false);
+    let server = p.connection(SERVER);
+    assert_eq!(server.bytes_unsent(), 0);
+    let (a, b) = (server.views()[0], server.views()[1]);
+    assert_eq!((a.in_flight, a.queued), (10, (65_536 - 14_200u32).div_ceil(1420)));
+    assert_eq!((b.in_flight, b.queued), (10, (100_000 - 65_536 - 14_200u32).div_ceil(1420)));
+}
+
+/// A path that dies takes what waits on it to nobody: after five periods without a word the others carry it.
+#[test]
+fn what_waits_on_a_dead_path_goes_to_the_other() {
+    let dead = Path { dead_ns: vec![(1_100 * MS, 3_600 * SECOND)], ..Path::clean(20 * MS) };
+    let mut p = pair(vec![dead, Path::clean(30 * MS)]);
+    assert!(p.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    p.connection(SERVER).offer(2_000);
+    p.run_until(1_090 * MS, |_| false);
+    p.connection(SERVER).offer(400_000);
+    let now_ns = p.now_ns;
+    p.connection(SERVER).close(now_ns);
+    assert!(p.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
+    assert_eq!(p.read[CLIENT], 402_000);
+}
+
+/// The same when the subflow is closed by hand.
+#[test]
+fn what_waits_on_a_closed_subflow_goes_to_the_other() {
+    let mut p = pair(vec![Path::clean(20 * MS), Path::clean(30 * MS)]);
+    assert!(p.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    p.connection(SERVER).offer(2_000);
+    p.run_until(SECOND, |_| false);
+    p.connection(SERVER).offer(150_000);
+    let now_ns = p.now_ns;
+    p.connection(SERVER).act(now_ns, path_manager::PathAction::Close { local_id: 0, remote_id: 0 });
+    p.connection(SERVER).close(now_ns);
+    assert!(p.run_until(60 * SECOND, |p| p.saw(SERVER, Event::Flushed)), "read {:?}", p.read);
+    assert_eq!(p.read[CLIENT], 152_000);
+    let again: u64 = (0..2).map(|r| p.connection(SERVER).statistics(SubflowId(r)).reinjections).sum();
+    assert_eq!(again, 0, "what was never sent is not sent again");
+}
