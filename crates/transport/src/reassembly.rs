@@ -100,6 +100,14 @@ impl<P: Payload> Reassembly<P> {
             return 0;
         }
         let (from, end) = (piece.at, piece.end());
+        if self.pieces.back().is_none_or(|last| last.end() <= from) {
+            // Most data that came too early lie beyond all that are there.
+            self.bytes += end - from;
+            self.pieces.push_back(piece);
+            let range = self.append_range(from, end);
+            self.touch(from, range);
+            return end - from;
+        }
         let mut i = self.pieces.partition_point(|p| p.end() <= from);
         let before = self.bytes;
         let mut at = from;
@@ -119,33 +127,43 @@ impl<P: Payload> Reassembly<P> {
             at = next.max(gap_end);
             i += 2;
         }
-        if self.bytes > before {
-            self.join_ranges(from, end);
+        let joined = if self.bytes > before { Some(self.join_ranges(from, end)) } else { self.range_of(from) };
+        if let Some(range) = joined {
+            self.touch(from, range);
         }
-        self.touch(from);
         self.bytes - before
     }
 
-    fn join_ranges(&mut self, from: u64, end: u64) {
+    /// Adds what lies beyond all ranges; answers the range that it is in.
+    fn append_range(&mut self, from: u64, end: u64) -> (u64, u64) {
+        match self.ranges.last_mut() {
+            Some(last) if last.1 == from => last.1 = end,
+            _ => self.ranges.push((from, end)),
+        }
+        self.ranges[self.ranges.len() - 1]
+    }
+
+    /// Adds what may touch ranges or lie over them; answers the range that it is in.
+    fn join_ranges(&mut self, from: u64, end: u64) -> (u64, u64) {
         let first = self.ranges.partition_point(|r| r.1 < from);
-        let after = self.ranges.partition_point(|r| r.0 <= end);
+        let after = first + self.ranges[first..].iter().take_while(|r| r.0 <= end).count();
         if first == after {
             self.ranges.insert(first, (from, end));
         } else {
-            let joined = (self.ranges[first].0.min(from), self.ranges[after - 1].1.max(end));
-            self.ranges[first] = joined;
-            self.ranges.drain(first + 1..after);
+            self.ranges[first] = (self.ranges[first].0.min(from), self.ranges[after - 1].1.max(end));
+            if after > first + 1 {
+                self.ranges.drain(first + 1..after);
+            }
         }
+        self.ranges[first]
     }
 
-    fn touch(&mut self, at: u64) {
-        let old = self.range_of(self.recent[0]);
-        if old.is_some() && old == self.range_of(at) {
-            self.recent[0] = at;
-        } else {
+    /// Notes that `at`, which lies in `range`, was touched last.
+    fn touch(&mut self, at: u64, range: (u64, u64)) {
+        if !(range.0..range.1).contains(&self.recent[0]) {
             self.recent.copy_within(0..3, 1);
-            self.recent[0] = at;
         }
+        self.recent[0] = at;
     }
 
     fn range_of(&self, at: u64) -> Option<(u64, u64)> {
@@ -178,6 +196,10 @@ impl<P: Payload> Reassembly<P> {
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut out = [(0, 0); 4];
         let mut n = 0;
+        if let [only] = self.ranges[..] {
+            (out[0], n) = (only, 1);
+            return out.into_iter().take(n);
+        }
         let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
         for range in recent.chain(self.ranges.iter().copied().take(4)) {
             if n < 4 && !out[..n].contains(&range) {
