@@ -136,6 +136,8 @@ def run_command(
         say(f"wrote {out / 'report.html'}")
     if interrupted is not None:
         raise Failure(FAILED, f"{interrupted}; what was finished is above")
+    if result.failures:
+        raise Failure(FAILED, *result.failures)
 
 
 app.command("compare")(compare)

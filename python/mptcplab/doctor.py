@@ -28,6 +28,8 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     programs = (
         machine.tool("iperf3", "iperf3", optional=True),
         machine.tool("mptcpize", "mptcpize", optional=True),
+        machine.tool("curl", "curl", optional=True),
+        machine.tool("ab", "apache2-utils", optional=True),
     )
     needs: dict[str, tuple[Finding, ...]] = {
         "sim": (),

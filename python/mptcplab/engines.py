@@ -12,6 +12,7 @@ from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.live.requirements import require
 from mptcplab.machine import EngineUnavailableError as EngineUnavailableError
 from mptcplab.result import Result, Run
+from mptcplab.scenario import describe
 from mptcplab.simulation import simulate
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
         raise ValueError(f"the engine {engine} has no packets to capture; {', '.join(CAPTURING)} can")
     if repeat > 1:
         raise ValueError(f"captures are of one run, not of {repeat}; give the seed that is wanted and no repeat")
-    paths = len(scenario.description()["paths"])
+    paths = len(describe.description(scenario.document, scenario.seed, False)["paths"])
     if 2 * paths > INTERFACES:
         raise ValueError(f"the hosts have {2 * paths} interfaces on {paths} paths; at most {INTERFACES} are captured")
 

@@ -232,6 +232,7 @@ APPLICATIONS = (
     ),
     Entry("rate", "a constant rate", "—", ("sim", "stack", "linux")),
     Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "stack", "linux")),
+    Entry("program", "programs that are there already, such as iperf3, curl, ab", "—", ("linux",)),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)

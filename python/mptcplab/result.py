@@ -31,7 +31,9 @@ class Run:
     notes: tuple[str, ...] = ()
     """What to keep in mind with these numbers; one sentence each."""
     live: "Mapping[str, Any] | None" = None
-    """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel."""
+    """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel, programs."""
+    failures: tuple[str, ...] = ()
+    """What the scenario asked for and did not come about, such as a program that ended with an error."""
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -98,6 +100,11 @@ class Result:
     def notes(self) -> tuple[str, ...]:
         """What to keep in mind with these numbers, each said once."""
         return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What the scenario asked for and did not come about, each said once."""
+        return tuple(dict.fromkeys(failure for _, run in self.runs for failure in run.failures))
 
     def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
         """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ _FILES = (*(f"{name}.parquet" for name in FRAMES), "scenario.toml", "result.json
 _PLOTS = "plots"
 _TRACES = "traces"
 _CAPTURES = "captures"
+_PROGRAMS = "programs"
+_OUTPUTS = (".stdout", ".stderr")
 
 
 class OccupiedError(Exception):
@@ -31,7 +34,7 @@ def check(directory: Path) -> None:
     if not directory.is_dir():
         raise OccupiedError(f"{directory} is not a directory; name another one")
     found = sorted(entry.name for entry in directory.iterdir())
-    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES, _CAPTURES)]
+    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES, _CAPTURES, _PROGRAMS)]
     foreign += sorted(
         f"{_PLOTS}/{entry.name}"
         for entry in (directory / _PLOTS).glob("*")
@@ -39,6 +42,9 @@ def check(directory: Path) -> None:
     )
     foreign += sorted(
         f"{_CAPTURES}/{entry.name}" for entry in (directory / _CAPTURES).glob("*") if entry.suffix != ".pcapng"
+    )
+    foreign += sorted(
+        f"{_PROGRAMS}/{entry.name}" for entry in (directory / _PROGRAMS).glob("*") if entry.suffix not in _OUTPUTS
     )
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
@@ -90,6 +96,7 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
             (fresh / _CAPTURES).mkdir()
             for capture in sorted(captures.glob("*.pcapng")):
                 capture.rename(fresh / _CAPTURES / capture.name)
+        _write_programs(result, fresh / _PROGRAMS)
         (fresh / _PLOTS).mkdir()
         plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")
@@ -104,6 +111,21 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return directory
+
+
+def _write_programs(result: "Result", directory: Path) -> None:
+    """What programs wrote, a file for each output: CONNECTION-HOST, of several runs RUN-CONNECTION-HOST."""
+    for number, run in result.runs:
+        for place, program in enumerate((run.live or {}).get("programs", ())):
+            directory.mkdir(exist_ok=True)
+            name = f"{program['connection']}-{program['host']}"
+            plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)
+            # Still another name for another connection.
+            name = name if plain == name else f"{plain}-{place}"
+            before = f"{number}-" if result.provenance.repeat > 1 else ""
+            for output in _OUTPUTS:
+                text = program[output.removeprefix(".")]
+                (directory / f"{before}{name}{output}").write_text(text, encoding="utf-8", newline="")
 
 
 def _is_result(path: Path) -> bool:

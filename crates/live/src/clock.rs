@@ -23,6 +23,12 @@ impl Clock {
         Clock { origin_ns: read(ClockId::Monotonic) + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX) }
     }
 
+    /// A clock that goes from this reading of the machine's on (CLOCK_MONOTONIC, nanoseconds).
+    #[must_use]
+    pub fn from(origin_ns: u64) -> Clock {
+        Clock { origin_ns }
+    }
+
     /// Nanoseconds since time 0; 0 before.
     #[inline]
     #[must_use]

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,11 +13,13 @@ from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.linux_engine import kernel
 from mptcplab.linux_engine.layout import Pair
+from mptcplab.linux_engine.programs import Programs, tell
 from mptcplab.linux_engine.refusals import unsupported
 from mptcplab.live import Namespace, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
 from mptcplab.scenario import UnsupportedError, describe
+from mptcplab.scenario.applications import Program
 from mptcplab.simulation import run_from_outcome
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 # Two runs at a time would make each other late.
 _ONE_AT_A_TIME = threading.Lock()
 
+_SET_OFF_NS: Final = 50_000_000
+"""What the emulator needs until it stands ready."""
 _SEND_BYTES: Final = 16 << 20
 _RECEIVE_BYTES: Final = 6 << 20
 """The most that automatic buffers grow to; the receive buffer's is that of the engine sim."""
@@ -53,8 +58,12 @@ def run(
     for connection in description["connections"]:
         connection["scheduler"] = {"name": "linux"}
     with _ONE_AT_A_TIME, ExitStack() as stack:
+        programs = Programs(description)
         try:
             plan, hosts = _furnish(description, stack)
+            # After the hosts, so that it is gone before them.
+            stack.enter_context(programs)
+            _begin_servers(programs, scenario, hosts)
         except OSError as error:
             where = f" {error.filename}" if error.filename else ""
             raise EngineUnavailableError(
@@ -62,29 +71,57 @@ def run(
             ) from None
         if capture is not None:
             of_ports(plan["ports"], _interfaces(description), capture)
-        outcome = _core.run_linux(json.dumps(plan), progress)
-        counters = {host.name: kernel.counters(host) for host in hosts}
-        dropped = sum(kernel.dropped_by_interfaces(host) for host in hosts)
-    summary = json.loads(outcome["summary"])
-    answer = run_from_outcome(description, outcome, seed=seed)
-    judged = timing.judge(description, summary["emulation"], dropped)
+        own = [kind for kind, each in enumerate(description["connections"]) if each["application"]["kind"] != "program"]
+        zero_ns = time.monotonic_ns() + _SET_OFF_NS
+        programs.begin(zero_ns)
+        outcome = _core.run_linux(json.dumps({**_without_programs(plan, own), "zero_ns": zero_ns}), progress)
+        programs.finish()
+        counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}
+        dropped = sum(kernel.dropped_by_interfaces(host) for pair in hosts for host in pair)
+        emulation = json.loads(outcome["summary"])["emulation"]
+        told = tell(programs, outcome, own, zero_ns, counters)
+    answer = run_from_outcome(description, told.outcome, seed=seed)
+    judged = timing.judge(description, emulation, dropped)
     failures = [
         f"{description['connections'][row['kind']]['name']} {row['index']} broke off: {row['failure']}"
-        for row in summary["connections"]
+        for row in json.loads(told.outcome["summary"])["connections"]
         if row["failure"] is not None
     ]
+    live = {**judged.to_dict(), "mptcp_counters": counters}
     return replace(
         answer,
-        notes=(*judged.notes, *failures, *_about(plan, scenario)),
-        live={**judged.to_dict(), "mptcp_counters": counters},
+        notes=(*judged.notes, *failures, *told.notes, *_about(plan, scenario)),
+        live={**live, "programs": told.records} if told.records else live,
+        failures=tuple(told.failures),
     )
 
 
-def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str, Any], list[Namespace]]:
+def _begin_servers(programs: Programs, scenario: "Scenario", hosts: "list[tuple[Namespace, Namespace]]") -> None:
+    for kind, (connection, (client, server)) in enumerate(
+        zip(scenario.document.connections.values(), hosts, strict=True)
+    ):
+        if isinstance(connection.application, Program):
+            programs.add(Pair(kind, programs.description["connections"][kind]), connection.application, client, server)
+
+
+def _without_programs(plan: Mapping[str, Any], own: list[int]) -> dict[str, Any]:
+    """The plan with the connections that the core plays; the network is that of all."""
+    description = plan["description"]
+    connections = [description["connections"][kind] for kind in own]
+    return {
+        **plan,
+        "description": {**description, "connections": connections},
+        "hosts": [plan["hosts"][kind] for kind in own],
+    }
+
+
+def _furnish(
+    description: Mapping[str, Any], stack: ExitStack
+) -> tuple[dict[str, Any], list[tuple[Namespace, Namespace]]]:
     """All hosts with their interfaces; `stack` takes them down."""
     ports: list[dict[str, Any]] = []
     hosts: list[dict[str, Any]] = []
-    namespaces: list[Namespace] = []
+    namespaces: list[tuple[Namespace, Namespace]] = []
     mtus = [576]
     for kind, connection in enumerate(description["connections"]):
         pair = Pair(kind, connection)
@@ -95,6 +132,8 @@ def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str
             buffers = {"receive": _RECEIVE_BYTES, "send": _SEND_BYTES}
             offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
             kernel.configure(host, congestion, **offers, largest_buffers=buffers)
+            if connection["application"]["kind"] == "program":
+                kernel.configure_for_programs(host, congestion, connection["receive_buffer_bytes"])
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
         tuns.append(_tun(server, pair.server_interface(), stack))
         if pair.mptcp:
@@ -104,7 +143,7 @@ def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str
             kernel.set_path_manager(server, (), subflows=subflows)
         ports += pair.ports(tuns, len(ports))
         hosts.append(pair.hosts(client.descriptor, server.descriptor, congestion))
-        namespaces += [client, server]
+        namespaces.append((client, server))
         mtus.append(pair.mtu)
     plan = {"description": description, "ports": ports, "packet_bytes": max(mtus), "hosts": hosts}
     return plan, namespaces

@@ -1,7 +1,7 @@
 """What the kernel is told and asked: congestion controls, a host's parameters, its path manager, its counters."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ from mptcplab.live.host import Address
 
 _DEFAULT_CONTROL: Final = "net/ipv4/tcp_congestion_control"
 _AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+_ALLOWED: Final = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 SUBFLOW_LIMIT: Final = 8
 """Subflows of one connection in the kernel, the first counted (its limit is 8 beyond the first)."""
@@ -57,6 +59,37 @@ def configure(
     found = host.control(_DEFAULT_CONTROL)
     if found not in (congestion, "reno"):
         raise OSError(f"the kernel answers congestion control {found!r} where {congestion!r} was set")
+
+
+def configure_for_programs(host: Namespace, congestion: str, receive_buffer: int | None) -> None:
+    """Set what is set on sockets of our own: a program's take what the host's start from.
+
+    Raises OSError when the kernel refuses.
+    """
+    if host.control(_DEFAULT_CONTROL) != congestion:
+        with _allowed(congestion):
+            host.set_controls({_DEFAULT_CONTROL: congestion})
+    if receive_buffer is not None:
+        # A socket that is told a size has twice of it, the kernel's overhead being in it.
+        size = 2 * receive_buffer
+        host.set_controls({"net/ipv4/tcp_rmem": f"{min(4096, size)} {size} {size}"})
+
+
+@contextlib.contextmanager
+def _allowed(congestion: str) -> Iterator[None]:
+    """Let namespaces have this control for their default, which else they may have the machine's and reno for only."""
+    before = _ALLOWED.read_text(encoding="ascii")
+    try:
+        _ALLOWED.write_text(f"{before.strip()} {congestion}\n", encoding="ascii")
+    except OSError as error:
+        raise OSError(
+            f"programs need {congestion!r} for a host's default, which the kernel allows to none ({error.strerror}); "
+            f"on the machine itself: sysctl -w net.ipv4.tcp_allowed_congestion_control='{before.strip()} {congestion}'"
+        ) from None
+    try:
+        yield
+    finally:
+        _ALLOWED.write_text(before, encoding="ascii")
 
 
 def set_path_manager(host: Namespace, endpoints: Sequence[Address], *, subflows: int, backup: bool = False) -> None:

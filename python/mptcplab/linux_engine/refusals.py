@@ -1,11 +1,14 @@
 """What the engine `linux` cannot do, by name: the kernel has one scheduler, and the controls that are loaded."""
 
+import shutil
 from collections.abc import Iterator
 
 from mptcplab import registry
 from mptcplab.linux_engine import kernel
 from mptcplab.linux_engine.layout import KIND_LIMIT
+from mptcplab.linux_engine.programs import CONTAINERS
 from mptcplab.scenario import Problem, Scenario
+from mptcplab.scenario.applications import Program
 from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.errors import Part, one_of, show
 from mptcplab.scenario.model import Document
@@ -13,6 +16,21 @@ from mptcplab.scenario.model import Document
 Found = tuple[tuple[Part, ...], str, str]
 
 CONNECTION_LIMIT = 1000
+
+_PACKAGES = {
+    "ab": "apache2-utils",
+    "apache2": "apache2",
+    "curl": "curl",
+    "iperf3": "iperf3",
+    "lftp": "lftp",
+    "mptcpize": "mptcpize",
+    "nginx": "nginx",
+    "vsftpd": "vsftpd",
+    "wget": "wget",
+    **CONTAINERS,
+}
+"""Debian's packages with programs that are likely to be asked for."""
+_OURS = "{python}"
 
 
 def unsupported(scenario: Scenario) -> list[Problem]:
@@ -59,6 +77,8 @@ def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found
         default = type(connection.tcp).model_fields[option].default
         if getattr(connection.tcp, option) != default:
             yield (*key, "tcp", option), show(getattr(connection.tcp, option)), "nothing: the kernel's TCP is as it is"
+    if isinstance(connection.application, Program):
+        yield from _program(key, connection, connection.application)
     if connection.protocol != "mptcp":
         return
     manager = connection.path_manager
@@ -67,3 +87,24 @@ def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found
     if subflows > kernel.SUBFLOW_LIMIT:
         what = (*key, "path_manager") if manager.name == "ndiffports" else (*key, "paths")
         yield what, f"{subflows} subflows", f"at most {kernel.SUBFLOW_LIMIT}, which is what the kernel does"
+
+
+def _program(key: tuple[Part, ...], connection: Connection, program: Program) -> Iterator[Found]:
+    where = (*key, "application")
+    if connection.count > 1:
+        yield (*key, "count"), f"{connection.count} with a program", "1: give each a connection of its own"
+    for end, command in (("client", program.client), ("server", program.server)):
+        name = command[0]
+        if name != _OURS and shutil.which(name) is None:
+            yield (*where, end), f"{show(name)}, which this machine does not have", _remedy(name)
+    mptcpize = ("mptcpize",) if program.mptcpize and connection.protocol == "mptcp" else ()
+    for name in (*CONTAINERS, *mptcpize):
+        if shutil.which(name) is None:
+            what = f"a program, and no {name} on this machine, which it is run by"
+            own = "; or mptcpize = false, for programs that speak Multipath TCP themselves" if name in mptcpize else ""
+            yield where, what, f"{_remedy(name)}{own}"
+
+
+def _remedy(name: str) -> str:
+    package = _PACKAGES.get(name)
+    return "a program that is installed" + (f"; on Debian: apt-get install {package}" if package else "")

@@ -9,6 +9,7 @@ import polars as pl
 
 from mptcplab.plots import series, style
 from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+from mptcplab.scenario import describe
 from mptcplab.table import numbered_names
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def _across_runs(result: "Result") -> Figure:
 
 
 def _frame(result: "Result") -> Frame:
-    description: dict[str, Any] = result.scenario.description()
+    scenario = result.scenario
+    # Also of what only another engine than the simulator can run.
+    description: dict[str, Any] = describe.description(scenario.document, scenario.seed, False)
     events = [
         (event["at_ns"] / 1e9, f"{description['links'][event['link']]['name']}: {_change(event)}")
         for event in description["events"]

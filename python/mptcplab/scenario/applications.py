@@ -1,12 +1,27 @@
 """What a connection sends."""
 
+import re
+import shlex
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import HOUR, Kind, Table, choice, fault, number, one_kind, quantity
+from mptcplab.scenario.kinds import (
+    HOUR,
+    Kind,
+    Table,
+    Wrong,
+    attempt,
+    boolean,
+    choice,
+    fault,
+    faults,
+    number,
+    one_kind,
+    quantity,
+)
 
 SIZE: Kind = quantity(units.SIZE, 1, 10**15)
 FREQUENCY: Kind = quantity(units.FREQUENCY, Fraction(1, 10**6), 10**6)
@@ -128,13 +143,72 @@ class Flows(Table):
     arrivals: Annotated[Poisson | Periodic, FLOW_ARRIVALS]
 
 
-Application = Bulk | File | Requests | ConstantRate | Flows
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE_SIZE = quantity(units.SIZE, 0, 10**10)
+
+
+def _command() -> Kind:
+    kind = 'a command, such as "iperf3 --client {server}", or an array of its words'
+
+    def validate(value: object) -> tuple[str, ...]:
+        words: object = value
+        if isinstance(value, str):
+            try:
+                words = shlex.split(value)
+            except ValueError:
+                raise fault(f"{show(value)} (a quotation that does not end)", kind) from None
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+            raise fault(show(value), kind)
+        if not words[0] or any("\0" in word for word in words):
+            raise fault(show(value), kind)
+        return tuple(words)
+
+    return Kind(kind, validate, shlex.join)
+
+
+def _files(value: object) -> dict[str, int]:
+    kind = 'a table of names with sizes, such as { "data" = "20 MB" }'
+    if not isinstance(value, dict):
+        raise fault(show(value), kind)
+    wrong: list[Wrong] = []
+    files = {}
+    for name, size in value.items():
+        if not _FILE_NAME.fullmatch(name):
+            expected = "a name of letters, digits, '.', '_' and '-', without directories"
+            wrong.append(((name,), f"the name {show(name)}", expected))
+        files[name] = attempt(_FILE_SIZE.validate, size, (name,), wrong)
+    if wrong:
+        raise faults("files", wrong)
+    return {name: size for name, size in files.items() if size is not None}
+
+
+_COMMAND = _command()
+_FILES = Kind(
+    'a table of names with sizes, such as { "data" = "20 MB" }',
+    _files,
+    lambda files: {name: _FILE_SIZE.write(size) for name, size in files.items()},
+)
+
+
+class Program(Table):
+    """Programs that are there already, one on each host."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("program")] = "program"
+    client: Annotated[tuple[str, ...], _COMMAND]
+    server: Annotated[tuple[str, ...], _COMMAND]
+    files: Annotated[Mapping[str, int], _FILES] = {}
+    mptcpize: Annotated[bool, boolean("true (run them under mptcpize) or false (they speak it themselves)")] = True
+
+
+Application = Bulk | File | Requests | ConstantRate | Flows | Program
 APPLICATIONS: Mapping[str, type[Table]] = {
     "bulk": Bulk,
     "file": File,
     "requests": Requests,
     "rate": ConstantRate,
     "flows": Flows,
+    "program": Program,
 }
 
 
@@ -150,5 +224,6 @@ APPLICATION = one_kind(
     APPLICATIONS,
     None,
     _short,
-    '"bulk", or a table whose kind is bulk, file, requests, rate or flows, such as { kind = "file", size = "2 MB" }',
+    '"bulk", or a table whose kind is bulk, file, requests, rate, flows or program, '
+    'such as { kind = "file", size = "2 MB" }',
 )

@@ -20,6 +20,7 @@ from mptcplab.scenario.applications import (
     Pareto,
     Periodic,
     Poisson,
+    Program,
     Requests,
 )
 from mptcplab.scenario.connections import Sender, Traffic
@@ -141,6 +142,9 @@ def _application(application: Application) -> dict[str, Any]:
             return {"kind": "rate", "rate_bps": application.rate}
         case Flows():
             return {"kind": "flows", "size": _size(application.size), "arrivals": _arrivals(application.arrivals)}
+        case Program():
+            # The core never reads it: the engine linux runs programs itself.
+            return {"kind": "program"}
 
 
 def _connection(name: str, sender: Sender, paths: list[int], direction: str, count: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ use network::Ecn;
 const TCP: u8 = 6;
 
 /// The two ends of a TCP flow, from the sender's side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct FlowKey {
     /// Address and port that sent.
     pub source: (IpAddr, u16),

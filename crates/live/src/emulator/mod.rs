@@ -60,7 +60,7 @@ pub struct Route {
 }
 
 /// Segments with data of one flow that came in after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FlowCount {
     /// Its ends.
     pub key: FlowKey,

@@ -71,7 +71,7 @@ pub fn run(
     let captures =
         Captures::create(plan.ports.iter().map(|port| port.capture.as_ref())).map_err(EmulatorError::Machine)?;
     let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes, captures };
-    let clock = Clock::start_in(SET_OFF);
+    let clock = plan.zero_ns.map_or_else(|| Clock::start_in(SET_OFF), Clock::from);
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let pairs: Vec<Pair<'_>> = plan
         .hosts
@@ -146,7 +146,7 @@ impl Rows {
             real_time: report.real_time,
         };
         Outcome {
-            summary: Summary { connections, links: report.links, emulation },
+            summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: samples,
             link_samples: report.link_samples,
         }

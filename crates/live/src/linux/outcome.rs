@@ -3,7 +3,7 @@
 use serde::Serialize;
 use simulator::outcome::{Link, LinkSamples, SubflowSamples, Transfers};
 
-use crate::emulator::Lateness;
+use crate::emulator::{FlowCount, Lateness};
 
 /// The outcome of one run.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Summary {
     pub connections: Vec<Connection>,
     /// Links in the scenario's order: down, then up.
     pub links: Vec<Link>,
+    /// Data segments and their losses, flow by flow, those of programs that are not ours among them.
+    pub flows: Vec<FlowCount>,
     /// How the emulation went.
     pub emulation: Emulation,
 }

@@ -20,6 +20,9 @@ pub struct Plan {
     pub packet_bytes: usize,
     /// Of each kind of connection, in the description's order, its two hosts.
     pub hosts: Vec<Hosts>,
+    /// Reading of CLOCK_MONOTONIC that is time 0, for who goes along with the run; absent: as soon as all stand ready.
+    #[serde(default)]
+    pub zero_ns: Option<u64>,
 }
 
 /// A device and where packets that come in by it go.

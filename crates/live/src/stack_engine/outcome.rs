@@ -122,7 +122,7 @@ impl World<'_> {
             real_time: report.real_time,
         };
         Outcome {
-            summary: Summary { connections, links: report.links, emulation },
+            summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: std::mem::take(&mut self.samples),
             link_samples: report.link_samples,
         }
