@@ -94,22 +94,38 @@ impl<P: Payload> Reassembly<P> {
         self.bytes
     }
 
+    /// Takes what is new of a piece; answers how many bytes were. The range it lies in is what is reported first.
+    pub fn insert_to_report(&mut self, piece: Piece<P>) -> u64 {
+        let (at, end) = (piece.at, piece.end());
+        let new = self.insert(piece);
+        if at < end {
+            self.touch(at);
+        }
+        new
+    }
+
     /// Takes what is new of a piece; answers how many bytes were.
     pub fn insert(&mut self, piece: Piece<P>) -> u64 {
-        if piece.payload.is_empty() {
+        let (from, end) = (piece.at, piece.end());
+        if from == end {
             return 0;
         }
-        let (from, end) = (piece.at, piece.end());
         if self.pieces.back().is_none_or(|last| last.end() <= from) {
             // Most data that came too early lie beyond all that are there.
-            self.bytes += end - from;
             self.pieces.push_back(piece);
-            let range = self.append_range(from, end);
-            self.touch(from, range);
+            self.bytes += end - from;
+            self.join_ranges(from, end);
             return end - from;
         }
         let mut i = self.pieces.partition_point(|p| p.end() <= from);
         let before = self.bytes;
+        if self.pieces.get(i).is_none_or(|next| next.at >= end) {
+            // All of it is new.
+            self.pieces.insert(i, piece);
+            self.bytes += end - from;
+            self.join_ranges(from, end);
+            return end - from;
+        }
         let mut at = from;
         // Between the pieces that are there, from left to right, go the parts that are missing.
         while at < end {
@@ -127,52 +143,63 @@ impl<P: Payload> Reassembly<P> {
             at = next.max(gap_end);
             i += 2;
         }
-        let joined = if self.bytes > before { Some(self.join_ranges(from, end)) } else { self.range_of(from) };
-        if let Some(range) = joined {
-            self.touch(from, range);
+        if self.bytes > before {
+            self.join_ranges(from, end);
         }
         self.bytes - before
     }
 
-    /// Adds what lies beyond all ranges; answers the range that it is in.
-    fn append_range(&mut self, from: u64, end: u64) -> (u64, u64) {
+    fn join_ranges(&mut self, from: u64, end: u64) {
         match self.ranges.last_mut() {
-            Some(last) if last.1 == from => last.1 = end,
-            _ => self.ranges.push((from, end)),
+            Some(last) if last.1 >= from => {
+                if last.0 <= from {
+                    last.1 = last.1.max(end);
+                    return;
+                }
+            }
+            _ => {
+                self.ranges.push((from, end));
+                return;
+            }
         }
-        self.ranges[self.ranges.len() - 1]
-    }
-
-    /// Adds what may touch ranges or lie over them; answers the range that it is in.
-    fn join_ranges(&mut self, from: u64, end: u64) -> (u64, u64) {
         let first = self.ranges.partition_point(|r| r.1 < from);
         let after = first + self.ranges[first..].iter().take_while(|r| r.0 <= end).count();
         if first == after {
             self.ranges.insert(first, (from, end));
         } else {
-            self.ranges[first] = (self.ranges[first].0.min(from), self.ranges[after - 1].1.max(end));
-            if after > first + 1 {
+            let joined = (self.ranges[first].0.min(from), self.ranges[after - 1].1.max(end));
+            self.ranges[first] = joined;
+            if after - first > 1 {
                 self.ranges.drain(first + 1..after);
             }
         }
-        self.ranges[first]
     }
 
-    /// Notes that `at`, which lies in `range`, was touched last.
-    fn touch(&mut self, at: u64, range: (u64, u64)) {
-        if !(range.0..range.1).contains(&self.recent[0]) {
+    fn touch(&mut self, at: u64) {
+        let latest = self.recent[0];
+        let same = self.range_of(at).is_some_and(|(from, end)| from <= latest && latest < end);
+        if !same {
             self.recent.copy_within(0..3, 1);
         }
         self.recent[0] = at;
     }
 
     fn range_of(&self, at: u64) -> Option<(u64, u64)> {
+        // Mostly it is the last one.
+        if let Some(&last) = self.ranges.last().filter(|last| last.0 <= at) {
+            return (at < last.1).then_some(last);
+        }
         let i = self.ranges.partition_point(|r| r.1 <= at);
         self.ranges.get(i).copied().filter(|r| r.0 <= at)
     }
 
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
+    #[inline]
     pub fn pop(&mut self, next: u64) -> Option<Piece<P>> {
+        if self.pieces.front()?.at > next { None } else { self.pop_first(next) }
+    }
+
+    fn pop_first(&mut self, next: u64) -> Option<Piece<P>> {
         loop {
             if self.pieces.front()?.at > next {
                 return None;
@@ -196,10 +223,6 @@ impl<P: Payload> Reassembly<P> {
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut out = [(0, 0); 4];
         let mut n = 0;
-        if let [only] = self.ranges[..] {
-            (out[0], n) = (only, 1);
-            return out.into_iter().take(n);
-        }
         let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
         for range in recent.chain(self.ranges.iter().copied().take(4)) {
             if n < 4 && !out[..n].contains(&range) {
@@ -224,12 +247,12 @@ mod tests {
     #[test]
     fn fills_holes_and_reports_ranges_latest_first() {
         let mut r = Reassembly::new();
-        assert_eq!(r.insert(piece(10, 20)), 10);
-        assert_eq!(r.insert(piece(30, 40)), 10);
-        assert_eq!(r.insert(piece(50, 60)), 10);
-        assert_eq!(r.insert(piece(31, 41)), 1);
+        assert_eq!(r.insert_to_report(piece(10, 20)), 10);
+        assert_eq!(r.insert_to_report(piece(30, 40)), 10);
+        assert_eq!(r.insert_to_report(piece(50, 60)), 10);
+        assert_eq!(r.insert_to_report(piece(31, 41)), 1);
         assert_eq!(r.blocks().collect::<Vec<_>>(), [(30, 41), (50, 60), (10, 20)]);
-        assert_eq!(r.insert(piece(20, 30)), 10);
+        assert_eq!(r.insert_to_report(piece(20, 30)), 10);
         assert_eq!(r.blocks().collect::<Vec<_>>(), [(10, 41), (50, 60)]);
         assert!(r.pop(5).is_none());
         assert_eq!(r.pop(12).map(|p| (p.at, p.end())), Some((12, 20)));
@@ -244,7 +267,7 @@ mod tests {
             let mut held = [false; 256];
             for (at, len) in spans {
                 let new = (at..at + len).filter(|&i| !held[i as usize]).count() as u64;
-                prop_assert_eq!(r.insert(piece(at, at + len)), new);
+                prop_assert_eq!(r.insert_to_report(piece(at, at + len)), new);
                 held[at as usize..(at + len) as usize].fill(true);
                 let mut ranges = Vec::new();
                 for i in 0..256u64 {

@@ -54,6 +54,7 @@ impl<P: Stream> Connection<P> {
     /// The subflow takes no new data any more.
     pub(super) fn leave(&mut self, now_ns: u64, r: usize) {
         if self.views[r].active {
+            self.unsettle();
             self.views[r].active = false;
             self.controller.on_leave(&self.views, r, now_ns);
             self.return_waiting(r);

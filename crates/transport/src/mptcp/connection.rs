@@ -109,6 +109,8 @@ pub struct Connection<P: Stream> {
     pub(super) attention: SubflowSet,
     /// Subflows known to have nothing to look after but data and acknowledgments in order: see `plain.rs`.
     pub(super) plain: SubflowSet,
+    /// Subflows that can have got room in their windows since none had any.
+    pub(super) roomy: SubflowSet,
     /// Subflows that owe an acknowledgment.
     pub(super) ack_due: SubflowSet,
     /// New data or reinjections may find a subflow with room.
@@ -207,6 +209,7 @@ impl<P: Stream> Connection<P> {
             reinjections: Reinjections::default(),
             attention: SubflowSet::default(),
             plain: SubflowSet::default(),
+            roomy: SubflowSet(u64::MAX),
             ack_due: SubflowSet::default(),
             may_send: false,
             signal_due: SubflowSet::default(),

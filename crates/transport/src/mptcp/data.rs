@@ -51,7 +51,7 @@ impl<P: Stream> Connection<P> {
             // Out of order, or it fills a hole: acknowledge at once (RFC 5681 §4.2).
             subflow.ack.now = true;
             self.ack_due.insert(r);
-            subflow.reorder.insert(piece);
+            subflow.reorder.insert_to_report(piece);
             self.drain_subflow(now_ns, r);
             self.check_end_of_stream(r);
         }

@@ -158,6 +158,7 @@ impl<P: Stream> Connection<P> {
 
     /// A subflow can carry data from now on.
     pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
+        self.unsettle();
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         if subflow.rtt.samples == 0 {
             // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the

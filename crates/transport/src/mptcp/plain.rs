@@ -10,7 +10,7 @@ use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::queue::{SendQueue, Stream};
 use crate::reassembly::UNMAPPED;
-use crate::scheduler::{Choice, MinRtt, SubflowSet};
+use crate::scheduler::{Choice, MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
@@ -25,10 +25,11 @@ pub(super) enum Attempt {
 }
 
 impl<P: Stream> Connection<P> {
-    /// Something else than the plain happens: what is plain is to be found out anew.
+    /// Something else than the plain happens: what is plain, and which subflows can take data, is to be found out anew.
     #[inline]
     pub(super) fn unsettle(&mut self) {
         self.plain = SubflowSet::default();
+        self.roomy = SubflowSet(u64::MAX);
     }
 
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order.
@@ -119,6 +120,8 @@ impl<P: Stream> Connection<P> {
         if !subflow.check_timestamps(seq, segment.options.timestamps) {
             return false;
         }
+        self.roomy.insert(r);
+        let subflow = &mut self.subflows[r];
         // It is plain. From here on everything is as in `receive_synchronised`.
         let window = u64::from(segment.window) << subflow.snd_wscale;
         if let Some(to) = data_ack {
@@ -148,27 +151,62 @@ impl<P: Stream> Connection<P> {
         true
     }
 
+    /// The default scheduler's choice for new data. Only subflows that can have got room since none had it are looked at.
+    #[inline]
+    fn choose_smallest_rtt(&mut self) -> Option<usize> {
+        let all = u64::MAX >> (64 - self.views.len());
+        let mut among = SubflowSet(self.roomy.0 & all);
+        let mut best = None;
+        if among.0 == all {
+            best = MinRtt::best(&self.views, SubflowSet::default());
+        } else {
+            let mut best_ns = u64::MAX;
+            while let Some(r) = among.pop() {
+                let view = &self.views[r];
+                if view.srtt_ns < best_ns && usable(view) {
+                    (best, best_ns) = (Some(r), view.srtt_ns);
+                }
+            }
+            debug_assert_eq!(best, MinRtt::best(&self.views, SubflowSet::default()));
+        }
+        if best.is_none() {
+            self.note_blocked(self.roomy);
+            // A backup may be passed over although it has room: then all are looked at each time.
+            if !self.views.iter().any(|v| v.backup) {
+                self.roomy = SubflowSet::default();
+            }
+        }
+        best
+    }
+
     /// A full segment of new data on the subflow that the default scheduler chooses, with more to follow.
     #[inline]
     pub(super) fn transmit_plain(&mut self, now_ns: u64, out: &mut Segment<P>) -> Attempt {
         let unsent = self.write_end - self.snd_nxt;
         let open = self.snd_right.saturating_sub(self.snd_nxt);
-        if self.plain.0 == 0
-            || unsent == 0
+        if unsent == 0
             || open == 0
             || self.probe_due
             || self.reinjections.len() > 0
             || !matches!(self.config.scheduler, Choice::MinRtt)
+            || !self.established
+            || !self.config.tcp.shortcuts
         {
             return Attempt::Unknown;
         }
-        let Some(r) = MinRtt::best(&self.views, SubflowSet::default()) else {
-            self.note_blocked();
-            return Attempt::Nothing;
-        };
+        let Some(r) = self.choose_smallest_rtt() else { return Attempt::Nothing };
         let len = u64::from(self.views[r].mss);
-        if unsent <= len || open < len || !self.plain.contains(r) {
+        if unsent <= len || open < len {
             return Attempt::Unknown;
+        }
+        if !self.plain.contains(r) {
+            let offset = self.snd_nxt;
+            self.burst = (r, 0);
+            self.snd_nxt = offset + len;
+            self.arm_data_timer(now_ns);
+            let payload = self.queue.slice(offset, len as u32);
+            self.first_transmission(now_ns, r, offset, payload, false, out);
+            return Attempt::Sent(r);
         }
         debug_assert!(self.is_plain(r));
         self.burst = (r, 0);

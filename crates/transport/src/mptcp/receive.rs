@@ -22,7 +22,11 @@ impl<P: Stream> Connection<P> {
         if self.receive_plain(now_ns, r, segment) {
             return;
         }
-        self.unsettle();
+        self.plain = SubflowSet::default();
+        self.roomy.insert(r);
+        if segment.options.rare.is_some() {
+            self.unsettle();
+        }
         self.receive_any(now_ns, r, segment);
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

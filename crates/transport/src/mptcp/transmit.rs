@@ -213,7 +213,7 @@ impl<P: Stream> Connection<P> {
                 return None;
             }
             Decision::Blocked => {
-                self.note_blocked();
+                self.note_blocked(SubflowSet(u64::MAX));
                 return None;
             }
         };
@@ -257,10 +257,10 @@ impl<P: Stream> Connection<P> {
         Some(r)
     }
 
-    /// Data waits for congestion windows to open.
-    pub(super) fn note_blocked(&mut self) {
-        for (subflow, view) in self.subflows.iter_mut().zip(&self.views) {
-            if view.active && !view.has_room() {
+    /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet.
+    pub(super) fn note_blocked(&mut self, among: SubflowSet) {
+        for (r, (subflow, view)) in self.subflows.iter_mut().zip(&self.views).enumerate() {
+            if among.contains(r) && view.active && !view.has_room() {
                 subflow.note_limited();
             }
         }
