@@ -223,6 +223,10 @@ impl<P: Payload> Reassembly<P> {
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut out = [(0, 0); 4];
         let mut n = 0;
+        if let [only] = self.ranges[..] {
+            out[0] = only;
+            return out.into_iter().take(1);
+        }
         let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
         for range in recent.chain(self.ranges.iter().copied().take(4)) {
             if n < 4 && !out[..n].contains(&range) {

@@ -20,7 +20,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Sends FINs when it is time for them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn progress_close(&mut self, now_ns: u64) {
         let due = match self.mode {
             Mode::Tcp => self.close_requested && self.snd_nxt == self.write_end,
@@ -28,9 +28,14 @@ impl<P: Stream> Connection<P> {
             Mode::Mptcp => self.fin_acknowledged && self.end_received,
         };
         if due {
-            for r in 0..self.subflows.len() {
-                self.request_fin(now_ns, r);
-            }
+            self.request_fins(now_ns);
+        }
+    }
+
+    #[cold]
+    fn request_fins(&mut self, now_ns: u64) {
+        for r in 0..self.subflows.len() {
+            self.request_fin(now_ns, r);
         }
     }
 
@@ -102,9 +107,16 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn check_flushed(&mut self) {
-        if !self.flushed && self.fin_acknowledged && self.snd_una >= self.write_end {
+        if self.fin_acknowledged {
+            self.note_flushed();
+        }
+    }
+
+    #[cold]
+    fn note_flushed(&mut self) {
+        if !self.flushed && self.snd_una >= self.write_end {
             self.flushed = true;
             self.events.push_back(Event::Flushed);
             self.data_timer_ns = NEVER;

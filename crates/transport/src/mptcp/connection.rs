@@ -115,6 +115,8 @@ pub struct Connection<P: Stream> {
     pub(super) ack_due: SubflowSet,
     /// New data or reinjections may find a subflow with room.
     pub(super) may_send: bool,
+    /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.
+    pub(super) frto_waits: bool,
     /// Subflows with control options to send.
     pub(super) signal_due: SubflowSet,
     /// When something at the level of MPTCP is due: the earliest of the timers that `control_timer` looks at.
@@ -212,6 +214,7 @@ impl<P: Stream> Connection<P> {
             roomy: SubflowSet(u64::MAX),
             ack_due: SubflowSet::default(),
             may_send: false,
+            frto_waits: false,
             signal_due: SubflowSet::default(),
             control_timer_ns: NEVER,
             path_timer_ns: NEVER,

@@ -58,7 +58,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
@@ -168,7 +168,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A segment in order on its subflow: mostly it continues the stream too, and goes straight there.
-    #[inline]
+    #[inline(always)]
     fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.rx_single { context.next_offset } else { offset };
@@ -264,13 +264,18 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The stream is complete when everything before its end has arrived.
-    #[inline]
+    #[inline(always)]
     fn check_end_of_stream(&mut self, r: usize) {
         if self.mode == Mode::Mptcp && !self.end_received && self.data_fin_at == Some(self.rcv_nxt) {
-            self.end_received = true;
-            self.events.push_back(Event::EndOfStream);
-            self.subflows[r].ack.now = true;
-            self.ack_due.insert(r);
+            self.end_stream(r);
         }
+    }
+
+    #[cold]
+    fn end_stream(&mut self, r: usize) {
+        self.end_received = true;
+        self.events.push_back(Event::EndOfStream);
+        self.subflows[r].ack.now = true;
+        self.ack_due.insert(r);
     }
 }

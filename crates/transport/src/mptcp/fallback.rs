@@ -128,7 +128,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> u64 {
         let run = self.contexts[r].run;
         if ack < run.seq { self.snd_una } else { (run.offset + (ack - run.seq)).min(self.snd_nxt) }

@@ -214,6 +214,7 @@ impl<P: Stream> Connection<P> {
         let payload = self.queue.slice(offset, len as u32);
         self.snd_nxt = offset + len;
         self.arm_data_timer(now_ns);
+        let others = (u64::MAX >> (64 - self.views.len())) & !(1 << r);
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         let seq = subflow.snd_nxt;
         if subflow.board.is_empty() {
@@ -229,6 +230,11 @@ impl<P: Stream> Connection<P> {
         view.in_flight = subflow.board.outstanding();
         if !view.has_room() {
             subflow.note_limited();
+            if self.roomy.0 & others == 0 && !self.frto_waits {
+                // The next question would be answered so.
+                self.roomy = SubflowSet::default();
+                self.may_send = false;
+            }
         }
         subflow.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, subflow.timer_ns);
         let probe_ns = subflow.rack.probe_ns;

@@ -54,6 +54,7 @@ impl<P: Stream> Connection<P> {
     /// answers whether there is one to try.
     pub(super) fn release_retransmissions(&mut self) -> bool {
         let mut released = false;
+        self.frto_waits = self.subflows.iter().any(|s| matches!(s.frto, Frto::NewDataOnly(_)));
         for (r, subflow) in self.subflows.iter_mut().enumerate() {
             if subflow.frto == Frto::NewDataOnly(subflow.snd_nxt) {
                 subflow.frto = Frto::Off;

@@ -163,6 +163,7 @@ impl<P: Stream> Connection<P> {
         }
         if outstanding {
             let delivered = self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
+            self.frto_waits |= self.holds_retransmissions(r);
             if delivered.segments > 0 || self.subflows[r].board.has_unrepaired() {
                 self.attention.insert(r);
             }
@@ -242,7 +243,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
         let right = to.saturating_add(window);
         if right > self.snd_right {

@@ -116,21 +116,26 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
         if self.mode == Mode::Mptcp && self.data_timer_ns == NEVER {
-            let slowest_ns =
-                self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
-            if slowest_ns == 0 {
-                return; // there is no subflow; the next one to join brings it on
-            }
-            // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-            let timeout_ns = match self.bound {
-                None => (2 * slowest_ns) << self.data_backoff.min(8),
-                Some(_) => self.page_timeout_ns(now_ns) << self.data_backoff.saturating_sub(8).min(8),
-            };
-            self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-            self.wake_by(self.data_timer_ns);
+            self.set_data_timer(now_ns);
         }
+    }
+
+    fn set_data_timer(&mut self, now_ns: u64) {
+        let slowest_ns =
+            self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
+        if slowest_ns == 0 {
+            return; // there is no subflow; the next one to join brings it on
+        }
+        // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
+        let timeout_ns = match self.bound {
+            None => (2 * slowest_ns) << self.data_backoff.min(8),
+            Some(_) => self.page_timeout_ns(now_ns) << self.data_backoff.saturating_sub(8).min(8),
+        };
+        self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+        self.wake_by(self.data_timer_ns);
     }
 
     /// Nothing was acknowledged at the data level for long.

@@ -43,9 +43,17 @@ impl<P: Stream> Connection<P> {
 
     /// As [`transmit`](Self::transmit), with the segment written over `out`: a driver that keeps one for this purpose saves
     /// the copies. With `None`, `out` is what it was or nothing of use.
+    #[inline]
     pub fn transmit_into(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
         self.clock_ns = now_ns;
         self.last_is_ect = false;
+        if self.attention.0 | self.signal_due.0 | self.ack_due.0 == 0 && !self.may_send {
+            return None;
+        }
+        self.transmit_due(now_ns, out)
+    }
+
+    fn transmit_due(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
         if self.attention.0 | self.signal_due.0 != 0
             && let Some(r) = self.transmit_first(now_ns, out)
         {
@@ -61,9 +69,8 @@ impl<P: Stream> Connection<P> {
                 return Some(SubflowId(r as u8));
             }
             self.may_send = false;
-            // F-RTO waits while a timeout is being repaired, at no other time.
-            if self.views.iter().any(|v| v.phase == Phase::Loss) && self.release_retransmissions() {
-                return self.transmit_into(now_ns, out);
+            if self.frto_waits && self.release_retransmissions() {
+                return self.transmit_due(now_ns, out);
             }
         }
         while let Some(r) = self.ack_due.pop() {
@@ -259,9 +266,11 @@ impl<P: Stream> Connection<P> {
 
     /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet.
     pub(super) fn note_blocked(&mut self, among: SubflowSet) {
-        for (r, (subflow, view)) in self.subflows.iter_mut().zip(&self.views).enumerate() {
-            if among.contains(r) && view.active && !view.has_room() {
-                subflow.note_limited();
+        let mut among = SubflowSet(among.0 & (u64::MAX >> (64 - self.views.len())));
+        while let Some(r) = among.pop() {
+            let view = &self.views[r];
+            if view.active && !view.has_room() {
+                self.subflows[r].note_limited();
             }
         }
     }
@@ -418,6 +427,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// As [`Self::segment`], written over `out`.
+    #[inline(always)]
     pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
         match self.mode {
             Mode::Mptcp => {

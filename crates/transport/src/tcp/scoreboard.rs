@@ -138,6 +138,21 @@ impl<P: Payload> Scoreboard<P> {
         self.sent.iter()
     }
 
+    /// How many segments begin below `seq`.
+    #[inline]
+    fn position(&self, seq: u64) -> usize {
+        let Some(first) = self.sent.front() else { return 0 };
+        if seq <= first.seq {
+            return 0;
+        }
+        // Mostly all are of one size.
+        let guess = ((seq - first.seq) / first.len().max(1)).clamp(1, self.sent.len() as u64) as usize;
+        if self.sent.get(guess).is_none_or(|s| s.seq >= seq) && self.sent[guess - 1].seq < seq {
+            return guess;
+        }
+        self.sent.partition_point(|s| s.seq < seq)
+    }
+
     /// A segment was sent for the first time.
     pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
@@ -262,13 +277,15 @@ impl<P: Payload> Scoreboard<P> {
                     from = r.min(right);
                 }
             }
-            self.mark_sacked(from, right, now_ns, delivered);
+            if from < right {
+                self.mark_sacked(from, right, now_ns, delivered);
+            }
         }
         self.previous_blocks = seen;
     }
 
     fn mark_sacked(&mut self, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
-        let mut i = self.sent.partition_point(|s| s.seq < from);
+        let mut i = self.position(from);
         while let Some(segment) = self.sent.get_mut(i) {
             if segment.end() > to {
                 break;
@@ -294,13 +311,13 @@ impl<P: Payload> Scoreboard<P> {
             return false;
         }
         // The threshold-th sacked segment from above: what lies below it is lost unless sacked.
-        let mut i = self.sent.partition_point(|s| s.seq < self.highest_sacked);
+        let mut i = self.position(self.highest_sacked);
         let mut above = 0;
         while above < threshold {
             i -= 1;
             above += u32::from(self.sent[i].is(SACKED));
         }
-        let start = self.sent.partition_point(|s| s.seq < self.lost_below);
+        let start = self.position(self.lost_below);
         let mut found = false;
         for segment in self.sent.range_mut(start.min(i)..i) {
             if !segment.is(SACKED | LOST) {
@@ -323,7 +340,7 @@ impl<P: Payload> Scoreboard<P> {
         }
         let (mut found, mut next) = (false, None);
         while let Some(&(sent_ns, seq)) = self.resent.front() {
-            let i = self.sent.partition_point(|s| s.seq < seq);
+            let i = self.position(seq);
             let current = self.sent.get_mut(i).filter(|s| s.seq == seq && s.sent_ns == sent_ns && s.is(RETRANSMITTED));
             if let Some(segment) = current {
                 if (sent_ns, segment.end()) >= latest {
@@ -342,7 +359,7 @@ impl<P: Payload> Scoreboard<P> {
         }
         trim(&mut self.resent);
         // Segments sent only once stand in the order of time.
-        let start = self.sent.partition_point(|s| s.seq < self.lost_below);
+        let start = self.position(self.lost_below);
         let mut searched = self.lost_below;
         for segment in self.sent.range_mut(start..) {
             if !segment.is(SACKED | LOST) {
@@ -424,7 +441,7 @@ impl<P: Payload> Scoreboard<P> {
         if !self.has_unrepaired() {
             return None;
         }
-        let start = self.sent.partition_point(|s| s.seq < self.repaired_below);
+        let start = self.position(self.repaired_below);
         let i = start + self.sent.range(start..).position(|s| s.is(LOST) && !s.is(RETRANSMITTED))?;
         let segment = &mut self.sent[i];
         segment.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
