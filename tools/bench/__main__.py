@@ -17,6 +17,7 @@ COLUMNS = (
     ("instr/hop", "instructions_per_hop", "{:.0f}"),
     ("Mseg/s", "delivered_segments_per_s", "{:.2f}"),
     ("transfers/s", "transfers_per_s", "{:.0f}"),
+    ("2 jobs/1", "two_jobs", "{:.2f}"),
     ("peak RSS MB", "peak_rss_mb", "{:.1f}"),
     ("hops", "packet_hops", "{:d}"),
     ("utilisation", "utilisation", "{:.3f}"),
@@ -58,8 +59,8 @@ def compare(base: str, names: Sequence[str]) -> None:
     try:
         programs = {measure.commit(): measure.build(), measure.commit(there): measure.build(there)}
         for name in names:
-            if name == "w6":
-                sys.stderr.write("w6 is left out: it needs both commits' Python environments\n")
+            if name in measure.FROM_PYTHON:
+                sys.stderr.write(f"{name} is left out: it needs both commits' Python environments\n")
                 continue
             new, old = (measure.measure(name, program) for program in programs.values())
             sys.stdout.write(f"{table([old, new])}\n{_change(old, new)}\n")
@@ -69,7 +70,7 @@ def compare(base: str, names: Sequence[str]) -> None:
 
 def _change(old: Measured, new: Measured) -> str:
     parts = ["results are the same to the byte" if old.digest == new.digest else "RESULTS DIFFER"]
-    for title, field, _ in COLUMNS[:6]:
+    for title, field, _ in COLUMNS[:7]:
         before, after = getattr(old, field), getattr(new, field)
         if before and after:
             parts.append(f"{title} {after / before - 1:+.1%}")

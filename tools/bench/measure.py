@@ -1,13 +1,13 @@
 """Runs the workloads: CPU time from the program itself, instructions from callgrind."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path("target/release/examples/bench")
@@ -22,7 +22,11 @@ WORKLOADS = {
     "w5": "dumbbell, 10 Reno, 100 Mbit/s, RTT 20 ms",
     "w6": "2 MB over Wi-Fi and LTE, each a run through the Python API",
     "w7": "10 000 Reno flows over one 10 Gbit/s link, RTT 100 ms",
+    "jobs-run": "W6 on two threads beside one: how many times as fast by the wall",
+    "jobs-sweep": "30 s over Wi-Fi and LTE, as runs of a sweep, in two processes beside one",
 }
+FROM_PYTHON = ("w6", "jobs-run", "jobs-sweep")
+"""Those that go through the Python API."""
 COUNTED_S = {"w1": 5.0, "w2": 25.0, "w3": 0.15, "w4": 0.02, "w5": 5.0, "w7": 1.2}
 """Virtual seconds that are run under callgrind, which is some fifty times slower."""
 TRANSFERS = 10_000
@@ -44,6 +48,8 @@ class Measured:
     utilisation: float | None
     digest: str | None
     """Of the results: a change that keeps them keeps it."""
+    two_jobs: float | None = None
+    """How many times as fast two jobs are as one."""
 
 
 def build(root: Path = ROOT) -> Path:
@@ -57,6 +63,8 @@ def measure(name: str, program: Path, runs: int = RUNS) -> Measured:
     """One workload: `runs` of them in turn, the median by CPU time."""
     if name == "w6":
         return _transfers()
+    if name in FROM_PYTHON:
+        return _two_jobs(name)
     taken = sorted((_run(program, name) for _ in range(runs)), key=lambda run: float(run["cpu_s"]))
     middle = taken[len(taken) // 2]
     cpu_s, hops = float(middle["cpu_s"]), int(middle["packet_hops"])
@@ -112,20 +120,40 @@ def _count(program: Path, name: str, seconds: float) -> tuple[int, int]:
 
 def _transfers() -> Measured:
     """W6, in a process of its own."""
-    command = [sys.executable, "-m", "tools.bench.transfers", str(TRANSFERS)]
-    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, env={**os.environ})
-    taken = json.loads(answer.stdout)
+    taken = _from_python("tools.bench.transfers", str(TRANSFERS))
+    return _only("w6", taken, transfers_per_s=taken["transfers"] / taken["cpu_s"])
+
+
+def _two_jobs(name: str) -> Measured:
+    """One and two jobs in turn, in a process of its own."""
+    taken = _from_python("tools.bench.jobs", name.removeprefix("jobs-"))
+    if taken["cores"] < 2:
+        sys.stderr.write(f"{name}: there is one core only, so two jobs cannot be quicker\n")
+    return _only(name, taken, two_jobs=taken["two_jobs"])
+
+
+def _from_python(module: str, argument: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", module, argument]
+    answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    parsed: dict[str, Any] = json.loads(answer.stdout)
+    return parsed
+
+
+def _only(
+    name: str, taken: dict[str, Any], *, transfers_per_s: float | None = None, two_jobs: float | None = None
+) -> Measured:
     return Measured(
-        workload="w6",
+        workload=name,
         simulated_s_per_cpu_s=None,
         ns_per_hop=None,
         instructions_per_hop=None,
         delivered_segments_per_s=None,
-        transfers_per_s=taken["transfers"] / taken["cpu_s"],
+        transfers_per_s=transfers_per_s,
         peak_rss_mb=taken["peak_rss_bytes"] / 1e6,
         packet_hops=None,
         utilisation=None,
         digest=taken["digest"],
+        two_jobs=two_jobs,
     )
 
 

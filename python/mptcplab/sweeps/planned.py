@@ -39,10 +39,7 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
     duration_s = scenario.duration_ns / 1e9
     what: dict[str, Any]
     if engine == "sim":
-        description = scenario.description(seed=seed)
-        if not samples:
-            description["sample_ns"] = None
-        what = {"description": description}
+        what = {"description": _description(scenario, seed) | ({} if samples else {"sample_ns": None})}
     else:
         what = {"scenario": scenario.to_toml()}
     task = json.dumps(
@@ -50,6 +47,14 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
     )
     name = hashlib.sha256(f"{code_version(engine)}\n{task}".encode()).hexdigest()
     return Planned(name, engine, seed, duration_s, task)
+
+
+def _description(scenario: "Scenario", seed: int) -> dict[str, Any]:
+    """Made once for all seeds; a generated network is drawn anew for each."""
+    if scenario.document.topology is not None:
+        return scenario.description(seed=seed)
+    described: dict[str, Any] = scenario.derived("plan", scenario.description)
+    return described | {"seed": seed}
 
 
 @cache
