@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from mptcplab import metrics
+from mptcplab import analysis
 from mptcplab.reproduce import Context
 
 from . import scenarios
@@ -99,13 +99,13 @@ def lossy(context: Context) -> pl.DataFrame:
                 for control in scenarios.CONTROLS
             ]
         return pl.concat(tables, how="diagonal").with_columns(
-            mean_loss=metrics_mean_loss("loss_percent_1", "loss_percent_2", "share")
+            mean_loss=mean_loss("loss_percent_1", "loss_percent_2", "share")
         )
 
     return keep(context, "lossy", make)
 
 
-def metrics_mean_loss(first: str, second: str, share: str) -> pl.Expr:
+def mean_loss(first: str, second: str, share: str) -> pl.Expr:
     """Mean loss probability in %, each path weighted by its part of the traffic (section 5.2.2)."""
     return pl.col(first) * pl.col(share) + pl.col(second) * (1 - pl.col(share))
 
@@ -175,7 +175,7 @@ def _experiment(
             table = table.join(alone, on=_KEY, how="left", maintain_order="left", validate="1:1")
     # How the authors' scripts count what was sent again: all that was sent, less what arrived.
     table = table.with_columns(sent_beyond=pl.col("sent_bytes") / pl.col("bytes_delivered") - 1)
-    return table.with_columns(**_benefits(table, compare=compare))
+    return table.with_columns(**_benefits(compare=compare))
 
 
 def _window(network: Network, application: str | dict[str, Any]) -> str:
@@ -201,16 +201,9 @@ def _subflows(subflows: pl.DataFrame, who: str) -> pl.DataFrame:
     )
 
 
-def _benefits(table: pl.DataFrame, *, compare: bool) -> dict[str, pl.Series]:
-    columns = ("goodput_multi", "capacity_mbps_1", "capacity_mbps_2")
-    found = {
-        "ab": pl.Series([metrics.aggregation_benefit(g, [c1, c2]) for g, c1, c2 in table.select(columns).iter_rows()])
-    }
+def _benefits(*, compare: bool) -> dict[str, pl.Expr]:
+    found = {"ab": analysis.aggregation_benefit("goodput_multi", ["capacity_mbps_1", "capacity_mbps_2"])}
     if compare:
-        rows = table.select("goodput_multi", "goodput_one", "goodput_two").iter_rows()
-        found["eab"] = pl.Series(
-            [metrics.experimental_aggregation_benefit(g, [a, b]) if min(a, b) > 0 else None for g, a, b in rows],
-            dtype=pl.Float64,
-        )
-        found["first_is_better"] = table["goodput_one"] >= table["goodput_two"]
+        found["eab"] = analysis.experimental_aggregation_benefit("goodput_multi", ["goodput_one", "goodput_two"])
+        found["first_is_better"] = pl.col("goodput_one") >= pl.col("goodput_two")
     return found

@@ -9,13 +9,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from mptcplab import analysis
 from mptcplab.reproduce import Claim, Context, Verdict
 from scipy import stats
 
@@ -76,23 +76,13 @@ def with_batch(table: pl.DataFrame, x: str, edges: Sequence[float], *, absolute:
     Section 3.2 prints ]a, b] for all of them, which leaves a difference of exactly 0 to none.
     """
     value = pl.col(x).abs() if absolute else pl.col(x)
-    batch = pl.lit(None, dtype=pl.String)
-    for (low, high), name in zip(pairwise(edges), batch_names(edges), strict=True):
-        inside = (value <= high) & ((value > low) | (low == edges[0]) & (value == low))
-        batch = pl.when(inside).then(pl.lit(name)).otherwise(batch)
+    batch = analysis.batch(value, edges, with_lowest=True).cast(pl.String).str.replace_all("-", "−", literal=True)
     return table.with_columns(_x=value.cast(pl.Float64), batch=batch)
 
 
 def batch_names(edges: Sequence[float]) -> list[str]:
     """`[0, 20]`, `]20, 40]`, …"""
-    return [
-        f"{'[' if number == 0 else ']'}{_plain(low)}, {_plain(high)}]"
-        for number, (low, high) in enumerate(pairwise(edges))
-    ]
-
-
-def _plain(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+    return [name.replace("-", "−") for name in analysis.batch_names(edges, with_lowest=True)]
 
 
 def quartiles(values: pl.Series) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from mptcplab import metrics
+from mptcplab import analysis
 from mptcplab.plots import style
 from mptcplab.reproduce import Context, Outcome
 from mptcplab.reproduce.context import Wanted
@@ -100,9 +100,8 @@ def _one_factor(context: Context) -> pl.DataFrame:
     goodputs = context.run_many(wanted).connections.pivot(
         on="who", index=["panel", "queueing", "window"], values="goodput_bps"
     )
-    rows = goodputs.select("multi", "one", "two").iter_rows()
     return goodputs.with_columns(
-        eab=pl.Series([metrics.experimental_aggregation_benefit(g, [a, b]) for g, a, b in rows]),
+        eab=analysis.experimental_aggregation_benefit("multi", ["one", "two"]),
         series="EAB, window " + pl.col("window"),
         **{f"{name} (Mbit/s)": pl.col(name) / 1e6 for name in ("multi", "one", "two")},
     ).drop("multi", "one", "two")

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import polars as pl
 from mptcplab.models.predict import predict
 from mptcplab.reproduce import Context, Outcome, compare
+from mptcplab.studies import runs
 
 from . import charts, scenarios
 from .data import PAYLOAD_BYTES
@@ -73,7 +74,7 @@ def lossy_grid(context: Context, control: str, vary: str) -> pl.DataFrame:
 def rmse(table: pl.DataFrame, path: int, model: str = "model") -> float:
     """Root of the mean squared difference of measurement and model on one path, packets/s."""
     own = table.filter(pl.col("path") == path)
-    return float(np.sqrt(np.mean((own["measured"] - own[model]).to_numpy() ** 2)))
+    return runs.rmse(own["measured"].to_numpy(), own[model].to_numpy())
 
 
 def _grows_alike(table: pl.DataFrame, path: int) -> float:

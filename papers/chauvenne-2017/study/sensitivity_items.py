@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from mptcplab import analysis
 from mptcplab.reproduce import Context, Outcome
 
 from . import data
@@ -14,20 +15,14 @@ from .small_items import SIZES_KB
 
 _STATISTICS: Final = ("p25", "median", "p75")
 _TITLES: Final = {"median": "median", "p25": "25th percentile", "p75": "75th percentile"}
-_RANGE: Final = 2.0
-"""Of AB, −1 to 1."""
 _ORDER: Final = 10**0.5
 """Two numbers are of the same order within this factor."""
 
 
 def _deviations(table: pl.DataFrame) -> dict[str, float]:
-    """Standard deviation (n − 1) of each statistic over the designs, in % of the range."""
-    per_design = [
-        quartiles(table.filter(pl.col("design") == design)["ab"])
-        for design in sorted(table["design"].unique().to_list())
-    ]
-    deviations = 100 * np.std(np.array(per_design), axis=0, ddof=1) / _RANGE
-    return dict(zip(_STATISTICS, (float(x) for x in deviations), strict=True))
+    """Standard deviation (n − 1) of each statistic over the designs, in % of AB's range, −1 to 1."""
+    found = analysis.sensitivity(table, "ab", "design").row(0, named=True)
+    return {key: 100 * found[f"{key}_deviation"] for key in _STATISTICS}
 
 
 def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], names: Sequence[str]) -> Outcome:

@@ -1,12 +1,9 @@
 """Scenario A: a server's link and a shared access point; figures 1, 9 and 10."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Final
 
-import altair as alt
 import polars as pl
 from mptcplab.models import khalili_2013 as theory
 from mptcplab.models.checks import ParameterError
@@ -14,140 +11,37 @@ from mptcplab.reproduce import Claim, Context, Outcome, Verdict, compare
 from mptcplab.reproduce.context import Wanted
 
 from . import charts, networks
-from .charts import OPTIMUM, Spot
-from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, limit, link_loss, rate, window
+from .charts import OPTIMUM
+from .grid import COUNTED, Grid, Law, Point, normalised, numbers, seeds
+from .numbers import RTT_S, SEGMENTS_PER_MBIT, limit, rate
 
-USERS: Final = ("type 1 (two paths)", "type 2 (TCP)")
-_COUNTED: Final = (
-    "Rates are packets of 1,500 bytes over capacity, as the closed forms count them; points are means over the seeds "
-    "with "
-    "95 % intervals (often smaller than the marker)."
-)
 LAW_C1: Final = (0.75, 1.0, 1.5)
 
 
-@dataclass(frozen=True)
-class Point:
-    """One place of the grid with one control."""
-
-    control: str
-    n1: int
-    c1: float
-    users: tuple[Estimate, Estimate]
-    """Normalised: (x1 + x2)/C1 and y/C2."""
-    losses: tuple[Estimate, Estimate]
-    second: Estimate
-    """Mean window on the second path, segments."""
-
-    @property
-    def ratio(self) -> float:
-        """N1/N2."""
-        return self.n1 / networks.N2
-
-
-def grid(quick: bool) -> tuple[list[int], list[float]]:
+def places(quick: bool) -> tuple[list[int], list[float]]:
     """N1 and C1 of the paper; a quick run has one C1."""
     return ([10, 30], [1.0]) if quick else ([10, 20, 30], list(LAW_C1))
 
 
-def seeds(quick: bool) -> range:
-    """Five measurements, as in the paper."""
-    return range(1, 3) if quick else range(1, 6)
-
-
-def measure(context: Context, controls: Sequence[str], *, engine: str = "sim") -> list[Point]:
-    """Every point of the grid."""
-    users, rates = grid(context.quick)
-    wanted: list[Wanted] = [
-        ({"control": control, "n1": n1, "c1": c1}, networks.scenario_a(control, n1, c1, quick=context.quick), seed)
-        for control in controls
-        for c1 in rates
-        for n1 in users
-        for seed in (seeds(context.quick) if engine == "sim" else (1,))
-    ]
-    runs = context.run_many(wanted, engine=engine)
-    points = []
-    for control in controls:
-        for c1 in rates:
-            for n1 in users:
-                chosen = (pl.col("control") == control) & (pl.col("n1") == n1) & (pl.col("c1") == c1)
-                connections, links = runs.connections.filter(chosen), runs.links.filter(chosen)
-                first, second = rate(connections, "type1"), rate(connections, "type2")
-                points.append(
-                    Point(
-                        control,
-                        n1,
-                        c1,
-                        (Estimate(first.mean / c1, first.half / c1, first.runs), second),
-                        (link_loss(links, "server"), link_loss(links, "shared")),
-                        window(runs.subflows.filter(chosen), "type1", "public"),
-                    )
-                )
-    return points
-
-
-def alone(context: Context) -> tuple[Estimate, Estimate]:
-    """Type 2 without type 1: normalised throughput and loss at the access point."""
-    scenario = networks.scenario_a("lia", 0, 1.0, quick=context.quick)
-    runs = context.run_many([({}, scenario, seed) for seed in seeds(context.quick)])
-    return rate(runs.connections, "type2"), link_loss(runs.links, "shared")
-
-
-def law(control: str, ratio: float, c1: float) -> tuple[float, float, float] | None:
-    """Normalised throughputs of both and p2: LIA's fixed point, or the optimum with probing cost."""
-    numbers = (ratio * networks.N2, networks.N2, c1 * SEGMENTS_PER_MBIT, SEGMENTS_PER_MBIT, RTT_S)
+def law(control: str, ratio: float, c1: float) -> Law | None:
+    """LIA's fixed point, or the optimum with probing cost."""
     try:
-        rates = (theory.scenario_a_lia if control == "lia" else theory.scenario_a_optimum)(*numbers)
+        rates = (theory.scenario_a_lia if control == "lia" else theory.scenario_a_optimum)(*numbers(ratio, c1))
     except ParameterError:
         return None
-    y = rates.second[0]
-    return sum(rates.first) / SEGMENTS_PER_MBIT / c1, y / SEGMENTS_PER_MBIT, 2 / (y * RTT_S) ** 2
+    return normalised(rates, c1)
 
 
-def _column(c1: float) -> str:
-    return f"C1/C2 = {c1:g}"
-
-
-def spots(points: Sequence[Point], what: str) -> Iterator[Spot]:
-    """The points, `what` being "users" or "p2"."""
-    for point in points:
-        place = partial(Spot, point.control, point.ratio, column=_column(point.c1))
-        if what == "users":
-            for name, found in zip(USERS, point.users, strict=True):
-                yield place(found.mean, row=name, low=found.low, high=found.high)
-        else:
-            found = point.losses[1]
-            yield place(found.mean, low=found.low, high=found.high)
-
-
-def curves(points: Sequence[Point], what: str) -> Iterator[Spot]:
-    """LIA's fixed point and the optimum for the columns that the points have."""
-    for c1 in dict.fromkeys(point.c1 for point in points):
-        for control in ("lia", OPTIMUM):
-            for step in range(1, 63):
-                ratio = step / 20
-                found = law(control, ratio, c1)
-                if found is None:
-                    continue
-                place = partial(Spot, control, ratio, column=_column(c1), calculated=True)
-                if what == "users":
-                    yield place(found[0], row=USERS[0])
-                    yield place(found[1], row=USERS[1])
-                else:
-                    yield place(found[2])
-
-
-def charts_of(points: Sequence[Point], names: Sequence[str], what: str) -> alt.FacetChart:
-    """Points over curves."""
-    titles = {"users": "normalised throughput", "p2": "loss probability p2"}
-    return charts.panels(
-        [*curves(points, what), *spots(points, what)],
-        names,
-        "N1/N2",
-        titles[what],
-        x_domain=(0, 3.2),
-        y_domain=(0, 1.15) if what == "users" else (0, 0.06),
-    )
+GRID: Final = Grid(
+    networks.scenario_a,
+    law,
+    users=("type 1 (two paths)", "type 2 (TCP)"),
+    connections=("type1", "type2"),
+    links=("server", "shared"),
+    second_path="public",
+    places=places,
+)
+_HIGHEST: Final = 1.15
 
 
 def table(points: Sequence[Point], model: Sequence[Point]) -> pl.DataFrame:
@@ -217,9 +111,9 @@ def _p1_claims(context: Context, points: Sequence[Point]) -> Iterator[Claim]:
 
 def figure_1(context: Context) -> Outcome:
     """LIA."""
-    points = measure(context, ("lia",))
-    model = measure(context, ("lia",), engine="model")
-    before, _ = alone(context)
+    points = GRID.measure(context, ("lia",))
+    model = GRID.measure(context, ("lia",), engine="model")
+    before, _ = GRID.alone(context)
     equal, triple = _losses(points, 10, before.mean), _losses(points, 30, before.mean)
     law_equal = {c1: 1 - (law("lia", 1, c1) or (0, 0))[1] for c1 in equal}
     law_triple = {c1: 1 - (law("lia", 3, c1) or (0, 0))[1] for c1 in triple}
@@ -304,12 +198,12 @@ def figure_1(context: Context) -> Outcome:
             (
                 "Figure 1 (b): throughputs with LIA. Points: simulated; lines: LIA's fixed point, and the "
                 "theoretical optimum with "
-                f"probing cost. {_COUNTED}",
-                charts_of(points, names, "users"),
+                f"probing cost. {COUNTED}",
+                GRID.chart(points, names, "users", highest=_HIGHEST),
             ),
             (
                 "Figure 1 (c): loss probability p2 at the shared access point. Points: simulated; lines: as above.",
-                charts_of(points, names, "p2"),
+                GRID.chart(points, names, "p2", highest=_HIGHEST),
             ),
         ],
         notes=[f"Without type-1 users, type 2 has {before.text()} of C2."],
@@ -379,8 +273,8 @@ _NEAR: Final = (
 
 def figure_9(context: Context) -> Outcome:
     """LIA and OLIA: throughputs."""
-    points = measure(context, ("lia", "olia"))
-    model = measure(context, ("lia", "olia"), engine="model")
+    points = GRID.measure(context, ("lia", "olia"))
+    model = GRID.measure(context, ("lia", "olia"), engine="model")
     lia = {(point.n1, point.c1): point for point in points if point.control == "lia"}
     olia = {(point.n1, point.c1): point for point in points if point.control == "olia"}
     gains = [olia[key].users[1].mean / lia[key].users[1].mean for key in lia]
@@ -424,8 +318,8 @@ def figure_9(context: Context) -> Outcome:
             (
                 "Figure 9: throughputs with LIA and OLIA. Points: simulated; lines: LIA's fixed point, and the "
                 "theoretical optimum "
-                f"with probing cost. {_COUNTED}",
-                charts_of(points, ("lia", "olia", OPTIMUM), "users"),
+                f"with probing cost. {COUNTED}",
+                GRID.chart(points, ("lia", "olia", OPTIMUM), "users", highest=_HIGHEST),
             )
         ],
     )
@@ -444,8 +338,8 @@ _RISE: Final = (
 
 def figure_10(context: Context) -> Outcome:
     """LIA and OLIA: losses."""
-    points = measure(context, ("lia", "olia"))
-    _, before = alone(context)
+    points = GRID.measure(context, ("lia", "olia"))
+    _, before = GRID.alone(context)
     rise = {
         control: max(point.losses[1].mean / before.mean for point in points if point.control == control)
         for control in ("lia", "olia")
@@ -497,7 +391,7 @@ def figure_10(context: Context) -> Outcome:
                 "Figure 10: loss probability p2 at the shared access point. Points: simulated; lines: LIA's fixed "
                 "point, and the optimum "
                 "with probing cost.",
-                charts_of(points, ("lia", "olia", OPTIMUM), "p2"),
+                GRID.chart(points, ("lia", "olia", OPTIMUM), "p2", highest=_HIGHEST),
             )
         ],
         notes=[f"Without type-1 users p2 is {before.text(4)}."],

@@ -14,6 +14,7 @@ from mptcplab.reproduce.context import Wanted
 
 from . import networks
 from .charts import OPTIMUM, Spot
+from .grid import seeds
 from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, estimate, limit, rate
 
 C_T: Final = 36.0
@@ -37,10 +38,6 @@ def _users(control: str, c_x: float, rtt_s: float, *, upgraded: bool) -> tuple[f
     return sum(rates.first) / SEGMENTS_PER_MBIT, sum(rates.second) / SEGMENTS_PER_MBIT
 
 
-def _seeds(quick: bool) -> range:
-    return range(1, 3) if quick else range(1, 6)
-
-
 Found = tuple[Estimate, Estimate, Estimate]
 """Blue, Red and the aggregate in Mbit/s of application data, as iperf counts them."""
 
@@ -55,7 +52,7 @@ def _measured(context: Context, control: str) -> tuple[dict[bool, Found], Found]
             seed,
         )
         for upgraded, longer in cases
-        for seed in _seeds(context.quick)
+        for seed in seeds(context.quick)
     ]
     connections = context.run_many(wanted).connections
     found = []

@@ -1,8 +1,6 @@
 """Scenario C: two access points, one of them shared with TCP users; figures 5, 11 and 12."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -11,151 +9,42 @@ import polars as pl
 from mptcplab.models import khalili_2013 as theory
 from mptcplab.models.checks import ParameterError
 from mptcplab.reproduce import Claim, Context, Outcome, compare
-from mptcplab.reproduce.context import Wanted
 
 from . import charts, networks
 from .charts import OPTIMUM, Spot
-from .numbers import RTT_S, SEGMENTS_PER_MBIT, Estimate, limit, link_loss, rate, window
+from .grid import COUNTED, Grid, Law, Point, normalised, numbers
+from .numbers import RTT_S, SEGMENTS_PER_MBIT, limit
 
-USERS: Final = ("multipath users", "single-path users (TCP)")
-_COUNTED: Final = (
-    "Rates are packets of 1,500 bytes over capacity, as the closed forms count them; points are means over the seeds "
-    "with "
-    "95 % intervals (often smaller than the marker)."
-)
 _NONE: Final = (float("nan"), float("nan"), float("nan"))
 
 
-@dataclass(frozen=True)
-class Point:
-    """One place of the grid with one control."""
-
-    control: str
-    n1: int
-    c1: float
-    users: tuple[Estimate, Estimate]
-    """Normalised: (x1 + x2)/C1 and y/C2."""
-    losses: tuple[Estimate, Estimate]
-    second: Estimate
-    """Mean window on the second path, segments."""
-    second_rate: float
-    """x2 in packets a round trip of 150 ms."""
-
-    @property
-    def ratio(self) -> float:
-        """N1/N2."""
-        return self.n1 / networks.N2
-
-
-def grid(quick: bool) -> tuple[list[int], list[float]]:
+def places(quick: bool) -> tuple[list[int], list[float]]:
     """N1 and C1 of the paper."""
     return ([10, 30], [1.0, 2.0]) if quick else ([5, 10, 20, 30], [1.0, 2.0])
 
 
-def seeds(quick: bool) -> range:
-    """Five measurements, as in the paper."""
-    return range(1, 3) if quick else range(1, 6)
-
-
-def measure(context: Context, controls: Sequence[str], *, engine: str = "sim") -> list[Point]:
-    """Every point of the grid."""
-    users, rates = grid(context.quick)
-    wanted: list[Wanted] = [
-        ({"control": control, "n1": n1, "c1": c1}, networks.scenario_c(control, n1, c1, quick=context.quick), seed)
-        for control in controls
-        for c1 in rates
-        for n1 in users
-        for seed in (seeds(context.quick) if engine == "sim" else (1,))
-    ]
-    runs = context.run_many(wanted, engine=engine)
-    points = []
-    for control in controls:
-        for c1 in rates:
-            for n1 in users:
-                chosen = (pl.col("control") == control) & (pl.col("n1") == n1) & (pl.col("c1") == c1)
-                connections, links = runs.connections.filter(chosen), runs.links.filter(chosen)
-                subflows = runs.subflows.filter(chosen)
-                first = rate(connections, "multi")
-                on_second = subflows.filter((pl.col("connection") == "multi") & (pl.col("path") == "ap2"))
-                bits = on_second["goodput_bps"].mean()
-                assert isinstance(bits, float)
-                points.append(
-                    Point(
-                        control,
-                        n1,
-                        c1,
-                        (Estimate(first.mean / c1, first.half / c1, first.runs), rate(connections, "single")),
-                        (link_loss(links, "ap1"), link_loss(links, "ap2")),
-                        window(subflows, "multi", "ap2"),
-                        bits / 8 / 1420 * RTT_S,
-                    )
-                )
-    return points
-
-
-def alone(context: Context) -> tuple[Estimate, Estimate]:
-    """TCP users without multipath users: normalised throughput and loss at AP2."""
-    scenario = networks.scenario_c("lia", 0, 1.0, quick=context.quick)
-    runs = context.run_many([({}, scenario, seed) for seed in seeds(context.quick)])
-    return rate(runs.connections, "single"), link_loss(runs.links, "ap2")
-
-
-def law(control: str, ratio: float, c1: float) -> tuple[float, float, float]:
-    """Normalised throughputs of both and p2: LIA's fixed point, or the optimum.
+def law(control: str, ratio: float, c1: float) -> Law:
+    """LIA's fixed point, or the optimum.
 
     No numbers where probing fills a link.
     """
-    numbers = (ratio * networks.N2, networks.N2, c1 * SEGMENTS_PER_MBIT, SEGMENTS_PER_MBIT, RTT_S)
     try:
-        rates = (theory.scenario_c_lia if control == "lia" else theory.scenario_c_optimum)(*numbers)
+        rates = (theory.scenario_c_lia if control == "lia" else theory.scenario_c_optimum)(*numbers(ratio, c1))
     except ParameterError:
         return _NONE
-    y = rates.second[0]
-    return sum(rates.first) / SEGMENTS_PER_MBIT / c1, y / SEGMENTS_PER_MBIT, 2 / (y * RTT_S) ** 2
+    return normalised(rates, c1)
 
 
-def _column(c1: float) -> str:
-    return f"C1/C2 = {c1:g}"
-
-
-def _spots(points: Sequence[Point], what: str) -> Iterator[Spot]:
-    for point in points:
-        place = partial(Spot, point.control, point.ratio, column=_column(point.c1))
-        if what == "users":
-            for name, found in zip(USERS, point.users, strict=True):
-                yield place(found.mean, row=name, low=found.low, high=found.high)
-        else:
-            found = point.losses[1]
-            yield place(found.mean, low=found.low, high=found.high)
-
-
-def _curves(points: Sequence[Point], what: str) -> Iterator[Spot]:
-    for c1 in dict.fromkeys(point.c1 for point in points):
-        for control in ("lia", OPTIMUM):
-            for step in range(1, 63):
-                ratio = step / 20
-                found = law(control, ratio, c1)
-                if found is _NONE:
-                    continue
-                place = partial(Spot, control, ratio, column=_column(c1), calculated=True)
-                if what == "users":
-                    yield place(found[0], row=USERS[0])
-                    yield place(found[1], row=USERS[1])
-                else:
-                    yield place(found[2])
-
-
-def _chart(points: Sequence[Point], names: Sequence[str], what: str) -> alt.FacetChart:
-    titles = {"users": "normalised throughput", "p2": "loss probability p2"}
-    return charts.panels(
-        [*_curves(points, what), *_spots(points, what)],
-        names,
-        "N1/N2",
-        titles[what],
-        x_domain=(0, 3.2),
-        y_domain=(0, 1.6) if what == "users" else (0, 0.06),
-        width=220,
-    )
+GRID: Final = Grid(
+    networks.scenario_c,
+    law,
+    users=("multipath users", "single-path users (TCP)"),
+    connections=("multi", "single"),
+    links=("ap1", "ap2"),
+    second_path="ap2",
+    places=places,
+)
+_HIGHEST: Final = 1.6
 
 
 def _analysis() -> alt.FacetChart:
@@ -167,7 +56,7 @@ def _analysis() -> alt.FacetChart:
             found = law(control, 1, c1)
             if found is _NONE:
                 continue
-            for name, value in zip(USERS, found[:2], strict=True):
+            for name, value in zip(GRID.users, found[:2], strict=True):
                 spots.append(Spot(control, c1, value, column=name, calculated=True))
     return charts.panels(
         spots,
@@ -233,9 +122,9 @@ def _p1_claims(context: Context, points: Sequence[Point]) -> Iterator[Claim]:
 
 def figure_5(context: Context) -> Outcome:
     """LIA."""
-    points = measure(context, ("lia",))
-    model = measure(context, ("lia",), engine="model")
-    before, _ = alone(context)
+    points = GRID.measure(context, ("lia",))
+    model = GRID.measure(context, ("lia",), engine="model")
+    before, _ = GRID.alone(context)
     # Fair: equal rates, in units of the single-path users' own.
     below = [step / 100 for step in range(5, 34)]
     unfair = max(abs(c1 * law("lia", 1, c1)[0] / law("lia", 1, c1)[1] - 1) for c1 in below)
@@ -301,12 +190,12 @@ def figure_5(context: Context) -> Outcome:
             (
                 "Figure 5 (c): throughputs with LIA. Points: simulated; lines: LIA's fixed point, and the "
                 "theoretical optimum with "
-                f"probing cost. {_COUNTED}",
-                _chart(points, ("lia", OPTIMUM), "users"),
+                f"probing cost. {COUNTED}",
+                GRID.chart(points, ("lia", OPTIMUM), "users", highest=_HIGHEST, width=220),
             ),
             (
                 "Figure 5 (d): loss probability p2 at AP2. Points: simulated; lines: as above.",
-                _chart(points, ("lia", OPTIMUM), "p2"),
+                GRID.chart(points, ("lia", OPTIMUM), "p2", highest=_HIGHEST, width=220),
             ),
         ],
         notes=[f"Without multipath users, TCP users have {before.text()} of C2."],
@@ -315,8 +204,8 @@ def figure_5(context: Context) -> Outcome:
 
 def figure_11(context: Context) -> Outcome:
     """LIA and OLIA: throughputs."""
-    points = measure(context, ("lia", "olia"))
-    model = measure(context, ("lia", "olia"), engine="model")
+    points = GRID.measure(context, ("lia", "olia"))
+    model = GRID.measure(context, ("lia", "olia"), engine="model")
     lia = {(point.n1, point.c1): point for point in points if point.control == "lia"}
     olia = {(point.n1, point.c1): point for point in points if point.control == "olia"}
     gains = [olia[key].users[1].mean / lia[key].users[1].mean for key in lia]
@@ -378,8 +267,8 @@ def figure_11(context: Context) -> Outcome:
             (
                 "Figure 11: throughputs with LIA and OLIA. Points: simulated; lines: LIA's fixed point, and the "
                 "theoretical optimum "
-                f"with probing cost. {_COUNTED}",
-                _chart(points, ("lia", "olia", OPTIMUM), "users"),
+                f"with probing cost. {COUNTED}",
+                GRID.chart(points, ("lia", "olia", OPTIMUM), "users", highest=_HIGHEST, width=220),
             )
         ],
     )
@@ -387,8 +276,8 @@ def figure_11(context: Context) -> Outcome:
 
 def figure_12(context: Context) -> Outcome:
     """LIA and OLIA: losses."""
-    points = measure(context, ("lia", "olia"))
-    _, before = alone(context)
+    points = GRID.measure(context, ("lia", "olia"))
+    _, before = GRID.alone(context)
     rise = {(point.control, point.c1): point.losses[1].mean / before.mean for point in points if point.n1 == 30}
     olia, lia = max(rise["olia", c1] for c1 in (1.0, 2.0)), [rise["lia", c1] for c1 in (1.0, 2.0)]
     law_rise = [law("lia", 3, c1)[2] * (SEGMENTS_PER_MBIT * RTT_S) ** 2 / 2 for c1 in (1.0, 2.0)]
@@ -440,7 +329,7 @@ def figure_12(context: Context) -> Outcome:
             (
                 "Figure 12: loss probability p2 at AP2. Points: simulated; lines: LIA's fixed point, and the optimum "
                 "with probing cost.",
-                _chart(points, ("lia", "olia", OPTIMUM), "p2"),
+                GRID.chart(points, ("lia", "olia", OPTIMUM), "p2", highest=_HIGHEST, width=220),
             )
         ],
         notes=[

@@ -3,7 +3,7 @@
 The metrics on plain numbers are in `mptcplab.metrics`; the expressions give the same, row by row.
 """
 
-from mptcplab.analysis.batches import batch, even_edges
+from mptcplab.analysis.batches import batch, batch_names, even_edges
 from mptcplab.analysis.expressions import (
     aggregation_benefit,
     experimental_aggregation_benefit,
@@ -18,6 +18,7 @@ from mptcplab.analysis.sensitivity import sensitivity
 __all__ = [
     "aggregation_benefit",
     "batch",
+    "batch_names",
     "even_edges",
     "experimental_aggregation_benefit",
     "jain_index",

@@ -15,6 +15,12 @@ def even_edges(low: float, high: float, batches: int) -> list[float]:
     return [low + (high - low) * at / batches for at in range(batches + 1)]
 
 
+def batch_names(edges: Sequence[float], *, with_lowest: bool = False) -> list[str]:
+    """What `batch` calls the batches between these edges, in their order."""
+    names = [f"]{low:g}, {high:g}]" for low, high in pairwise(edges)]
+    return [f"[{names[0][1:]}", *names[1:]] if with_lowest else names
+
+
 def batch(criterion: Column, edges: Sequence[float], *, with_lowest: bool = False) -> pl.Expr:
     """The batch of each row as text, "]0, 5]", ordered; null outside of all.
 
@@ -25,9 +31,7 @@ def batch(criterion: Column, edges: Sequence[float], *, with_lowest: bool = Fals
     if len(edges) < 2 or any(not low < high for low, high in pairwise(edges)):
         raise ValueError(f"the edges of batches are two or more rising numbers, not {list(edges)}")
     value = pl.col(criterion) if isinstance(criterion, str) else criterion
-    names = [f"]{low:g}, {high:g}]" for low, high in pairwise(edges)]
-    if with_lowest:
-        names[0] = f"[{names[0][1:]}"
+    names = batch_names(edges, with_lowest=with_lowest)
     found = pl.lit(None, dtype=pl.String)
     for (low, high), name in zip(pairwise(edges), names, strict=True):
         above = value >= low if with_lowest and low == edges[0] else value > low
