@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from mptcplab import _core
 from mptcplab.result import Result
 from mptcplab.scenario import Scenario
+
+settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes
+settings.load_profile("any machine")
 
 TWO_PATHS = """
 title = "Two paths and a neighbour"
