@@ -52,10 +52,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--checksum", action="store_true")
     parser.add_argument("--size", type=int, default=2_000_000, help="bytes each way for loss and reordering")
     parser.add_argument("--capture", type=Path, help="where the packets go")
+    parser.add_argument("--no-offloads", action="store_true", help="packets cross the devices whole, one by one")
     parser.add_argument("--only", help="cases, separated by commas")
     given = parser.parse_args(arguments)
     only = given.only.split(",") if given.only else [*CASES, LOSS]
-    lab = Lab(given.family, given.checksum)
+    lab = Lab(given.family, given.checksum, offloads=not given.no_offloads)
     interfaces = [device.name for device in lab.devices]
     with Capture(given.capture, interfaces) if given.capture else contextlib.nullcontext():
         _run_all(lab, only, given.size)

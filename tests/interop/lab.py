@@ -164,7 +164,7 @@ class Pair:
 class Lab:
     """Two devices: the kernel's addresses `kernel[0]`, `kernel[1]`, ours `ours[0]`, `ours[1]`."""
 
-    def __init__(self, family: Literal[4, 6], checksum: bool) -> None:
+    def __init__(self, family: Literal[4, 6], checksum: bool, offloads: bool = True) -> None:
         self.family = family
         self.checksum = checksum
         _sysctl("net.mptcp.enabled", 1)
@@ -179,7 +179,8 @@ class Lab:
         self.kernel = [net.format(number, 1) for number in (1, 2)]
         self.ours = [net.format(number, 2) for number in (1, 2)]
         self.devices = [
-            Tun(f"path{number}", host=f"{self.kernel[number]}/{bits}", stack=self.ours[number]) for number in (0, 1)
+            Tun(f"path{number}", host=f"{self.kernel[number]}/{bits}", stack=self.ours[number], offloads=offloads)
+            for number in (0, 1)
         ]
         self._port = FIRST_PORT
 

@@ -35,12 +35,18 @@ def missing() -> str | None:
 
 
 def run(
-    family: int, checksum: bool, size_bytes: int, only: str | None = None, capture: Path | None = None
+    family: int,
+    checksum: bool,
+    size_bytes: int,
+    only: str | None = None,
+    capture: Path | None = None,
+    offloads: bool = True,
 ) -> Iterator[Row]:
     """The rows of one setting, as they come, from a process in a namespace of its own."""
     command = ["unshare", "--net", sys.executable, "-m", "tests.interop.child", "--family", str(family)]
     command += ["--checksum"] * checksum + ["--size", str(size_bytes)] + (["--only", only] if only else [])
     command += ["--capture", str(capture)] if capture else []
+    command += [] if offloads else ["--no-offloads"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stderr is not None

@@ -25,24 +25,9 @@ const UDP: u8 = 5;
 
 const TCP_CHECKSUM_AT: usize = 16;
 const UDP_CHECKSUM_AT: usize = 6;
-const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
-
-/// The header of a packet of whose TCP checksum only the pseudo-header's part stands there, behind an IP header of
-/// `ip_len` bytes.
-#[must_use]
-pub fn unfinished_tcp(ip_len: usize) -> [u8; HEADER_LEN] {
-    header(WHOLE, 0, 0, ip_len, TCP_CHECKSUM_AT)
-}
-
-/// The header of TCP segments of `segment_len` bytes of data each, the last perhaps less, behind an IP header of `ip_len`
-/// and a TCP header of `tcp_len` bytes that hold for all.
-#[must_use]
-pub fn many_tcp(ipv4: bool, ip_len: usize, tcp_len: usize, segment_len: usize) -> [u8; HEADER_LEN] {
-    header(if ipv4 { TCP_IPV4 } else { TCP_IPV6 }, ip_len + tcp_len, segment_len, ip_len, TCP_CHECKSUM_AT)
-}
 
 fn header(
     kind: u8,
@@ -162,25 +147,12 @@ impl Cut {
 
     /// Makes the headers those of the packet that `before` bytes of data and `count` packets come before.
     fn adjust(&self, packet: &mut [u8], before: u32, count: u16, last: bool) {
-        let (ip, segment) = packet.split_at_mut(self.transport);
-        let all_len = ip.len() + segment.len();
-        let pseudo = if ip[0] >> 4 == 4 {
-            ip[2..4].copy_from_slice(&(all_len as u16).to_be_bytes());
-            let identification = u16::from_be_bytes([ip[4], ip[5]]).wrapping_add(count);
-            ip[4..6].copy_from_slice(&identification.to_be_bytes());
-            ip[10..12].fill(0);
-            let checksum = !fold(sum(ip));
-            ip[10..12].copy_from_slice(&checksum.to_be_bytes());
-            sum(&ip[12..20])
-        } else {
-            ip[4..6].copy_from_slice(&((all_len - 40) as u16).to_be_bytes());
-            sum(&ip[8..40])
-        };
-        let (protocol, checksum_at) = if self.kind == UDP { (17, UDP_CHECKSUM_AT) } else { (TCP, TCP_CHECKSUM_AT) };
-        if self.kind == UDP {
-            let length = segment.len() as u16;
-            segment[4..6].copy_from_slice(&length.to_be_bytes());
-        } else {
+        if packet[0] >> 4 == 4 {
+            let identification = u16::from_be_bytes([packet[4], packet[5]]).wrapping_add(count);
+            packet[4..6].copy_from_slice(&identification.to_be_bytes());
+        }
+        if self.kind != UDP {
+            let segment = &mut packet[self.transport..];
             let sequence = u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]).wrapping_add(before);
             segment[4..8].copy_from_slice(&sequence.to_be_bytes());
             if !last {
@@ -190,19 +162,47 @@ impl Cut {
                 segment[13] &= !CWR;
             }
         }
-        let pseudo = fold(pseudo + u64::from(protocol) + segment.len() as u64);
-        segment[checksum_at..checksum_at + 2].copy_from_slice(&pseudo.to_be_bytes());
+        fit(packet, self.transport, self.kind == UDP);
     }
 }
 
-/// The sum of a TCP pseudo-header (RFC 9293 §3.1), to stand where the checksum is missing.
-#[must_use]
-pub fn tcp_pseudo_sum(source: std::net::IpAddr, destination: std::net::IpAddr, tcp_len: usize) -> u16 {
-    let of = |address| match address {
-        std::net::IpAddr::V4(four) => sum(&four.octets()),
-        std::net::IpAddr::V6(six) => sum(&six.octets()),
+/// Makes a frame of a TCP packet whose headers were written without its data: room for the frame's header, an IP header of
+/// `ip_len` bytes, a TCP header of `tcp_len`, data. `segment_len`: what each packet is to have of the data; 0: it is one.
+pub fn prepare_tcp(frame: &mut [u8], ip_len: usize, tcp_len: usize, segment_len: usize) {
+    let (room, packet) = frame.split_at_mut(HEADER_LEN);
+    let header = match segment_len {
+        0 => header(WHOLE, 0, 0, ip_len, TCP_CHECKSUM_AT),
+        _ => {
+            let kind = if packet[0] >> 4 == 4 { TCP_IPV4 } else { TCP_IPV6 };
+            header(kind, ip_len + tcp_len, segment_len, ip_len, TCP_CHECKSUM_AT)
+        }
     };
-    fold(of(source) + of(destination) + u64::from(TCP) + tcp_len as u64)
+    room.copy_from_slice(&header);
+    fit(packet, ip_len, false);
+}
+
+/// Writes lengths and IPv4's checksum as the packet has them, and the sum of the pseudo-header (RFC 9293 §3.1, RFC 768)
+/// where the transport's checksum, which is missing, belongs.
+fn fit(packet: &mut [u8], transport: usize, udp: bool) {
+    let (ip, segment) = packet.split_at_mut(transport);
+    let segment_len = segment.len();
+    let all_len = ip.len() + segment_len;
+    let addresses = if ip[0] >> 4 == 4 {
+        ip[2..4].copy_from_slice(&(all_len as u16).to_be_bytes());
+        ip[10..12].fill(0);
+        let checksum = !fold(sum(ip));
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        sum(&ip[12..20])
+    } else {
+        ip[4..6].copy_from_slice(&((all_len - 40) as u16).to_be_bytes());
+        sum(&ip[8..40])
+    };
+    if udp {
+        segment[4..6].copy_from_slice(&(segment_len as u16).to_be_bytes());
+    }
+    let (protocol, at) = if udp { (17, UDP_CHECKSUM_AT) } else { (6, TCP_CHECKSUM_AT) };
+    let pseudo = fold(addresses + protocol + segment_len as u64);
+    segment[at..at + 2].copy_from_slice(&pseudo.to_be_bytes());
 }
 
 /// The sum of 16-bit words in network order, not folded. It is made of words of 32 bits: 2^16 is 1 in one's complement, so

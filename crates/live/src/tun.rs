@@ -44,6 +44,12 @@ impl Tun {
         })
     }
 
+    /// Whether packets have a header before them, so that they may be unfinished and many at once.
+    #[must_use]
+    pub fn has_header(&self) -> bool {
+        self.header
+    }
+
     /// Takes what the host sends next into `buffer`, header first, and tells its length; `None` when there is nothing now.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ pub struct Device {
     frame: Vec<u8>,
     frame_len: usize,
     cut: Option<Cut>,
+    /// Room for a packet that is cut from what goes out.
+    packet: Vec<u8>,
 }
 
 impl Device {
@@ -54,6 +56,7 @@ impl Device {
             frame: vec![0; FRAME_LIMIT],
             frame_len: 0,
             cut: None,
+            packet: Vec::new(),
         })
     }
 
@@ -114,15 +117,23 @@ impl Device {
         }
     }
 
-    /// Writes a packet, which has a header before it. One that the device does not take is lost, as on any network, and
+    /// Writes a frame that stands for so many packets. What the device does not take is lost, as on any network, and
     /// counted.
-    pub(super) fn send(&mut self, now_ns: u64, frame: &mut [u8]) {
-        if !self.impairment.is_idle() {
-            offload::finish_checksum(frame);
+    pub(super) fn send(&mut self, now_ns: u64, frame: &[u8], packets: usize) {
+        if self.tun.has_header() && self.impairment.is_idle() {
+            return self.write(frame, packets);
         }
-        if let Fate::Pass = self.impairment.outward(now_ns, &frame[HEADER_LEN..]) {
-            self.write(frame);
+        let Some(mut cut) = Cut::new(frame) else { return };
+        let mut packet = std::mem::take(&mut self.packet);
+        packet.resize(FRAME_LIMIT, 0);
+        while let Some(len) = cut.next(frame, &mut packet) {
+            let whole = &mut packet[..len];
+            offload::finish_checksum(whole);
+            if let Fate::Pass = self.impairment.outward(now_ns, &whole[HEADER_LEN..]) {
+                self.write(whole, 1);
+            }
         }
+        self.packet = packet;
     }
 
     /// Writes the packets whose delay is over.
@@ -130,7 +141,7 @@ impl Device {
         while let Some(packet) = self.impairment.take_outward(now_ns) {
             let mut frame = vec![0; HEADER_LEN];
             frame.extend_from_slice(&packet);
-            self.write(&frame);
+            self.write(&frame, 1);
         }
     }
 
@@ -139,10 +150,10 @@ impl Device {
         self.impairment.next_ns()
     }
 
-    fn write(&mut self, frame: &[u8]) {
+    fn write(&mut self, frame: &[u8], packets: usize) {
         match self.tun.send(frame) {
-            Ok(true) => self.counters.sent += 1,
-            _ => self.counters.refused += 1,
+            Ok(true) => self.counters.sent += packets as u64,
+            _ => self.counters.refused += packets as u64,
         }
     }
 }

@@ -5,11 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, Connection, ConnectionId, Host, LocalAddress, Tuple};
+use transport::{Config, Connection, ConnectionId, Host, LocalAddress, SubflowId, Tuple};
 use wire::{Checksums, Ecn, EncodeError, IpHeader, Segment};
 
+use super::bundle::{self, Bundle, Lane};
 use super::chunk::Chunk;
 use super::device::Device;
+use super::mappings::Mappings;
 use super::settings::{Address, Settings};
 use crate::offload::{self, FRAME_LIMIT, HEADER_LEN};
 
@@ -39,6 +41,10 @@ pub struct Driver {
     timers: BTreeSet<(u64, u32)>,
     buffer: Vec<u8>,
     packet: Vec<u8>,
+    segment: Segment<Chunk>,
+    bundle: Bundle,
+    /// Of each connection, by subflow.
+    mappings: Vec<Vec<Mappings>>,
     next_port: u16,
 }
 
@@ -59,6 +65,9 @@ impl Driver {
             timers: BTreeSet::new(),
             buffer: vec![0; FRAME_LIMIT],
             packet: Vec::with_capacity(FRAME_LIMIT),
+            segment: bundle::blank(),
+            bundle: Bundle::default(),
+            mappings: Vec::new(),
             // From the ephemeral range of RFC 6335, so that two runs against one peer seldom meet in a port.
             next_port: 49_152 + (settings.seed % 1000) as u16 * 16,
         }
@@ -204,7 +213,11 @@ impl Driver {
         {
             self.host.connection_mut(at.connection).congestion_experienced(at.subflow);
         }
+        let acknowledged = segment.flags.ack().then_some(segment.ack);
         if let Some(at) = self.host.receive(now_ns, tuple, segment.map_payload(Chunk::from)) {
+            if let Some(ack) = acknowledged {
+                mappings_of(&mut self.mappings, at.connection, at.subflow).acknowledged(ack);
+            }
             self.touch(at.connection);
         }
     }
@@ -226,13 +239,21 @@ impl Driver {
     /// # Errors
     /// A segment that cannot be written as a packet: a fault of the transport.
     pub fn transmit(&mut self, now_ns: u64, id: ConnectionId) -> Result<(), EncodeError> {
+        let mut lane = None;
         loop {
             let connection = self.host.connection_mut(id);
-            let Some((subflow, segment)) = connection.transmit(now_ns) else { break };
-            let tuple = connection.tuple(subflow);
+            let Some(subflow) = connection.transmit_into(now_ns, &mut self.segment) else { break };
             let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
-            self.send(now_ns, tuple, ecn, &segment)?;
+            let next = Lane { tuple: connection.tuple(subflow), ecn, connection: id, subflow };
+            let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.segment);
+            if lane == Some(next) && self.bundle.add(&mut self.segment, standing) {
+                continue;
+            }
+            self.send_bundle(now_ns, lane)?;
+            self.bundle.begin(&mut self.segment, standing, next.ip().wire_len());
+            lane = Some(next);
         }
+        self.send_bundle(now_ns, lane)?;
         if self.slots[id.0 as usize].retired && self.forget(id) {
             return Ok(());
         }
@@ -258,6 +279,9 @@ impl Driver {
         let slot = &mut self.slots[id.0 as usize];
         self.timers.remove(&(slot.timer_ns, id.0));
         (slot.timer_ns, slot.retired) = (u64::MAX, false);
+        if let Some(of) = self.mappings.get_mut(id.0 as usize) {
+            of.clear();
+        }
         self.host.forget(id)
     }
 
@@ -275,13 +299,26 @@ impl Driver {
         Ok(())
     }
 
+    /// Sends the segments that wait to go in one piece.
+    fn send_bundle(&mut self, now_ns: u64, lane: Option<Lane>) -> Result<(), EncodeError> {
+        let Some(lane) = lane.filter(|_| !self.bundle.is_empty()) else { return Ok(()) };
+        let Some(&device) = self.device_of.get(&lane.tuple.local.ip()) else { return Ok(()) };
+        let packets = self.bundle.segments();
+        let common = self.bundle.write(&lane.ip(), &mut self.packet)?;
+        self.devices[device].send(now_ns, &self.packet, packets);
+        if let Some(common) = common {
+            mappings_of(&mut self.mappings, lane.connection, lane.subflow).keep(common);
+        }
+        Ok(())
+    }
+
     fn send(&mut self, now_ns: u64, tuple: Tuple, ecn: Ecn, segment: &Segment<Chunk>) -> Result<(), EncodeError> {
         let Some(&device) = self.device_of.get(&tuple.local.ip()) else { return Ok(()) };
         self.packet.clear();
         self.packet.resize(HEADER_LEN, 0);
         let ip = IpHeader { ecn, ..IpHeader::new(tuple.local.ip(), tuple.remote.ip()) };
         wire::encode(&ip, segment, &mut self.packet)?;
-        self.devices[device].send(now_ns, &mut self.packet);
+        self.devices[device].send(now_ns, &self.packet, 1);
         Ok(())
     }
 
@@ -295,4 +332,16 @@ impl Driver {
 
 fn local(address: &Address) -> LocalAddress {
     LocalAddress { id: address.id, address: address.address, backup: address.backup }
+}
+
+fn mappings_of(all: &mut Vec<Vec<Mappings>>, id: ConnectionId, subflow: SubflowId) -> &mut Mappings {
+    let (connection, subflow) = (id.0 as usize, usize::from(subflow.0));
+    if all.len() <= connection {
+        all.resize_with(connection + 1, Vec::new);
+    }
+    let of = &mut all[connection];
+    if of.len() <= subflow {
+        of.resize_with(subflow + 1, Mappings::default);
+    }
+    &mut of[subflow]
 }

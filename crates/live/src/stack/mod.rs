@@ -5,10 +5,12 @@
 //! - [`Stack`] runs a driver on a thread of its own and gives out [`Socket`]s that block.
 //! - [`Impairment`] loses, delays, reorders and strips packets of a device: what tests of the transport ask of a path.
 
+mod bundle;
 mod chunk;
 mod device;
 mod driver;
 mod impairment;
+mod mappings;
 mod options;
 mod settings;
 mod socket;
