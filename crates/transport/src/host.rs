@@ -120,6 +120,7 @@ impl<P: Stream> Host<P> {
     }
 
     /// Enters the subflows that a connection opened since the last call, so that their segments find it.
+    #[cold]
     fn adopt_new_subflows(&mut self, id: ConnectionId) {
         let connection = self.connections[id.0 as usize].as_mut().expect(KNOWN);
         for subflow in connection.take_unadopted() {
@@ -245,6 +246,7 @@ impl<P: Stream> Host<P> {
     }
 
     /// A connection, to act on it. Panics when there is none with this id.
+    #[inline]
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<P> {
         if self.connections[id.0 as usize].as_ref().expect(KNOWN).has_unadopted() {
             self.adopt_new_subflows(id); // opened by a timer or by the application

@@ -76,6 +76,7 @@ impl<P: Stream> Connection<P> {
                 return None;
             }
             self.subflows[r].tuple = tuple;
+            self.subflows[r].ports.0 = tuple.local.port();
         }
         Some(tuple)
     }

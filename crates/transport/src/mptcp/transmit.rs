@@ -447,8 +447,7 @@ impl<P: Stream> Connection<P> {
         out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
         out.options.timestamps = subflow.timestamps_now(now_ns);
         subflow.ack.sent();
-        out.src_port = subflow.tuple.local.port();
-        out.dst_port = subflow.tuple.remote.port();
+        (out.src_port, out.dst_port) = subflow.ports;
         out.seq = subflow.iss.wrapping_add(seq as u32);
         out.ack = subflow.irs.wrapping_add(subflow.rcv_nxt as u32);
         out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };

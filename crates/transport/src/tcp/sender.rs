@@ -112,7 +112,11 @@ impl<P: Payload> Subflow<P> {
         self.rack.timer_ns = NEVER;
         view.in_flight = self.board.outstanding();
         self.grow(now_ns, before, &delivered, group, r, controller);
-        self.arm_probe(now_ns, &group[r]);
+        if self.board.is_empty() {
+            self.rack.probe_ns = NEVER;
+        } else {
+            self.rack.arm_probe(now_ns, group[r].srtt_ns, self.board.outstanding(), self.timer_ns);
+        }
     }
 
     /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in

@@ -45,6 +45,8 @@ pub struct Join {
 #[derive(Debug)]
 pub struct Subflow<P> {
     pub tuple: Tuple,
+    /// Ours and the peer's, as in the tuple: every segment has them.
+    pub ports: (u16, u16),
     pub local_id: u8,
     pub remote_id: u8,
     pub state: State,
@@ -115,6 +117,7 @@ impl<P: Payload> Subflow<P> {
     pub fn new(tuple: Tuple, iss: u32, mss: u16, options: &TcpOptions) -> Self {
         Subflow {
             tuple,
+            ports: (tuple.local.port(), tuple.remote.port()),
             local_id: 0,
             remote_id: 0,
             state: State::SynSent,
