@@ -30,6 +30,7 @@ mod link;
 mod loss;
 pub mod middlebox;
 mod packet;
+pub mod prefetch;
 mod probability;
 mod propagation;
 mod queue;

@@ -2,10 +2,11 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{Change, LinkConfig};
+use crate::config::{Change, LinkConfig, LossConfig};
 use crate::counters::{Counters, DropReason, Enqueue};
 use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::prefetch;
 use crate::propagation::Propagation;
 use crate::queue::codel::{Head, Verdict};
 use crate::queue::{Arrival, Entry, Queue};
@@ -30,7 +31,7 @@ use crate::transmitter::Transmitter;
 /// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
 /// if it accepts, loss. What is certain draws nothing: a drop-tail link without loss never touches its stream.
 #[derive(Clone, Debug)]
-// What a packet touches on a plain link comes first, in as few lines of the cache as may be.
+// What a packet touches on a plain link comes first, in three lines of the cache (see the assertion below).
 #[repr(C, align(64))]
 pub struct Link<T> {
     /// When the oldest packet reaches the far end; `u64::MAX` if there is none.
@@ -41,19 +42,21 @@ pub struct Link<T> {
     sent: u64,
     /// Bytes of the packets below `sent` that were not dropped.
     sent_bytes: u64,
+    /// Bytes of the packets below the ring's tail that were not dropped.
+    accepted_bytes: u64,
     /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
     /// length.
     queue_packet_ns: u128,
-    propagation: Propagation,
-    /// Bytes of the packets below the ring's tail that were not dropped.
-    accepted_bytes: u64,
     transmitter: Transmitter,
+    propagation: Propagation,
     queue: Queue,
     max_packets: u64,
     max_bytes: u64,
-    dead: bool,
     /// Whether it is alive, drop-tail and of constant rate: what nearly all links are nearly always.
     plain: bool,
+    dead: bool,
+    /// Whether `loss` can strike.
+    lossy: bool,
     loss: Loss,
     lost_on_wire: u64,
     dropped_full: u64,
@@ -61,6 +64,10 @@ pub struct Link<T> {
     dropped_dead: u64,
     rng: Xoshiro256PlusPlus,
 }
+
+/// Lines of the cache that a packet touches on a plain link.
+const HOT_LINES: usize = 3;
+const _: () = assert!(std::mem::offset_of!(Link<[u32; 3]>, lossy) < HOT_LINES * prefetch::LINE_BYTES);
 
 impl<T: Copy> Link<T> {
     /// An idle link. `rng` is its own stream.
@@ -85,6 +92,7 @@ impl<T: Copy> Link<T> {
             plain: queue.is_drop_tail() && !transmitter.has_trace(),
             transmitter,
             queue,
+            lossy: config.loss != LossConfig::None,
             loss: Loss::new(&config.loss),
             propagation: Propagation::new(config.delay_ns),
             rng,
@@ -141,7 +149,7 @@ impl<T: Copy> Link<T> {
         } else {
             self.transmitter.send(now_ns, packet.size)
         };
-        packet.set_lost(self.loss.strikes(&mut self.rng));
+        packet.set_lost(self.lossy && self.loss.strikes(&mut self.rng));
         self.accepted_bytes += u64::from(packet.size);
         self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
         let first = self.ring.is_empty();
@@ -177,7 +185,7 @@ impl<T: Copy> Link<T> {
         assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
         debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
         if self.sent == self.ring.head() {
-            self.depart::<false>();
+            if self.plain { self.depart::<true>() } else { self.depart::<false>() }
         }
         let packet = self.ring.pop();
         self.propagation.arrived(self.head_arrival_ns);
@@ -216,6 +224,7 @@ impl<T: Copy> Link<T> {
             self.propagation.change(self.sent, delay_ns);
         }
         if let Some(loss) = change.loss {
+            self.lossy = loss != LossConfig::None;
             self.loss = Loss::new(&loss);
         }
         self.find_head_arrival();
@@ -227,6 +236,34 @@ impl<T: Copy> Link<T> {
         self.drain(now_ns);
         let packets = u32::try_from(self.queue_packets()).unwrap_or(u32::MAX);
         (packets, self.queue_bytes())
+    }
+
+    /// The oldest packet, the next that [`Self::deliver`] gives.
+    #[inline]
+    #[must_use]
+    pub fn head(&self) -> Option<&Packet<T>> {
+        (!self.ring.is_empty()).then(|| self.ring.at(self.ring.head()))
+    }
+
+    /// Asks the processor for the memory that a packet on this link will touch: the link itself. For a caller that
+    /// knows which links come next: it changes nothing but time.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch::lines::<_, HOT_LINES>(self);
+    }
+
+    /// As [`Self::prefetch`], for the oldest packet. The link should have come by now.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        self.ring.prefetch(self.ring.head());
+    }
+
+    /// As [`Self::prefetch_head`], for what a packet at the entrance touches: the first packet in the queue and the place
+    /// behind the last.
+    #[inline]
+    pub fn prefetch_entry(&self) {
+        self.ring.prefetch(self.sent);
+        self.ring.prefetch(self.ring.tail());
     }
 
     /// Packets that [`Self::deliver`] has still to give: in the queue, being sent, on the wire, or dropped at the head.
@@ -297,8 +334,12 @@ impl<T: Copy> Link<T> {
         let packet = self.ring.at(self.sent);
         self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(packet.departure_ns));
         self.sent_bytes += u64::from(packet.size);
-        self.lost_on_wire += u64::from(packet.lost());
+        let lost = packet.lost();
         self.sent += 1;
+        if lost {
+            // Seldom: most links have no need of this line of the cache.
+            self.lost_on_wire += 1;
+        }
         if !PLAIN && self.queue.decides_at_head() {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);

@@ -12,12 +12,13 @@ pub(crate) struct Propagation {
     until: u64,
     /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is
     /// under way.
-    later: VecDeque<(u64, u64)>,
+    #[expect(clippy::box_collection, reason = "it is rare, and a link's first lines of the cache are dear")]
+    later: Option<Box<VecDeque<(u64, u64)>>>,
 }
 
 impl Propagation {
     pub(crate) const fn new(delay_ns: u64) -> Self {
-        Self { delay_ns, until: u64::MAX, later: VecDeque::new(), last_arrival_ns: 0 }
+        Self { delay_ns, until: u64::MAX, later: None, last_arrival_ns: 0 }
     }
 
     /// When the oldest packet, numbered `number`, reaches the far end. Numbers must not fall from call to call.
@@ -37,22 +38,27 @@ impl Propagation {
 
     /// Packets numbered `first` and above take `delay_ns`; `first` must not fall from call to call.
     pub(crate) fn change(&mut self, first: u64, delay_ns: u64) {
-        if self.later.back().is_some_and(|&(number, _)| number == first) {
-            self.later.pop_back();
+        let later = self.later.get_or_insert_default();
+        if later.back().is_some_and(|&(number, _)| number == first) {
+            later.pop_back();
         }
-        self.later.push_back((first, delay_ns));
-        self.until = self.later[0].0;
+        later.push_back((first, delay_ns));
+        self.until = later[0].0;
     }
 
     #[cold]
     fn advance(&mut self, number: u64) {
-        while let Some(&(first, delay_ns)) = self.later.front()
+        let Some(later) = &mut self.later else { return };
+        while let Some(&(first, delay_ns)) = later.front()
             && first <= number
         {
             self.delay_ns = delay_ns;
-            self.later.pop_front();
+            later.pop_front();
         }
-        self.until = self.later.front().map_or(u64::MAX, |&(first, _)| first);
+        self.until = later.front().map_or(u64::MAX, |&(first, _)| first);
+        if later.is_empty() {
+            self.later = None;
+        }
     }
 }
 
@@ -66,7 +72,7 @@ mod tests {
         wire.change(2, 20);
         wire.change(2, 30);
         wire.change(3, 40);
-        assert_eq!(wire.later.len(), 2, "a delay that no packet takes is not kept");
+        assert_eq!(wire.later.as_ref().map(|later| later.len()), Some(2), "a delay that no packet takes is not kept");
         let mut arrivals = Vec::new();
         for (number, departure_ns) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)] {
             let at_ns = wire.arrival_ns(number, departure_ns);
@@ -74,7 +80,7 @@ mod tests {
             arrivals.push(at_ns);
         }
         assert_eq!(arrivals, [11, 12, 33, 44, 45]);
-        assert_eq!((wire.until, wire.later.len()), (u64::MAX, 0));
+        assert_eq!((wire.until, wire.later), (u64::MAX, None));
     }
 
     #[test]

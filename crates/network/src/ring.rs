@@ -1,12 +1,13 @@
 //! The packets of a link in their order, in one block of memory that only grows.
 
 use crate::packet::Packet;
+use crate::prefetch;
 
 /// A ring whose places are numbered from 0 without end: `head` is the oldest packet's number, `tail` the next one's.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     /// A power of two of them, or none before the first packet.
-    slots: Vec<Packet<T>>,
+    slots: Box<[Packet<T>]>,
     head: u64,
     tail: u64,
 }
@@ -14,8 +15,8 @@ pub(crate) struct Ring<T> {
 const FIRST_SLOTS: usize = 16;
 
 impl<T: Copy> Ring<T> {
-    pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), head: 0, tail: 0 }
+    pub(crate) fn new() -> Self {
+        Self { slots: Box::new([]), head: 0, tail: 0 }
     }
 
     #[inline]
@@ -70,6 +71,14 @@ impl<T: Copy> Ring<T> {
         &mut self.slots[slot]
     }
 
+    /// Asks the processor for the memory of place `number`, whether there is a packet or not.
+    #[inline]
+    pub(crate) fn prefetch(&self, number: u64) {
+        if let Some(slot) = self.slots.get(self.slot(number)) {
+            prefetch::lines::<_, 1>(slot);
+        }
+    }
+
     #[inline]
     fn slot(&self, number: u64) -> usize {
         // Wraps to all ones for no slots at all, where the indexing that follows panics.
@@ -85,7 +94,7 @@ impl<T: Copy> Ring<T> {
         for number in self.head..self.tail {
             slots[number as usize & mask] = *self.at(number);
         }
-        self.slots = slots;
+        self.slots = slots.into_boxed_slice();
     }
 }
 

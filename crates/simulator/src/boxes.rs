@@ -7,7 +7,7 @@
 
 use crate::SimulateError;
 use crate::description::{self, Description};
-use crate::flows::Tag;
+use crate::flows::Arrived;
 use crate::random;
 use network::Ecn;
 use network::middlebox::{
@@ -49,7 +49,7 @@ pub struct Boxes {
     /// When the next entry in the event queue fires; `u64::MAX` without one.
     pub timer_ns: u64,
     /// What came out at the end of a route and waits for its host.
-    pub arrived: VecDeque<Tag>,
+    pub arrived: VecDeque<Arrived>,
     /// Segments that went in and that came out.
     pub entered: u64,
     pub left: u64,

@@ -8,6 +8,7 @@
 mod calendar;
 
 use calendar::Calendar;
+pub use calendar::Cursor;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -101,6 +102,18 @@ impl EventQueue {
         };
         self.near.advance(entry.time_ns());
         Some((entry.time_ns(), entry.target()))
+    }
+
+    /// Today's number in the calendar of links.
+    #[inline]
+    pub fn today(&self) -> u64 {
+        self.near.today()
+    }
+
+    /// The event of a link that will probably come after the one at `cursor`: its day in the calendar and the link.
+    #[inline]
+    pub fn following(&self, cursor: &mut Cursor) -> Option<(u64, u32)> {
+        self.near.following(cursor)
     }
 
     fn pop_far(&mut self) -> Entry {

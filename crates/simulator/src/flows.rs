@@ -2,6 +2,7 @@
 //! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
 
 use crate::SimulateError;
+use crate::ahead::Ahead;
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Description};
@@ -10,7 +11,7 @@ use crate::in_flight::InFlight;
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
-use network::{Ecn, Enqueue, Link, Packet};
+use network::{Ecn, Enqueue, Link, Packet, prefetch};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use transport::{Handle, Tuple};
 use wire::{IPV4_HEADER_LEN, Segment, Span};
@@ -44,16 +45,24 @@ pub fn client_index(address: IpAddr) -> Option<u32> {
 /// What a packet on a link stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
-    /// Its flow.
-    pub flow: u32,
     /// The slot of its segment, and [`COUNTED`] when it carries data and left after the warm-up, so that it counts for
     /// the loss rate.
     slot: u32,
     /// The place in `Fabric::routes` of the link it is on.
     place: u32,
+    /// What stands at the place behind: where it goes from here. Known beforehand, it can be made ready.
+    next: u32,
 }
 
-impl Tag {
+/// A packet that has come to the end of its route. Its segment is to be taken with [`Fabric::take`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrived {
+    pub flow: u32,
+    /// As in [`Tag`], and [`MARKED`].
+    slot: u32,
+}
+
+impl Arrived {
     /// Whether the packet was marked on its way.
     #[inline]
     pub fn is_marked(self) -> bool {
@@ -117,6 +126,7 @@ fn span_ns(description: &Description) -> u64 {
 /// Links, routes, flows, and the event queue that drives them.
 pub struct Fabric {
     pub queue: EventQueue,
+    ahead: Ahead,
     /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`. Their numbers are their event targets.
     pub links: Vec<Link<Tag>>,
     pub flows: Vec<Flow>,
@@ -177,6 +187,7 @@ impl Fabric {
         }
         Fabric {
             queue: EventQueue::new(2 * description.links.len(), span_ns(description)),
+            ahead: Ahead::new(description.links.len()),
             links: convert::links(description),
             flows: Vec::new(),
             subflows: Vec::new(),
@@ -276,12 +287,11 @@ impl Fabric {
         let first_link = self.routes[place as usize];
         // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
         let size = size as u16;
-        let slot = self.segments.insert(segment) | if counted { COUNTED } else { 0 };
-        let packet = Packet::new(Tag { flow, slot, place }, size, 0, ecn);
+        let slot = self.segments.insert(flow, segment) | if counted { COUNTED } else { 0 };
         if first_link < FIRST_CROSSING {
-            self.enqueue(now_ns, first_link, packet);
+            self.enqueue(now_ns, first_link, (slot, place), size, ecn);
         } else {
-            self.cross(now_ns, first_link, packet);
+            self.cross(now_ns, first_link, slot, ecn);
         }
         Ok(())
     }
@@ -289,54 +299,95 @@ impl Fabric {
     /// The packet at the head of `link` has reached the far end: on to the next link, or, at the end of its route, to
     /// the host; then its segment is to be taken with [`Fabric::take`].
     #[inline]
-    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Tag> {
+    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Arrived> {
         self.packet_hops += 1;
         let from = &mut self.links[link as usize];
-        let mut packet = from.deliver(now_ns);
+        let packet = from.deliver(now_ns);
         let next_ns = from.next_arrival_or_max_ns();
         if next_ns != u64::MAX {
             self.queue.push_link(next_ns, link);
         }
+        let Tag { slot, place, next } = packet.tag;
         if packet.lost() {
-            self.lose(packet);
+            self.lose(slot);
             return None;
         }
-        packet.tag.place += 1;
-        let next_link = self.routes[packet.tag.place as usize];
-        if next_link < FIRST_CROSSING {
-            self.enqueue(now_ns, next_link, packet);
+        if next < FIRST_CROSSING {
+            self.enqueue(now_ns, next, (slot, place + 1), packet.size, packet.ecn());
             return None;
         }
-        if next_link != ROUTE_END {
-            self.cross(now_ns, next_link, packet);
+        if next != ROUTE_END {
+            self.cross(now_ns, next, slot, packet.ecn());
             return None;
         }
+        let flow = self.segments.flow(slot & !COUNTED);
+        let arrived = Arrived { flow, slot: if packet.ce() { slot | MARKED } else { slot } };
         if self.tap.is_some() {
-            self.tap_arrived(now_ns, packet.tag, packet.ecn());
+            self.tap_arrived(now_ns, arrived, packet.ecn());
         }
-        if packet.ce() {
-            packet.tag.slot |= MARKED;
+        Some(arrived)
+    }
+
+    /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
+    /// come to the end of their routes; the second sooner than the first.
+    #[inline]
+    pub fn look_ahead(&mut self) -> [Option<&Flow>; 2] {
+        let Some([first, second, third, fourth, fifth, sixth]) = self.ahead.next(&self.queue) else { return [None; 2] };
+        if let Some(link) = self.links.get(first as usize) {
+            link.prefetch();
         }
-        Some(packet.tag)
+        if let Some(link) = self.links.get(second as usize) {
+            link.prefetch_head();
+        }
+        if let Some(Tag { slot, place, next }) = self.head(third) {
+            if let Some(onto) = self.links.get(next as usize) {
+                onto.prefetch();
+                if let Some(entry) = self.routes.get(place as usize + 2) {
+                    prefetch::lines::<_, 1>(entry);
+                }
+            } else {
+                self.segments.prefetch(slot & !COUNTED);
+            }
+        }
+        if let Some(Tag { slot, next, .. }) = self.head(fourth) {
+            if let Some(onto) = self.links.get(next as usize) {
+                onto.prefetch_entry();
+            } else if let Some(flow) = self.flows.get(self.segments.flow(slot & !COUNTED) as usize) {
+                prefetch::lines::<_, 1>(flow);
+            }
+        }
+        [fifth, sixth].map(|link| {
+            self.head(link)
+                .filter(|tag| tag.next == ROUTE_END)
+                .and_then(|tag| self.flows.get(self.segments.flow(tag.slot & !COUNTED) as usize))
+        })
+    }
+
+    /// What the oldest packet of a link stands for.
+    #[inline]
+    fn head(&self, link: u32) -> Option<Tag> {
+        Some(self.links.get(link as usize)?.head()?.tag)
     }
 
     /// Writes the segment of a packet that has arrived over `segment`.
     #[inline]
-    pub fn take(&mut self, arrived: Tag, segment: &mut Segment<Span>) {
+    pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) {
         self.delivered += 1;
         self.flows[arrived.flow as usize].under_way -= 1;
         self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
         self.segments_delivered += u64::from(segment.payload.len > 0);
     }
 
-    // Inlined by force: a packet that is passed in memory costs more than the queue itself.
+    /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
+    /// made here: one that is passed in memory costs more than the queue itself.
     #[inline(always)]
-    fn enqueue(&mut self, now_ns: u64, link: u32, packet: Packet<Tag>) {
+    fn enqueue(&mut self, now_ns: u64, link: u32, (slot, place): (u32, u32), size: u16, ecn: Ecn) {
+        let next = self.routes[place as usize + 1];
         let onto = &mut self.links[link as usize];
-        match onto.enqueue(now_ns, packet) {
+        match onto.enqueue(now_ns, Packet::new(Tag { slot, place, next }, size, 0, ecn)) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.queue.push_link(onto.next_arrival_or_max_ns(), link),
-            Enqueue::Dropped(_) => self.lose(packet),
+            Enqueue::Dropped(_) => self.lose(slot),
         }
     }
 
@@ -352,7 +403,7 @@ impl Fabric {
 
     #[cold]
     #[inline(never)]
-    fn tap_arrived(&mut self, now_ns: u64, arrived: Tag, ecn: Ecn) {
+    fn tap_arrived(&mut self, now_ns: u64, arrived: Arrived, ecn: Ecn) {
         // The flow up is even and arrives at the server.
         let (number, side) = (arrived.flow as usize / 2, 1 - arrived.flow as usize % 2);
         let Tuple { local, remote } = self.tuple(number, side);
@@ -364,25 +415,25 @@ impl Fabric {
     }
 
     /// Counts a packet that the network lost and frees its segment.
-    fn lose(&mut self, packet: Packet<Tag>) {
+    fn lose(&mut self, slot: u32) {
         self.lost += 1;
-        self.segments.remove(packet.tag.slot & !COUNTED);
-        let flow = &mut self.flows[packet.tag.flow as usize];
-        flow.data_lost += u64::from(packet.tag.slot & COUNTED != 0);
+        let flow = self.segments.remove(slot & !COUNTED);
+        let flow = &mut self.flows[flow as usize];
+        flow.data_lost += u64::from(slot & COUNTED != 0);
         flow.under_way -= 1;
     }
 
     /// A packet meets the boxes that `entry` of its route stands for.
     #[cold]
     #[inline(never)]
-    fn cross(&mut self, now_ns: u64, entry: u32, packet: Packet<Tag>) {
+    fn cross(&mut self, now_ns: u64, entry: u32, slot: u32, ecn: Ecn) {
         let Some(mut boxes) = self.boxes.take() else { unreachable!("a crossing without boxes") };
-        let Tag { flow, slot, .. } = packet.tag;
+        let flow = self.segments.flow(slot & !COUNTED);
         let mut segment = Segment::default();
         self.segments.take(slot & !COUNTED, &mut segment);
         self.flows[flow as usize].under_way -= 1;
         let mut out = Vec::new();
-        boxes.cross(now_ns, entry, flow / 2, (segment, packet.ecn(), slot & COUNTED != 0), &mut out);
+        boxes.cross(now_ns, entry, flow / 2, (segment, ecn, slot & COUNTED != 0), &mut out);
         self.go_on(now_ns, boxes, out);
     }
 
@@ -398,7 +449,7 @@ impl Fabric {
     }
 
     /// What has come to the end of its route past boxes, to be taken with [`Fabric::take`].
-    pub fn arrived(&mut self) -> Result<Option<Tag>, Box<SimulateError>> {
+    pub fn arrived(&mut self) -> Result<Option<Arrived>, Box<SimulateError>> {
         let Some(boxes) = &mut self.boxes else { return Ok(None) };
         match boxes.error.take() {
             Some(error) => Err(error),
@@ -423,23 +474,22 @@ impl Fabric {
                 boxes.error = boxes.error.or(checked.err());
             }
             self.flows[flow as usize].under_way += 1;
-            let slot = self.segments.insert(&mut segment) | if counted { COUNTED } else { 0 };
+            let slot = self.segments.insert(flow, &mut segment) | if counted { COUNTED } else { 0 };
             let place = self.flows[flow as usize].route + u32::from(position);
-            let packet = Packet::new(Tag { flow, slot, place }, packet_size, 0, ecn);
             let next = self.routes[place as usize];
             if next != ROUTE_END {
                 // After a chain there is a link, never another chain.
-                self.enqueue(now_ns, next, packet);
+                self.enqueue(now_ns, next, (slot, place), packet_size, ecn);
                 continue;
             }
             if let Some(tap) = &mut self.tap {
                 let at = (self.subflows[subflow as usize].path, usize::from(transit.way == Way::Up));
                 let (local, remote) = transit.ends.of(transit.way);
                 let segment = self.segments.get(slot & !COUNTED);
-                tap.see(now_ns, at, Tuple { local, remote }, &segment, packet.ecn());
+                tap.see(now_ns, at, Tuple { local, remote }, &segment, ecn);
             }
-            let slot = if packet.ce() { slot | MARKED } else { slot };
-            boxes.arrived.push_back(Tag { flow, slot, place });
+            let slot = if ecn == Ecn::Ce { slot | MARKED } else { slot };
+            boxes.arrived.push_back(Arrived { flow, slot });
         }
         let due_ns = match boxes.arrived.is_empty() && boxes.error.is_none() {
             true => boxes.next_timeout_ns().max(now_ns),
@@ -463,7 +513,7 @@ impl Fabric {
             self.queue.push_link(next_ns, link);
         }
         for packet in lost {
-            self.lose(packet);
+            self.lose(packet.tag.slot);
         }
     }
 

@@ -3,6 +3,7 @@
 //! beside.
 
 use crate::slab::Slab;
+use network::prefetch;
 use wire::{DataNumber, Dss, Flags, Mapping, Options, SackBlocks, Segment, Span, Timestamps};
 
 /// Of `Packed::parts`: what there is.
@@ -27,6 +28,7 @@ struct Packed {
     value: u32,
     echo: u32,
     ssn: u32,
+    flow: u32,
     src_port: u16,
     dst_port: u16,
     window: u16,
@@ -49,13 +51,14 @@ pub struct InFlight {
 const SLOT_LIMIT: usize = 1 << 30;
 
 impl InFlight {
-    /// Puts a segment in and answers its slot. Of `segment`, what is boxed is taken out.
+    /// Puts a segment of `flow` in and answers its slot. Of `segment`, what is boxed is taken out.
     #[inline]
-    pub fn insert(&mut self, segment: &mut Segment<Span>) -> u32 {
-        let packed = match pack(segment) {
+    pub fn insert(&mut self, flow: u32, segment: &mut Segment<Span>) -> u32 {
+        let mut packed = match pack(segment) {
             Some(packed) => packed,
             None => self.insert_whole(segment),
         };
+        packed.flow = flow;
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = packed;
             return slot;
@@ -84,6 +87,20 @@ impl InFlight {
         }
     }
 
+    /// The flow of what stands in `slot`.
+    #[inline]
+    pub fn flow(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].flow
+    }
+
+    /// Asks the processor for the memory of `slot`.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        if let Some(packed) = self.slots.get(slot as usize) {
+            prefetch::lines::<_, 1>(packed);
+        }
+    }
+
     /// A copy of what stands in `slot`.
     pub fn get(&self, slot: u32) -> Segment<Span> {
         let packed = &self.slots[slot as usize];
@@ -95,13 +112,14 @@ impl InFlight {
         segment
     }
 
-    /// Forgets what stands in `slot`.
-    pub fn remove(&mut self, slot: u32) {
+    /// Forgets what stands in `slot` and answers its flow.
+    pub fn remove(&mut self, slot: u32) -> u32 {
         self.free.push(slot);
         let packed = &self.slots[slot as usize];
         if packed.parts & WHOLE != 0 {
             self.whole.take(packed.seq);
         }
+        packed.flow
     }
 
     /// How many there are.
@@ -242,7 +260,10 @@ mod tests {
             let mut held: Vec<(u32, Segment<Span>)> = Vec::new();
             let mut out = Segment::default();
             for (segment, leaves) in segments {
-                held.push((store.insert(&mut segment.clone()), segment));
+                let flow = segment.seq;
+                let slot = store.insert(flow, &mut segment.clone());
+                prop_assert_eq!(store.flow(slot), flow);
+                held.push((slot, segment));
                 if leaves {
                     let (slot, expected) = held.swap_remove(held.len() / 2);
                     prop_assert_eq!(&store.get(slot), &expected);
@@ -253,7 +274,7 @@ mod tests {
             }
             for (n, (slot, expected)) in held.into_iter().enumerate() {
                 if n % 3 == 0 {
-                    store.remove(slot);
+                    prop_assert_eq!(store.remove(slot), expected.seq);
                 } else {
                     store.take(slot, &mut out);
                     prop_assert_eq!(&out, &expected);

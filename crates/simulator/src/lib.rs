@@ -5,6 +5,7 @@
 //! component draws from random numbers of its own.
 
 mod agenda;
+mod ahead;
 mod application;
 pub mod arrivals;
 mod boxes;

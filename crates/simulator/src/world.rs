@@ -8,14 +8,15 @@ use crate::description::Description;
 use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{
-    CLIENT_ADDRESS_LIMIT, CLIENT_PORT, FIRST_PORT, Fabric, SERVER_ADDRESS, Subflow, Tag, client_address, client_index,
+    Arrived, CLIENT_ADDRESS_LIMIT, CLIENT_PORT, FIRST_PORT, Fabric, Flow, SERVER_ADDRESS, Subflow, client_address,
+    client_index,
 };
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
 use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
 use crate::{SimulateError, description, random, summary};
-use network::Ecn;
+use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, Handle, Host, LocalAddress, Tuple};
 use wire::{Segment, Span};
@@ -156,6 +157,7 @@ impl<'d> World<'d> {
             debug_assert!(at_ns >= self.now_ns, "time went back from {} to {at_ns}", self.now_ns);
             self.now_ns = at_ns;
             self.events += 1;
+            self.look_ahead();
             if self.events & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
                 return Err(Box::new(SimulateError::Stopped { at_ns }));
             }
@@ -175,6 +177,25 @@ impl<'d> World<'d> {
             }
         }
         Ok(())
+    }
+
+    /// Prepares the memory for the events to come.
+    #[inline]
+    fn look_ahead(&mut self) {
+        let [first, second] = self.fabric.look_ahead();
+        if let Some(&Flow { to, handle: Some(handle), .. }) = first {
+            if let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_connection(handle.connection) {
+                prefetch::bytes(place, bytes);
+            }
+            if let Some(endpoint) = self.endpoints.get(to as usize) {
+                prefetch::lines::<_, 1>(endpoint);
+            }
+        }
+        if let Some(&Flow { to, handle: Some(handle), .. }) = second
+            && let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_subflow(handle)
+        {
+            prefetch::bytes(place, bytes);
+        }
     }
 
     fn act(&mut self, action: Action) -> Step {
@@ -441,7 +462,7 @@ impl<'d> World<'d> {
 
     /// A packet reaches a host.
     #[inline]
-    fn receive(&mut self, arrived: Tag) -> Step {
+    fn receive(&mut self, arrived: Arrived) -> Step {
         let flow = &self.fabric.flows[arrived.flow as usize];
         let to = flow.to as usize;
         match flow.handle {
@@ -459,7 +480,7 @@ impl<'d> World<'d> {
 
     /// The first packet of a flow: the host finds by address, port or token where it belongs, as a real one does.
     #[cold]
-    fn receive_first(&mut self, arrived: Tag, to: usize) -> Step {
+    fn receive_first(&mut self, arrived: Arrived, to: usize) -> Step {
         let (number, side) = (arrived.flow as usize / 2, to % 2);
         self.fabric.take(arrived, &mut self.segment);
         let segment = std::mem::take(&mut self.segment);

@@ -228,6 +228,22 @@ impl<P: Stream> Host<P> {
         }
     }
 
+    /// Where a connection stands in memory, and how many bytes it takes there: for a driver that knows to whom the next
+    /// segments go, and has them brought into the cache.
+    #[inline]
+    #[must_use]
+    pub fn memory_of_connection(&self, id: ConnectionId) -> Option<(*const u8, usize)> {
+        let place = std::ptr::from_ref(self.connections.get(id.0 as usize)?);
+        Some((place.cast(), size_of::<Connection<P>>()))
+    }
+
+    /// As [`Self::memory_of_connection`], for a subflow; the connection must be looked at for this.
+    #[inline]
+    #[must_use]
+    pub fn memory_of_subflow(&self, at: Handle) -> Option<(*const u8, usize)> {
+        self.connections.get(at.connection.0 as usize)?.as_ref()?.memory_of(at.subflow)
+    }
+
     /// The subflow with these ends.
     #[must_use]
     pub fn subflow_at(&self, tuple: Tuple) -> Option<Handle> {

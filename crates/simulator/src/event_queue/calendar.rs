@@ -26,6 +26,20 @@ impl Slot {
     }
 }
 
+/// How far somebody has looked ahead.
+pub struct Cursor {
+    /// The day of the event looked at last.
+    day: u64,
+    /// The target with the next event of that day.
+    next: u32,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Cursor { day: 0, next: NONE }
+    }
+}
+
 /// The calendar.
 pub struct Calendar {
     /// A day is 2^`day_bits` nanoseconds long.
@@ -76,7 +90,7 @@ impl Calendar {
     /// Takes the earliest event when it comes before `limit`.
     #[inline]
     pub fn pop_before(&mut self, limit: Entry) -> Option<Entry> {
-        let day = self.next_day()?;
+        let day = self.next_day(self.today)?;
         let (mut before, mut target) = (NONE, self.first[day]);
         let mut earliest = self.slots[target as usize];
         let mut previous = target;
@@ -102,6 +116,31 @@ impl Calendar {
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         self.today = now_ns >> self.day_bits;
+    }
+
+    /// Today's number.
+    #[inline]
+    pub fn today(&self) -> u64 {
+        self.today
+    }
+
+    /// The event that follows `cursor`, by days: its day and its target. It is a guess: of a day that has changed since,
+    /// events are left out or come from elsewhere.
+    #[inline]
+    pub fn following(&self, cursor: &mut Cursor) -> Option<(u64, u32)> {
+        let mut target = cursor.next;
+        if target == NONE {
+            let from = (cursor.day + 1).max(self.today);
+            let place = self.next_day(from)?;
+            let day = from + (place as u64).wrapping_sub(from) % DAYS as u64;
+            if day - self.today >= DAYS as u64 {
+                return None;
+            }
+            cursor.day = day;
+            target = self.first[place];
+        }
+        cursor.next = self.slots.get(target as usize)?.next;
+        Some((cursor.day, target))
     }
 
     /// Takes out the event of `target`, if there is one.
@@ -134,10 +173,10 @@ impl Calendar {
         entries
     }
 
-    /// The first day with events, from today on.
+    /// The place of the first day with events, from `day` on.
     #[inline]
-    fn next_day(&self) -> Option<usize> {
-        let today = self.today as usize % DAYS;
+    fn next_day(&self, day: u64) -> Option<usize> {
+        let today = day as usize % DAYS;
         let word = today / 64;
         let rest = self.days[word] >> (today % 64);
         if rest != 0 {

@@ -272,6 +272,13 @@ impl<P: Stream> Connection<P> {
         r
     }
 
+    /// Where a subflow stands in memory, and how many bytes it takes there.
+    #[inline]
+    pub(crate) fn memory_of(&self, subflow: SubflowId) -> Option<(*const u8, usize)> {
+        let place = std::ptr::from_ref(self.subflows.get(usize::from(subflow.0))?);
+        Some((place.cast(), size_of::<Subflow<P>>()))
+    }
+
     pub(crate) fn take_unadopted(&mut self) -> Vec<SubflowId> {
         std::mem::take(&mut self.unadopted)
     }
