@@ -328,18 +328,24 @@ impl Fabric {
         Some(arrived)
     }
 
-    /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
-    /// come to the end of their routes; the second sooner than the first.
+    /// After an event has been taken: prepares the memory for those to come. Answers the flow of a packet that will soon
+    /// come to the end of its route.
     #[inline]
-    pub fn look_ahead(&mut self) -> [Option<&Flow>; 2] {
-        let Some([first, second, third, fourth, fifth, sixth]) = self.ahead.next(&self.queue) else { return [None; 2] };
-        if let Some(link) = self.links.get(first as usize) {
+    pub fn look_ahead(&mut self) -> Option<u32> {
+        if !self.ahead.advance(&self.queue) {
+            return None;
+        }
+        if let Some(link) = self.links.get(self.ahead.at(0).link as usize) {
             link.prefetch();
         }
-        if let Some(link) = self.links.get(second as usize) {
+        if let Some(link) = self.links.get(self.ahead.at(1).link as usize) {
             link.prefetch_head();
         }
-        if let Some(Tag { slot, place, next }) = self.head(third) {
+        let third = self.ahead.at(2);
+        if let Some(&Packet { tag: Tag { slot, place, next }, .. }) =
+            self.links.get(third.link as usize).and_then(Link::head)
+        {
+            (third.next, third.slot) = (next, slot & !COUNTED);
             if let Some(onto) = self.links.get(next as usize) {
                 onto.prefetch();
                 if let Some(entry) = self.routes.get(place as usize + 2) {
@@ -349,24 +355,18 @@ impl Fabric {
                 self.segments.prefetch(slot & !COUNTED);
             }
         }
-        if let Some(Tag { slot, next, .. }) = self.head(fourth) {
-            if let Some(onto) = self.links.get(next as usize) {
-                onto.prefetch_entry();
-            } else if let Some(flow) = self.flows.get(self.segments.flow(slot & !COUNTED) as usize) {
-                prefetch::lines::<_, 1>(flow);
+        let fourth = self.ahead.at(3);
+        if let Some(onto) = self.links.get(fourth.next as usize) {
+            onto.prefetch_entry();
+        } else if fourth.next == ROUTE_END {
+            // The slot may be free by now, or another packet's.
+            let flow = self.segments.flow(fourth.slot);
+            if let Some(record) = self.flows.get(flow as usize) {
+                prefetch::lines::<_, 1>(record);
+                return Some(flow);
             }
         }
-        [fifth, sixth].map(|link| {
-            self.head(link)
-                .filter(|tag| tag.next == ROUTE_END)
-                .and_then(|tag| self.flows.get(self.segments.flow(tag.slot & !COUNTED) as usize))
-        })
-    }
-
-    /// What the oldest packet of a link stands for.
-    #[inline]
-    fn head(&self, link: u32) -> Option<Tag> {
-        Some(self.links.get(link as usize)?.head()?.tag)
+        None
     }
 
     /// Writes the segment of a packet that has arrived over `segment`.

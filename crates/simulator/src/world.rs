@@ -58,6 +58,8 @@ pub struct World<'d> {
     configs: Vec<[Config; 2]>,
     agenda: Agenda,
     probe: Probe,
+    /// The flows of packets that will soon come to their hosts, the nearest last.
+    arriving: [Option<u32>; 2],
     /// The segment that is just being sent or received.
     segment: Segment<Span>,
     /// Event targets below are links; this one is that of all boxes.
@@ -105,6 +107,7 @@ impl<'d> World<'d> {
             callers,
             addresses,
             agenda: Agenda::new(description, &applications),
+            arriving: [None; 2],
             applications,
             configs,
             probe: Probe::new(description),
@@ -182,8 +185,19 @@ impl<'d> World<'d> {
     /// Prepares the memory for the events to come.
     #[inline]
     fn look_ahead(&mut self) {
-        let [first, second] = self.fabric.look_ahead();
-        if let Some(&Flow { to, handle: Some(handle), .. }) = first {
+        let coming = self.fabric.look_ahead();
+        let [first, second] = self.arriving;
+        self.arriving = [coming, first];
+        if first.is_some() || second.is_some() {
+            self.look_at_arrivals(first, second);
+        }
+    }
+
+    /// A packet will soon come to the end of `first`, another sooner still to that of `second`.
+    #[inline(never)]
+    fn look_at_arrivals(&self, first: Option<u32>, second: Option<u32>) {
+        let flow = |number: Option<u32>| self.fabric.flows.get(number? as usize);
+        if let Some(&Flow { to, handle: Some(handle), .. }) = flow(first) {
             if let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_connection(handle.connection) {
                 prefetch::bytes(place, bytes);
             }
@@ -191,7 +205,7 @@ impl<'d> World<'d> {
                 prefetch::lines::<_, 1>(endpoint);
             }
         }
-        if let Some(&Flow { to, handle: Some(handle), .. }) = second
+        if let Some(&Flow { to, handle: Some(handle), .. }) = flow(second)
             && let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_subflow(handle)
         {
             prefetch::bytes(place, bytes);
