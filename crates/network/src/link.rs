@@ -50,8 +50,10 @@ pub struct Link<T> {
     transmitter: Transmitter,
     propagation: Propagation,
     queue: Queue,
-    max_packets: u64,
+    /// When packet `sent` departs, so that the ring is not asked; `u64::MAX` without one.
+    next_departure_ns: u64,
     max_bytes: u64,
+    max_packets: u32,
     /// Whether it is alive, drop-tail and of constant rate: what nearly all links are nearly always.
     plain: bool,
     dead: bool,
@@ -86,6 +88,7 @@ impl<T: Copy> Link<T> {
             sent_bytes: 0,
             accepted_bytes: 0,
             queue_packet_ns: 0,
+            next_departure_ns: u64::MAX,
             max_packets: 0,
             max_bytes: 0,
             dead: false,
@@ -139,7 +142,7 @@ impl<T: Copy> Link<T> {
                 Err(reason) => return self.drop_arriving(reason),
             }
         }
-        self.max_packets = self.max_packets.max(arrival.packets + 1);
+        self.max_packets = self.max_packets.max(arrival.packets as u32 + 1);
         self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
         packet.departure_ns = if PLAIN {
             self.transmitter.send_at_rate(now_ns, packet.size)
@@ -155,6 +158,9 @@ impl<T: Copy> Link<T> {
         let first = self.ring.is_empty();
         if first {
             self.head_arrival_ns = self.propagation.arrival_ns(self.ring.tail(), packet.departure_ns);
+        }
+        if self.sent == self.ring.tail() {
+            self.next_departure_ns = packet.departure_ns;
         }
         self.ring.push(packet);
         Enqueue::Accepted { first }
@@ -219,6 +225,7 @@ impl<T: Copy> Link<T> {
             && rate_bps != self.transmitter.rate_bps()
         {
             self.change_rate(now_ns, rate_bps);
+            self.find_next_departure();
         }
         if let Some(delay_ns) = change.delay_ns {
             self.propagation.change(self.sent, delay_ns);
@@ -258,14 +265,6 @@ impl<T: Copy> Link<T> {
         self.ring.prefetch(self.ring.head());
     }
 
-    /// As [`Self::prefetch_head`], for what a packet at the entrance touches: the first packet in the queue and the place
-    /// behind the last.
-    #[inline]
-    pub fn prefetch_entry(&self) {
-        self.ring.prefetch(self.sent);
-        self.ring.prefetch(self.ring.tail());
-    }
-
     /// Packets that [`Self::deliver`] has still to give: in the queue, being sent, on the wire, or dropped at the head.
     #[must_use]
     pub const fn under_way(&self) -> u64 {
@@ -295,7 +294,7 @@ impl<T: Copy> Link<T> {
             sent_packets: self.sent - self.queue.dropped_at_head(),
             sent_bytes: self.sent_bytes,
             queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
-            queue_max_packets: self.max_packets,
+            queue_max_packets: u64::from(self.max_packets),
             queue_max_bytes: self.max_bytes,
         }
     }
@@ -303,7 +302,7 @@ impl<T: Copy> Link<T> {
     /// Begins the maxima of [`Counters`] anew, with the queue as it is at `now_ns`.
     pub fn reset_max(&mut self, now_ns: u64) {
         self.drain(now_ns);
-        self.max_packets = self.queue_packets();
+        self.max_packets = u32::try_from(self.queue_packets()).unwrap_or(u32::MAX);
         self.max_bytes = self.queue_bytes();
     }
 
@@ -323,7 +322,8 @@ impl<T: Copy> Link<T> {
 
     #[inline(always)]
     fn drain_as<const PLAIN: bool>(&mut self, now_ns: u64) {
-        while self.sent != self.ring.tail() && self.ring.at(self.sent).departure_ns <= now_ns {
+        // At the end of time, where a departure tells nothing from none, the second question is needed.
+        while self.next_departure_ns <= now_ns && self.sent != self.ring.tail() {
             self.depart::<PLAIN>();
         }
     }
@@ -344,6 +344,13 @@ impl<T: Copy> Link<T> {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }
+        self.find_next_departure();
+    }
+
+    #[inline]
+    fn find_next_departure(&mut self) {
+        let is_known = self.sent != self.ring.tail();
+        self.next_departure_ns = if is_known { self.ring.at(self.sent).departure_ns } else { u64::MAX };
     }
 
     /// The transmitter becomes free at `now_ns`: the first packet in the queue that is not dropped is sent.
@@ -403,6 +410,7 @@ impl<T: Copy> Link<T> {
         }
         self.transmitter.stop(now_ns);
         self.ring.truncate(self.sent);
+        self.next_departure_ns = u64::MAX;
         self.accepted_bytes = self.sent_bytes;
     }
 

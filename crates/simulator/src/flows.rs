@@ -356,9 +356,7 @@ impl Fabric {
             }
         }
         let fourth = self.ahead.at(3);
-        if let Some(onto) = self.links.get(fourth.next as usize) {
-            onto.prefetch_entry();
-        } else if fourth.next == ROUTE_END {
+        if fourth.next == ROUTE_END {
             // The slot may be free by now, or another packet's.
             let flow = self.segments.flow(fourth.slot);
             if let Some(record) = self.flows.get(flow as usize) {
