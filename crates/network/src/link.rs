@@ -190,8 +190,25 @@ impl<T: Copy> Link<T> {
     pub fn deliver(&mut self, now_ns: u64) -> Packet<T> {
         assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
         debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
+        if self.sent != self.ring.head() || !self.plain {
+            return self.deliver_other();
+        }
+        // As a rule the wire is short, and nobody has looked since the packet departed: it departs and arrives at once.
+        let packet = self.ring.pop();
+        self.count_departure(&packet);
+        self.propagation.arrived(self.head_arrival_ns);
+        (self.next_departure_ns, self.head_arrival_ns) = match self.ring.first() {
+            None => (u64::MAX, u64::MAX),
+            Some(next) => (next.departure_ns, self.propagation.arrival_ns(self.ring.head(), next.departure_ns)),
+        };
+        packet
+    }
+
+    /// [`Self::deliver`] where a packet was seen to depart before, or something is unusual.
+    #[inline]
+    fn deliver_other(&mut self) -> Packet<T> {
         if self.sent == self.ring.head() {
-            if self.plain { self.depart::<true>() } else { self.depart::<false>() }
+            self.depart::<false>();
         }
         let packet = self.ring.pop();
         self.propagation.arrived(self.head_arrival_ns);
@@ -249,7 +266,7 @@ impl<T: Copy> Link<T> {
     #[inline]
     #[must_use]
     pub fn head(&self) -> Option<&Packet<T>> {
-        (!self.ring.is_empty()).then(|| self.ring.at(self.ring.head()))
+        self.ring.first()
     }
 
     /// Asks the processor for the memory that a packet on this link will touch: the link itself. For a caller that
@@ -331,20 +348,24 @@ impl<T: Copy> Link<T> {
     /// The first packet in the queue departs at its time.
     #[inline]
     fn depart<const PLAIN: bool>(&mut self) {
-        let packet = self.ring.at(self.sent);
-        self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(packet.departure_ns));
-        self.sent_bytes += u64::from(packet.size);
-        let lost = packet.lost();
-        self.sent += 1;
-        if lost {
-            // Seldom: most links have no need of this line of the cache.
-            self.lost_on_wire += 1;
-        }
+        let packet = *self.ring.at(self.sent);
+        self.count_departure(&packet);
         if !PLAIN && self.queue.decides_at_head() {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }
         self.find_next_departure();
+    }
+
+    #[inline(always)]
+    fn count_departure(&mut self, packet: &Packet<T>) {
+        self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(packet.departure_ns));
+        self.sent_bytes += u64::from(packet.size);
+        self.sent += 1;
+        if packet.lost() {
+            // Seldom: most links have no need of this line of the cache.
+            self.lost_on_wire += 1;
+        }
     }
 
     #[inline]

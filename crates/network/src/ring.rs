@@ -58,6 +58,12 @@ impl<T: Copy> Ring<T> {
         self.tail = tail;
     }
 
+    /// The oldest packet.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet<T>> {
+        if self.is_empty() { None } else { self.slots.get(self.slot(self.head)) }
+    }
+
     #[inline]
     pub(crate) fn at(&self, number: u64) -> &Packet<T> {
         debug_assert!(self.head <= number && number < self.tail);

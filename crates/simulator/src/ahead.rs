@@ -4,65 +4,63 @@
 
 use crate::event_queue::{Cursor, EventQueue};
 
-/// How many events ahead the first step is.
-const DEPTH: usize = 9;
-/// Steps of a link, each [`APART`] events nearer than the one before.
-const STEPS: usize = 4;
-/// Memory that one step has asked for is there when the next comes.
-const APART: usize = 2;
+/// How many events ahead the first step is, about.
+const DEPTH: u64 = 9;
 /// With fewer links than these everything is in the cache anyway.
 const LINKS_MIN: usize = 100;
-/// Places of the ring; a power of two above `DEPTH`.
-const PLACES: usize = 16;
-const _: () = assert!(DEPTH < PLACES && APART * (STEPS - 1) < DEPTH);
+/// No link, no slot, no flow.
+pub const NONE: u32 = u32::MAX;
 
-/// Neither a link nor the end of a route.
-const UNKNOWN: u32 = u32::MAX - 1;
-
-/// An event to come.
-#[derive(Clone, Copy, Default)]
-pub struct Coming {
-    /// The day of the calendar.
-    day: u64,
-    /// The link whose oldest packet will have reached the far end.
-    pub link: u32,
-    /// For the looker's use: where that packet goes, and its slot.
-    pub next: u32,
-    pub slot: u32,
-}
-
-/// Which events are looked at.
+/// What is looked at.
 pub struct Ahead {
     cursor: Cursor,
-    /// Those looked at last, in a ring, and how many there have been.
-    coming: [Coming; PLACES],
-    count: usize,
-    is_worthwhile: bool,
+    /// How far ahead of today in the calendar; none where it is not worth while.
+    days: Option<u64>,
+    /// The links whose events were looked at last, the latest first: every other is at a step.
+    links: [u32; 5],
+    /// Slots of packets that will come to the end of their routes, by how long ago that was seen.
+    slots: [u32; 3],
+    /// Flows of packets that will come to the end of their routes sooner still.
+    flows: [u32; 2],
 }
 
 impl Ahead {
-    /// For a network of so many links, each in two directions.
-    pub fn new(links: usize) -> Ahead {
-        let is_worthwhile = 2 * links >= LINKS_MIN;
-        Ahead { cursor: Cursor::default(), coming: [Coming::default(); PLACES], count: 0, is_worthwhile }
-    }
-
-    /// An event has been taken from `queue`. Whether one more is to be looked at; then all others of [`Ahead::at`] have
-    /// come a step nearer.
-    #[inline]
-    pub fn advance(&mut self, queue: &EventQueue) -> bool {
-        if !self.is_worthwhile || self.coming[self.count.wrapping_sub(DEPTH) % PLACES].day > queue.today() {
-            return false;
+    /// For a network of so many links, each in two directions, whose queue is still empty.
+    pub fn new(links: usize, queue: &EventQueue) -> Ahead {
+        // When all links are busy, this is where as many events lie.
+        let days = queue.days_ahead() * DEPTH / (2 * links as u64).max(1);
+        Ahead {
+            cursor: Cursor::default(),
+            days: (2 * links >= LINKS_MIN).then_some(days.max(1)),
+            links: [NONE; 5],
+            slots: [NONE; 3],
+            flows: [NONE; 2],
         }
-        let Some((day, link)) = queue.following(&mut self.cursor) else { return false };
-        self.count = self.count.wrapping_add(1);
-        self.coming[self.count.wrapping_sub(1) % PLACES] = Coming { day, link, next: UNKNOWN, slot: 0 };
-        true
     }
 
-    /// The event that is at `step`, from 0 to 3.
+    /// An event has been taken from `queue`. Answers the links of three events to come, the farthest first, each a step
+    /// nearer than when it was answered before.
     #[inline]
-    pub fn at(&mut self, step: usize) -> &mut Coming {
-        &mut self.coming[self.count.wrapping_sub(1 + step * APART) % PLACES]
+    pub fn links(&mut self, queue: &EventQueue) -> Option<[u32; 3]> {
+        let link = queue.following(&mut self.cursor, self.days?)?;
+        let [a, b, c, d, _] = self.links;
+        self.links = [link, a, b, c, d];
+        Some([link, b, d])
+    }
+
+    /// The packet in `slot`, or none, was seen to come to the end of its route. Answers one that was two steps before.
+    #[inline]
+    pub fn slot(&mut self, slot: u32) -> u32 {
+        let [a, b, c] = self.slots;
+        self.slots = [slot, a, b];
+        c
+    }
+
+    /// The packet that comes there is of `flow`, or there is none. Answers the flow of the one before and that before it.
+    #[inline]
+    pub fn flow(&mut self, flow: u32) -> [u32; 2] {
+        let before = self.flows;
+        self.flows = [flow, before[0]];
+        before
     }
 }

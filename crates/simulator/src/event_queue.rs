@@ -104,16 +104,15 @@ impl EventQueue {
         Some((entry.time_ns(), entry.target()))
     }
 
-    /// Today's number in the calendar of links.
-    #[inline]
-    pub fn today(&self) -> u64 {
-        self.near.today()
+    /// How many days ahead the events of links mostly lie.
+    pub fn days_ahead(&self) -> u64 {
+        self.near.days_ahead()
     }
 
-    /// The event of a link that will probably come after the one at `cursor`: its day in the calendar and the link.
+    /// The link whose event will probably come after the one at `cursor`, no more than `days` ahead.
     #[inline]
-    pub fn following(&self, cursor: &mut Cursor) -> Option<(u64, u32)> {
-        self.near.following(cursor)
+    pub fn following(&self, cursor: &mut Cursor, days: u64) -> Option<u32> {
+        self.near.following(cursor, days)
     }
 
     fn pop_far(&mut self) -> Entry {

@@ -2,7 +2,7 @@
 //! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
 
 use crate::SimulateError;
-use crate::ahead::Ahead;
+use crate::ahead::{self, Ahead};
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Description};
@@ -185,9 +185,10 @@ impl Fabric {
                 start
             }));
         }
+        let queue = EventQueue::new(2 * description.links.len(), span_ns(description));
         Fabric {
-            queue: EventQueue::new(2 * description.links.len(), span_ns(description)),
-            ahead: Ahead::new(description.links.len()),
+            ahead: Ahead::new(description.links.len(), &queue),
+            queue,
             links: convert::links(description),
             flows: Vec::new(),
             subflows: Vec::new(),
@@ -328,43 +329,39 @@ impl Fabric {
         Some(arrived)
     }
 
-    /// After an event has been taken: prepares the memory for those to come. Answers the flow of a packet that will soon
-    /// come to the end of its route.
+    /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
+    /// come to the end of their routes, the second sooner than the first.
     #[inline]
-    pub fn look_ahead(&mut self) -> Option<u32> {
-        if !self.ahead.advance(&self.queue) {
-            return None;
-        }
-        if let Some(link) = self.links.get(self.ahead.at(0).link as usize) {
+    pub fn look_ahead(&mut self) -> [u32; 2] {
+        let Some([first, second, third]) = self.ahead.links(&self.queue) else { return [ahead::NONE; 2] };
+        if let Some(link) = self.links.get(first as usize) {
             link.prefetch();
         }
-        if let Some(link) = self.links.get(self.ahead.at(1).link as usize) {
+        if let Some(link) = self.links.get(second as usize) {
             link.prefetch_head();
         }
-        let third = self.ahead.at(2);
-        if let Some(&Packet { tag: Tag { slot, place, next }, .. }) =
-            self.links.get(third.link as usize).and_then(Link::head)
-        {
-            (third.next, third.slot) = (next, slot & !COUNTED);
-            if let Some(onto) = self.links.get(next as usize) {
+        let mut ends = ahead::NONE;
+        if let Some(Packet { tag, .. }) = self.links.get(third as usize).and_then(Link::head) {
+            if let Some(onto) = self.links.get(tag.next as usize) {
                 onto.prefetch();
-                if let Some(entry) = self.routes.get(place as usize + 2) {
+                if let Some(entry) = self.routes.get(tag.place as usize + 2) {
                     prefetch::lines::<_, 1>(entry);
                 }
             } else {
-                self.segments.prefetch(slot & !COUNTED);
+                ends = tag.slot & !COUNTED;
+                self.segments.prefetch(ends);
             }
         }
-        let fourth = self.ahead.at(3);
-        if fourth.next == ROUTE_END {
+        let mut flow = ahead::NONE;
+        let slot = self.ahead.slot(ends);
+        if slot != ahead::NONE {
             // The slot may be free by now, or another packet's.
-            let flow = self.segments.flow(fourth.slot);
+            flow = self.segments.flow(slot);
             if let Some(record) = self.flows.get(flow as usize) {
                 prefetch::lines::<_, 1>(record);
-                return Some(flow);
             }
         }
-        None
+        self.ahead.flow(flow)
     }
 
     /// Writes the segment of a packet that has arrived over `segment`.

@@ -2,6 +2,7 @@
 //! connections and applications act.
 
 use crate::agenda::{Action, Agenda};
+use crate::ahead;
 use crate::application::Application;
 use crate::convert;
 use crate::description::Description;
@@ -58,8 +59,6 @@ pub struct World<'d> {
     configs: Vec<[Config; 2]>,
     agenda: Agenda,
     probe: Probe,
-    /// The flows of packets that will soon come to their hosts, the nearest last.
-    arriving: [Option<u32>; 2],
     /// The segment that is just being sent or received.
     segment: Segment<Span>,
     /// Event targets below are links; this one is that of all boxes.
@@ -107,7 +106,6 @@ impl<'d> World<'d> {
             callers,
             addresses,
             agenda: Agenda::new(description, &applications),
-            arriving: [None; 2],
             applications,
             configs,
             probe: Probe::new(description),
@@ -185,19 +183,16 @@ impl<'d> World<'d> {
     /// Prepares the memory for the events to come.
     #[inline]
     fn look_ahead(&mut self) {
-        let coming = self.fabric.look_ahead();
-        let [first, second] = self.arriving;
-        self.arriving = [coming, first];
-        if first.is_some() || second.is_some() {
+        let [first, second] = self.fabric.look_ahead();
+        if first & second != ahead::NONE {
             self.look_at_arrivals(first, second);
         }
     }
 
-    /// A packet will soon come to the end of `first`, another sooner still to that of `second`.
+    /// A packet will soon come to the end of flow `first`, another sooner still to that of `second`.
     #[inline(never)]
-    fn look_at_arrivals(&self, first: Option<u32>, second: Option<u32>) {
-        let flow = |number: Option<u32>| self.fabric.flows.get(number? as usize);
-        if let Some(&Flow { to, handle: Some(handle), .. }) = flow(first) {
+    fn look_at_arrivals(&self, first: u32, second: u32) {
+        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(first as usize) {
             if let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_connection(handle.connection) {
                 prefetch::bytes(place, bytes);
             }
@@ -205,7 +200,7 @@ impl<'d> World<'d> {
                 prefetch::lines::<_, 1>(endpoint);
             }
         }
-        if let Some(&Flow { to, handle: Some(handle), .. }) = flow(second)
+        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(second as usize)
             && let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_subflow(handle)
         {
             prefetch::bytes(place, bytes);

@@ -44,6 +44,7 @@ impl Default for Cursor {
 pub struct Calendar {
     /// A day is 2^`day_bits` nanoseconds long.
     day_bits: u32,
+    span_ns: u64,
     /// Today, numbered from 0 at the beginning of time: no event is earlier.
     today: u64,
     /// Days with events, and the words of these bits that are not 0.
@@ -60,6 +61,7 @@ impl Calendar {
         let day_ns = (span_ns / (DAYS as u64 - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 63);
         Calendar {
             day_bits: day_ns.trailing_zeros(),
+            span_ns,
             today: 0,
             days: [0; WORDS],
             words: 0,
@@ -118,29 +120,31 @@ impl Calendar {
         self.today = now_ns >> self.day_bits;
     }
 
-    /// Today's number.
-    #[inline]
-    pub fn today(&self) -> u64 {
-        self.today
+    /// In how many days lie what [`Calendar::new`] was told.
+    pub fn days_ahead(&self) -> u64 {
+        self.span_ns >> self.day_bits
     }
 
-    /// The event that follows `cursor`, by days: its day and its target. It is a guess: of a day that has changed since,
-    /// events are left out or come from elsewhere.
+    /// The target of the event that follows `cursor`, by days, no more than `days` ahead. It is a guess: of a day that has
+    /// changed since, events are left out or come from elsewhere.
     #[inline]
-    pub fn following(&self, cursor: &mut Cursor) -> Option<(u64, u32)> {
+    pub fn following(&self, cursor: &mut Cursor, days: u64) -> Option<u32> {
         let mut target = cursor.next;
         if target == NONE {
             let from = (cursor.day + 1).max(self.today);
-            let place = self.next_day(from)?;
-            let day = from + (place as u64).wrapping_sub(from) % DAYS as u64;
-            if day - self.today >= DAYS as u64 {
+            if from > self.today + days {
                 return None;
             }
-            cursor.day = day;
+            let place = self.next_day(from)?;
+            let ahead = (place as u64).wrapping_sub(from) % DAYS as u64;
+            if ahead > days {
+                return None;
+            }
+            cursor.day = from + ahead;
             target = self.first[place];
         }
         cursor.next = self.slots.get(target as usize)?.next;
-        Some((cursor.day, target))
+        Some(target)
     }
 
     /// Takes out the event of `target`, if there is one.
