@@ -249,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn looking_ahead_goes_by_days_as_far_as_asked_and_moves_nothing() {
+        // Days of 8 ns: 100 and 101 are of one day, where the latest comes first; 1,000 lies too far ahead.
+        let mut queue = EventQueue::new(4, 8 * 4095);
+        assert_eq!(queue.days_ahead(), 4095);
+        let entered = [(100, 0), (20, 1), (101, 2), (1_000, 3)];
+        entered.iter().for_each(|&(time_ns, link)| queue.push_link(time_ns, link));
+        let mut cursor = Cursor::default();
+        let ahead: Vec<u32> = std::iter::from_fn(|| queue.following(&mut cursor, 20)).collect();
+        assert_eq!(ahead, [1, 2, 0]);
+        let popped: Vec<_> = std::iter::from_fn(|| queue.pop_before(u64::MAX)).collect();
+        assert_eq!(popped, [(20, 1), (100, 0), (101, 2), (1_000, 3)]);
+        assert_eq!(queue.following(&mut cursor, 20), None);
+    }
+
+    #[test]
     fn an_entry_is_16_bytes_and_keeps_the_largest_values() {
         assert_eq!(size_of::<Entry>(), 16);
         let entry = Entry::new(u64::MAX, SEQUENCE_LIMIT - 1, TARGET_LIMIT as u32 - 1);

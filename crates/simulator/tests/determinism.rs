@@ -106,3 +106,15 @@ fn an_unused_link_changes_nothing_but_its_own_row() {
     assert_eq!(samples(&plain, 0), samples(&more, 1));
     assert_eq!(plain.link_samples.time_s.len(), 4 * 100);
 }
+
+/// With so many links the main loop looks ahead; that is for speed alone.
+#[test]
+fn looking_ahead_in_a_large_network_changes_nothing() {
+    let small = run(&busy());
+    let mut large = busy();
+    let idle = (0..60).map(|number| link(&format!("idle-{number}"), 10 * MBIT, 5 * MS, Limit::Packets(30)));
+    large.links.extend(idle);
+    let large = run(&large);
+    assert_eq!(format!("{:?}", small.connections), format!("{:?}", large.connections));
+    assert_eq!(format!("{:?}", small.links), format!("{:?}", &large.links[..4]));
+}

@@ -120,6 +120,8 @@ fn crowd(flows: u32, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
 /// Every host of a fat tree sends to one other and receives from one, over eight subflows with LIA.
 fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
     const RATE_BPS: u64 = 100_000_000;
+    // Never the limit: htsim, which this is held against, has no receive window.
+    const RECEIVE_BUFFER_BYTES: u64 = 16_000_000;
     let direction = direction(RATE_BPS, 1_000, Limit::Packets(100));
     let link = |name: String| Link { name, down: direction.clone(), up: direction.clone(), middleboxes: Vec::new() };
     let tree = fat_tree::FatTree::new(k);
@@ -134,7 +136,9 @@ fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
         let over: Vec<usize> = (first..paths.len()).collect();
         let name = format!("host-{source}");
         let start_ns = [0, 10 * MS];
-        connections.push(Connection { direction: Way::Up, start_ns, ..connection(&name, 1, &over, Protocol::Mptcp) });
+        let (direction, receive_buffer_bytes) = (Way::Up, Some(RECEIVE_BUFFER_BYTES));
+        let bulk = connection(&name, 1, &over, Protocol::Mptcp);
+        connections.push(Connection { direction, start_ns, receive_buffer_bytes, ..bulk });
     }
     let optimum_bps = Some(tree.hosts() as f64 * RATE_BPS as f64);
     Workload { seconds, optimum_bps, links, paths, connections }
