@@ -21,7 +21,16 @@ from mptcplab.cli_get import get
 from mptcplab.cli_predict import predict
 from mptcplab.cli_reproduce import reproduce
 from mptcplab.cli_sweep import sweep
-from mptcplab.engines import ENGINES, EngineUnavailableError, Interrupted, UnknownEngineError, available, captures, run
+from mptcplab.engines import (
+    ENGINES,
+    MIXED,
+    EngineUnavailableError,
+    Interrupted,
+    UnknownEngineError,
+    available,
+    captures,
+    run,
+)
 from mptcplab.models.checks import NotConvergedError
 from mptcplab.progress import Progress
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
@@ -37,7 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-EngineName = Annotated[str, typer.Option("--engine", metavar="|".join(ENGINES), help="What runs it.")]
+EngineName = Annotated[str, typer.Option("--engine", metavar="|".join((*ENGINES, *MIXED)), help="What runs it.")]
 
 
 def _version(wanted: bool) -> None:

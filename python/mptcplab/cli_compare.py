@@ -9,7 +9,7 @@ import typer
 from mptcplab import table
 from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, say
 from mptcplab.comparison import Comparison, engine_names
-from mptcplab.engines import ENGINES, Interrupted, available, run
+from mptcplab.engines import ENGINES, MIXED, Interrupted, available, find, run
 from mptcplab.progress import Progress
 from mptcplab.result import Result
 from mptcplab.scenario import Scenario
@@ -19,7 +19,9 @@ def compare(
     file: File,
     engines: Annotated[
         str,
-        typer.Option("--engines", metavar="A,B…", help=f"Of {', '.join(ENGINES)}; differences are to the first."),
+        typer.Option(
+            "--engines", metavar="A,B…", help=f"Of {', '.join((*ENGINES, *MIXED))}; differences are to the first."
+        ),
     ] = "sim,model",
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed in place of the scenario's.", show_default=False)
@@ -41,7 +43,7 @@ def compare(
         available(name)
     scenario = Scenario.load(file, overrides=overrides or [])
     # Before any of them runs: the simulator may take minutes.
-    refused = [f"{name}: {problem}" for name in names for problem in ENGINES[name].unsupported(scenario)]
+    refused = [f"{name}: {problem}" for name in names for problem in find(name).unsupported(scenario)]
     if refused:
         raise Failure(CANNOT, *refused)
     results: dict[str, Result] = {}

@@ -83,10 +83,26 @@ ENGINES: Final[Mapping[str, Engine]] = {
 }
 
 
+def _mixed(name: str) -> Engine:
+    end = stack_engine.NAMES[name]
+    ours = "client" if end == "server" else "server"
+    return Engine(
+        name,
+        f"the engine stack with our {ours} and the kernel's {end}",
+        partial(stack_engine.run, kernel_end=end),
+        lambda scenario: stack_engine.Peer(end, scenario).unsupported(),
+        lambda: require(name, (*machine.live(), machine.kernel_mptcp())),
+    )
+
+
+MIXED: Final[Mapping[str, Engine]] = {name: _mixed(name) for name in stack_engine.NAMES}
+"""Engines with our stack at one end and the kernel at the other."""
+
 CAPTURING: Final[Mapping[str, CapturingRunner]] = {
     "sim": simulate,
     "stack": stack_engine.run,
     "linux": linux_engine.run,
+    **{name: partial(stack_engine.run, kernel_end=end) for name, end in stack_engine.NAMES.items()},
 }
 """The engines that can write captures."""
 
@@ -112,14 +128,20 @@ class _Cancelled(Exception):  # noqa: N818
     """Raised within a run to end it."""
 
 
+def find(name: str) -> Engine:
+    """The engine of a name, whether this machine has what it needs or not. Raises UnknownEngineError."""
+    engine = ENGINES.get(name) or MIXED.get(name)
+    if engine is None:
+        raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join((*ENGINES, *MIXED))}")
+    return engine
+
+
 def available(name: str) -> Runner:
     """The runner of an engine.
 
     Raises UnknownEngineError and EngineUnavailableError.
     """
-    engine = ENGINES.get(name)
-    if engine is None:
-        raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    engine = find(name)
     if engine.runner is None:
         ready = ", ".join(other.name for other in ENGINES.values() if other.runner is not None)
         raise EngineUnavailableError(f"the engine {name!r} is not part of this version; use {ready}")

@@ -3,20 +3,23 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
+from mptcplab.linux_engine import kernel
 from mptcplab.live import Interface, Namespace, Route, add_interface, set_up, timing
 from mptcplab.machine import EngineUnavailableError
 from mptcplab.result import Run
 from mptcplab.scenario import UnsupportedError, describe
 from mptcplab.simulation import run_from_outcome
 from mptcplab.stack_engine.layout import CLIENTS, SERVER, Layout
+from mptcplab.stack_engine.peer import End, Peer
 from mptcplab.stack_engine.refusals import unsupported
 
 if TYPE_CHECKING:
@@ -35,59 +38,87 @@ def run(
     through_wire: bool = False,
     progress: Callable[[float], None] | None = None,
     capture: Capture | None = None,
+    kernel_end: End | None = None,
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links, applications and hosts.
     `capture` says where the packets are written, a file for each path at the clients' side and one at the servers'.
+    `kernel_end` says which of the two hosts is the kernel's own TCP and Multipath TCP; None: both are ours.
 
     Raises mptcplab.scenario.UnsupportedError for what the engine cannot do, EngineUnavailableError when the kernel
     refuses what it is asked, SimulationError when it fails on the way.
     """
     assert not through_wire, "refused before"
-    problems = unsupported(scenario)
+    peer = None if kernel_end is None else Peer(kernel_end, scenario)
+    problems = unsupported(scenario) if peer is None else peer.unsupported()
+    name = "stack" if peer is None else peer.engine
     if problems:
-        raise UnsupportedError("stack", problems)
+        raise UnsupportedError(name, problems)
     description = describe.description(scenario.document, seed, False)
+    if peer is not None:
+        peer.adapt(description)
     with _ONE_AT_A_TIME, ExitStack() as stack:
         try:
-            plan, hosts = _furnish(description, stack)
+            plan, hosts = _furnish(description, stack, peer)
         except OSError as error:
             where = f" {error.filename}" if error.filename else ""
             raise EngineUnavailableError(
-                f"the engine 'stack' cannot run here:{where} {error.strerror or error}"
+                f"the engine {name!r} cannot run here:{where} {error.strerror or error}"
             ) from None
         if capture is not None:
             used = [description["paths"][path]["name"] for path in Layout(description).used]
             of_ports(plan["ports"], [*(f"client-{path}" for path in used), "server"], capture)
         outcome = _core.run_stack(json.dumps(plan), progress)
         dropped = sum(_dropped(host) for host in hosts)
+        counters = {host.name: kernel.counters(host) for host in hosts if peer is not None and host.name == peer.host}
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)
     answer = run_from_outcome(description, outcome, seed=seed)
-    return replace(
-        answer,
-        notes=judged.notes,
-        live=judged.to_dict(),
-    )
+    if peer is None:
+        return replace(answer, notes=judged.notes, live=judged.to_dict())
+    live = {**judged.to_dict(), "mptcp_counters": counters, "ends": peer.ends}
+    return replace(answer, notes=(*judged.notes, *peer.notes()), live=live)
 
 
-def _furnish(description: Mapping[str, Any], stack: ExitStack) -> tuple[dict[str, Any], list[Namespace]]:
-    """Both hosts with the routers before them; `stack` takes them down."""
+def _furnish(
+    description: Mapping[str, Any], stack: ExitStack, peer: Peer | None
+) -> tuple[dict[str, Any], list[Namespace]]:
+    """Both hosts with the routers before them; `stack` takes them down. A host that is the kernel's has no router."""
     layout = Layout(description)
     clients, servers = (stack.enter_context(Namespace(name)) for name in ("clients", "servers"))
-    for router in (clients, servers):
-        set_up(router)
+    ours = [host for host in (clients, servers) if peer is None or host.name != peer.host]
+    for host in (clients, servers):
+        set_up(host)
+    for router in ours:
         router.set_controls({"net/ipv4/ip_forward": 1})
+    if peer is not None:
+        peer.configure(clients if peer.host == clients.name else servers, description)
     path_tuns = []
     for number, path in enumerate(layout.used):
-        path_tuns.append(_tun(clients, f"path{number}", [], layout, stack))
+        addresses = [] if clients in ours else layout.kernel_addresses(path)
+        path_tuns.append(_tun(clients, f"path{number}", [], layout, stack, addresses))
         clients.run(_route_by_source, f"path{number}", str(layout.network(path)), _FIRST_TABLE + number)
-    client = _tun(clients, "stack", [Route(str(CLIENTS))], layout, stack)
-    server_tun = _tun(servers, "net0", [Route(str(CLIENTS))], layout, stack)
-    server = _tun(servers, "stack", [Route(f"{SERVER}/32")], layout, stack)
-    return layout.plan(path_tuns, server_tun, client, server), [clients, servers]
+    server_tun = _tun(servers, "net0", [Route(str(CLIENTS))], layout, stack, [] if servers in ours else [SERVER])
+    ends = []
+    for host, route in ((clients, str(CLIENTS)), (servers, f"{SERVER}/32")):
+        ends.append(_tun(host, "stack", [Route(route)], layout, stack) if host in ours else host.descriptor)
+    if peer is not None and peer.host == clients.name:
+        peer.join(clients, description, layout)
+    plan = layout.plan(path_tuns, server_tun, *ends)
+    if peer is not None:
+        plan["kernel"] = peer.plan(description)
+        plan["description"] = peer.as_ours(description)
+    return plan, [clients, servers]
 
 
-def _tun(router: Namespace, name: str, routes: list[Route], layout: Layout, stack: ExitStack) -> int:
-    descriptor = add_interface(router, Interface(name, [], routes, layout.packet_bytes))
+def _tun(
+    host: Namespace,
+    name: str,
+    routes: list[Route],
+    layout: Layout,
+    stack: ExitStack,
+    addresses: Sequence[IPv4Address] = (),
+) -> int:
+    # Where a host has several, packets find theirs by rules of another kind (below).
+    descriptor = add_interface(host, Interface(name, addresses, routes, layout.packet_bytes, alone=True))
     stack.callback(os.close, descriptor)
     return descriptor
 

@@ -42,6 +42,16 @@ class Layout:
         """The addresses of clients on a path."""
         return IPv4Network((int(CLIENTS.network_address) + (path << 8), 24))
 
+    def kernel_addresses(self, path: int) -> list[IPv4Address]:
+        """The addresses of the clients' kernel on a path, by the path's place among those of a connection."""
+        first = int(self.network(path).network_address) + 1
+        places = {
+            connection["paths"].index(path)
+            for connection in self.description["connections"]
+            if path in connection["paths"]
+        }
+        return [IPv4Address(first + place) for place in sorted(places)]
+
     def plan(self, path_tuns: list[int], server_tun: int, client: int, server: int) -> dict[str, Any]:
         """What the core reads; `path_tuns` and `server_tun` are the emulator's, `client` and `server` the hosts'."""
         server_port = len(path_tuns)

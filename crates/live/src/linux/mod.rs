@@ -4,11 +4,11 @@
 //! Two threads: the emulator, and one that is all programs. Nothing is left when the process ends, however it ends.
 
 mod application;
-mod info;
+pub(crate) mod info;
 pub mod outcome;
 mod plan;
 mod sampling;
-mod socket;
+pub(crate) mod socket;
 mod track;
 mod traffic;
 mod transfer;

@@ -21,6 +21,9 @@ pub struct Mark {
 impl Mark {
     pub fn at(now_ns: u64, subflow: &Subflow, transfer: &Transfer, drivers: &[Driver; 2]) -> Mark {
         let statistics = |side: usize| {
+            if let (None, Some(seen)) = (subflow.ids[side], subflow.kernel) {
+                return Some(seen.statistics);
+            }
             let (id, subflow) = (transfer.ids[side]?, subflow.ids[side]?);
             Some(drivers[side].connection(id).statistics(subflow))
         };
@@ -42,8 +45,9 @@ pub struct Tally {
     bytes: u64,
     segments_sent: u64,
     retransmissions: u64,
-    timeouts: u64,
-    reinjections: u64,
+    /// None when the sender does not tell.
+    timeouts: Option<u64>,
+    reinjections: Option<u64>,
     /// Since.
     rtt_samples: u64,
     rtt_sum_ns: u128,
@@ -54,7 +58,7 @@ pub struct Tally {
 
 impl Tally {
     pub fn empty(path: usize) -> Tally {
-        Tally { path, ..Tally::default() }
+        Tally { path, timeouts: Some(0), reinjections: Some(0), ..Tally::default() }
     }
 
     /// What a subflow counted until `to_ns`, and since `from_ns`.
@@ -63,14 +67,15 @@ impl Tally {
         let (now, warm) = (&mark.sender, &subflow.warm.sender);
         let from_ns = from_ns.max(now.established_ns);
         let established = now.established_ns > 0;
+        let (tells_timeouts, tells_reinjections) = subflow.tells(transfer.sender);
         Tally {
             path: subflow.path,
             all_bytes: mark.bytes_received,
             bytes: mark.bytes_received - subflow.warm.bytes_received,
             segments_sent: now.data_segments_sent,
             retransmissions: now.retransmissions,
-            timeouts: now.timeouts,
-            reinjections: now.reinjections,
+            timeouts: tells_timeouts.then_some(now.timeouts),
+            reinjections: tells_reinjections.then_some(now.reinjections),
             rtt_samples: now.rtt_samples - warm.rtt_samples,
             rtt_sum_ns: now.rtt_sum_ns - warm.rtt_sum_ns,
             cwnd_integral: subflow.completed_cwnd.unwrap_or(mark.cwnd_integral) - subflow.warm.cwnd_integral,
@@ -84,8 +89,8 @@ impl Tally {
         self.bytes += other.bytes;
         self.segments_sent += other.segments_sent;
         self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
-        self.reinjections += other.reinjections;
+        self.timeouts = self.timeouts.zip(other.timeouts).map(|(one, two)| one + two);
+        self.reinjections = self.reinjections.zip(other.reinjections).map(|(one, two)| one + two);
         self.rtt_samples += other.rtt_samples;
         self.rtt_sum_ns += other.rtt_sum_ns;
         if other.cwnd_ns > 0 {
@@ -119,8 +124,8 @@ impl Tally {
             share: part(self.bytes as f64, all as f64),
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
-            timeouts: Some(self.timeouts),
-            reinjections: Some(self.reinjections),
+            timeouts: self.timeouts,
+            reinjections: self.reinjections,
             loss_rate: part(lost as f64, sent as f64),
             rtt_mean_s: part(self.rtt_sum_ns as f64 / 1e9, self.rtt_samples as f64),
             cwnd_mean_segments: part(self.cwnd_integral, self.cwnd_ns as f64),
@@ -130,8 +135,11 @@ impl Tally {
 
 /// The flow that carries a subflow's data.
 fn flow(subflow: &Subflow, transfer: &Transfer, drivers: &[Driver; 2]) -> Option<FlowKey> {
-    let side = transfer.sender;
-    let tuple = drivers[side].connection(transfer.ids[side]?).tuple(subflow.ids[side]?);
+    let of = |side: usize| Some(drivers[side].connection(transfer.ids[side]?).tuple(subflow.ids[side]?));
     let end = |address: std::net::SocketAddr| (address.ip(), address.port());
-    Some(FlowKey { source: end(tuple.local), destination: end(tuple.remote) })
+    let (source, destination) = match of(transfer.sender) {
+        Some(tuple) => (tuple.local, tuple.remote),
+        None => of(transfer.receiver()).map(|tuple| (tuple.remote, tuple.local))?,
+    };
+    Some(FlowKey { source: end(source), destination: end(destination) })
 }

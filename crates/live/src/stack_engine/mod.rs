@@ -6,6 +6,8 @@
 //! hosts with their programs.
 
 mod application;
+mod kernel;
+mod kernel_side;
 mod marks;
 mod outcome;
 mod plan;
@@ -46,7 +48,8 @@ pub enum StackError {
 }
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
-/// `hosts` those of the clients' and the servers' stack. `watch` is called every 20 ms with the time in nanoseconds;
+/// `hosts` those of the clients' and the servers' stack, or, of the
+/// one that the plan makes the kernel's, of its network namespace. `watch` is called every 20 ms with the time in nanoseconds;
 /// when it answers false the run ends with [`StackError::Stopped`].
 ///
 /// # Errors

@@ -145,6 +145,7 @@ impl World<'_> {
                     None => tallies.push(tally),
                 }
             }
+            fallback |= transfer.fallback;
             if let Some(receiver) = self.receiver(transfer) {
                 delays.merge(receiver.out_of_order_delays());
                 fallback |= receiver.is_fallback();

@@ -18,14 +18,27 @@ pub struct Plan {
     pub ports: Vec<Port>,
     /// The largest packet of any device.
     pub packet_bytes: usize,
-    /// Descriptor of the device of the clients' stack.
+    /// Descriptor of the device of the clients' stack; when that is the kernel's, of its namespace.
     pub client: RawFd,
-    /// Descriptor of the device of the servers' stack.
+    /// The same of the servers'.
     pub server: RawFd,
+    /// Which host is the kernel's, if one is.
+    #[serde(default)]
+    pub kernel: Option<KernelHost>,
     /// The servers' address.
     pub server_address: Ipv4Addr,
     /// Of each path of the description, the network of its clients: /24, its first three octets.
     pub networks: Vec<Ipv4Addr>,
+}
+
+/// The host that is the kernel's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelHost {
+    /// Whether it is the clients'; else it is the servers'.
+    pub is_client: bool,
+    /// Of each kind of connection, the name of the congestion control of its sockets.
+    pub congestion: Vec<String>,
 }
 
 /// A device of the emulator's and where packets that come in by it go.

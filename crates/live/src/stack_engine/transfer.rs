@@ -6,6 +6,7 @@ use bytes::Bytes;
 use transport::{Connection, ConnectionId, Event, SubflowId};
 use wire::{Payload, Span};
 
+use super::kernel::{End, Seen};
 use super::marks::Mark;
 use crate::stack::Chunk;
 
@@ -36,6 +37,8 @@ pub struct Subflow {
     pub client: SocketAddr,
     pub path: usize,
     pub ids: [Option<SubflowId>; 2],
+    /// What the kernel says of it, when it is one end.
+    pub kernel: Option<Seen>,
     /// Where it stood at the end of the warm-up; zeros when it came later.
     pub warm: Mark,
     /// Integral of its window when its transfer became complete.
@@ -51,14 +54,18 @@ pub struct Transfer {
     /// The end that writes.
     pub sender: usize,
     pub ids: [Option<ConnectionId>; 2],
+    /// The end that is the kernel's, if one is.
+    pub kernel: Option<End>,
+    /// Whether the kernel says that TCP is spoken where Multipath TCP was asked for.
+    pub fallback: bool,
     pub subflows: Vec<Subflow>,
     pub established: bool,
     pub stopped: bool,
     /// A full segment's data, once the connection stands.
     pub step_bytes: u64,
-    written: u64,
-    offered: u64,
-    closed: bool,
+    pub written: u64,
+    pub offered: u64,
+    pub closed: bool,
     pub bytes_read: u64,
     pub warm_bytes: u64,
     pub last_read_ns: u64,
@@ -81,6 +88,8 @@ impl Transfer {
             amount,
             sender,
             ids: [None; 2],
+            kernel: None,
+            fallback: false,
             subflows: Vec::new(),
             established: false,
             stopped: false,
@@ -116,11 +125,7 @@ impl Transfer {
         while let Some(event) = connection.poll_event() {
             match event {
                 Event::Established if side == self.sender => {
-                    self.established = true;
-                    self.step_bytes = connection.views().first().map_or(1, |view| u64::from(view.mss).max(1));
-                    if self.amount == Amount::Steps {
-                        self.offered += self.step_bytes;
-                    }
+                    self.stands(connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
                 }
                 Event::EndOfStream if side != self.sender => {
                     self.end_of_stream(now_ns);
@@ -136,6 +141,15 @@ impl Transfer {
         }
         if side == self.sender && self.established {
             self.write(now_ns, connection);
+        }
+    }
+
+    /// The sender may write; `step_bytes` is a full segment's data.
+    pub fn stands(&mut self, step_bytes: u64) {
+        self.established = true;
+        self.step_bytes = step_bytes;
+        if self.amount == Amount::Steps {
+            self.offered += self.step_bytes;
         }
     }
 
@@ -157,7 +171,7 @@ impl Transfer {
         }
     }
 
-    fn read(&mut self, now_ns: u64, side: usize, bytes: &[u8]) {
+    pub fn read(&mut self, now_ns: u64, side: usize, bytes: &[u8]) {
         let due = Span { offset: self.bytes_read, len: bytes.len() as u32 };
         let mut expected = vec![0; bytes.len()];
         due.write_to(&mut expected);
@@ -171,7 +185,7 @@ impl Transfer {
         }
     }
 
-    fn end_of_stream(&mut self, now_ns: u64) {
+    pub fn end_of_stream(&mut self, now_ns: u64) {
         match self.amount {
             _ if self.completion_ns.is_some() => {}
             Amount::Endless | Amount::Steps => self.completion_ns = Some(self.last_read_ns),

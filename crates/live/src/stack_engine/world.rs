@@ -15,6 +15,7 @@ use transport::{Config, ConnectionId, LocalAddress, SubflowId};
 
 use super::StackError;
 use super::application::Application;
+use super::kernel::Kernel;
 use super::marks::{Mark, Tally};
 use super::plan::{PLACES, Plan};
 use super::transfer::{Amount, CLIENT, SERVER, Subflow, Transfer};
@@ -34,7 +35,8 @@ const BATCH: usize = 32;
 
 /// What is due at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Action {
+pub enum Action {
+    Look,
     Sample,
     WarmUpEnds,
     Start(usize),
@@ -45,11 +47,13 @@ enum Action {
 
 /// Both hosts.
 pub struct World<'p> {
-    plan: &'p Plan,
+    pub plan: &'p Plan,
     pub description: &'p Description,
-    clock: Clock,
+    pub clock: Clock,
     /// All clients, all servers.
+    /// The kernel's has no devices, and nothing to do.
     pub drivers: [Driver; 2],
+    pub kernel: Option<Kernel>,
     configs: Vec<[Config; 2]>,
     pub applications: Vec<Application>,
     pub transfers: Vec<Option<Transfer>>,
@@ -57,10 +61,10 @@ pub struct World<'p> {
     /// By connection of each host, its transfer.
     transfer_of: [BTreeMap<ConnectionId, usize>; 2],
     /// Who called and is not known to the server yet, by the client's end.
-    callers: BTreeMap<SocketAddr, usize>,
+    pub callers: BTreeMap<SocketAddr, usize>,
     /// Connections opened so far.
     opened: u32,
-    agenda: BinaryHeap<Reverse<(u64, Action)>>,
+    pub agenda: BinaryHeap<Reverse<(u64, Action)>>,
     pub samples: SubflowSamples,
     pub end_ns: u64,
 }
@@ -83,17 +87,33 @@ impl<'p> World<'p> {
         let address = |address| Address { id: 0, address, device: 0, backup: false };
         let clients = plan.client_addresses().map(address).collect();
         let servers = vec![address(plan.server_address.into())];
-        let [client, server] = hosts;
-        let driver = |addresses, device: OwnedFd, salt: u64| {
+        let mut kernel = None;
+        let mut devices = [Vec::new(), Vec::new()];
+        for (side, descriptor) in hosts.into_iter().enumerate() {
+            match &plan.kernel {
+                Some(host) if host.is_client == (side == CLIENT) => {
+                    if host.congestion.len() != description.connections.len() {
+                        return Err(StackError::Invalid("each kind of connection has a congestion control".into()));
+                    }
+                    kernel = Some(Kernel::new(plan, side, descriptor, &host.congestion)?);
+                }
+                _ => devices[side].push(Device::new(descriptor)?),
+            }
+        }
+        let [client, server] = devices;
+        let driver = |addresses, devices, salt: u64| {
             let settings = Settings { addresses, seed: description.seed.wrapping_mul(2).wrapping_add(salt) };
-            Ok::<_, io::Error>(Driver::new(&settings, vec![Device::new(device)?]))
+            Driver::new(&settings, devices)
         };
-        let mut drivers = [driver(clients, client, 0)?, driver(servers, server, 1)?];
+        let mut drivers = [driver(clients, client, 0), driver(servers, server, 1)];
         for (kind, config) in configs.iter().enumerate() {
             drivers[SERVER].listen(plan.server(kind).port(), config[SERVER].clone());
         }
         let applications = Application::all(description);
         let mut agenda = BinaryHeap::new();
+        if kernel.is_some() {
+            agenda.push(Reverse((0, Action::Look)));
+        }
         agenda.push(Reverse((description.warmup_ns, Action::WarmUpEnds)));
         agenda.extend(description.sample_ns.map(|sample_ns| Reverse((sample_ns, Action::Sample))));
         for (number, application) in applications.iter().enumerate() {
@@ -105,6 +125,7 @@ impl<'p> World<'p> {
             description,
             clock,
             drivers,
+            kernel,
             configs,
             applications,
             transfers: Vec::new(),
@@ -126,6 +147,9 @@ impl<'p> World<'p> {
         if system::schedule_fifo(FIFO_PRIORITY).is_err() {
             let _ = rustix::process::setpriority_process(None, NICE);
         }
+        if let Some(kernel) = &self.kernel {
+            kernel.enter()?;
+        }
         let end_ns = self.description.duration_ns;
         loop {
             let now_ns = self.clock.now_ns();
@@ -136,9 +160,9 @@ impl<'p> World<'p> {
                 && at_ns <= now_ns
             {
                 self.agenda.pop();
-                self.act(now_ns, at_ns, action);
+                self.act(now_ns, at_ns, action)?;
             }
-            let mut more = false;
+            let mut more = self.turn_kernel()?;
             for side in [CLIENT, SERVER] {
                 more |= self.turn(side)?;
             }
@@ -147,12 +171,16 @@ impl<'p> World<'p> {
             }
         }
         self.end_ns = self.clock.now_ns().min(end_ns);
+        self.look(self.end_ns);
         Ok(())
     }
 
     /// A host takes in packets and serves its connections, each packet by itself: what would be acknowledged one by one
     /// in virtual time is so here. Answers whether more packets may wait.
     fn turn(&mut self, side: usize) -> Result<bool, StackError> {
+        if self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) {
+            return Ok(false);
+        }
         for _ in 0..BATCH {
             let now_ns = self.clock.now_ns();
             let received = self.drivers[side].receive_one(now_ns, 0)?;
@@ -172,10 +200,10 @@ impl<'p> World<'p> {
         let due_ns = self.agenda.peek().map_or(end_ns, |&Reverse((at_ns, _))| at_ns.min(end_ns));
         let next_ns = self.drivers.iter().map(Driver::next_ns).fold(due_ns, u64::min);
         let wait_ns = next_ns.saturating_sub(self.clock.now_ns()).min(LONGEST_WAIT_NS);
-        let mut waiting = self
-            .drivers
-            .each_ref()
-            .map(|driver| PollFd::from_borrowed_fd(driver.devices()[0].descriptor(), PollFlags::IN));
+        let devices = self.drivers.iter().flat_map(Driver::devices);
+        let mut waiting: Vec<PollFd<'_>> =
+            devices.map(|device| PollFd::from_borrowed_fd(device.descriptor(), PollFlags::IN)).collect();
+        waiting.extend(self.kernel.as_ref().map(|kernel| PollFd::new(kernel.descriptor(), PollFlags::IN)));
         match poll(&mut waiting, Some(&timespec(wait_ns))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -202,15 +230,22 @@ impl<'p> World<'p> {
         let Some(transfer) = self.transfers[number].as_mut() else { return self.transmit(now_ns, side, id) };
         let was_complete = transfer.completion_ns.is_some();
         transfer.serve(now_ns, side, self.drivers[side].serving(id));
+        self.check(number)?;
+        self.transmit(now_ns, side, id)?;
+        self.note_subflows(side, id, number);
+        self.hear(now_ns, number, was_complete);
+        Ok(())
+    }
+
+    /// Fails when a byte of a transfer was wrong.
+    pub fn check(&self, number: usize) -> Result<(), StackError> {
+        let Some(transfer) = &self.transfers[number] else { return Ok(()) };
         if let Some(place) = transfer.corrupt {
             let name = &self.description.connections[self.applications[transfer.application].kind].name;
             return Err(StackError::Hosts(io::Error::other(format!(
                 "connection «{name}»: byte {place} of its stream, or one soon after, is not the one that was sent"
             ))));
         }
-        self.transmit(now_ns, side, id)?;
-        self.note_subflows(side, id, number);
-        self.hear(now_ns, number, was_complete);
         Ok(())
     }
 
@@ -237,6 +272,7 @@ impl<'p> World<'p> {
                         client,
                         path,
                         ids,
+                        kernel: None,
                         warm: Mark::default(),
                         completed_cwnd: None,
                         sampled_bytes: 0,
@@ -247,7 +283,7 @@ impl<'p> World<'p> {
     }
 
     /// What happened to a transfer has consequences.
-    fn hear(&mut self, now_ns: u64, number: usize, was_complete: bool) {
+    pub fn hear(&mut self, now_ns: u64, number: usize, was_complete: bool) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let place = transfer.application;
         let application = &mut self.applications[place];
@@ -264,6 +300,9 @@ impl<'p> World<'p> {
                 application.done.completion_s.push((at_ns - transfer.start_ns) as f64 / 1e9);
             }
             if let Some(mut complete) = self.transfers[number].take() {
+                if let Some(Kernel { side, .. }) = self.kernel {
+                    complete.look(now_ns, side);
+                }
                 for place in 0..complete.subflows.len() {
                     let mark = Mark::at(now_ns, &complete.subflows[place], &complete, &self.drivers);
                     complete.subflows[place].completed_cwnd = Some(mark.cwnd_integral);
@@ -279,9 +318,7 @@ impl<'p> World<'p> {
                 self.agenda.push(Reverse((now_ns, Action::Start(place))));
             }
         }
-        // An end that never came to be will not be, once the other has given up.
-        let over = |side: usize| transfer.over[side] || transfer.ids[side].is_none();
-        if application.repeats() && over(CLIENT) && over(SERVER) {
+        if application.repeats() && self.is_over(number) {
             self.leave(now_ns, number);
         }
     }
@@ -298,6 +335,7 @@ impl<'p> World<'p> {
             application.delays.merge(connection.out_of_order_delays());
             application.fallback |= connection.is_fallback();
         }
+        application.fallback |= transfer.fallback;
         application.bytes_read += transfer.bytes_read;
         application.warm_bytes += transfer.warm_bytes;
         application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
@@ -319,9 +357,11 @@ impl<'p> World<'p> {
         transfer.subflows.iter().map(|each| Tally::of(each, transfer, &self.drivers, from_ns, to_ns)).collect()
     }
 
-    fn act(&mut self, now_ns: u64, at_ns: u64, action: Action) {
+    fn act(&mut self, now_ns: u64, at_ns: u64, action: Action) -> Result<(), StackError> {
         match action {
+            Action::Look => self.look_and_go_on(now_ns, at_ns),
             Action::Sample => {
+                self.look(now_ns);
                 self.sample(at_ns);
                 let sample_ns = self.description.sample_ns.unwrap_or(u64::MAX);
                 self.agenda.push(Reverse((at_ns.saturating_add(sample_ns), Action::Sample)));
@@ -330,23 +370,24 @@ impl<'p> World<'p> {
             Action::Start(number) => match &self.applications[number].arrivals {
                 Some(arrivals) => self.agenda.push(Reverse((arrivals.next_ns(), Action::Arrive(number)))),
                 None if self.applications[number].stopped => {}
-                None => self.open(now_ns, number, self.applications[number].amount()),
+                None => self.open(now_ns, number, self.applications[number].amount())?,
             },
             Action::Arrive(number) => {
                 let application = &mut self.applications[number];
                 if let (Some(arrivals), false) = (&mut application.arrivals, application.stopped) {
                     let amount = Amount::Bytes(arrivals.take());
                     self.agenda.push(Reverse((arrivals.next_ns(), Action::Arrive(number))));
-                    self.open(now_ns, number, amount);
+                    self.open(now_ns, number, amount)?;
                 }
             }
             Action::Step(number) => self.step(number),
             Action::Stop(number) => self.stop(number),
         }
+        Ok(())
     }
 
     /// Opens a connection of an application.
-    fn open(&mut self, now_ns: u64, number: usize, amount: Amount) {
+    fn open(&mut self, now_ns: u64, number: usize, amount: Amount) -> Result<(), StackError> {
         let application = &mut self.applications[number];
         let (kind, sender) = (application.kind, application.sender);
         application.done.begun += u64::from(now_ns >= self.description.warmup_ns);
@@ -356,6 +397,10 @@ impl<'p> World<'p> {
         });
         application.transfers.push(place);
         let mut transfer = Transfer::new(number, now_ns, amount, sender);
+        if self.kernel.as_ref().is_some_and(|kernel| kernel.side == CLIENT) {
+            self.transfers[place] = Some(transfer);
+            return self.call(place, kind);
+        }
         let paths = &self.description.connections[kind].paths;
         let local: Vec<LocalAddress> = paths
             .iter()
@@ -374,6 +419,7 @@ impl<'p> World<'p> {
         self.transfer_of[CLIENT].insert(id, place);
         self.callers.insert(SocketAddr::new(local[0].address, port), place);
         self.transfers[place] = Some(transfer);
+        Ok(())
     }
 
     /// The next step of a rate.
@@ -387,9 +433,7 @@ impl<'p> World<'p> {
         }
         let next_ns = application.next_step_ns(transfer.step_bytes);
         self.agenda.extend(next_ns.map(|at_ns| Reverse((at_ns, Action::Step(number)))));
-        if let Some(id) = transfer.ids[transfer.sender] {
-            self.drivers[transfer.sender].touch(id);
-        }
+        self.touch_sender(place);
     }
 
     fn stop(&mut self, number: usize) {
@@ -398,17 +442,16 @@ impl<'p> World<'p> {
         if matches!(application.content, Content::Flows { .. }) {
             return;
         }
-        for &place in &application.transfers {
+        for place in application.transfers.clone() {
             if let Some(transfer) = &mut self.transfers[place] {
                 transfer.stopped = true;
-                if let Some(id) = transfer.ids[transfer.sender] {
-                    self.drivers[transfer.sender].touch(id);
-                }
+                self.touch_sender(place);
             }
         }
     }
 
     fn warm_up_ends(&mut self, now_ns: u64) {
+        self.look(now_ns);
         for place in 0..self.transfers.len() {
             let Some(mut transfer) = self.transfers[place].take() else { continue };
             transfer.warm_bytes = transfer.bytes_read;

@@ -1,0 +1,284 @@
+//! A host that is the kernel's: sockets in a network namespace, in place of a stack of ours. What it says of its subflows it
+//! says when it is asked, from time to time; everything else is as with our own.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use simulator::description::{Description, Protocol};
+use transport::Statistics;
+use wire::{Payload, Span};
+
+use super::plan::Plan;
+use super::transfer::{Amount, CLIENT, Transfer};
+use crate::linux::info::{self, TcpInfo};
+use crate::linux::socket::{self, Options};
+use crate::namespace;
+
+/// How often subflows are looked at.
+pub const LOOK_NS: u64 = 20_000_000;
+/// Tokens from here on are listening sockets, by kind; below, transfers.
+const FIRST_LISTENER: u64 = 1 << 63;
+const PIECE_BYTES: usize = 64 * 1024;
+/// Read before others have their turn.
+const TURN_BYTES: usize = 1 << 20;
+
+/// The kernel as a host.
+pub struct Kernel {
+    /// Which of the two it is.
+    pub side: usize,
+    namespace: OwnedFd,
+    options: Vec<Options>,
+    listeners: Vec<OwnedFd>,
+    waiting: OwnedFd,
+    /// Transfers that have more to do than one turn.
+    pub again: Vec<usize>,
+    buffer: Box<[u8]>,
+}
+
+/// Something has happened on the kernel's side.
+pub enum Happened {
+    /// A client has called: where from, and its socket.
+    Called(SocketAddr, OwnedFd),
+    /// A transfer's socket is ready.
+    Ready(usize, EventFlags),
+}
+
+impl Kernel {
+    /// The host `side`; as a server it listens.
+    pub fn new(plan: &Plan, side: usize, namespace: OwnedFd, congestion: &[String]) -> io::Result<Kernel> {
+        let description: &Description = &plan.description;
+        let waiting = epoll::create(CreateFlags::CLOEXEC)?;
+        let (mut options, mut listeners) = (Vec::new(), Vec::new());
+        for (kind, (connection, congestion)) in description.connections.iter().zip(congestion).enumerate() {
+            let of_kind = Options {
+                mptcp: connection.protocol == Protocol::Mptcp,
+                congestion: congestion.clone(),
+                receive_buffer_bytes: connection.receive_buffer_bytes,
+            };
+            if side != CLIENT {
+                let listener = socket::listen(namespace.as_fd(), plan.server(kind), &of_kind)?;
+                let token = EventData::new_u64(FIRST_LISTENER + kind as u64);
+                epoll::add(&waiting, &listener, token, EventFlags::IN)?;
+                listeners.push(listener);
+            }
+            options.push(of_kind);
+        }
+        let buffer = vec![0; PIECE_BYTES].into();
+        Ok(Kernel { side, namespace, options, listeners, waiting, again: Vec::new(), buffer })
+    }
+
+    /// Moves the calling thread to where sockets are made.
+    pub fn enter(&self) -> io::Result<()> {
+        namespace::enter(&self.namespace)
+    }
+
+    /// What to wait for.
+    pub fn descriptor(&self) -> &OwnedFd {
+        &self.waiting
+    }
+
+    /// What has happened since the last call.
+    pub fn poll(&self) -> io::Result<Vec<Happened>> {
+        let mut ready: Vec<Event> = Vec::with_capacity(64);
+        let now = crate::clock::timespec(0);
+        match epoll::wait(&self.waiting, rustix::buffer::spare_capacity(&mut ready), Some(&now)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut happened = Vec::new();
+        for event in ready {
+            let token = event.data.u64();
+            let Some(kind) = token.checked_sub(FIRST_LISTENER) else {
+                happened.push(Happened::Ready(token as usize, event.flags));
+                continue;
+            };
+            while let Some((socket, client)) = socket::accept(&self.listeners[kind as usize])? {
+                happened.push(Happened::Called(client, socket));
+            }
+        }
+        Ok(happened)
+    }
+
+    /// Calls a server from an address; answers the end that it calls from as well. The thread has [entered](Self::enter).
+    pub fn call(&self, kind: usize, from: std::net::IpAddr, to: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
+        socket::call(from, to, &self.options[kind])
+    }
+
+    /// Makes a socket that of a transfer.
+    pub fn adopt(&self, number: usize, kind: usize, socket: OwnedFd, transfer: &mut Transfer) -> io::Result<()> {
+        let stands = self.side != CLIENT;
+        if transfer.sender == self.side {
+            socket::check_congestion(&socket, &self.options[kind].congestion)?;
+            socket::bound_unsent(&socket)?;
+        }
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.waiting, &socket, EventData::new_u64(number as u64), interest)?;
+        transfer.kernel = Some(End { socket: Some(socket), mptcp: self.options[kind].mptcp, stands });
+        Ok(())
+    }
+
+    /// Lets a transfer's end do what it can. Answers whether there is more to do.
+    pub fn serve(&mut self, now_ns: u64, step_bytes: u64, transfer: &mut Transfer) -> bool {
+        let Some(mut end) = transfer.kernel.take() else { return false };
+        let side = self.side;
+        if end.stands && transfer.sender == side && !transfer.established {
+            transfer.stands(step_bytes);
+        }
+        let done = match &end.socket {
+            Some(socket) if end.stands => transfer.serve_socket(now_ns, side, socket, &mut self.buffer),
+            _ => Ok(Done::Nothing),
+        };
+        match done {
+            Ok(Done::Nothing | Done::More) => {}
+            Ok(Done::Over) => {
+                transfer.over[side] = true;
+                end.look(now_ns, side, transfer);
+                end.socket = None;
+            }
+            Err(_) => {
+                // As a connection of ours that is aborted.
+                (transfer.over[side], transfer.ended) = (true, true);
+                end.socket = None;
+            }
+        }
+        transfer.kernel = Some(end);
+        matches!(done, Ok(Done::More))
+    }
+}
+
+/// What work on a socket left behind.
+enum Done {
+    Nothing,
+    More,
+    /// There will be nothing more.
+    Over,
+}
+
+/// A transfer's end in the kernel.
+pub struct End {
+    /// None when it is closed.
+    socket: Option<OwnedFd>,
+    mptcp: bool,
+    /// Whether the connection stands.
+    stands: bool,
+}
+
+impl End {
+    /// The kernel says this of the socket; answers whether it failed.
+    pub fn hear(&mut self, flags: EventFlags) -> bool {
+        self.stands |= flags.contains(EventFlags::OUT);
+        let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP)
+            && self.socket.as_ref().is_some_and(|socket| !matches!(sockopt::socket_error(socket), Ok(Ok(()))));
+        if failed {
+            self.socket = None;
+        }
+        failed
+    }
+
+    /// Takes down what the kernel says of the subflows now; `side` is the kernel's.
+    fn look(&self, now_ns: u64, side: usize, transfer: &mut Transfer) {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.stands) else { return };
+        transfer.fallback |= self.mptcp && info::fell_back(socket.as_fd());
+        // What cannot be looked at any more stays as it was last seen.
+        let seen = match info::mptcp_subflows(socket.as_fd()) {
+            Ok(seen) if self.mptcp => seen,
+            _ => info::tcp_subflow(socket.as_fd()).unwrap_or_default(),
+        };
+        for each in seen {
+            let client = if side == CLIENT { each.local } else { each.remote };
+            if let Some(subflow) = transfer.subflows.iter_mut().find(|subflow| subflow.client == client) {
+                subflow.kernel.get_or_insert_default().says(now_ns, each.tcp);
+            }
+        }
+    }
+}
+
+/// A subflow as the kernel has told of it, in the words of our own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub statistics: Statistics,
+    pub has_timeouts: bool,
+    bytes_acked: u64,
+}
+
+impl Seen {
+    fn says(&mut self, now_ns: u64, tcp: TcpInfo) {
+        let of = &mut self.statistics;
+        let cwnd = f64::from(tcp.cwnd_segments);
+        if of.established_ns == 0 {
+            (of.established_ns, of.cwnd_integral_until_ns, of.cwnd_segments) = (now_ns.max(1), now_ns, cwnd);
+        }
+        let passed_ns = now_ns.saturating_sub(of.cwnd_integral_until_ns);
+        of.cwnd_integral_segment_ns += (of.cwnd_segments + cwnd) / 2.0 * passed_ns as f64;
+        of.cwnd_integral_until_ns = now_ns;
+        (of.cwnd_segments, of.srtt_ns) = (cwnd, u64::from(tcp.srtt_us) * 1000);
+        of.in_flight_segments = tcp.in_flight_segments;
+        of.data_segments_sent = tcp.data_segments_sent.into();
+        of.retransmissions = tcp.retransmissions.into();
+        of.timeouts = tcp.timeouts.into();
+        self.has_timeouts = tcp.has_timeouts;
+        of.new_bytes_received = of.new_bytes_received.max(tcp.bytes_received);
+        // Smoothed RTTs, each weighted by the bytes acknowledged while it was so.
+        let acked = tcp.bytes_acked.saturating_sub(self.bytes_acked);
+        self.bytes_acked = tcp.bytes_acked;
+        if tcp.srtt_us > 0 {
+            of.rtt_samples += acked;
+            of.rtt_sum_ns += u128::from(acked) * u128::from(of.srtt_ns);
+        }
+    }
+}
+
+impl Transfer {
+    /// Takes down what the kernel says of its end, if it has one there.
+    pub fn look(&mut self, now_ns: u64, side: usize) {
+        if let Some(end) = self.kernel.take() {
+            end.look(now_ns, side, self);
+            self.kernel = Some(end);
+        }
+    }
+
+    fn serve_socket(&mut self, now_ns: u64, side: usize, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Done> {
+        if side == self.sender {
+            self.send_to(socket, buffer)?;
+        }
+        for _ in 0..TURN_BYTES / PIECE_BYTES {
+            match recv(socket, &mut *buffer, RecvFlags::empty()) {
+                Ok((0, _)) => {
+                    if side != self.sender {
+                        self.end_of_stream(now_ns);
+                    }
+                    return Ok(Done::Over);
+                }
+                Ok((length, _)) => self.read(now_ns, side, &buffer[..length]),
+                Err(Errno::AGAIN) => return Ok(Done::Nothing),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Done::More)
+    }
+
+    /// Writes what is offered, as far as the kernel takes it, and the end when there is no more.
+    fn send_to(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<()> {
+        while self.written < self.offered && !self.stopped {
+            let len = (self.offered - self.written).min(buffer.len() as u64) as usize;
+            Span { offset: self.written, len: len as u32 }.write_to(&mut buffer[..len]);
+            match send(socket, &buffer[..len], SendFlags::NOSIGNAL) {
+                Ok(sent) => self.written += sent as u64,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let whole = self.written == self.offered && self.amount != Amount::Steps;
+        if (whole || self.stopped) && !self.closed {
+            self.closed = true;
+            shutdown(socket, Shutdown::Write)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! The hosts when one of them is the kernel's.
+
+use std::cmp::Reverse;
+use std::os::fd::OwnedFd;
+
+use super::StackError;
+use super::kernel::{Happened, Kernel, LOOK_NS};
+use super::transfer::{CLIENT, SERVER, Subflow};
+use super::world::{Action, World};
+
+/// Options of a data segment, which take from the MSS: timestamps, and under Multipath TCP a mapping with a DATA_ACK.
+const TCP_OPTIONS: u16 = 12;
+const MPTCP_OPTIONS: u16 = 40;
+
+impl World<'_> {
+    /// Does what there is to do on the kernel's side, if there is one. Answers whether there is more.
+    pub fn turn_kernel(&mut self) -> Result<bool, StackError> {
+        let Some(kernel) = &mut self.kernel else { return Ok(false) };
+        let (again, happened) = (std::mem::take(&mut kernel.again), kernel.poll()?);
+        for number in again {
+            self.serve_kernel(number)?;
+        }
+        for each in happened {
+            match each {
+                Happened::Called(client, socket) => {
+                    let Some(number) = self.callers.remove(&client) else { continue };
+                    self.adopt(number, socket)?;
+                    self.serve_kernel(number)?;
+                }
+                Happened::Ready(number, flags) => {
+                    let Some(transfer) = self.transfers.get_mut(number).and_then(Option::as_mut) else { continue };
+                    if transfer.kernel.as_mut().is_some_and(|end| end.hear(flags)) {
+                        let side = self.kernel.as_ref().map_or(CLIENT, |kernel| kernel.side);
+                        (transfer.over[side], transfer.ended) = (true, true);
+                    }
+                    self.serve_kernel(number)?;
+                }
+            }
+        }
+        Ok(self.kernel.as_ref().is_some_and(|kernel| !kernel.again.is_empty()))
+    }
+
+    /// The kernel's client calls for a transfer.
+    pub fn call(&mut self, number: usize, kind: usize) -> Result<(), StackError> {
+        let Some(kernel) = &self.kernel else { return Ok(()) };
+        let path = self.description.connections[kind].paths[0];
+        let (socket, local) = kernel.call(kind, self.plan.client(0, path, 0), self.plan.server(kind))?;
+        self.callers.insert(local, number);
+        self.adopt(number, socket)
+    }
+
+    fn adopt(&mut self, number: usize, socket: OwnedFd) -> Result<(), StackError> {
+        let (Some(kernel), Some(transfer)) = (&self.kernel, &mut self.transfers[number]) else { return Ok(()) };
+        let kind = self.applications[transfer.application].kind;
+        Ok(kernel.adopt(number, kind, socket, transfer)?)
+    }
+
+    fn serve_kernel(&mut self, number: usize) -> Result<(), StackError> {
+        let now_ns = self.clock.now_ns();
+        let (Some(kernel), Some(transfer)) = (&mut self.kernel, &mut self.transfers[number]) else { return Ok(()) };
+        let connection = &self.description.connections[self.applications[transfer.application].kind];
+        let options = match connection.protocol {
+            simulator::description::Protocol::Tcp => TCP_OPTIONS,
+            simulator::description::Protocol::Mptcp => MPTCP_OPTIONS,
+        };
+        let step_bytes = u64::from(connection.mss_bytes.saturating_sub(options).max(1));
+        let was_complete = transfer.completion_ns.is_some();
+        if kernel.serve(now_ns, step_bytes, transfer) {
+            kernel.again.push(number);
+        }
+        self.check(number)?;
+        self.hear(now_ns, number, was_complete);
+        Ok(())
+    }
+
+    /// Takes down what the kernel says of all subflows.
+    pub fn look(&mut self, now_ns: u64) {
+        if let Some(Kernel { side, .. }) = self.kernel {
+            self.transfers.iter_mut().flatten().for_each(|transfer| transfer.look(now_ns, side));
+        }
+    }
+
+    /// Looks now, and again from time to time.
+    pub fn look_and_go_on(&mut self, now_ns: u64, at_ns: u64) {
+        self.look(now_ns);
+        self.agenda.push(Reverse((at_ns.saturating_add(LOOK_NS), Action::Look)));
+    }
+
+    /// The sender of a transfer may have something to write.
+    pub fn touch_sender(&mut self, number: usize) {
+        let Some(transfer) = &self.transfers[number] else { return };
+        match (&mut self.kernel, transfer.ids[transfer.sender]) {
+            (Some(kernel), _) if kernel.side == transfer.sender => kernel.again.push(number),
+            (_, Some(id)) => self.drivers[transfer.sender].touch(id),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing will come from an end any more. One that never came to be will not be, once the other has given up.
+    pub fn is_over(&self, number: usize) -> bool {
+        let Some(transfer) = &self.transfers[number] else { return true };
+        [CLIENT, SERVER].into_iter().all(|side| {
+            let kernels = self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) && transfer.kernel.is_some();
+            transfer.over[side] || (transfer.ids[side].is_none() && !kernels)
+        })
+    }
+}
+
+impl Subflow {
+    /// Whether its sender is the kernel, which does not tell of reinjections, nor (before Linux 6.7) of timeouts.
+    pub fn tells(&self, sender: usize) -> (bool, bool) {
+        let ours = self.ids[sender].is_some();
+        (ours || self.kernel.is_none_or(|seen| seen.has_timeouts), ours || self.kernel.is_none())
+    }
+}
