@@ -7,7 +7,7 @@ from rich import box
 from rich.table import Table
 
 from mptcplab import bpf, registry
-from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line
+from mptcplab.cli_common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line, say
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,6 +52,8 @@ def unload(name: _Name) -> None:
         except bpf.BpfUnavailableError as error:
             raise Failure(CANNOT, str(error)) from None
         print_line(f"{one}: unloaded")
+        if bpf.is_default(one):
+            say(f"note: {one} is still what connections begin with: sysctl -w net.ipv4.tcp_congestion_control=cubic")
 
 
 @app.command("list")

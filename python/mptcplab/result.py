@@ -59,7 +59,8 @@ class Run:
         """Whether all that was found is the same; null equals null."""
         if not isinstance(other, Run):
             return NotImplemented
-        if (self.seed, self.notes, self.live) != (other.seed, other.notes, other.live):
+        ours = (self.seed, self.notes, self.live, self.failures)
+        if ours != (other.seed, other.notes, other.live, other.failures):
             return False
         return all(self.tables.frame(name).equals(other.tables.frame(name)) for name in FRAMES)
 

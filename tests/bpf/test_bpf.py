@@ -131,6 +131,18 @@ def test_load_and_unload(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["bpf", "unload", "olia"]) == 2
 
 
+def test_what_stays_the_default_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "default").write_text("olia\n", encoding="ascii")
+    monkeypatch.setitem(bpf.is_default.__globals__, "_DEFAULT", tmp_path / "default")
+    monkeypatch.setattr(bpf, "unload", lambda name: None)
+    assert invoke(["bpf", "unload", "olia"]) == 0
+    assert "olia is still what connections begin with" in capsys.readouterr().err
+    assert invoke(["bpf", "unload", "lia"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_wrong_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["bpf", "load", "cubic"]) == 2
     assert "there are balia, ewtcp, lia, olia" in capsys.readouterr().err

@@ -201,8 +201,8 @@ fn a_join_that_is_not_genuine_is_found() {
     assert_eq!(analysis.connections[0].subflows[2].join_hmac, Some("wrong"));
 }
 
-#[test]
-fn plain_tcp_has_one_subflow_and_its_own_numbers() {
+/// TCP without Multipath TCP, with a retransmission.
+fn plain() -> Capture {
     let mut capture = Capture::new();
     capture.handshake(0, FIRST, Default::default());
     let data = |seq: u32, len: u32| Sent { flags: Flags::ACK, seq, ack: 1, len, ..Sent::default() };
@@ -215,13 +215,31 @@ fn plain_tcp_has_one_subflow_and_its_own_numbers() {
     capture.packet(90 * MS, FIRST, false, Sent { flags: Flags::FIN | Flags::ACK, ..data(2001, 0) });
     capture.packet(110 * MS, FIRST, true, ack(2002));
     capture.packet(111 * MS, FIRST, true, Sent { flags: Flags::FIN | Flags::ACK, ..ack(2002) });
-    let analysis = capture.analyse();
+    capture
+}
+
+#[test]
+fn plain_tcp_has_one_subflow_and_its_own_numbers() {
+    let analysis = plain().analyse();
     let [connection] = &analysis.connections[..] else { panic!("{:#?}", analysis.connections) };
     let down = &connection.streams[1];
     assert_eq!((connection.protocol, connection.closing.as_str()), ("tcp", "FIN"));
     assert_eq!((down.bytes, down.segments_sent, down.retransmissions, down.reinjections), (2000, 3, 1, 0));
     assert_eq!(connection.subflows[0].flows[1].rtt.unwrap().mean_s, 0.02);
     assert_eq!((down.missed_bytes, down.unmapped_bytes), (0, 0));
+}
+
+#[test]
+fn an_acknowledgment_of_nothing_acknowledges_nothing() {
+    let mut capture = Capture::new();
+    let data = |len: u32| Sent { flags: Flags::ACK, seq: 1, ack: 1, len, ..Sent::default() };
+    capture.packet(30 * MS, FIRST, false, data(1000));
+    // Below the first byte there is no other: the SYN's own number.
+    capture.packet(50 * MS, FIRST, true, Sent { ack: 0, ..data(0) });
+    let analysis = capture.analyse();
+    // Without a SYN who is seen first is the client.
+    let down = &analysis.connections[0].streams[0];
+    assert_eq!((down.bytes, down.segments_sent, down.retransmissions), (1000, 1, 0));
 }
 
 #[test]
@@ -253,8 +271,8 @@ fn two_files_of_one_connection_are_one_connection() {
 
 proptest! {
     #[test]
-    fn changed_bytes_make_nothing_panic(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..30), end in any::<prop::sample::Index>()) {
-        let mut file = version_0().writer.into_inner();
+    fn changed_bytes_make_nothing_panic(multipath in any::<bool>(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..30), end in any::<prop::sample::Index>()) {
+        let mut file = if multipath { version_0() } else { plain() }.writer.into_inner();
         for (at, byte) in changes {
             let at = at.index(file.len() - 64) + 64;
             file[at] = byte;

@@ -4,7 +4,7 @@
 arithmetic of each control in a header of its name, the kernel's side in `control.h`.
 """
 
-from mptcplab.bpf.controls import NAMES, Control, NotLoadedError, controls, load, registered, unload
+from mptcplab.bpf.controls import NAMES, Control, NotLoadedError, controls, is_default, load, registered, unload
 from mptcplab.bpf.libbpf import BpfError, BpfUnavailableError
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Control",
     "NotLoadedError",
     "controls",
+    "is_default",
     "load",
     "registered",
     "unload",

@@ -17,6 +17,7 @@ NAMES: Final = tuple(sorted(path.name.removesuffix(".bpf.c") for path in PROGRAM
 _FILE_SYSTEM = Path("/sys/fs/bpf")
 _PINNED = _FILE_SYSTEM / "mptcplab"
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
 
@@ -39,6 +40,14 @@ def controls() -> tuple[Control, ...]:
     """Every control that there is a program for."""
     available = _available()
     return tuple(Control(name, name in available, (_PINNED / name).exists()) for name in NAMES)
+
+
+def is_default(name: str) -> bool:
+    """Whether connections of this namespace begin with it. They do even when it was unloaded."""
+    try:
+        return _DEFAULT.read_text(encoding="ascii").strip() == name
+    except OSError:
+        return False
 
 
 def load(name: str) -> bool:

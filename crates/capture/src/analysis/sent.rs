@@ -223,7 +223,9 @@ impl State {
         }
         let by_tcp = self.plain || (!record.has.mptcp() && subflow.places.unmapped_continue);
         let place = match by_tcp {
-            true => relative.and_then(|relative| subflow.places.offset(relative - 1).map(|place| place + 1)),
+            true => relative
+                .and_then(|relative| relative.checked_sub(1))
+                .and_then(|last| subflow.places.offset(last)?.checked_add(1)),
             false => subflow.places.data_acknowledged(record),
         };
         let Some(place) = place.map(|place| fin.map_or(place, |fin| place.min(fin))) else { return false };
