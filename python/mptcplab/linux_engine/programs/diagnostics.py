@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 _NETLINK_SOCK_DIAG: Final = 4
 _SOL_NETLINK: Final = 270
 _ADD_MEMBERSHIP: Final = 1
-_NO_ENOBUFS_LIMIT_BYTES: Final = 8 << 20
+_RECEIVE_BYTES: Final = 8 << 20
 _SO_RCVBUFFORCE: Final = 33
 _DESTROYED: Final = (1, 3)
 """`SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY`."""
@@ -127,7 +127,7 @@ class Sockets:
 
 def _netlink() -> socket.socket:
     opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
-    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _NO_ENOBUFS_LIMIT_BYTES)
+    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BYTES)
     opened.bind((0, 0))
     opened.settimeout(5)
     return opened
