@@ -61,10 +61,8 @@ def test_connections_that_come_and_go_between_looks() -> None:
     book = ledger()
     for port in range(10, 20):
         # The client's has been emptied; an address of its own it has no more.
-        book.look(
-            port,
-            ([seen(CLIENT, b"\0\0\0\0", port, gone=True)], [seen(SERVER, FIRST, port, gone=True, bytes_acked=502)]),
-        )
+        served = seen(SERVER, FIRST, port, gone=True, bytes_acked=502)
+        book.look(port, ([seen(CLIENT, bytes(4), port, gone=True)], [served]))
     assert book.arrived == 10 * 500
     # A port that is used again is another connection.
     book.look(30, ([], [seen(SERVER, FIRST, 10, cookie=b"new", bytes_acked=102)]))
