@@ -6,6 +6,7 @@ engine `linux` beside `sim`, and `model` where it has the control. Needs root, c
 control is in the kernel for the time of its runs.
 """
 
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +16,7 @@ import tomli_w
 
 from mptcplab import bpf
 from mptcplab.models.checks import Array
+from mptcplab.result import Result
 
 from .runs import TCP_PAYLOAD_BYTES, per_run, run, scenario_text, show
 
@@ -32,6 +34,12 @@ ENGINES = (
 
 def _loaded(control: str, engine: str) -> AbstractContextManager[object]:
     return bpf.registered(control) if engine == "linux" and control in bpf.NAMES else nullcontext()
+
+
+def _warn(result: Result, control: str) -> None:
+    for note in result.notes:
+        if note.startswith("INVALID"):
+            sys.stderr.write(f"{control}: {note}\n")
 
 
 def side_by_side(text: str, copies: int) -> str:
@@ -61,6 +69,7 @@ def shares(control: str, engine: str, *, copies: int, seeds: int, seconds: int, 
     one["measure"]["sample"] = "never"
     with _loaded(control, engine):
         result = run(side_by_side(tomli_w.dumps(one), copies), seeds=seeds, engine=engine)
+    _warn(result, control)
     ours = np.concatenate([per_run(result, f"multipath-{copy}") for copy in range(copies)])
     theirs = np.concatenate([per_run(result, f"single-{copy}") for copy in range(copies)])
     return np.asarray(ours / (ours + theirs))
@@ -88,6 +97,7 @@ def _scenario_c(controls: Sequence[str], seeds: int, seconds: int) -> Iterator[M
                 overrides.append(f"connection.multi.scheduler={scheduler}")
             with _loaded(control, engine):
                 result = run(text, seeds=seeds, overrides=overrides, engine=engine)
+            _warn(result, control)
             subflows = result.subflows.filter(result.subflows["connection"] == "multi")
             second = subflows.filter(subflows["path"] == "ap2")["goodput_bps"].drop_nulls().to_numpy().mean()
             multi, single = per_run(result, "multi").mean(), per_run(result, "single").mean()
