@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod emulator;
+pub mod engine;
 pub mod linux;
 pub mod namespace;
 pub mod offload;

@@ -1,15 +1,12 @@
 //! The engine `linux`, for Python.
 
-use std::os::fd::{OwnedFd, RawFd};
-
 use live::linux::{LinuxError, Plan};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::SimulationError;
-use crate::columns;
-use crate::live_network::borrow;
+use crate::live_network::{answer, copy};
 use crate::watch::Watch;
 
 /// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
@@ -36,14 +33,5 @@ pub fn run_linux<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) 
         LinuxError::Invalid(problem) => PyValueError::new_err(problem),
         other => SimulationError::new_err(other.to_string()),
     })?;
-    let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let answer = PyDict::new(py);
-    answer.set_item("summary", summary)?;
-    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples)?)?;
-    answer.set_item("link_samples", columns::of_links(py, outcome.link_samples)?)?;
-    Ok(answer)
-}
-
-fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
-    Ok(borrow(descriptor)?.try_clone_to_owned()?)
+    answer(py, outcome)
 }

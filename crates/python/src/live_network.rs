@@ -2,10 +2,14 @@
 
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
+use live::engine::outcome::Outcome;
 use live::namespace;
 use live::tun::Tun;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns;
 
 /// The descriptor, while the caller's Python object keeps it open.
 pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
@@ -15,6 +19,21 @@ pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
     // SAFETY: not −1; the call it is for fails with EBADF when it is closed, and keeps nothing of it.
     #[allow(unsafe_code)]
     Ok(unsafe { BorrowedFd::borrow_raw(descriptor) })
+}
+
+/// A copy of a descriptor of the caller's.
+pub fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
+    Ok(borrow(descriptor)?.try_clone_to_owned()?)
+}
+
+/// The outcome of a run in real time: `summary` as JSON, samples as columns.
+pub fn answer(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+    let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let answer = PyDict::new(py);
+    answer.set_item("summary", summary)?;
+    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples)?)?;
+    answer.set_item("link_samples", columns::of_links(py, outcome.link_samples)?)?;
+    Ok(answer)
 }
 
 /// The descriptor of a new network namespace without a name, which goes with the last that holds it.

@@ -5,7 +5,6 @@
 
 mod application;
 pub(crate) mod info;
-pub mod outcome;
 mod plan;
 mod sampling;
 pub(crate) mod socket;
@@ -16,23 +15,19 @@ mod transfer;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use simulator::description::Description;
 
 use crate::clock::Clock;
-use crate::emulator::{Captures, EmulatorError, Network, Port, Report, Running};
+use crate::emulator::{EmulatorError, Report, Running};
+use crate::engine::outcome::{self, Connection, Emulation, Outcome, Summary};
+use crate::engine::{SET_OFF, beside, network};
 use application::Application;
-use outcome::{Connection, Emulation, Outcome, Summary};
 pub use plan::{Hosts, Plan};
 use track::Tally;
 use traffic::{Pair, Traffic};
 use transfer::Transfer;
-
-/// What the threads need until they stand ready; time 0 is after it.
-const SET_OFF: Duration = Duration::from_millis(20);
-const LOOK_AFTER: Duration = Duration::from_millis(20);
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -66,11 +61,7 @@ pub fn run(
     if plan.hosts.len() != description.connections.len() || namespaces.len() != plan.hosts.len() {
         return Err(LinuxError::Invalid("each kind of connection has a pair of hosts".into()));
     }
-    let ports =
-        tuns.into_iter().zip(&plan.ports).map(|(tun, port)| Port { tun: tun.into(), routes: port.routes.clone() });
-    let captures =
-        Captures::create(plan.ports.iter().map(|port| port.capture.as_ref())).map_err(EmulatorError::Machine)?;
-    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes, captures };
+    let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = plan.zero_ns.map_or_else(|| Clock::start_in(SET_OFF), Clock::from);
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let pairs: Vec<Pair<'_>> = plan
@@ -79,8 +70,14 @@ pub fn run(
         .zip(namespaces)
         .map(|(hosts, [client, server])| Pair { hosts, client: borrow(client), server: borrow(server) })
         .collect();
-    let stop = AtomicBool::new(false);
-    let played = play(&description, &pairs, clock, &stop, &emulator, watch)?;
+    let play = |stop: &AtomicBool| {
+        let mut traffic = Traffic::new(&description, &pairs, clock)?;
+        traffic.run(stop)?;
+        let end_ns = clock.now_ns().min(description.duration_ns);
+        let Traffic { applications, transfers, samples, .. } = traffic;
+        Ok::<Rows, LinuxError>(Rows { applications, transfers, samples, end_ns })
+    };
+    let played = beside(&emulator, (clock, description.duration_ns), watch, "programs", play)?;
     let Some(rows) = played else { return Err(LinuxError::Stopped) };
     let report = emulator.finish()?;
     Ok(rows.into_outcome(&description, report))
@@ -98,38 +95,6 @@ struct Rows {
     end_ns: u64,
 }
 
-/// Lets the programs run; nothing when `watch` ended it.
-fn play(
-    description: &Description,
-    pairs: &[Pair<'_>],
-    clock: Clock,
-    stop: &AtomicBool,
-    emulator: &Running,
-    watch: &mut dyn FnMut(u64) -> bool,
-) -> Result<Option<Rows>, LinuxError> {
-    let mut stopped = false;
-    let rows = std::thread::scope(|scope| {
-        let programs = std::thread::Builder::new().name("programs".into()).spawn_scoped(scope, || {
-            let mut traffic = Traffic::new(description, pairs, clock)?;
-            traffic.run(stop)?;
-            let end_ns = clock.now_ns().min(description.duration_ns);
-            let Traffic { applications, transfers, samples, .. } = traffic;
-            Ok::<Rows, io::Error>(Rows { applications, transfers, samples, end_ns })
-        })?;
-        while !programs.is_finished() {
-            #[allow(clippy::disallowed_methods)] // the wall clock is what this crate is about
-            std::thread::sleep(LOOK_AFTER);
-            let early = emulator.is_over() && clock.now_ns() < description.duration_ns;
-            if !stopped && (early || !watch(clock.now_ns())) {
-                stopped = !early;
-                stop.store(true, Ordering::Relaxed);
-            }
-        }
-        programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    Ok((!stopped).then_some(rows))
-}
-
 impl Rows {
     fn into_outcome(self, description: &Description, report: Report) -> Outcome {
         let Rows { applications, transfers, samples, end_ns } = self;
@@ -137,14 +102,7 @@ impl Rows {
             .into_iter()
             .map(|application| connection(application, &transfers, description.warmup_ns, end_ns, &report))
             .collect();
-        let emulation = Emulation {
-            lateness: report.lateness,
-            received: report.received,
-            unrouted: report.unrouted,
-            refused: report.refused,
-            cpu_ns: report.cpu_ns,
-            real_time: report.real_time,
-        };
+        let emulation = Emulation::from(&report);
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: samples,
@@ -173,10 +131,7 @@ fn connection(
     let to_ns = application.completion_ns.unwrap_or(end_ns).min(end_ns);
     let window_ns = to_ns.saturating_sub(from_ns);
     let arrived = application.tallies.iter().map(Tally::bytes).sum();
-    let counts = |key: &_| {
-        let flow = report.flows.iter().find(|flow| flow.key == *key);
-        flow.map_or((0, 0), |flow| (flow.data_sent, flow.data_lost))
-    };
+    let counts = |key: &_| outcome::sent_and_lost(report, key);
     let bytes = application.bytes_read - application.warm_bytes;
     Connection {
         kind: application.kind,

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use serde::Deserialize;
 use simulator::description::Description;
 
-use crate::emulator::{Asked, Route};
+use crate::engine::Port;
 
 /// A run of the engine `linux`. Descriptors stay the caller's.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,19 +23,6 @@ pub struct Plan {
     /// Reading of CLOCK_MONOTONIC that is time 0, for who goes along with the run; absent: as soon as all stand ready.
     #[serde(default)]
     pub zero_ns: Option<u64>,
-}
-
-/// A device and where packets that come in by it go.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Port {
-    /// Descriptor of the TUN device.
-    pub tun: RawFd,
-    /// Its routes.
-    pub routes: Vec<Route>,
-    /// Where what passes it is to be written.
-    #[serde(default)]
-    pub capture: Option<Asked>,
 }
 
 /// The hosts of one kind of connection.

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use super::info::{Subflow, TcpInfo};
-use super::outcome;
 use crate::emulator::FlowKey;
+use crate::engine::outcome;
 
 /// One subflow.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use transport::Statistics;
 
 use super::transfer::{Subflow, Transfer};
 use crate::emulator::FlowKey;
-use crate::linux::outcome;
+use crate::engine::outcome;
 use crate::stack::Driver;
 
 /// Where the counters of a subflow stood at some time.

@@ -17,18 +17,14 @@ mod world;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use crate::clock::Clock;
-use crate::emulator::{Captures, EmulatorError, Network, Port, Running};
-use crate::linux::outcome::Outcome;
+use crate::emulator::{EmulatorError, Running};
+use crate::engine::outcome::Outcome;
+use crate::engine::{SET_OFF, beside, network};
 pub use plan::Plan;
 use world::World;
-
-/// What the threads need until they stand ready; time 0 is after it.
-const SET_OFF: Duration = Duration::from_millis(20);
-const LOOK_AFTER: Duration = Duration::from_millis(20);
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -61,35 +57,16 @@ pub fn run(
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Outcome, StackError> {
     let description = Arc::new(plan.description.clone());
-    let ports =
-        tuns.into_iter().zip(&plan.ports).map(|(tun, port)| Port { tun: tun.into(), routes: port.routes.clone() });
-    let captures =
-        Captures::create(plan.ports.iter().map(|port| port.capture.as_ref())).map_err(EmulatorError::Machine)?;
-    let network = Network { ports: ports.collect(), packet_bytes: plan.packet_bytes, captures };
+    let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = Clock::start_in(SET_OFF);
     let mut world = World::new(plan, hosts, clock)?;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
-    let stop = AtomicBool::new(false);
-    let mut stopped = false;
-    let world = std::thread::scope(|scope| {
-        let hosts = std::thread::Builder::new().name("hosts".into()).spawn_scoped(scope, || {
-            world.run(&stop)?;
-            Ok::<World<'_>, StackError>(world)
-        })?;
-        while !hosts.is_finished() {
-            #[allow(clippy::disallowed_methods)] // the wall clock is what this crate is about
-            std::thread::sleep(LOOK_AFTER);
-            let early = emulator.is_over() && clock.now_ns() < description.duration_ns;
-            if !stopped && (early || !watch(clock.now_ns())) {
-                stopped = !early;
-                stop.store(true, Ordering::Relaxed);
-            }
-        }
-        hosts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
+    let play = |stop: &AtomicBool| {
+        world.run(stop)?;
+        Ok::<World<'_>, StackError>(world)
+    };
+    let played = beside(&emulator, (clock, description.duration_ns), watch, "hosts", play)?;
+    let Some(world) = played else { return Err(StackError::Stopped) };
     let report = emulator.finish()?;
-    if stopped {
-        return Err(StackError::Stopped);
-    }
     Ok(world.into_outcome(report))
 }

@@ -5,7 +5,7 @@ use super::marks::{Mark, Tally};
 use super::transfer::Transfer;
 use super::world::World;
 use crate::emulator::Report;
-use crate::linux::outcome::{Connection, Emulation, Outcome, Summary};
+use crate::engine::outcome::{Connection, Emulation, Outcome, Summary, sent_and_lost};
 
 /// What subflows come to at one moment, of one or of several together.
 #[derive(Default)]
@@ -113,14 +113,7 @@ impl World<'_> {
     /// The outcome, at the end of the run.
     pub fn into_outcome(mut self, report: Report) -> Outcome {
         let connections = (0..self.applications.len()).map(|number| self.connection(number, &report)).collect();
-        let emulation = Emulation {
-            lateness: report.lateness,
-            received: report.received,
-            unrouted: report.unrouted,
-            refused: report.refused,
-            cpu_ns: report.cpu_ns,
-            real_time: report.real_time,
-        };
+        let emulation = Emulation::from(&report);
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: std::mem::take(&mut self.samples),
@@ -155,10 +148,7 @@ impl World<'_> {
         let to_ns = completion_ns.unwrap_or(self.end_ns).min(self.end_ns);
         let window_ns = to_ns.saturating_sub(from_ns);
         let arrived = tallies.iter().map(Tally::bytes).sum();
-        let counts = |key: &_| {
-            let flow = report.flows.iter().find(|flow| flow.key == *key);
-            flow.map_or((0, 0), |flow| (flow.data_sent, flow.data_lost))
-        };
+        let counts = |key: &_| sent_and_lost(report, key);
         Connection {
             kind: application.kind,
             index: application.index,

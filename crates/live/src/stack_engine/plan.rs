@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use serde::Deserialize;
 use simulator::description::Description;
 
-use crate::emulator::{Asked, Route};
+use crate::engine::Port;
 
 /// A run of the engine `stack`. Descriptors stay the caller's.
 #[derive(Clone, Debug, Deserialize)]
@@ -39,19 +39,6 @@ pub struct KernelHost {
     pub is_client: bool,
     /// Of each kind of connection, the name of the congestion control of its sockets.
     pub congestion: Vec<String>,
-}
-
-/// A device of the emulator's and where packets that come in by it go.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Port {
-    /// Descriptor of the TUN device.
-    pub tun: RawFd,
-    /// Its routes.
-    pub routes: Vec<Route>,
-    /// Where what passes it is to be written.
-    #[serde(default)]
-    pub capture: Option<Asked>,
 }
 
 /// Addresses of one path that one connection may have.

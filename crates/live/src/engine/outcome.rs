@@ -1,9 +1,9 @@
-//! What a run of the engine `linux` answers: rows as those of the simulator, with nothing where the kernel does not tell.
+//! What a run in real time answers: rows as those of the simulator, with nothing where a host does not tell.
 
 use serde::Serialize;
 use simulator::outcome::{Link, LinkSamples, SubflowSamples, Transfers};
 
-use crate::emulator::{FlowCount, Lateness};
+use crate::emulator::{FlowCount, FlowKey, Lateness, Report};
 
 /// The outcome of one run.
 #[derive(Clone, Debug)]
@@ -44,6 +44,25 @@ pub struct Emulation {
     pub cpu_ns: u64,
     /// Whether the thread was scheduled as real-time.
     pub real_time: bool,
+}
+
+impl From<&Report> for Emulation {
+    fn from(report: &Report) -> Emulation {
+        Emulation {
+            lateness: report.lateness,
+            received: report.received,
+            unrouted: report.unrouted,
+            refused: report.refused,
+            cpu_ns: report.cpu_ns,
+            real_time: report.real_time,
+        }
+    }
+}
+
+/// How many data segments of a flow were sent and lost since the warm-up.
+pub(crate) fn sent_and_lost(report: &Report, key: &FlowKey) -> (u64, u64) {
+    let flow = report.flows.iter().find(|flow| flow.key == *key);
+    flow.map_or((0, 0), |flow| (flow.data_sent, flow.data_lost))
 }
 
 /// One connection; see [`simulator::outcome::Connection`].

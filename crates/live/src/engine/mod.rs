@@ -1,0 +1,66 @@
+//! What the engines in real time share: the emulator's devices as Python hands them over, the thread of the hosts beside the
+//! emulator's, and the rows of the outcome.
+
+pub mod outcome;
+
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::clock::Clock;
+use crate::emulator::{self, Asked, Captures, Network, Route, Running};
+
+/// What the threads need until they stand ready; time 0 is after it.
+pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
+const LOOK_AFTER: Duration = Duration::from_millis(20);
+
+/// A device of the emulator's and where packets that come in by it go. Its descriptor stays the caller's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Descriptor of the TUN device.
+    pub tun: RawFd,
+    /// Its routes.
+    pub routes: Vec<Route>,
+    /// Where what passes it is to be written.
+    #[serde(default)]
+    pub capture: Option<Asked>,
+}
+
+/// The emulator's network; `tuns` are the devices in the order of `ports`.
+pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -> io::Result<Network> {
+    let captures = Captures::create(ports.iter().map(|port| port.capture.as_ref()))?;
+    let devices = tuns.into_iter().zip(ports);
+    let ports = devices.map(|(tun, port)| emulator::Port { tun: tun.into(), routes: port.routes.clone() }).collect();
+    Ok(Network { ports, packet_bytes, captures })
+}
+
+/// What `work`, which is the hosts, answers on a thread of its own, called `name`; it ends soon after its argument has become
+/// true. `watch` is called every 20 ms with the time in nanoseconds; nothing is answered when it has ended the run.
+pub(crate) fn beside<T: Send, E: From<io::Error> + Send>(
+    emulator: &Running,
+    (clock, duration_ns): (Clock, u64),
+    watch: &mut dyn FnMut(u64) -> bool,
+    name: &str,
+    work: impl FnOnce(&AtomicBool) -> Result<T, E> + Send,
+) -> Result<Option<T>, E> {
+    let stop = AtomicBool::new(false);
+    let mut stopped = false;
+    let answer = std::thread::scope(|scope| {
+        let hosts = std::thread::Builder::new().name(name.into()).spawn_scoped(scope, || work(&stop))?;
+        while !hosts.is_finished() {
+            #[allow(clippy::disallowed_methods)] // the wall clock is what this crate is about
+            std::thread::sleep(LOOK_AFTER);
+            let early = emulator.is_over() && clock.now_ns() < duration_ns;
+            if !stopped && (early || !watch(clock.now_ns())) {
+                stopped = !early;
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        hosts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    Ok((!stopped).then_some(answer))
+}
