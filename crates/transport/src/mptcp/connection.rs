@@ -253,7 +253,10 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Enters a subflow with its view; it gets the next id.
-    pub(super) fn add_subflow(&mut self, subflow: Subflow<P>) -> usize {
+    pub(super) fn add_subflow(&mut self, mut subflow: Subflow<P>) -> usize {
+        if self.bound.is_some() {
+            subflow.validation.become_linux();
+        }
         let r = self.subflows.len();
         let options_len = crate::mptcp::transmit::data_options_len(self.mode, subflow.timestamps);
         let mut view =

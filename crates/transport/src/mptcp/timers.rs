@@ -152,8 +152,11 @@ impl<P: Stream> Connection<P> {
         }
         if self.snd_una < self.snd_nxt {
             self.reset_deceivers(now_ns);
-            self.reinject_uncarried();
-            self.retransmit_oldest_page();
+            if self.bound.is_some() {
+                self.retransmit_oldest_page();
+            } else {
+                self.reinject_uncarried();
+            }
         } else if self.data_fin_sent && !self.fin_acknowledged {
             self.data_fin_due = true;
         } else {

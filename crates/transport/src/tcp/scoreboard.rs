@@ -118,6 +118,11 @@ impl<P: Payload> Scoreboard<P> {
         self.sent.is_empty()
     }
 
+    /// When the first outstanding segment was last sent.
+    pub fn first_sent_ns(&self) -> Option<u64> {
+        self.sent.front().map(|s| s.sent_ns)
+    }
+
     /// Segments sent and not cumulatively acknowledged.
     pub fn outstanding(&self) -> u32 {
         self.sent.len() as u32

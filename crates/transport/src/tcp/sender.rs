@@ -59,7 +59,10 @@ impl<P: Payload> Subflow<P> {
         if let Some(rtt_ns) = delivered.rtt_ns {
             self.take_rtt(rtt_ns, &mut group[r]);
         }
-        if delivered.advanced {
+        // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
+        // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
+        let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
+        if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
             self.restart_timer(now_ns);
         }
         group[r].bytes_since_loss += delivered.bytes;
@@ -232,11 +235,13 @@ impl<P: Payload> Subflow<P> {
             let safe = self.validation.lost(outstanding, group[r].cwnd, self.statistics.retransmissions);
             if let Some(safe) = safe {
                 group[r].cwnd = safe;
-            } else if 2.0 * f64::from(outstanding) < group[r].cwnd {
+            } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.validation.is_linux() {
                 group[r].cwnd = f64::from(outstanding).max(1.0);
             }
             let ssthresh = controller.on_loss(group, r, now_ns);
-            self.recovery = Recovery::begin(self.snd_nxt, flight);
+            // Linux's proportion is that of the window, filled or not.
+            let whole = if self.validation.is_linux() { group[r].cwnd as u32 } else { flight };
+            self.recovery = Recovery::begin(self.snd_nxt, whole);
             self.rack.probe_ns = NEVER;
             let view = &mut group[r];
             view.phase = Phase::Recovery;

@@ -282,7 +282,12 @@ impl<P: Payload> Subflow<P> {
 
     /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
     pub fn resume(&mut self, now_ns: u64, view: &mut View) {
-        if let Some(window) = self.validation.resumed(now_ns, view) {
+        let window = if self.validation.is_linux() {
+            self.validation.restarted(now_ns, self.rtt.rto_ns(), view)
+        } else {
+            self.validation.resumed(now_ns, view)
+        };
+        if let Some(window) = window {
             self.set_window(now_ns, window, view);
         }
     }

@@ -13,6 +13,10 @@
 //! A round trip lasts until all is acknowledged that was under way when it began; after a pause it begins with the
 //! first acknowledgment, which counts. Its volume is held against the window that it began with: in slow start the
 //! window doubles meanwhile.
+//!
+//! Linux does otherwise (RFC 2861 in part), and so do subflows under the scheduler `linux`: a window that was not filled does
+//! not grow, but a loss takes its part of the whole of it, and a pause longer than the retransmission timeout halves it for
+//! each, down to the initial window (`tcp_cwnd_restart`).
 
 use crate::congestion::{View, Window};
 
@@ -41,6 +45,8 @@ pub struct Validation {
     /// before it.
     safe: Option<(f64, u64)>,
     initial_window: f64,
+    /// Of Linux's kind: when something was acknowledged last.
+    linux_heard_ns: Option<u64>,
 }
 
 impl Validation {
@@ -54,7 +60,28 @@ impl Validation {
             since_ns: None,
             safe: None,
             initial_window: f64::from(initial_window),
+            linux_heard_ns: None,
         }
+    }
+
+    /// From now on as Linux does it.
+    pub fn become_linux(&mut self) {
+        self.linux_heard_ns = Some(0);
+    }
+
+    pub fn is_linux(&self) -> bool {
+        self.linux_heard_ns.is_some()
+    }
+
+    /// Linux's window after a pause. The last segment went out a round trip before it was acknowledged.
+    #[cold]
+    pub fn restarted(&self, now_ns: u64, rto_ns: u64, view: &View) -> Option<Window> {
+        let heard_ns = self.linux_heard_ns.filter(|&at_ns| at_ns > 0)?;
+        let idle_ns = now_ns - heard_ns + view.srtt_ns;
+        let least = self.initial_window.min(view.cwnd);
+        let halvings = (idle_ns / rto_ns.max(1)).min(64) as i32;
+        let cwnd = (view.cwnd * 0.5_f64.powi(halvings)).max(least);
+        (halvings > 0).then(|| Window { cwnd, ssthresh: view.ssthresh.max(0.75 * view.cwnd) })
     }
 
     /// Whether the window may grow.
@@ -66,6 +93,10 @@ impl Validation {
     /// were sent when the window was full, and so say of themselves that it was used; the round trip that they belong to may
     /// have begun in a recovery and have less to show.
     pub fn acknowledged(&mut self, now_ns: u64, segments: f64, (una, nxt): (u64, u64), filled: bool, view: &View) {
+        if let Some(heard_ns) = &mut self.linux_heard_ns {
+            *heard_ns = now_ns;
+            return;
+        }
         self.acked += segments;
         if filled {
             self.since_ns = None;
@@ -161,6 +192,21 @@ mod tests {
 
     fn view(cwnd: f64) -> View {
         View { cwnd, ssthresh: 20.0, srtt_ns: 100 * MS, active: true, ..View::new(10.0, 1000) }
+    }
+
+    #[test]
+    fn linux_halves_a_window_for_each_timeout_of_a_pause() {
+        let mut v = Validation::new(10);
+        v.become_linux();
+        rounds(&mut v, 1, &[8, 8, 8], 40.0);
+        assert!(v.is_validated());
+        assert_eq!(v.lost(8, 40.0, 0), None, "a loss takes half of 40, not of 8");
+        // Heard of at 300 ms, sent 100 ms before; the timeout is 300 ms.
+        let after = |now_ms: u64| v.restarted(now_ms * MS, 300 * MS, &view(40.0)).map(|w| (w.cwnd, w.ssthresh));
+        assert_eq!(after(499), None);
+        assert_eq!(after(500), Some((20.0, 30.0)));
+        assert_eq!(after(800), Some((10.0, 30.0)));
+        assert_eq!(after(9_000), Some((10.0, 30.0)), "not below the initial window");
     }
 
     /// Round trips of 100 ms in which so many segments are sent and acknowledged, from `from` on.
