@@ -75,6 +75,12 @@ CONGESTION = (
                 "give way to a new flow after a loss below the last maximum (§4.7)",
                 runs={"linux": (True,)},
             ),
+            Parameter(
+                "variant",
+                "paper",
+                'the RFC with HyStart++, or as Linux computes it with its HyStart ("linux")',
+                choices=("paper", "linux"),
+            ),
         ),
     ),
     Entry(

@@ -145,7 +145,13 @@ fn congestion(named: &Named) -> Result<congestion::Choice, String> {
     if named.name == "cubic" {
         let mut parameters = Parameters::of("congestion control", named);
         let converging = parameters.flag("fast_convergence", true)?;
-        let choice = if converging { congestion::Choice::Cubic } else { congestion::Choice::CubicAlone };
+        let choice = match (parameters.word("variant", "paper")?, converging) {
+            ("paper", true) => congestion::Choice::Cubic,
+            ("paper", false) => congestion::Choice::CubicAlone,
+            ("linux", true) => congestion::Choice::CubicLinux,
+            ("linux", false) => return Err("cubic's variant \"linux\" has fast convergence always".to_owned()),
+            (other, _) => return Err(format!("a variant is \"paper\" or \"linux\", found \"{other}\"")),
+        };
         return parameters.all_known().map(|()| choice);
     }
     let mut variant = None;

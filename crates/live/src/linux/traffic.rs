@@ -21,7 +21,10 @@ use super::transfer::{Buffers, CLIENT, Left, SERVER, Transfer};
 use super::{sampling, track::Tally};
 use crate::clock::{Clock, sleep_exactly, timespec};
 use crate::namespace;
+use crate::system;
 
+/// Below the emulator's.
+const FIFO_PRIORITY: i32 = 30;
 /// Ahead of programs that are not told otherwise.
 const NICE: i32 = -10;
 /// How long a wait is at most, so that the order to stop is heard.
@@ -123,8 +126,11 @@ impl<'p> Traffic<'p> {
     /// more.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         sleep_exactly()?;
-        // Without the privilege it is as all are.
-        let _ = rustix::process::setpriority_process(None, NICE);
+        // As the emulator, and behind it: a program that waits for the processor leaves windows unused and reads late. Without
+        // the privilege it is as all are.
+        if system::schedule_fifo(FIFO_PRIORITY).is_err() {
+            let _ = rustix::process::setpriority_process(None, NICE);
+        }
         let end_ns = self.description.duration_ns;
         let mut ready: Vec<Event> = Vec::with_capacity(256);
         loop {

@@ -1,8 +1,8 @@
 //! Which controls there are, by name, and one of them at work.
 
 use super::{
-    Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Cubic, Ewtcp, Lia, LiaLinux, Olia,
-    OliaLinux, PerSubflow, Reno, View, Window, Wvegas, WvegasLinux,
+    Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Cubic, CubicLinux, Ewtcp, Lia, LiaLinux,
+    Olia, OliaLinux, PerSubflow, Reno, View, Window, Wvegas, WvegasLinux,
 };
 
 /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
@@ -24,6 +24,8 @@ pub enum Choice {
     Cubic,
     /// CUBIC without fast convergence, for networks where a flow is alone (RFC 9438 §4.7).
     CubicAlone,
+    /// CUBIC as Linux computes it, with its HyStart.
+    CubicLinux,
     /// Equally weighted TCP.
     Ewtcp,
     /// Fully coupled.
@@ -55,6 +57,8 @@ pub enum Controller {
     Reno(Classic<Reno>),
     /// CUBIC.
     Cubic(PerSubflow<Cubic>),
+    /// CUBIC, kernel.
+    CubicLinux(PerSubflow<CubicLinux>),
     /// EWTCP.
     Ewtcp(Classic<Ewtcp>),
     /// Fully coupled.
@@ -84,6 +88,7 @@ macro_rules! each {
         match $self {
             Controller::Reno($c) => $e,
             Controller::Cubic($c) => $e,
+            Controller::CubicLinux($c) => $e,
             Controller::Ewtcp($c) => $e,
             Controller::Coupled($c) => $e,
             Controller::Lia($c) => $e,
@@ -119,7 +124,8 @@ impl Choice {
         Some(match (name, variant) {
             // Where there is one form only, no variant can be asked for.
             ("reno", None) => Choice::Reno,
-            ("cubic", None) => Choice::Cubic,
+            ("cubic", None | Some(Variant::Paper)) => Choice::Cubic,
+            ("cubic", Some(Variant::Linux)) => Choice::CubicLinux,
             ("ewtcp", None) => Choice::Ewtcp,
             ("coupled", None) => Choice::Coupled,
             ("lia", None | Some(Variant::Paper)) => Choice::Lia,
@@ -143,6 +149,7 @@ impl Controller {
             Choice::Reno => Controller::Reno(Classic::new(Reno)),
             Choice::Cubic => Controller::Cubic(PerSubflow::new(Cubic::default())),
             Choice::CubicAlone => Controller::Cubic(PerSubflow::new(Cubic::without_fast_convergence())),
+            Choice::CubicLinux => Controller::CubicLinux(PerSubflow::new(CubicLinux::default())),
             Choice::Ewtcp => Controller::Ewtcp(Classic::new(Ewtcp)),
             Choice::Coupled => Controller::Coupled(Classic::new(Coupled)),
             Choice::Lia => Controller::Lia(Classic::new(Lia)),

@@ -157,7 +157,7 @@ impl SinglePath for Cubic {
 }
 
 /// ∛x for x ≥ 0 to the last bits, by Newton's steps: the same on every machine, which `cbrt` of a C library is not.
-fn cube_root(x: f64) -> f64 {
+pub(super) fn cube_root(x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }

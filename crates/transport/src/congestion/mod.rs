@@ -18,6 +18,7 @@ pub mod conformance;
 mod counting;
 mod coupled;
 mod cubic;
+mod cubic_linux;
 #[cfg(test)]
 mod equilibrium_tests;
 mod ewtcp;
@@ -39,6 +40,7 @@ pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
 pub use coupled::Coupled;
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use ewtcp::Ewtcp;
 pub use lia::Lia;
 pub use lia_linux::LiaLinux;
