@@ -1,5 +1,7 @@
 """What needs no privilege: how an emulation is judged, and the hosts that a scenario gets."""
 
+import math
+
 import mptcplab
 import pytest
 from mptcplab.linux_engine.layout import Pair
@@ -91,13 +93,14 @@ def test_the_grid_of_engines_covers_its_ranges_and_runs_on_sim() -> None:
     assert found["completion_s"][0] > 0
 
 
-def test_differences_leave_out_what_never_ended() -> None:
-    def value(mean: float) -> engines.Measured:
-        return engines.Measured(mean, 0.1, 2)
-
-    reference = {("bulk", 0): value(2.0), ("bulk", 1): value(4.0), ("64 kB", 0): value(1.0)}
-    other = {("bulk", 0): value(2.2), ("bulk", 1): value(3.0), ("64 kB", 0): value(float("nan"))}
+def test_engines_are_compared_over_pairs_of_runs() -> None:
+    # Runs with the same seed belong together: 22/20 and −25 %; their ratios 1.2 and 1.0 have a standard error of 0.1.
+    reference = {("bulk", 0): [10.0, 10.0], ("bulk", 1): [4.0, 8.0, 99.0], ("64 kB", 0): [1.0, math.nan]}
+    other = {("bulk", 0): [12.0, 10.0], ("bulk", 1): [3.0, 6.0], ("64 kB", 0): [1.0, 1.0], ("bulk", 2): [1.0]}
     apart = engines.differences(reference, other)
-    assert apart == {("bulk", 0): pytest.approx(0.1), ("bulk", 1): pytest.approx(-0.25)}
+    assert apart == {
+        ("bulk", 0): (pytest.approx(0.1), pytest.approx(0.1)),
+        ("bulk", 1): (pytest.approx(-0.25), pytest.approx(0.0)),
+    }
     (row,) = engines.rows("reno", "linux", apart)
     assert (row["median"], row["worst"], row["scenarios"]) == ("17.5%", "-25.0%", "2")

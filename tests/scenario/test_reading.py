@@ -170,7 +170,11 @@ def test_every_key_that_was_askedis_in_the_canonical_text() -> None:
     assert written["link"]["l.t e"]["up"] == {"rate": "5 Mbit/s", "loss": "0 %"}
     # A name alone where the control has parameters is written with them.
     assert asked["connection"]["neighbour"].pop("congestion") == "cubic"
-    assert written["connection"]["neighbour"]["congestion"] == {"name": "cubic", "fast_convergence": True}
+    assert written["connection"]["neighbour"]["congestion"] == {
+        "name": "cubic",
+        "fast_convergence": True,
+        "variant": "paper",
+    }
     asked["link"]["traced"] = {"delay": "0 s"}
     content = TRACE.read_bytes()
     assert written["link"]["traced"]["down"] == {
