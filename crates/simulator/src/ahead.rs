@@ -38,6 +38,12 @@ impl Ahead {
         }
     }
 
+    /// Whether the network is so large that it is.
+    #[inline]
+    pub fn is_worth_while(&self) -> bool {
+        self.days.is_some()
+    }
+
     /// An event has been taken from `queue`. Answers the links of three events to come, the farthest first, each a step
     /// nearer than when it was answered before.
     #[inline]

@@ -110,17 +110,32 @@ impl Subflow {
     }
 }
 
-/// How far ahead of the present moment the head of a link lies as a rule: a full packet's time on most links.
+/// How far ahead of the present moment the heads of links lie: a full packet's time on the longest link, if a calendar of
+/// that length has few events a day (then an event a day or less is what a packet finds), or on most links.
 fn span_ns(description: &Description) -> u64 {
     const FULL_PACKET_BITS: u64 = 1500 * 8;
-    let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
+    /// Events a day with which a calendar is still quicker than a heap, were all links as busy as they can be.
+    const EVENTS_A_DAY: f64 = 4.0;
     // What a trace allows is mostly soon enough.
     let rate_bps = |way: &description::Direction| way.trace.map_or(way.rate_bps.max(1), |_| u64::MAX);
+    let directions: Vec<&description::Direction> =
+        description.links.iter().flat_map(|link| [&link.down, &link.up]).collect();
     let mut spans: Vec<u64> = directions
+        .iter()
         .map(|way| way.delay_ns.saturating_add(FULL_PACKET_BITS.saturating_mul(1_000_000_000) / rate_bps(way)))
         .collect();
     spans.sort_unstable();
-    spans.get(spans.len() * 3 / 4).copied().unwrap_or(0)
+    // A direction is no busier than the slowest links of the paths over it allow.
+    let mut bits_per_s = vec![0.0; directions.len()];
+    for crossed in description.paths.iter().flat_map(|path| [path.crossed(true), path.crossed(false)]) {
+        let slowest = crossed.iter().map(|&link| rate_bps(directions[link as usize])).min().unwrap_or(0);
+        crossed.iter().for_each(|&link| bits_per_s[link as usize] += slowest as f64);
+    }
+    let busiest = directions.iter().zip(&bits_per_s).map(|(way, &paths)| (rate_bps(way) as f64).min(paths));
+    let events_per_ns = busiest.sum::<f64>() / FULL_PACKET_BITS as f64 * 1e-9;
+    let is_sparse = |span_ns: u64| events_per_ns * EventQueue::day_ns(span_ns) as f64 <= EVENTS_A_DAY;
+    let most = spans.get(spans.len() * 3 / 4).copied().unwrap_or(0);
+    spans.iter().rev().copied().find(|&span_ns| span_ns <= most || is_sparse(span_ns)).unwrap_or(most)
 }
 
 /// Links, routes, flows, and the event queue that drives them.
@@ -148,10 +163,12 @@ pub struct Fabric {
     /// For each path, where its routes client to server and server to client begin.
     path_routes: Vec<[u32; 2]>,
     through_wire: bool,
+    /// Whether packets go through the wire format or somebody sees them: asked once a packet.
+    looked_at: bool,
     /// The boxes on links, when there are any. Their event target comes after those of the links.
     boxes: Option<Box<Boxes>>,
     /// Who sees every packet at the hosts, when somebody does.
-    pub tap: Option<Box<Tapped>>,
+    tap: Option<Box<Tapped>>,
 }
 
 impl Fabric {
@@ -203,6 +220,7 @@ impl Fabric {
             routes,
             path_routes,
             through_wire: description.through_wire,
+            looked_at: description.through_wire,
             boxes: boxes.map(Box::new),
             tap: None,
         }
@@ -272,12 +290,8 @@ impl Fabric {
         ecn: Ecn,
     ) -> Result<(), Box<SimulateError>> {
         let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
-        if self.through_wire {
-            let tuple = self.tuple(flow as usize / 2, flow as usize % 2);
-            through_wire::check(tuple, segment, size)?;
-        }
-        if self.tap.is_some() {
-            self.tap_sent(now_ns, flow, segment, ecn);
+        if self.looked_at {
+            self.look_at_sent(now_ns, flow, segment, ecn, size)?;
         }
         self.sent += 1;
         let record = &mut self.flows[flow as usize];
@@ -327,6 +341,12 @@ impl Fabric {
             self.tap_arrived(now_ns, arrived, packet.ecn());
         }
         Some(arrived)
+    }
+
+    /// Whether looking ahead is worth while.
+    #[inline]
+    pub fn looks_ahead(&self) -> bool {
+        self.ahead.is_worth_while()
     }
 
     /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
@@ -388,12 +408,35 @@ impl Fabric {
 
     #[cold]
     #[inline(never)]
-    fn tap_sent(&mut self, now_ns: u64, flow: u32, segment: &Segment<Span>, ecn: Ecn) {
+    fn look_at_sent(
+        &mut self,
+        now_ns: u64,
+        flow: u32,
+        segment: &Segment<Span>,
+        ecn: Ecn,
+        size: usize,
+    ) -> Result<(), Box<SimulateError>> {
         let (number, side) = (flow as usize / 2, flow as usize % 2);
         let tuple = self.tuple(number, side);
+        if self.through_wire {
+            through_wire::check(tuple, segment, size)?;
+        }
         if let Some(tap) = &mut self.tap {
             tap.see(now_ns, (self.subflows[number].path, side), tuple, segment, ecn);
         }
+        Ok(())
+    }
+
+    /// From now on `tap` sees every packet at the hosts.
+    pub fn set_tap(&mut self, tap: Tapped) {
+        self.tap = Some(Box::new(tap));
+        self.looked_at = true;
+    }
+
+    /// The tap, which sees no more.
+    pub fn take_tap(&mut self) -> Option<Box<Tapped>> {
+        self.looked_at = self.through_wire;
+        self.tap.take()
     }
 
     #[cold]

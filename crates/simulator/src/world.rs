@@ -35,7 +35,8 @@ const WATCH_EVENTS: u64 = 1 << 16;
 pub struct World<'d> {
     description: &'d Description,
     now_ns: u64,
-    events: u64,
+    /// Events that were not those of links; those are counted as hops.
+    other_events: u64,
     fabric: Fabric,
     /// One machine for all clients, one for all servers.
     hosts: [Host<Span>; 2],
@@ -92,7 +93,7 @@ impl<'d> World<'d> {
         let fabric = Fabric::new(description);
         Ok(World {
             now_ns: 0,
-            events: 0,
+            other_events: 0,
             boxes: fabric.links.len() as u32,
             first_application: fabric.links.len() as u32 + 1,
             first_timer: (fabric.links.len() + 1 + applications.len()) as u32,
@@ -116,12 +117,12 @@ impl<'d> World<'d> {
 
     /// From now on `tap` sees every packet at the hosts.
     pub fn tap(&mut self, tap: Box<dyn Tap>) {
-        self.fabric.tap = Some(Box::new(Tapped::new(tap)));
+        self.fabric.set_tap(Tapped::new(tap));
     }
 
     /// The tap has seen all; an error is what kept it from its work.
     pub fn untap(&mut self) -> Result<(), String> {
-        self.fabric.tap.take().map_or(Ok(()), |tap| tap.finish())
+        self.fabric.take_tap().map_or(Ok(()), |tap| tap.finish())
     }
 
     /// Runs to the end of the description's duration.
@@ -149,7 +150,8 @@ impl<'d> World<'d> {
             transfers: &mut self.transfers,
             fabric: &mut self.fabric,
         };
-        summary::outcome(self.probe, view, self.description.warmup_ns, self.description.duration_ns, self.events)
+        let events = view.fabric.packet_hops + self.other_events;
+        summary::outcome(self.probe, view, self.description.warmup_ns, self.description.duration_ns, events)
     }
 
     /// Handles all events before `until_ns`.
@@ -157,24 +159,31 @@ impl<'d> World<'d> {
         while let Some((at_ns, target)) = self.fabric.queue.pop_before(until_ns) {
             debug_assert!(at_ns >= self.now_ns, "time went back from {} to {at_ns}", self.now_ns);
             self.now_ns = at_ns;
-            self.events += 1;
-            self.look_ahead();
-            if self.events & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
+            if self.fabric.looks_ahead() {
+                self.look_ahead();
+            }
+            if target < self.boxes {
+                if let Some(arrived) = self.fabric.hop(at_ns, target) {
+                    self.receive(arrived)?;
+                }
+                if self.fabric.packet_hops & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
+                    return Err(Box::new(SimulateError::Stopped { at_ns }));
+                }
+                continue;
+            }
+            self.other_events += 1;
+            if self.other_events & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
                 return Err(Box::new(SimulateError::Stopped { at_ns }));
             }
             if target >= self.first_timer {
                 self.timer((target - self.first_timer) as usize)?;
-            } else if target >= self.boxes {
-                if target == self.boxes {
-                    self.fabric.boxes_event(at_ns);
-                    while let Some(arrived) = self.fabric.arrived()? {
-                        self.receive(arrived)?;
-                    }
-                } else {
-                    self.next_offer((target - self.first_application) as usize)?;
+            } else if target == self.boxes {
+                self.fabric.boxes_event(at_ns);
+                while let Some(arrived) = self.fabric.arrived()? {
+                    self.receive(arrived)?;
                 }
-            } else if let Some(arrived) = self.fabric.hop(at_ns, target) {
-                self.receive(arrived)?;
+            } else {
+                self.next_offer((target - self.first_application) as usize)?;
             }
         }
         Ok(())

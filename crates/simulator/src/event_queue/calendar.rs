@@ -56,11 +56,15 @@ pub struct Calendar {
 }
 
 impl Calendar {
+    /// How long a day is in a calendar for events that mostly lie less than `span_ns` ahead; a power of two.
+    pub fn day_ns(span_ns: u64) -> u64 {
+        (span_ns / (DAYS as u64 - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 63)
+    }
+
     /// For targets below `targets`, whose events mostly lie less than `span_ns` ahead.
     pub fn new(targets: usize, span_ns: u64) -> Calendar {
-        let day_ns = (span_ns / (DAYS as u64 - 1)).max(1).checked_next_power_of_two().unwrap_or(1 << 63);
         Calendar {
-            day_bits: day_ns.trailing_zeros(),
+            day_bits: Self::day_ns(span_ns).trailing_zeros(),
             span_ns,
             today: 0,
             days: [0; WORDS],
