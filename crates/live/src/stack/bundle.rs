@@ -30,7 +30,7 @@ pub struct Bundle {
 impl Default for Bundle {
     fn default() -> Self {
         Bundle {
-            head: blank(),
+            head: Segment::default(),
             standing: Standing::Fixed,
             pieces: Vec::new(),
             data_len: 0,
@@ -134,21 +134,6 @@ impl Bundle {
         offload::prepare_tcp(out, ip_len, self.headers_len - ip_len, segment_len);
         self.pieces.clear();
         Ok(common)
-    }
-}
-
-/// A segment to be written over.
-pub fn blank() -> Segment<Chunk> {
-    Segment {
-        src_port: 0,
-        dst_port: 0,
-        seq: 0,
-        ack: 0,
-        flags: Flags::default(),
-        window: 0,
-        urgent: 0,
-        options: Options::default(),
-        payload: Chunk(Bytes::new()),
     }
 }
 

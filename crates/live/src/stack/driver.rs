@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::{Config, Connection, ConnectionId, Host, LocalAddress, SubflowId, Tuple};
 use wire::{Checksums, Ecn, EncodeError, IpHeader, Segment};
 
-use super::bundle::{self, Bundle, Lane};
+use super::bundle::{Bundle, Lane};
 use super::chunk::Chunk;
 use super::device::Device;
 use super::mappings::Mappings;
@@ -65,7 +65,7 @@ impl Driver {
             timers: BTreeSet::new(),
             buffer: vec![0; FRAME_LIMIT],
             packet: Vec::with_capacity(FRAME_LIMIT),
-            segment: bundle::blank(),
+            segment: Segment::default(),
             bundle: Bundle::default(),
             mappings: Vec::new(),
             // From the ephemeral range of RFC 6335, so that two runs against one peer seldom meet in a port.

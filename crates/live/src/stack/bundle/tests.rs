@@ -22,11 +22,14 @@ fn ip(six: bool) -> IpHeader {
 /// Bytes `from` to `to` of a stream; the first of them has the relative sequence number 1 and the data sequence number
 /// 1,000,000.
 fn data(from: usize, to: usize) -> Segment<Chunk> {
-    let mut segment = blank();
-    segment.flags = Flags::ACK;
-    segment.seq = ISS.wrapping_add(1 + from as u32);
-    (segment.ack, segment.window) = (77, 88);
-    segment.payload = Chunk::from((from..to).map(|place| place as u8).collect::<Vec<u8>>());
+    let mut segment = Segment {
+        flags: Flags::ACK,
+        seq: ISS.wrapping_add(1 + from as u32),
+        ack: 77,
+        window: 88,
+        payload: Chunk::from((from..to).map(|place| place as u8).collect::<Vec<u8>>()),
+        ..Segment::default()
+    };
     segment.options.timestamps = Some(Timestamps { value: 5, echo: 6 });
     let mapping = Mapping {
         dsn: DataNumber::Long(1_000_000 + from as u64),
