@@ -99,7 +99,7 @@ impl<P: Stream> Connection<P> {
     /// an MP_FAIL option on the subflow-level ACK"; "in the rare case that the data is not contiguous … the receiver
     /// MUST close the subflow with a RST with MP_FAIL" (RFC 8684 §3.7).
     fn checksum_failed(&mut self, now_ns: u64, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
-        if self.live_subflows() > 1 || !self.reassembly.is_empty() {
+        if self.live_subflows() > 1 || !self.waiting.is_empty() {
             self.contexts[r].reset.fail_dsn = Some(self.remote_dsn(map.offset));
             self.reset_for_middlebox(now_ns, r);
             return Err(Broken);

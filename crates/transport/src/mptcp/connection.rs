@@ -11,12 +11,12 @@ use super::bound::Bound;
 use super::context::SubflowContext;
 use super::fallback::Infinite;
 use super::reinjection::Reinjections;
+use super::waiting::Waiting;
 use super::window::ReceiveWindow;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::queue::{SendQueue, Stream, trim};
-use crate::reassembly::Reassembly;
 use crate::scheduler::{self, Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
@@ -150,7 +150,8 @@ pub struct Connection<P: Stream> {
     // Receiving.
     pub(super) rcv_nxt: u64,
     pub(super) ready: VecDeque<P>,
-    pub(super) reassembly: Reassembly<P>,
+    /// What came before what precedes it in the stream.
+    pub(super) waiting: Waiting<P>,
     /// Place of the peer's DATA_FIN, which is the length of its stream.
     pub(super) data_fin_at: Option<u64>,
     pub(super) end_received: bool,
@@ -234,7 +235,7 @@ impl<P: Stream> Connection<P> {
             wait_until_ns: NEVER,
             rcv_nxt: 0,
             ready: VecDeque::new(),
-            reassembly: Reassembly::new(),
+            waiting: Waiting::new(),
             data_fin_at: None,
             end_received: false,
             window: ReceiveWindow::new(config.receive_buffer),
@@ -449,7 +450,7 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn items_held(&self) -> usize {
         let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
-        let own = self.ready.len() + self.reassembly.len() + self.reinjections.len() + self.addresses.len();
+        let own = self.ready.len() + self.waiting.len() + self.reinjections.len() + self.addresses.len();
         let own = own + self.bound.as_ref().map_or(0, |b| b.len());
         subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
     }

@@ -173,7 +173,7 @@ impl<P: Stream> Connection<P> {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.rx_single { context.next_offset } else { offset };
         let plain = (self.rx_single || !self.checksum) && context.held.is_none();
-        if plain && offset == self.rcv_nxt && self.reassembly.is_empty() && !self.end_received {
+        if plain && offset == self.rcv_nxt && self.waiting.is_empty() && !self.end_received {
             context.next_offset = offset + len;
             self.subflows[r].rcv_nxt = seq + len;
             self.subflows[r].statistics.new_bytes_received += len;
@@ -233,19 +233,24 @@ impl<P: Stream> Connection<P> {
         if self.end_received {
             return; // nothing follows the end
         }
-        let new = if piece.at == self.rcv_nxt && self.reassembly.is_empty() {
-            let len = piece.payload.len() as u64;
+        let (at, len) = (piece.at, piece.payload.len() as u64);
+        let next = at == self.rcv_nxt;
+        let new = if next && self.waiting.is_empty() {
             self.append(now_ns, r, piece);
             len
-        } else if piece.end() <= self.window.right() {
-            let new = self.reassembly.insert(piece);
-            while let Some(piece) = self.reassembly.pop(self.rcv_nxt) {
+        } else if at + len > self.window.right() {
+            0 // beyond the window nothing is kept; the peer was not allowed to send it
+        } else if next && self.waiting.pass(at, len) {
+            self.append(now_ns, r, piece);
+            len
+        } else {
+            self.waiting.insert(self.rcv_nxt, piece)
+        };
+        if next {
+            while let Some(piece) = self.waiting.pop(self.rcv_nxt) {
                 self.append(now_ns, r, piece);
             }
-            new
-        } else {
-            0 // beyond the window nothing is kept; the peer was not allowed to send it
-        };
+        }
         self.subflows[r].statistics.new_bytes_received += new;
     }
 

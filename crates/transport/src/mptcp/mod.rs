@@ -21,6 +21,7 @@ mod reset;
 mod signal;
 mod timers;
 mod transmit;
+mod waiting;
 mod window;
 
 pub use connection::{Connection, Event};
