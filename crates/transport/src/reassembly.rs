@@ -1,5 +1,5 @@
-//! Data that arrived before what precedes it. The same structure serves a subflow (by sequence number) and the
-//! connection (by place in the stream).
+//! Data that arrived before what precedes it. The same structure serves a subflow, by sequence number, and the connection, by
+//! place in the stream, where the slots of `mptcp/waiting.rs` will not do.
 
 use std::collections::VecDeque;
 
@@ -7,53 +7,25 @@ use wire::Payload;
 
 use crate::queue::trim;
 
-/// Data out of order.
-#[derive(Clone, Debug)]
-pub struct Piece<P> {
+/// A piece of what is to be put in order.
+pub trait Part: Clone {
     /// Number of the first byte in the space that is reassembled.
-    pub at: u64,
-    /// Content.
-    pub payload: P,
-    /// Place of the first byte in the connection's stream; [`UNMAPPED`] while no mapping is known.
-    pub offset: u64,
-    /// When it reached this host.
-    pub arrival_ns: u64,
-    /// The subflow that brought it.
-    pub via: u8,
-}
+    fn at(&self) -> u64;
+    /// Bytes.
+    fn len(&self) -> u64;
+    /// The bytes `from` to `to` of it, numbered as the piece is.
+    fn cut(&self, from: u64, to: u64) -> Self;
 
-/// No data sequence mapping is known yet.
-pub const UNMAPPED: u64 = u64::MAX;
-
-impl<P: Payload> Piece<P> {
     /// The number after its last.
-    pub fn end(&self) -> u64 {
-        self.at + self.payload.len() as u64
-    }
-
-    fn cut(&self, from: u64, to: u64) -> Piece<P> {
-        Piece {
-            at: from,
-            payload: self.payload.slice((from - self.at) as usize, (to - self.at) as usize),
-            offset: if self.offset == UNMAPPED { UNMAPPED } else { self.offset + (from - self.at) },
-            arrival_ns: self.arrival_ns,
-            via: self.via,
-        }
-    }
-
-    /// Cuts off what lies at `at` and beyond.
-    pub fn split_off(&mut self, at: u64) -> Option<Piece<P>> {
-        if self.end() <= at {
-            return None;
-        }
-        let rest = self.cut(at, self.end());
-        self.payload = self.payload.slice(0, (at - self.at) as usize);
-        Some(rest)
+    #[inline]
+    fn end(&self) -> u64 {
+        self.at() + self.len()
     }
 
     /// Without what lies below `from`; none when nothing remains.
-    pub fn above(self, from: u64) -> Option<Piece<P>> {
-        if self.at >= from {
+    #[inline]
+    fn above(self, from: u64) -> Option<Self> {
+        if self.at() >= from {
             Some(self)
         } else if self.end() <= from {
             None
@@ -63,10 +35,59 @@ impl<P: Payload> Piece<P> {
     }
 }
 
+/// Data out of order on its subflow.
+#[derive(Clone, Debug)]
+pub struct Piece<P> {
+    /// Sequence number of the first byte.
+    pub at: u64,
+    /// Content.
+    pub payload: P,
+    /// Place of the first byte in the connection's stream; [`UNMAPPED`] while no mapping is known.
+    pub offset: u64,
+    /// When it reached this host.
+    pub arrival_ns: u64,
+}
+
+/// No data sequence mapping is known yet.
+pub const UNMAPPED: u64 = u64::MAX;
+
+impl<P: Payload> Part for Piece<P> {
+    #[inline]
+    fn at(&self) -> u64 {
+        self.at
+    }
+
+    #[inline]
+    fn len(&self) -> u64 {
+        self.payload.len() as u64
+    }
+
+    fn cut(&self, from: u64, to: u64) -> Self {
+        Piece {
+            at: from,
+            payload: self.payload.slice((from - self.at) as usize, (to - self.at) as usize),
+            offset: if self.offset == UNMAPPED { UNMAPPED } else { self.offset + (from - self.at) },
+            arrival_ns: self.arrival_ns,
+        }
+    }
+}
+
+impl<P: Payload> Piece<P> {
+    /// Cuts off what lies at `at` and beyond.
+    pub fn split_off(&mut self, at: u64) -> Option<Piece<P>> {
+        if self.end() <= at {
+            return None;
+        }
+        let rest = self.cut(at, self.end());
+        self.payload = self.payload.slice(0, (at - self.at) as usize);
+        Some(rest)
+    }
+}
+
 /// Pieces in order, none overlapping another, and the ranges they make.
 #[derive(Debug)]
-pub struct Reassembly<P> {
-    pieces: VecDeque<Piece<P>>,
+pub struct Reassembly<T> {
+    pieces: VecDeque<T>,
     /// Maximal contiguous ranges, in order.
     ranges: Vec<(u64, u64)>,
     /// A number within each of the ranges touched last, the latest first (for SACK blocks).
@@ -74,7 +95,7 @@ pub struct Reassembly<P> {
     bytes: u64,
 }
 
-impl<P: Payload> Reassembly<P> {
+impl<T: Part> Reassembly<T> {
     pub fn new() -> Self {
         Reassembly { pieces: VecDeque::new(), ranges: Vec::new(), recent: [0; 4], bytes: 0 }
     }
@@ -95,8 +116,8 @@ impl<P: Payload> Reassembly<P> {
     }
 
     /// Takes what is new of a piece; answers how many bytes were. The range it lies in is what is reported first.
-    pub fn insert_to_report(&mut self, piece: Piece<P>) -> u64 {
-        let (at, end) = (piece.at, piece.end());
+    pub fn insert_to_report(&mut self, piece: T) -> u64 {
+        let (at, end) = (piece.at(), piece.end());
         let new = self.insert(piece);
         if at < end {
             self.touch(at);
@@ -104,9 +125,21 @@ impl<P: Payload> Reassembly<P> {
         new
     }
 
+    /// Whether the bytes from `at` to `end` lie below all that are held, so that they need not be put in front of them and taken
+    /// out again. For later reports that is as if it had been done.
+    #[inline]
+    pub fn passes(&mut self, at: u64, end: u64) -> bool {
+        let Some(&(from, to)) = self.ranges.first() else { return false };
+        if end > from {
+            return false;
+        }
+        self.note(at, (at, if end == from { to } else { end }));
+        true
+    }
+
     /// Takes what is new of a piece; answers how many bytes were.
-    pub fn insert(&mut self, piece: Piece<P>) -> u64 {
-        let (from, end) = (piece.at, piece.end());
+    pub fn insert(&mut self, piece: T) -> u64 {
+        let (from, end) = (piece.at(), piece.end());
         if from == end {
             return 0;
         }
@@ -119,7 +152,7 @@ impl<P: Payload> Reassembly<P> {
         }
         let mut i = self.pieces.partition_point(|p| p.end() <= from);
         let before = self.bytes;
-        if self.pieces.get(i).is_none_or(|next| next.at >= end) {
+        if self.pieces.get(i).is_none_or(|next| next.at() >= end) {
             // All of it is new.
             self.pieces.insert(i, piece);
             self.bytes += end - from;
@@ -130,12 +163,12 @@ impl<P: Payload> Reassembly<P> {
         // Between the pieces that are there, from left to right, go the parts that are missing.
         while at < end {
             let (gap_end, next) = match self.pieces.get(i) {
-                Some(p) if p.at <= at => {
+                Some(p) if p.at() <= at => {
                     at = p.end();
                     i += 1;
                     continue;
                 }
-                Some(p) => (p.at.min(end), p.end()),
+                Some(p) => (p.at().min(end), p.end()),
                 None => (end, end),
             };
             self.pieces.insert(i, if (at, gap_end) == (from, end) { piece.clone() } else { piece.cut(at, gap_end) });
@@ -176,9 +209,15 @@ impl<P: Payload> Reassembly<P> {
     }
 
     fn touch(&mut self, at: u64) {
+        if let Some(range) = self.range_of(at) {
+            self.note(at, range);
+        }
+    }
+
+    /// `range` was touched at `at`.
+    fn note(&mut self, at: u64, (from, end): (u64, u64)) {
         let latest = self.recent[0];
-        let same = self.range_of(at).is_some_and(|(from, end)| from <= latest && latest < end);
-        if !same {
+        if latest < from || end <= latest {
             self.recent.copy_within(0..3, 1);
         }
         self.recent[0] = at;
@@ -195,18 +234,18 @@ impl<P: Payload> Reassembly<P> {
 
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
     #[inline]
-    pub fn pop(&mut self, next: u64) -> Option<Piece<P>> {
-        if self.pieces.front()?.at > next { None } else { self.pop_first(next) }
+    pub fn pop(&mut self, next: u64) -> Option<T> {
+        if self.pieces.front()?.at() > next { None } else { self.pop_first(next) }
     }
 
-    fn pop_first(&mut self, next: u64) -> Option<Piece<P>> {
+    fn pop_first(&mut self, next: u64) -> Option<T> {
         loop {
-            if self.pieces.front()?.at > next {
+            if self.pieces.front()?.at() > next {
                 return None;
             }
             let piece = self.pieces.pop_front()?;
             trim(&mut self.pieces);
-            self.bytes -= piece.payload.len() as u64;
+            self.bytes -= piece.len();
             let first = &mut self.ranges[0];
             first.0 = piece.end();
             if first.0 >= first.1 {
@@ -218,23 +257,29 @@ impl<P: Payload> Reassembly<P> {
         }
     }
 
-    /// The ranges to report as SACK blocks: first the one touched last (RFC 2018 §4), then those before it, then
-    /// the lowest; each once.
-    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// Calls `report` with the ranges for at most `limit` SACK blocks: first the one touched last (RFC 2018 §4), then those
+    /// before it, then the lowest; each once.
+    pub fn report(&self, limit: usize, mut report: impl FnMut((u64, u64))) {
         let mut out = [(0, 0); 4];
-        let mut n = 0;
-        if let [only] = self.ranges[..] {
-            out[0] = only;
-            return out.into_iter().take(1);
+        let limit = limit.min(4);
+        if limit == 0 {
+            return;
         }
+        if let [only] = self.ranges[..] {
+            return report(only);
+        }
+        let mut n = 0;
         let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
         for range in recent.chain(self.ranges.iter().copied().take(4)) {
-            if n < 4 && !out[..n].contains(&range) {
+            if !out[..n].contains(&range) {
+                report(range);
                 out[n] = range;
                 n += 1;
+                if n == limit {
+                    return;
+                }
             }
         }
-        out.into_iter().take(n)
     }
 }
 
@@ -245,7 +290,13 @@ mod tests {
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0, via: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0 }
+    }
+
+    fn blocks(r: &Reassembly<Piece<Span>>, limit: usize) -> Vec<(u64, u64)> {
+        let mut out = Vec::new();
+        r.report(limit, |range| out.push(range));
+        out
     }
 
     #[test]
@@ -255,9 +306,10 @@ mod tests {
         assert_eq!(r.insert_to_report(piece(30, 40)), 10);
         assert_eq!(r.insert_to_report(piece(50, 60)), 10);
         assert_eq!(r.insert_to_report(piece(31, 41)), 1);
-        assert_eq!(r.blocks().collect::<Vec<_>>(), [(30, 41), (50, 60), (10, 20)]);
+        assert_eq!(blocks(&r, 4), [(30, 41), (50, 60), (10, 20)]);
+        assert_eq!(blocks(&r, 2), [(30, 41), (50, 60)]);
         assert_eq!(r.insert_to_report(piece(20, 30)), 10);
-        assert_eq!(r.blocks().collect::<Vec<_>>(), [(10, 41), (50, 60)]);
+        assert_eq!(blocks(&r, 4), [(10, 41), (50, 60)]);
         assert!(r.pop(5).is_none());
         assert_eq!(r.pop(12).map(|p| (p.at, p.end())), Some((12, 20)));
         assert_eq!(r.bytes(), 31);
@@ -283,7 +335,7 @@ mod tests {
                 }
                 prop_assert_eq!(&r.ranges, &ranges);
                 prop_assert_eq!(r.bytes(), held.iter().filter(|&&h| h).count() as u64);
-                let reported: Vec<_> = r.blocks().collect();
+                let reported = blocks(&r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));
                 prop_assert!(reported[0].0 <= at && at + len <= reported[0].1);
             }

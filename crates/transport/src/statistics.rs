@@ -93,8 +93,9 @@ impl DelayHistogram {
 
     fn bucket(delay_ns: u64) -> usize {
         let octave = delay_ns.ilog2();
-        let fraction = ((u128::from(delay_ns) * u128::from(BUCKETS_AN_OCTAVE)) >> octave) as u32 - BUCKETS_AN_OCTAVE;
-        (octave * BUCKETS_AN_OCTAVE + fraction) as usize
+        // The leading bit at the top: below it stand the bits of the fraction.
+        let eighths = ((delay_ns << (63 - octave)) >> 60) as u32;
+        (octave * BUCKETS_AN_OCTAVE + eighths - BUCKETS_AN_OCTAVE) as usize
     }
 
     fn upper_ns(bucket: usize) -> f64 {

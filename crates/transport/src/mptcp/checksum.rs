@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::context::MapRange;
 use super::reset::ResetReason;
 use crate::queue::Stream;
-use crate::reassembly::Piece;
+use crate::reassembly::{Part, Piece};
 
 /// A mapping on its way to be verified: its data so far, which is not acknowledged at the data level.
 #[derive(Debug)]

@@ -109,6 +109,8 @@ pub struct Connection<P: Stream> {
     pub(super) attention: SubflowSet,
     /// Subflows known to have nothing to look after but data and acknowledgments in order: see `plain.rs`.
     pub(super) plain: SubflowSet,
+    /// As `plain`, but there may be a hole in what arrived: see `behind_hole.rs`.
+    pub(super) settled: SubflowSet,
     /// Subflows that can have got room in their windows since none had any.
     pub(super) roomy: SubflowSet,
     /// Subflows that owe an acknowledgment.
@@ -212,6 +214,7 @@ impl<P: Stream> Connection<P> {
             reinjections: Reinjections::default(),
             attention: SubflowSet::default(),
             plain: SubflowSet::default(),
+            settled: SubflowSet::default(),
             roomy: SubflowSet(u64::MAX),
             ack_due: SubflowSet::default(),
             may_send: false,

@@ -5,8 +5,9 @@ use wire::{DataNumber, Dss, Mapping, MptcpOption, Options};
 use super::connection::{Connection, Event, Mode};
 use super::context::MapRange;
 use super::reset::ResetReason;
+use super::waiting::Early;
 use crate::queue::Stream;
-use crate::reassembly::{Piece, UNMAPPED};
+use crate::reassembly::{Part, Piece, UNMAPPED};
 
 /// Mappings kept of a subflow: one for each segment that may be out of order. Data whose mapping finds no room is
 /// dropped, and comes again.
@@ -45,16 +46,28 @@ impl<P: Stream> Connection<P> {
         if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
             self.data_in_order(now_ns, r, seq, offset, payload);
         } else {
-            subflow.statistics.data_segments_received += 1;
-            let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns, via: r as u8 };
-            let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
-            // Out of order, or it fills a hole: acknowledge at once (RFC 5681 §4.2).
-            subflow.ack.now = true;
-            self.ack_due.insert(r);
+            self.data_at_hole(now_ns, r, seq, offset, payload);
+        }
+    }
+
+    /// Data came behind a hole, or fills one.
+    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+        let subflow = &mut self.subflows[r];
+        subflow.statistics.data_segments_received += 1;
+        let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
+        let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
+        // Acknowledge at once (RFC 5681 §4.2).
+        subflow.ack.now = true;
+        self.ack_due.insert(r);
+        if piece.at > subflow.rcv_nxt {
+            subflow.reorder.insert_to_report(piece);
+        } else if !subflow.reorder.passes(piece.at, piece.end()) {
             subflow.reorder.insert_to_report(piece);
             self.drain_subflow(now_ns, r);
-            self.check_end_of_stream(r);
+        } else if self.take_in_order(now_ns, r, piece) {
+            self.drain_subflow(now_ns, r);
         }
+        self.check_end_of_stream(r);
     }
 
     /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
@@ -180,13 +193,33 @@ impl<P: Stream> Connection<P> {
             self.delays.add(0, len);
             self.rcv_nxt = offset + len;
             self.ready.push_back(payload);
+        } else if plain && offset > self.rcv_nxt && self.window.allows(offset, len) && !self.end_received {
+            context.next_offset = offset + len;
+            self.subflows[r].rcv_nxt = seq + len;
+            let new =
+                self.waiting.insert(self.rcv_nxt, Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
+            self.subflows[r].statistics.new_bytes_received += new;
         } else {
-            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns, via: r as u8 });
+            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
         }
     }
 
     /// Bytes in order on their subflow find their place in the stream. False: the subflow was reset.
-    fn take_in_order(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
+    #[inline]
+    fn take_in_order(&mut self, now_ns: u64, r: usize, piece: Piece<P>) -> bool {
+        let plain = !self.rx_single && !self.checksum && piece.offset != UNMAPPED;
+        if plain && self.contexts[r].held.is_none() {
+            self.subflows[r].rcv_nxt = piece.end();
+            self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+            self.deliver(now_ns, r, piece);
+            return true;
+        }
+        self.find_place(now_ns, r, piece)
+    }
+
+    /// As [`Self::take_in_order`], whatever is known of the bytes.
+    #[cold]
+    fn find_place(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
         loop {
             if let Some(held) = &mut self.contexts[r].held {
                 self.subflows[r].rcv_nxt = piece.end();
@@ -228,44 +261,52 @@ impl<P: Stream> Connection<P> {
 
     /// Bytes that are in order on their subflow go to their place in the stream.
     pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
-        let piece = Piece { at: piece.offset, ..piece };
-        let Some(piece) = piece.above(self.rcv_nxt) else { return };
+        let (at, len) = (piece.offset, piece.payload.len() as u64);
+        let mut early = Early { at, payload: piece.payload, arrival_ns: piece.arrival_ns, via: r as u8 };
+        if at < self.rcv_nxt {
+            if at + len <= self.rcv_nxt {
+                return;
+            }
+            early.payload = early.payload.slice((self.rcv_nxt - at) as usize, len as usize);
+            early.at = self.rcv_nxt;
+        }
         if self.end_received {
             return; // nothing follows the end
         }
-        let (at, len) = (piece.at, piece.payload.len() as u64);
+        let (at, len) = (early.at, early.payload.len() as u64);
         let next = at == self.rcv_nxt;
         let new = if next && self.waiting.is_empty() {
-            self.append(now_ns, r, piece);
+            self.append(now_ns, r, early);
             len
-        } else if at + len > self.window.right() {
+        } else if !self.window.allows(at, len) {
             0 // beyond the window nothing is kept; the peer was not allowed to send it
         } else if next && self.waiting.pass(at, len) {
-            self.append(now_ns, r, piece);
+            self.append(now_ns, r, early);
             len
         } else {
-            self.waiting.insert(self.rcv_nxt, piece)
+            self.waiting.insert(self.rcv_nxt, early)
         };
-        if next {
-            while let Some(piece) = self.waiting.pop(self.rcv_nxt) {
-                self.append(now_ns, r, piece);
+        self.subflows[r].statistics.new_bytes_received += new;
+        if next && !self.waiting.is_empty() {
+            while let Some(early) = self.waiting.pop(self.rcv_nxt) {
+                self.append(now_ns, r, early);
             }
         }
-        self.subflows[r].statistics.new_bytes_received += new;
     }
 
     /// The next bytes of the stream; subflow `r` has just brought them, or what they waited for.
-    fn append(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
-        let (waited_ns, len) = (now_ns - piece.arrival_ns, piece.payload.len() as u64);
+    #[inline(always)]
+    fn append(&mut self, now_ns: u64, r: usize, early: Early<P>) {
+        let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
         self.delays.add(waited_ns, len);
         if waited_ns > 0 {
             let statistics = &mut self.subflows[r].statistics;
-            let own = usize::from(piece.via) == r;
+            let own = usize::from(early.via) == r;
             let sum = if own { &mut statistics.own_waited_byte_ns } else { &mut statistics.others_waited_byte_ns };
             *sum += u128::from(waited_ns) * u128::from(len);
         }
-        self.rcv_nxt = piece.end();
-        self.ready.push_back(piece.payload);
+        self.rcv_nxt = early.at + len;
+        self.ready.push_back(early.payload);
     }
 
     /// The stream is complete when everything before its end has arrived.

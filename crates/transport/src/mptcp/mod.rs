@@ -1,6 +1,7 @@
 //! One connection: Multipath TCP (RFC 8684) over its subflows; TCP is the case of one subflow and no options.
 
 mod addresses;
+mod behind_hole;
 mod bound;
 mod checksum;
 mod close;

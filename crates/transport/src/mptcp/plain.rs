@@ -29,11 +29,18 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub(super) fn unsettle(&mut self) {
         self.plain = SubflowSet::default();
+        self.settled = SubflowSet::default();
         self.roomy = SubflowSet(u64::MAX);
     }
 
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order.
     fn is_plain(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        subflow.reorder.is_empty() && subflow.duplicate.is_none() && self.is_settled(r)
+    }
+
+    /// Whether subflow `r` has nothing to look after but that and data behind a hole.
+    pub(super) fn is_settled(&self, r: usize) -> bool {
         let (subflow, view) = (&self.subflows[r], &self.views[r]);
         let connection = match self.mode {
             Mode::Tcp => self.rx_single && r == self.tcp_subflow && self.infinite.is_none(),
@@ -43,8 +50,6 @@ impl<P: Stream> Connection<P> {
             && view.phase == Phase::Open
             && subflow.state == State::Established
             && subflow.board.is_unmarked()
-            && subflow.reorder.is_empty()
-            && subflow.duplicate.is_none()
             && !subflow.fin_requested
             && subflow.fin_at.is_none()
             && subflow.sack

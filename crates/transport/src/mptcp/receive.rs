@@ -19,10 +19,11 @@ impl<P: Stream> Connection<P> {
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
         self.clock_ns = now_ns;
         let r = subflow.0 as usize;
-        if self.receive_plain(now_ns, r, segment) {
+        if self.receive_plain(now_ns, r, segment) || self.receive_behind_hole(now_ns, r, segment) {
             return;
         }
         self.plain = SubflowSet::default();
+        self.settled = SubflowSet::default();
         self.roomy.insert(r);
         if segment.options.rare.is_some() {
             self.unsettle();

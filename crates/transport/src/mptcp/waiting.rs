@@ -9,13 +9,41 @@ use std::collections::VecDeque;
 
 use wire::Payload;
 
-use crate::reassembly::{Piece, Reassembly};
+use crate::reassembly::{Part, Reassembly};
 
 /// Slots in a block: the unit in which memory is taken and given back.
 const BLOCK: usize = 32;
 /// A slot stands for as many bytes of the stream at least: the row, which is no longer than the receive window, then takes a
 /// small part of what the window allows.
 const LEAST_STRIDE: u64 = 512;
+
+/// A piece of the stream that came before what precedes it.
+#[derive(Clone, Debug)]
+pub struct Early<P> {
+    /// Place of its first byte.
+    pub at: u64,
+    /// Content.
+    pub payload: P,
+    /// When it reached this host.
+    pub arrival_ns: u64,
+    /// The subflow that brought it.
+    pub via: u8,
+}
+
+impl<P: Payload> Part for Early<P> {
+    fn at(&self) -> u64 {
+        self.at
+    }
+
+    fn len(&self) -> u64 {
+        self.payload.len() as u64
+    }
+
+    fn cut(&self, from: u64, to: u64) -> Self {
+        let payload = self.payload.slice((from - self.at) as usize, (to - self.at) as usize);
+        Early { at: from, payload, ..*self }
+    }
+}
 
 #[derive(Debug)]
 struct Slot<P> {
@@ -39,7 +67,7 @@ pub struct Waiting<P> {
     /// Slots taken.
     taken: usize,
     /// All that waits, while not all of it fits into slots.
-    irregular: Option<Box<Reassembly<P>>>,
+    irregular: Option<Box<Reassembly<Early<P>>>>,
 }
 
 impl<P: Payload> Waiting<P> {
@@ -60,7 +88,7 @@ impl<P: Payload> Waiting<P> {
     /// Takes what is new of a piece, which begins at `next`, the first byte that is missing, or beyond.
     /// Answers how many bytes were.
     #[inline]
-    pub fn insert(&mut self, next: u64, piece: Piece<P>) -> u64 {
+    pub fn insert(&mut self, next: u64, piece: Early<P>) -> u64 {
         let len = piece.payload.len() as u64;
         debug_assert!(piece.at >= next);
         if self.taken == 0 {
@@ -100,7 +128,7 @@ impl<P: Payload> Waiting<P> {
 
     /// The first piece, when it continues the stream at `next`.
     #[inline]
-    pub fn pop(&mut self, next: u64) -> Option<Piece<P>> {
+    pub fn pop(&mut self, next: u64) -> Option<Early<P>> {
         if self.taken == 0 {
             return if self.irregular.is_some() { self.pop_irregular(next) } else { None };
         }
@@ -112,7 +140,7 @@ impl<P: Payload> Waiting<P> {
         let (arrival_ns, via, at) = (slot.arrival_ns, slot.via, self.base);
         self.taken -= 1;
         self.advance();
-        Some(Piece { at, payload, offset: at, arrival_ns, via })
+        Some(Early { at, payload, arrival_ns, via })
     }
 
     #[inline]
@@ -129,7 +157,7 @@ impl<P: Payload> Waiting<P> {
     }
 
     #[cold]
-    fn insert_irregular(&mut self, piece: Piece<P>) -> u64 {
+    fn insert_irregular(&mut self, piece: Early<P>) -> u64 {
         let mut any = self.irregular.take().unwrap_or_else(|| Box::new(Reassembly::new()));
         while self.taken > 0 {
             match self.pop(u64::MAX) {
@@ -143,7 +171,7 @@ impl<P: Payload> Waiting<P> {
     }
 
     #[cold]
-    fn pop_irregular(&mut self, next: u64) -> Option<Piece<P>> {
+    fn pop_irregular(&mut self, next: u64) -> Option<Early<P>> {
         let any = self.irregular.as_mut()?;
         let piece = any.pop(next);
         if any.is_empty() {
@@ -163,8 +191,8 @@ mod tests {
     use proptest::prelude::*;
     use wire::Span;
 
-    fn piece(at: u64, len: u64, via: u8) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: len as u32 }, offset: at, arrival_ns: u64::from(via), via }
+    fn piece(at: u64, len: u64, via: u8) -> Early<Span> {
+        Early { at, payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
     }
 
     /// What comes out from `next` on, as place, length and subflow.

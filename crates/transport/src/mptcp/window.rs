@@ -44,6 +44,12 @@ impl ReceiveWindow {
         (self.read + self.size).max(self.announced)
     }
 
+    /// Whether the `len` bytes from `at` on lie below that end.
+    #[inline]
+    pub fn allows(&self, at: u64, len: u64) -> bool {
+        at.saturating_add(len) <= self.right()
+    }
+
     /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.
     pub fn announce(&mut self, rcv_nxt: u64, scale: u8) -> u16 {
         let field = ((self.right().saturating_sub(rcv_nxt)) >> scale).min(0xffff);

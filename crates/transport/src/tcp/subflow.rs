@@ -12,7 +12,7 @@ use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::host::Tuple;
-use crate::reassembly::Reassembly;
+use crate::reassembly::{Piece, Reassembly};
 use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};
 
@@ -104,7 +104,7 @@ pub struct Subflow<P> {
     pub rcv_nxt: u64,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
     pub receive_rtt_ns: u64,
-    pub reorder: Reassembly<P>,
+    pub reorder: Reassembly<Piece<P>>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
@@ -249,23 +249,21 @@ impl<P: Payload> Subflow<P> {
         if !self.sack || fitting == 0 {
             return blocks;
         }
-        let duplicate = self.duplicate.take();
+        let irs = self.irs;
+        let wire = |n: u64| irs.wrapping_add(n as u32);
+        if let Some((left, right)) = self.duplicate.take() {
+            blocks.push(SackBlock { left: wire(left), right: wire(right) });
+        }
         // A FIN takes a sequence number and is reported like data.
         let mut fin = self.fin_at;
-        let extend = |(left, right): (u64, u64)| {
+        self.reorder.report(fitting - blocks.len(), |(left, right)| {
             let joined = fin.take_if(|fin| *fin == right);
-            (left, right + u64::from(joined.is_some()))
-        };
-        let mut ranges = [(0, 0); 5];
-        let mut count = 0;
-        for range in duplicate.into_iter().chain(self.reorder.blocks().map(extend)) {
-            ranges[count] = range;
-            count += 1;
-        }
-        let alone = fin.map(|fin| (fin, fin + 1));
-        for (left, right) in ranges.into_iter().take(count).chain(alone).take(fitting) {
-            let wire = |n: u64| self.irs.wrapping_add(n as u32);
-            blocks.push(SackBlock { left: wire(left), right: wire(right) });
+            blocks.push(SackBlock { left: wire(left), right: wire(right + u64::from(joined.is_some())) });
+        });
+        if let Some(fin) = fin
+            && blocks.len() < fitting
+        {
+            blocks.push(SackBlock { left: wire(fin), right: wire(fin + 1) });
         }
         blocks
     }

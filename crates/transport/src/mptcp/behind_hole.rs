@@ -1,0 +1,79 @@
+//! Data on a subflow that has a hole, or that makes one: where nothing else is out of the ordinary, of what `receive.rs` looks
+//! at most has nothing to find, as in the plain case (`plain.rs`). What is done here is what would be done there; whatever
+//! is in doubt goes there. Tests compare the two ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
+
+use wire::{DataNumber, Dss, Flags, Mapping, Segment};
+
+use super::connection::{Connection, Mode};
+use crate::queue::Stream;
+use crate::reassembly::UNMAPPED;
+
+impl<P: Stream> Connection<P> {
+    /// Takes in the segment if it carries data within the window, acknowledges nothing new, and nothing is outstanding on its
+    /// subflow, of which nothing but a hole is to be said. False: nothing was done.
+    pub(super) fn receive_behind_hole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) -> bool {
+        if self.settled.contains(r) {
+            debug_assert!(self.is_settled(r));
+        } else if segment.payload.is_empty() || !self.is_settled(r) {
+            return false;
+        }
+        let window = match self.mode {
+            Mode::Tcp => self.window.right().saturating_sub(self.rcv_nxt),
+            Mode::Mptcp => 2 * self.window.size(),
+        };
+        let first_dsn = self.remote_dsn(0);
+        let subflow = &mut self.subflows[r];
+        let seq = subflow.their_seq(segment.seq);
+        let len = segment.payload.len() as u64;
+        if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
+            || segment.options.rare.is_some()
+            || !segment.options.sack.is_empty()
+            || len == 0
+            || seq < subflow.rcv_nxt
+            || (seq == subflow.rcv_nxt && subflow.reorder.is_empty())
+            || seq >= subflow.rcv_nxt + window
+            || segment.ack != subflow.iss.wrapping_add(subflow.snd_una as u32)
+            || !subflow.board.is_empty()
+        {
+            return false;
+        }
+        // At the data level: where the segment belongs, and up to where the peer acknowledges.
+        let (offset, data_ack) = match (self.mode, &segment.options.dss) {
+            (Mode::Tcp, _) => (UNMAPPED, None),
+            (
+                Mode::Mptcp,
+                &Some(Dss {
+                    data_ack: Some(DataNumber::Long(number)),
+                    mapping: Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len: mapped, checksum: None }),
+                    data_fin: false,
+                }),
+            ) => {
+                let (offset, ahead) =
+                    (dsn.wrapping_sub(first_dsn), number.wrapping_sub(self.local_idsn.wrapping_add(1)));
+                let known = u64::from(mapped) == len && ssn == seq as u32;
+                if !known || offset > self.window.right() || ahead > self.snd_nxt {
+                    return false;
+                }
+                (offset, Some(ahead))
+            }
+            _ => return false,
+        };
+        if !subflow.check_timestamps(seq, segment.options.timestamps) {
+            return false;
+        }
+        // From here on everything is as in `receive_synchronised`.
+        let window = u64::from(segment.window) << subflow.snd_wscale;
+        let una = subflow.snd_una;
+        self.settled.insert(r);
+        self.plain.0 &= !(1 << r);
+        self.roomy.insert(r);
+        let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
+        self.data_acknowledged(now_ns, to, window);
+        self.subflows[r].take_echo(segment.options.timestamps, now_ns);
+        let payload = std::mem::replace(&mut segment.payload, P::empty());
+        self.data_at_hole(now_ns, r, seq, offset, payload);
+        self.progress_close(now_ns);
+        debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
+        true
+    }
+}
