@@ -2,14 +2,14 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{Change, LinkConfig, LossConfig};
+use crate::config::{Change, Limit, LinkConfig, LossConfig};
 use crate::counters::{Counters, DropReason, Enqueue};
 use crate::loss::Loss;
-use crate::packet::Packet;
+use crate::packet::{Packet, Rest};
 use crate::prefetch;
 use crate::propagation::Propagation;
 use crate::queue::codel::{Head, Verdict};
-use crate::queue::{Arrival, Entry, Queue};
+use crate::queue::{Arrival, DropTail, Entry, Queue};
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
@@ -47,18 +47,21 @@ pub struct Link<T> {
     /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
     /// length.
     queue_packet_ns: u128,
-    transmitter: Transmitter,
-    propagation: Propagation,
-    queue: Queue,
     /// When packet `sent` departs, so that the ring is not asked; `u64::MAX` without one.
     next_departure_ns: u64,
+    transmitter: Transmitter,
+    propagation: Propagation,
+    /// Of a plain link.
+    limit: DropTail,
     max_bytes: u64,
     max_packets: u32,
-    /// Whether it is alive, drop-tail and of constant rate: what nearly all links are nearly always.
+    /// Whether it is alive, drop-tail, of constant rate, and all packets have the same delay: what nearly all links are
+    /// nearly always.
     plain: bool,
     dead: bool,
     /// Whether `loss` can strike.
     lossy: bool,
+    queue: Queue,
     loss: Loss,
     lost_on_wire: u64,
     dropped_full: u64,
@@ -71,7 +74,7 @@ pub struct Link<T> {
 const HOT_LINES: usize = 3;
 const _: () = assert!(std::mem::offset_of!(Link<[u32; 3]>, lossy) < HOT_LINES * prefetch::LINE_BYTES);
 
-impl<T: Copy> Link<T> {
+impl<T: Copy + Default> Link<T> {
     /// An idle link. `rng` is its own stream.
     ///
     /// # Panics
@@ -92,7 +95,8 @@ impl<T: Copy> Link<T> {
             max_packets: 0,
             max_bytes: 0,
             dead: false,
-            plain: queue.is_drop_tail() && !transmitter.has_trace(),
+            plain: queue.drop_tail().is_some() && !transmitter.has_trace(),
+            limit: queue.drop_tail().unwrap_or(DropTail::new(Limit::Packets(0))),
             transmitter,
             queue,
             lossy: config.loss != LossConfig::None,
@@ -108,62 +112,81 @@ impl<T: Copy> Link<T> {
 
     /// The packet arrives at the link's entrance at `now_ns`. Packets that depart at `now_ns` have left the queue by
     /// then.
-    #[inline]
-    pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
-        if self.plain { self.enqueue_as::<true>(now_ns, packet) } else { self.enqueue_unusual(now_ns, packet) }
-    }
-
-    /// Apart, so that the code of [`Self::enqueue`] has no questions about what is rare.
-    #[inline(never)]
-    fn enqueue_unusual(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
-        if self.dead { self.drop_arriving(DropReason::Dead) } else { self.enqueue_as::<false>(now_ns, packet) }
-    }
-
+    // Inlined by force: the packet is put together in its place in the ring, and what the caller asks of the answer is known
+    // where it is given.
     #[inline(always)]
-    fn enqueue_as<const PLAIN: bool>(&mut self, now_ns: u64, mut packet: Packet<T>) -> Enqueue {
-        self.drain_as::<PLAIN>(now_ns);
+    pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
+        if !self.plain {
+            return self.enqueue_unusual(now_ns, packet.tag, packet.rest());
+        }
+        self.drain(now_ns);
+        let size = u64::from(packet.size);
+        let (packets, bytes) = (self.queue_packets(), self.queue_bytes() + size);
+        if !self.limit.admits(packets, bytes) {
+            return self.drop_arriving(DropReason::Full);
+        }
+        let departure_ns = self.transmitter.send_at_rate(now_ns, packet.size);
+        let first = self.ring.is_empty();
+        if first {
+            self.head_arrival_ns = self.propagation.steady_arrival_ns(departure_ns);
+        }
+        let lost = self.lossy && self.loss.strikes(&mut self.rng);
+        self.enter(now_ns, (packets + 1, bytes), packet.departing(departure_ns, lost));
+        Enqueue::Accepted { first }
+    }
+
+    /// [`Self::enqueue`] where the link is not plain. Apart, so that its code has no questions about what is rare.
+    #[inline(never)]
+    fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest) -> Enqueue {
+        if self.dead {
+            return self.drop_arriving(DropReason::Dead);
+        }
+        let mut packet = Packet::from_rest(tag, rest);
+        self.drain(now_ns);
         let arrival = Arrival {
             now_ns,
             size: packet.size,
             ecn: packet.ecn(),
-            packets: self.ring.tail() - self.sent,
-            bytes: self.accepted_bytes - self.sent_bytes,
+            packets: self.queue_packets(),
+            bytes: self.queue_bytes(),
             transmitter: &self.transmitter,
         };
-        if PLAIN {
-            let Queue::DropTail(queue) = &self.queue else { unreachable!("a plain link is drop-tail") };
-            if let Err(reason) = queue.admit(arrival) {
-                return self.drop_arriving(reason);
-            }
-        } else {
-            match self.queue.admit(arrival, &mut self.rng) {
-                Ok(Entry::Plain) => {}
-                Ok(Entry::Marked) => packet.set_ce(),
-                Err(reason) => return self.drop_arriving(reason),
-            }
+        match self.queue.admit(arrival, &mut self.rng) {
+            Ok(Entry::Plain) => {}
+            Ok(Entry::Marked) => packet.set_ce(),
+            Err(reason) => return self.drop_arriving(reason),
         }
-        self.max_packets = self.max_packets.max(arrival.packets as u32 + 1);
-        self.max_bytes = self.max_bytes.max(arrival.bytes + u64::from(packet.size));
-        packet.departure_ns = if PLAIN {
-            self.transmitter.send_at_rate(now_ns, packet.size)
-        } else if self.queue.decides_at_head() && arrival.packets > 0 {
+        let queue = (arrival.packets + 1, arrival.bytes + u64::from(packet.size));
+        let departure_ns = if self.queue.decides_at_head() && arrival.packets > 0 {
             // The time of its arrival, until its departure is known.
             now_ns
         } else {
             self.transmitter.send(now_ns, packet.size)
         };
-        packet.set_lost(self.lossy && self.loss.strikes(&mut self.rng));
-        self.accepted_bytes += u64::from(packet.size);
-        self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
         let first = self.ring.is_empty();
         if first {
-            self.head_arrival_ns = self.propagation.arrival_ns(self.ring.tail(), packet.departure_ns);
+            self.head_arrival_ns = self.propagation.arrival_ns(self.ring.tail(), departure_ns);
         }
+        let lost = self.lossy && self.loss.strikes(&mut self.rng);
+        self.enter(now_ns, queue, packet.departing(departure_ns, lost));
+        Enqueue::Accepted { first }
+    }
+
+    /// The packet enters the queue, which has then so many packets and bytes.
+    #[inline(always)]
+    fn enter(&mut self, now_ns: u64, (packets, bytes): (u64, u64), packet: Packet<T>) {
+        if packets > u64::from(self.max_packets) {
+            self.max_packets = packets as u32;
+        }
+        if bytes > self.max_bytes {
+            self.max_bytes = bytes;
+        }
+        self.accepted_bytes += u64::from(packet.size);
+        self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
         if self.sent == self.ring.tail() {
             self.next_departure_ns = packet.departure_ns;
         }
         self.ring.push(packet);
-        Enqueue::Accepted { first }
     }
 
     /// When the oldest packet reaches the far end; `None` when nothing is under way.
@@ -190,29 +213,32 @@ impl<T: Copy> Link<T> {
     pub fn deliver(&mut self, now_ns: u64) -> Packet<T> {
         assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
         debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
-        if self.sent != self.ring.head() || !self.plain {
-            return self.deliver_other();
+        if !self.plain {
+            return self.deliver_unusual();
         }
         // As a rule the wire is short, and nobody has looked since the packet departed: it departs and arrives at once.
+        let departs = self.sent == self.ring.head();
         let packet = self.ring.pop();
-        self.count_departure(&packet);
-        self.propagation.arrived(self.head_arrival_ns);
-        (self.next_departure_ns, self.head_arrival_ns) = match self.ring.first() {
-            None => (u64::MAX, u64::MAX),
-            Some(next) => (next.departure_ns, self.propagation.arrival_ns(self.ring.head(), next.departure_ns)),
-        };
+        let next_departure_ns = self.ring.first().map_or(u64::MAX, |next| next.departure_ns);
+        if departs {
+            self.count_departure(&packet);
+            self.next_departure_ns = next_departure_ns;
+        }
+        self.head_arrival_ns = self.propagation.steady_arrival_ns(next_departure_ns);
         packet
     }
 
-    /// [`Self::deliver`] where a packet was seen to depart before, or something is unusual.
-    #[inline]
-    fn deliver_other(&mut self) -> Packet<T> {
+    /// [`Self::deliver`] where the link is not plain.
+    #[inline(never)]
+    fn deliver_unusual(&mut self) -> Packet<T> {
         if self.sent == self.ring.head() {
-            self.depart::<false>();
+            self.depart();
         }
         let packet = self.ring.pop();
         self.propagation.arrived(self.head_arrival_ns);
         self.find_head_arrival();
+        self.propagation.settle(self.ring.first().map(|next| next.departure_ns));
+        self.find_plain();
         packet
     }
 
@@ -236,7 +262,6 @@ impl<T: Copy> Link<T> {
                 self.flush(now_ns, dropped);
             }
             self.dead = dead;
-            self.plain = !dead && self.queue.is_drop_tail() && !self.transmitter.has_trace();
         }
         if let Some(rate_bps) = change.rate_bps
             && rate_bps != self.transmitter.rate_bps()
@@ -252,6 +277,7 @@ impl<T: Copy> Link<T> {
             self.loss = Loss::new(&loss);
         }
         self.find_head_arrival();
+        self.find_plain();
     }
 
     /// Packets and bytes in the queue at `now_ns`, the one being sent counted as a whole.
@@ -332,25 +358,20 @@ impl<T: Copy> Link<T> {
     }
 
     /// Brings the queue up to `now_ns`.
-    #[inline]
-    fn drain(&mut self, now_ns: u64) {
-        self.drain_as::<false>(now_ns);
-    }
-
     #[inline(always)]
-    fn drain_as<const PLAIN: bool>(&mut self, now_ns: u64) {
+    fn drain(&mut self, now_ns: u64) {
         // At the end of time, where a departure tells nothing from none, the second question is needed.
         while self.next_departure_ns <= now_ns && self.sent != self.ring.tail() {
-            self.depart::<PLAIN>();
+            self.depart();
         }
     }
 
     /// The first packet in the queue departs at its time.
-    #[inline]
-    fn depart<const PLAIN: bool>(&mut self) {
+    #[inline(always)]
+    fn depart(&mut self) {
         let packet = *self.ring.at(self.sent);
         self.count_departure(&packet);
-        if !PLAIN && self.queue.decides_at_head() {
+        if !self.plain && self.queue.decides_at_head() {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }
@@ -410,6 +431,13 @@ impl<T: Copy> Link<T> {
             let head = self.ring.head();
             self.propagation.arrival_ns(head, self.ring.at(head).departure_ns)
         };
+    }
+
+    fn find_plain(&mut self) {
+        self.plain = !self.dead
+            && self.queue.drop_tail().is_some()
+            && !self.transmitter.has_trace()
+            && self.propagation.is_steady();
     }
 
     #[cold]

@@ -32,6 +32,14 @@ pub struct Packet<T> {
 // Eight records in three cache lines: growth here costs every hop.
 const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 3]>>() == 24);
 
+/// All of a packet but its tag: in a register, where a packet would be passed in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest {
+    size: u16,
+    hop: u8,
+    flags: u8,
+}
+
 const ECN_MASK: u8 = 0b11;
 const LOST: u8 = 0b100;
 const DROPPED: u8 = 0b1000;
@@ -73,8 +81,19 @@ impl<T> Packet<T> {
         }
     }
 
-    pub(crate) const fn set_lost(&mut self, lost: bool) {
-        self.flags = (self.flags & !LOST) | if lost { LOST } else { 0 };
+    pub(crate) const fn rest(&self) -> Rest {
+        Rest { size: self.size, hop: self.hop, flags: self.flags }
+    }
+
+    pub(crate) const fn from_rest(tag: T, Rest { size, hop, flags }: Rest) -> Self {
+        Self { departure_ns: 0, tag, size, hop, flags }
+    }
+
+    /// As it enters a link.
+    #[inline(always)]
+    pub(crate) fn departing(self, departure_ns: u64, lost: bool) -> Self {
+        let flags = (self.flags & !LOST) | if lost { LOST } else { 0 };
+        Self { departure_ns, flags, ..self }
     }
 
     pub(crate) const fn set_dropped(&mut self) {
@@ -95,12 +114,13 @@ mod tests {
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
             let mut packet = Packet::new(0_u64, 40, 2, ecn);
             assert!(!packet.lost());
-            packet.set_lost(true);
+            packet = packet.departing(7, true);
             assert!(packet.lost());
             assert_eq!(packet.ecn(), ecn);
             assert_eq!(packet.ce(), ecn == Ecn::Ce);
-            packet.set_lost(false);
+            packet = packet.departing(0, false);
             assert_eq!(packet, Packet::new(0, 40, 2, ecn));
+            assert_eq!(packet, Packet::from_rest(0, packet.rest()));
             packet.set_dropped();
             assert!(packet.lost() && packet.dropped() && packet.ecn() == ecn);
             packet.set_ce();

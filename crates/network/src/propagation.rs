@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Propagation {
-    /// When the packet before the oldest one arrived.
+    /// When the packet before the oldest one arrived; 0 where no packet could arrive earlier.
     last_arrival_ns: u64,
     /// Delay of the packets numbered below `until`.
     delay_ns: u64,
@@ -30,10 +30,31 @@ impl Propagation {
         departure_ns.saturating_add(self.delay_ns).max(self.last_arrival_ns)
     }
 
+    /// Whether every packet from the oldest one on has the same delay, and none could overtake the one before it.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.until == u64::MAX && self.last_arrival_ns == 0
+    }
+
+    /// As [`Self::arrival_ns`], while it is steady; nobody need tell then what [`Self::arrived`].
+    #[inline]
+    pub(crate) const fn steady_arrival_ns(&self, departure_ns: u64) -> u64 {
+        departure_ns.saturating_add(self.delay_ns)
+    }
+
     /// The oldest packet reached the far end.
     #[inline]
     pub(crate) const fn arrived(&mut self, at_ns: u64) {
         self.last_arrival_ns = at_ns;
+    }
+
+    /// Finds whether it is steady, when the oldest packet departs at `departure_ns`, or there is none: one that is still to
+    /// come departs after all arrivals so far.
+    pub(crate) fn settle(&mut self, departure_ns: Option<u64>) {
+        if self.until == u64::MAX
+            && departure_ns.is_none_or(|departure_ns| self.steady_arrival_ns(departure_ns) >= self.last_arrival_ns)
+        {
+            self.last_arrival_ns = 0;
+        }
     }
 
     /// Packets numbered `first` and above take `delay_ns`; `first` must not fall from call to call.

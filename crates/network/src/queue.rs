@@ -12,7 +12,7 @@ use crate::counters::DropReason;
 use crate::packet::Ecn;
 use crate::transmitter::Transmitter;
 use codel::CoDel;
-use drop_tail::DropTail;
+pub(crate) use drop_tail::DropTail;
 use red::Red;
 
 /// What a discipline may look at when a packet arrives.
@@ -72,9 +72,13 @@ impl Queue {
         }
     }
 
+    /// The discipline, if it is drop-tail and nothing else.
     #[inline]
-    pub(crate) const fn is_drop_tail(&self) -> bool {
-        matches!(self, Self::DropTail(_))
+    pub(crate) const fn drop_tail(&self) -> Option<DropTail> {
+        match *self {
+            Self::DropTail(queue) => Some(queue),
+            Self::Red(_) | Self::CoDel(_) => None,
+        }
     }
 
     /// Whether it decides at the head of the queue too, so that the departure of a waiting packet is not known.

@@ -1,6 +1,6 @@
 //! The packets of a link in their order, in one block of memory that only grows.
 
-use crate::packet::Packet;
+use crate::packet::{Ecn, Packet};
 use crate::prefetch;
 
 /// A ring whose places are numbered from 0 without end: `head` is the oldest packet's number, `tail` the next one's.
@@ -14,7 +14,7 @@ pub(crate) struct Ring<T> {
 
 const FIRST_SLOTS: usize = 16;
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     pub(crate) fn new() -> Self {
         Self { slots: Box::new([]), head: 0, tail: 0 }
     }
@@ -37,7 +37,7 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet<T>) {
         if self.tail - self.head == self.slots.len() as u64 {
-            self.grow(packet);
+            self.grow();
         }
         let slot = self.slot(self.tail);
         self.slots[slot] = packet;
@@ -91,11 +91,12 @@ impl<T: Copy> Ring<T> {
         number as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// Doubles the slots; `filler` stands in those that hold nothing yet, so that `T` needs no default.
+    /// Doubles the slots.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, filler: Packet<T>) {
-        let mut slots = vec![filler; (self.slots.len() * 2).max(FIRST_SLOTS)];
+    fn grow(&mut self) {
+        // A packet that is to be put in later is not passed here: it would have to stand in memory for it.
+        let mut slots = vec![Packet::new(T::default(), 0, 0, Ecn::NotEct); (self.slots.len() * 2).max(FIRST_SLOTS)];
         let mask = slots.len() - 1;
         for number in self.head..self.tail {
             slots[number as usize & mask] = *self.at(number);
@@ -107,7 +108,6 @@ impl<T: Copy> Ring<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Ecn;
 
     #[test]
     fn keeps_order_across_growth_at_every_phase() {

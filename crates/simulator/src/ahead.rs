@@ -47,8 +47,8 @@ impl Ahead {
     /// An event has been taken from `queue`. Answers the links of three events to come, the farthest first, each a step
     /// nearer than when it was answered before.
     #[inline]
-    pub fn links(&mut self, queue: &EventQueue) -> Option<[u32; 3]> {
-        let link = queue.following(&mut self.cursor, self.days?)?;
+    pub fn links(&mut self, queue: &EventQueue, now_ns: u64) -> Option<[u32; 3]> {
+        let link = queue.following(&mut self.cursor, now_ns, self.days?)?;
         let [a, b, c, d, _] = self.links;
         self.links = [link, a, b, c, d];
         Some([link, b, d])

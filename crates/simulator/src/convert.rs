@@ -17,7 +17,7 @@ pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
 }
 
 /// All links: of each the direction down, then up.
-pub fn links<T: Copy>(description: &Description) -> Vec<Link<T>> {
+pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
     let traces = traces(description);
     let mut links = Vec::with_capacity(2 * description.links.len());
     for link in &description.links {

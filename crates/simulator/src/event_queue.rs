@@ -7,50 +7,37 @@
 
 mod calendar;
 
-use calendar::Calendar;
+use calendar::{Calendar, NOTHING};
 pub use calendar::Cursor;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bits of an entry that say who is meant; the sequence number stands above them.
-const TARGET_BITS: u32 = 24;
 /// The most targets there can be.
-pub const TARGET_LIMIT: usize = 1 << TARGET_BITS;
-/// From one sequence number to the next. After 2⁴⁰ of them all entries are numbered anew.
-const STEP: u64 = 1 << TARGET_BITS;
+pub const TARGET_LIMIT: usize = 1 << 24;
 
-/// Time in the upper 64 bits, then the sequence number, then the target: one comparison orders entries.
+/// What orders events: their time, then their numbers in the order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Entry(u128);
+struct Stamp {
+    time_ns: u64,
+    sequence: u64,
+}
 
-impl Entry {
+impl Stamp {
     /// After every other.
-    const LAST: Entry = Entry(u128::MAX);
-
-    #[inline]
-    fn new(time_ns: u64, sequence: u64, target: u32) -> Entry {
-        Entry(u128::from(time_ns) << 64 | u128::from(sequence | u64::from(target)))
-    }
-
-    #[inline]
-    fn time_ns(self) -> u64 {
-        (self.0 >> 64) as u64
-    }
-
-    #[inline]
-    fn target(self) -> u32 {
-        self.0 as u32 & (TARGET_LIMIT as u32 - 1)
-    }
+    const LAST: Stamp = Stamp { time_ns: u64::MAX, sequence: u64::MAX };
 }
 
 /// A queue of `(time_ns, target)`.
 pub struct EventQueue {
     near: Calendar,
-    far: BinaryHeap<Reverse<Entry>>,
-    /// The earliest of `far`; [`Entry::LAST`] without one.
-    first_far: Entry,
-    /// Of the next entry, in steps of [`STEP`].
+    /// What comes before this and stands in `near` is the next event: the earlier of `first_far` and the limit.
+    horizon: Stamp,
+    /// Of the next event.
     sequence: u64,
+    limit_ns: u64,
+    /// The earliest of `far`; [`Stamp::LAST`] without one.
+    first_far: Stamp,
+    far: BinaryHeap<Reverse<(Stamp, u32)>>,
 }
 
 impl EventQueue {
@@ -62,56 +49,78 @@ impl EventQueue {
     /// An empty queue. The targets below `links` are links: [`Self::push_link`]. Mostly their events lie less than `span_ns`
     /// ahead; the order does not depend on it.
     pub fn new(links: usize, span_ns: u64) -> EventQueue {
-        EventQueue { near: Calendar::new(links, span_ns), far: BinaryHeap::new(), first_far: Entry::LAST, sequence: 0 }
+        EventQueue {
+            near: Calendar::new(links, span_ns),
+            horizon: Stamp { time_ns: 0, sequence: 0 },
+            sequence: 0,
+            limit_ns: 0,
+            first_far: Stamp::LAST,
+            far: BinaryHeap::new(),
+        }
     }
 
     /// Schedules `target` at `time_ns`, after everything scheduled before for the same time.
     /// `target` must be below [`TARGET_LIMIT`], `time_ns` not before the time of the entry taken last.
     #[inline]
     pub fn push(&mut self, time_ns: u64, target: u32) {
-        let entry = self.number(time_ns, target);
-        self.push_far(entry);
+        let stamp = self.stamp(time_ns);
+        self.push_far(stamp, target);
     }
 
     /// As [`Self::push`], for a link without an entry. Inlined by force: as a function it costs a third more.
     #[inline(always)]
     pub fn push_link(&mut self, time_ns: u64, link: u32) {
-        let entry = self.number(time_ns, link);
-        if !self.near.push(entry) {
-            self.push_far(entry);
+        let stamp = self.stamp(time_ns);
+        if !self.near.push(stamp, link) {
+            self.push_far(stamp, link);
         }
     }
 
-    #[inline]
-    fn number(&mut self, time_ns: u64, target: u32) -> Entry {
-        debug_assert!((target as usize) < TARGET_LIMIT);
+    #[inline(always)]
+    fn stamp(&mut self, time_ns: u64) -> Stamp {
         let sequence = self.sequence;
-        let (next, exhausted) = sequence.overflowing_add(STEP);
-        if exhausted {
-            self.renumber();
-            return self.number(time_ns, target);
-        }
-        self.sequence = next;
-        Entry::new(time_ns, sequence, target)
+        self.sequence += 1;
+        Stamp { time_ns, sequence }
     }
 
     #[inline(never)]
-    fn push_far(&mut self, entry: Entry) {
-        self.far.push(Reverse(entry));
-        self.first_far = self.first_far.min(entry);
+    fn push_far(&mut self, stamp: Stamp, target: u32) {
+        debug_assert!((target as usize) < TARGET_LIMIT);
+        self.far.push(Reverse((stamp, target)));
+        self.first_far = self.first_far.min(stamp);
+        self.horizon = self.horizon.min(stamp);
     }
 
-    /// Takes the earliest entry when its time is before `limit_ns`.
-    #[inline]
-    pub fn pop_before(&mut self, limit_ns: u64) -> Option<(u64, u32)> {
-        let limit = Entry::new(limit_ns, 0, 0);
-        let entry = match self.near.pop_before(limit.min(self.first_far)) {
-            Some(entry) => entry,
-            None if self.first_far < limit => self.pop_far(),
-            None => return None,
-        };
-        self.near.advance(entry.time_ns());
-        Some((entry.time_ns(), entry.target()))
+    /// From now on [`Self::pop`] gives events before `limit_ns`.
+    pub fn set_limit(&mut self, limit_ns: u64) {
+        self.limit_ns = limit_ns;
+        self.find_first_far();
+    }
+
+    /// Takes the earliest entry when its time is before the limit.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(u64, u32)> {
+        let mut popped = self.near.pop_before(self.horizon);
+        if popped.1 == NOTHING.1 {
+            popped = self.pop_far();
+        }
+        (popped.1 != NOTHING.1).then_some(popped)
+    }
+
+    #[inline(never)]
+    fn pop_far(&mut self) -> (u64, u32) {
+        if self.first_far.time_ns >= self.limit_ns {
+            return NOTHING;
+        }
+        let Some(Reverse((Stamp { time_ns, .. }, target))) = self.far.pop() else { return NOTHING };
+        self.near.advance(time_ns);
+        self.find_first_far();
+        (time_ns, target)
+    }
+
+    fn find_first_far(&mut self) {
+        self.first_far = self.far.peek().map_or(Stamp::LAST, |&Reverse((stamp, _))| stamp);
+        self.horizon = self.first_far.min(Stamp { time_ns: self.limit_ns, sequence: 0 });
     }
 
     /// How many days ahead the events of links mostly lie.
@@ -119,46 +128,17 @@ impl EventQueue {
         self.near.days_ahead()
     }
 
-    /// The link whose event will probably come after the one at `cursor`, no more than `days` ahead.
+    /// The link whose event will probably come after the one at `cursor`, no more than `days` after `now_ns`.
     #[inline]
-    pub fn following(&self, cursor: &mut Cursor, days: u64) -> Option<u32> {
-        self.near.following(cursor, days)
-    }
-
-    fn pop_far(&mut self) -> Entry {
-        let first = self.first_far;
-        self.far.pop();
-        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
-        first
+    pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<u32> {
+        self.near.following(cursor, now_ns, days)
     }
 
     /// Takes out every entry of `target`. Looks at all entries: for rare occasions.
     pub fn remove(&mut self, target: u32) {
         self.near.remove(target);
-        self.far.retain(|Reverse(entry)| entry.target() != target);
-        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
-    }
-
-    /// Numbers the entries from 0 in their present order, so that insertion can go on.
-    #[cold]
-    fn renumber(&mut self) {
-        let near = self.near.drain();
-        let nearer = near.len();
-        let mut entries: Vec<(Entry, bool)> = near
-            .into_iter()
-            .chain(self.far.drain().map(|Reverse(e)| e))
-            .enumerate()
-            .map(|(n, entry)| (entry, n < nearer))
-            .collect();
-        entries.sort_unstable();
-        self.sequence = 0;
-        self.first_far = Entry::LAST;
-        for (entry, near) in entries {
-            let entry = self.number(entry.time_ns(), entry.target());
-            if !near || !self.near.push(entry) {
-                self.push_far(entry);
-            }
-        }
+        self.far.retain(|&Reverse((_, of))| of != target);
+        self.find_first_far();
     }
 }
 
@@ -198,7 +178,6 @@ mod tests {
         PushLink(u64, u32),
         Pop,
         Remove(u32),
-        ExhaustSequence,
     }
 
     /// Targets below are links.
@@ -211,7 +190,6 @@ mod tests {
             9 => (prop_oneof![0..12_u64, 4080..4110_u64, 0..20_000_u64], 0..LINKS).prop_map(|(time, link)| Step::PushLink(time, link)),
             9 => Just(Step::Pop),
             1 => (0..40_u32).prop_map(Step::Remove),
-            1 => Just(Step::ExhaustSequence),
         ]
     }
 
@@ -236,7 +214,8 @@ mod tests {
                         reference.push(now_ns + after, link);
                     }
                     Step::Pop => {
-                        let popped = queue.pop_before(limit_ns);
+                        queue.set_limit(limit_ns);
+                        let popped = queue.pop();
                         prop_assert_eq!(popped, reference.pop(limit_ns));
                         // The limit, like the end of a run, may cut off, and then moves on.
                         match popped {
@@ -248,35 +227,29 @@ mod tests {
                         queue.remove(target);
                         reference.remove(target);
                     }
-                    Step::ExhaustSequence => queue.sequence = 0_u64.wrapping_sub(STEP),
                 }
             }
+            queue.set_limit(u64::MAX);
             while let Some(expected) = reference.pop(u64::MAX) {
-                prop_assert_eq!(queue.pop_before(u64::MAX), Some(expected));
+                prop_assert_eq!(queue.pop(), Some(expected));
             }
-            prop_assert_eq!(queue.pop_before(u64::MAX), None);
+            prop_assert_eq!(queue.pop(), None);
         }
     }
 
     #[test]
     fn looking_ahead_goes_by_days_as_far_as_asked_and_moves_nothing() {
         // Days of 8 ns: 100 and 101 are of one day, where the latest comes first; 1,000 lies too far ahead.
-        let mut queue = EventQueue::new(4, 8 * 4095);
-        assert_eq!(queue.days_ahead(), 4095);
+        let mut queue = EventQueue::new(4, 8 * 3968);
+        assert_eq!(queue.days_ahead(), 3968);
         let entered = [(100, 0), (20, 1), (101, 2), (1_000, 3)];
         entered.iter().for_each(|&(time_ns, link)| queue.push_link(time_ns, link));
         let mut cursor = Cursor::default();
-        let ahead: Vec<u32> = std::iter::from_fn(|| queue.following(&mut cursor, 20)).collect();
+        let ahead: Vec<u32> = std::iter::from_fn(|| queue.following(&mut cursor, 0, 20)).collect();
         assert_eq!(ahead, [1, 2, 0]);
-        let popped: Vec<_> = std::iter::from_fn(|| queue.pop_before(u64::MAX)).collect();
+        queue.set_limit(u64::MAX);
+        let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(popped, [(20, 1), (100, 0), (101, 2), (1_000, 3)]);
-        assert_eq!(queue.following(&mut cursor, 20), None);
-    }
-
-    #[test]
-    fn an_entry_is_16_bytes_and_keeps_the_largest_values() {
-        assert_eq!(size_of::<Entry>(), 16);
-        let entry = Entry::new(u64::MAX, 0_u64.wrapping_sub(STEP), TARGET_LIMIT as u32 - 1);
-        assert_eq!((entry.time_ns(), entry.target()), (u64::MAX, TARGET_LIMIT as u32 - 1));
+        assert_eq!(queue.following(&mut cursor, 0, 20), None);
     }
 }

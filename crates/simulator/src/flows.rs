@@ -352,8 +352,8 @@ impl Fabric {
     /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
     /// come to the end of their routes, the second sooner than the first.
     #[inline]
-    pub fn look_ahead(&mut self) -> [u32; 2] {
-        let Some([first, second, third]) = self.ahead.links(&self.queue) else { return [ahead::NONE; 2] };
+    pub fn look_ahead(&mut self, now_ns: u64) -> [u32; 2] {
+        let Some([first, second, third]) = self.ahead.links(&self.queue, now_ns) else { return [ahead::NONE; 2] };
         if let Some(link) = self.links.get(first as usize) {
             link.prefetch();
         }

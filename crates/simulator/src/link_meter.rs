@@ -95,7 +95,7 @@ impl LinkMeter {
     }
 
     /// The warm-up ends.
-    pub fn warm_up_ends<T: Copy>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
+    pub fn warm_up_ends<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
         for (number, link) in links.iter_mut().enumerate() {
             self.warm[number] = self.mark(now_ns, number, link);
             link.reset_max(now_ns);
@@ -103,7 +103,7 @@ impl LinkMeter {
     }
 
     /// One row for each direction of a link.
-    pub fn sample<T: Copy>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
+    pub fn sample<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
         for (number, link) in links.iter_mut().enumerate() {
             let mark = self.mark(now_ns, number, link);
             let earlier = std::mem::replace(&mut self.sampled[number], mark);
@@ -120,7 +120,7 @@ impl LinkMeter {
     }
 
     /// The rows of the outcome, from `warmup_ns` to `end_ns`, and the samples.
-    pub fn finish<T: Copy>(
+    pub fn finish<T: Copy + Default>(
         self,
         warmup_ns: u64,
         end_ns: u64,
@@ -143,7 +143,7 @@ impl LinkMeter {
         (rows.collect(), self.samples)
     }
 
-    fn mark<T: Copy>(&self, now_ns: u64, number: usize, link: &mut Link<T>) -> Mark {
+    fn mark<T: Copy + Default>(&self, now_ns: u64, number: usize, link: &mut Link<T>) -> Mark {
         Mark { counters: link.counters(now_ns), capacity: self.capacities[number].until(now_ns) }
     }
 }

@@ -156,7 +156,8 @@ impl<'d> World<'d> {
 
     /// Handles all events before `until_ns`.
     fn run_events(&mut self, until_ns: u64, watch: &mut dyn FnMut(u64) -> bool) -> Step {
-        while let Some((at_ns, target)) = self.fabric.queue.pop_before(until_ns) {
+        self.fabric.queue.set_limit(until_ns);
+        while let Some((at_ns, target)) = self.fabric.queue.pop() {
             debug_assert!(at_ns >= self.now_ns, "time went back from {} to {at_ns}", self.now_ns);
             self.now_ns = at_ns;
             if self.fabric.looks_ahead() {
@@ -171,20 +172,27 @@ impl<'d> World<'d> {
                 }
                 continue;
             }
-            self.other_events += 1;
-            if self.other_events & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
-                return Err(Box::new(SimulateError::Stopped { at_ns }));
-            }
-            if target >= self.first_timer {
-                self.timer((target - self.first_timer) as usize)?;
-            } else if target == self.boxes {
-                self.fabric.boxes_event(at_ns);
-                while let Some(arrived) = self.fabric.arrived()? {
-                    self.receive(arrived)?;
-                }
-            } else {
-                self.next_offer((target - self.first_application) as usize)?;
-            }
+self.other_event(at_ns, target, watch)?;
+        }
+        Ok(())
+    }
+
+    /// An event that is not a link's. Apart, so that the loop over those is short.
+    #[inline(never)]
+    fn other_event(&mut self, at_ns: u64, target: u32, watch: &mut dyn FnMut(u64) -> bool) -> Step {
+        self.other_events += 1;
+        if self.other_events & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
+            return Err(Box::new(SimulateError::Stopped { at_ns }));
+        }
+        if target >= self.first_timer {
+            return self.timer((target - self.first_timer) as usize);
+        }
+        if target != self.boxes {
+            return self.next_offer((target - self.first_application) as usize);
+        }
+        self.fabric.boxes_event(at_ns);
+        while let Some(arrived) = self.fabric.arrived()? {
+            self.receive(arrived)?;
         }
         Ok(())
     }
@@ -192,7 +200,7 @@ impl<'d> World<'d> {
     /// Prepares the memory for the events to come.
     #[inline]
     fn look_ahead(&mut self) {
-        let [first, second] = self.fabric.look_ahead();
+        let [first, second] = self.fabric.look_ahead(self.now_ns);
         if first & second != ahead::NONE {
             self.look_at_arrivals(first, second);
         }

@@ -4,7 +4,7 @@ use super::{Arrival, Limit};
 use crate::counters::DropReason;
 
 /// Both kinds of limit, the absent one at its maximum: no branch on the kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct DropTail {
     max_packets: u64,
     max_bytes: u64,
@@ -21,8 +21,14 @@ impl DropTail {
     /// The arriving packet counts. An empty queue accepts any packet, else a limit below its size would cut the link.
     #[inline]
     pub(crate) fn admit(&self, arrival: Arrival<'_>) -> Result<(), DropReason> {
-        let fits = arrival.packets < self.max_packets && arrival.bytes + u64::from(arrival.size) <= self.max_bytes;
-        if fits || arrival.packets == 0 { Ok(()) } else { Err(DropReason::Full) }
+        let fits = self.admits(arrival.packets, arrival.bytes + u64::from(arrival.size));
+        if fits { Ok(()) } else { Err(DropReason::Full) }
+    }
+
+    /// Whether a packet may enter that finds `packets` and with which there are `bytes`.
+    #[inline(always)]
+    pub(crate) const fn admits(&self, packets: u64, bytes: u64) -> bool {
+        packets == 0 || (packets < self.max_packets && bytes <= self.max_bytes)
     }
 }
 

@@ -46,7 +46,8 @@ fn segment(size: u32) -> Segment<Span> {
 /// Runs until nothing moves; answers time, flow and size of what arrived.
 fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
     let mut arrivals = Vec::new();
-    while let Some((at_ns, link)) = fabric.queue.pop_before(u64::MAX) {
+    fabric.queue.set_limit(u64::MAX);
+    while let Some((at_ns, link)) = fabric.queue.pop() {
         if let Some(arrived) = fabric.hop(at_ns, link) {
             let mut segment = Segment::default();
             fabric.take(arrived, &mut segment);
