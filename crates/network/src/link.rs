@@ -49,18 +49,19 @@ pub struct Link<T> {
     queue_packet_ns: u128,
     /// When packet `sent` departs, so that the ring is not asked; `u64::MAX` without one.
     next_departure_ns: u64,
-    transmitter: Transmitter,
-    propagation: Propagation,
+    max_bytes: u64,
+    max_packets: u64,
     /// Of a plain link.
     limit: DropTail,
-    max_bytes: u64,
-    max_packets: u32,
+    transmitter: Transmitter,
     /// Whether it is alive, drop-tail, of constant rate, and all packets have the same delay: what nearly all links are
     /// nearly always.
     plain: bool,
     dead: bool,
     /// Whether `loss` can strike.
     lossy: bool,
+    /// Of it a plain link needs only what comes first.
+    propagation: Propagation,
     queue: Queue,
     loss: Loss,
     lost_on_wire: u64,
@@ -72,7 +73,7 @@ pub struct Link<T> {
 
 /// Lines of the cache that a packet touches on a plain link.
 const HOT_LINES: usize = 3;
-const _: () = assert!(std::mem::offset_of!(Link<[u32; 3]>, lossy) < HOT_LINES * prefetch::LINE_BYTES);
+const _: () = assert!(std::mem::offset_of!(Link<[u32; 3]>, propagation) + size_of::<u64>() <= HOT_LINES * prefetch::LINE_BYTES);
 
 impl<T: Copy + Default> Link<T> {
     /// An idle link. `rng` is its own stream.
@@ -120,26 +121,27 @@ impl<T: Copy + Default> Link<T> {
             return self.enqueue_unusual(now_ns, packet.tag, packet.rest());
         }
         self.drain(now_ns);
-        let size = u64::from(packet.size);
-        let (packets, bytes) = (self.queue_packets(), self.queue_bytes() + size);
-        if !self.limit.admits(packets, bytes) {
-            return self.drop_arriving(DropReason::Full);
+        let queue = (self.queue_packets(), self.queue_bytes() + u64::from(packet.size));
+        if !self.limit.admits(queue.0, queue.1) {
+            self.count_drop(DropReason::Full);
+            return Enqueue::Dropped(DropReason::Full);
         }
         let departure_ns = self.transmitter.send_at_rate(now_ns, packet.size);
-        let first = self.ring.is_empty();
+        let lost = self.lossy && self.loss.strikes(&mut self.rng);
+        let first = self.enter(now_ns, queue, packet.departing(departure_ns, lost));
         if first {
             self.head_arrival_ns = self.propagation.steady_arrival_ns(departure_ns);
+            return Enqueue::Accepted { first: true };
         }
-        let lost = self.lossy && self.loss.strikes(&mut self.rng);
-        self.enter(now_ns, (packets + 1, bytes), packet.departing(departure_ns, lost));
-        Enqueue::Accepted { first }
+        Enqueue::Accepted { first: false }
     }
 
     /// [`Self::enqueue`] where the link is not plain. Apart, so that its code has no questions about what is rare.
     #[inline(never)]
     fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest) -> Enqueue {
         if self.dead {
-            return self.drop_arriving(DropReason::Dead);
+            self.count_drop(DropReason::Dead);
+            return Enqueue::Dropped(DropReason::Dead);
         }
         let mut packet = Packet::from_rest(tag, rest);
         self.drain(now_ns);
@@ -154,39 +156,43 @@ impl<T: Copy + Default> Link<T> {
         match self.queue.admit(arrival, &mut self.rng) {
             Ok(Entry::Plain) => {}
             Ok(Entry::Marked) => packet.set_ce(),
-            Err(reason) => return self.drop_arriving(reason),
+            Err(reason) => {
+                self.count_drop(reason);
+                return Enqueue::Dropped(reason);
+            }
         }
-        let queue = (arrival.packets + 1, arrival.bytes + u64::from(packet.size));
+        let queue = (arrival.packets, arrival.bytes + u64::from(packet.size));
         let departure_ns = if self.queue.decides_at_head() && arrival.packets > 0 {
             // The time of its arrival, until its departure is known.
             now_ns
         } else {
             self.transmitter.send(now_ns, packet.size)
         };
-        let first = self.ring.is_empty();
-        if first {
-            self.head_arrival_ns = self.propagation.arrival_ns(self.ring.tail(), departure_ns);
-        }
         let lost = self.lossy && self.loss.strikes(&mut self.rng);
-        self.enter(now_ns, queue, packet.departing(departure_ns, lost));
+        let first = self.enter(now_ns, queue, packet.departing(departure_ns, lost));
+        if first {
+            self.head_arrival_ns = self.propagation.arrival_ns(self.ring.head(), departure_ns);
+        }
         Enqueue::Accepted { first }
     }
 
-    /// The packet enters the queue, which has then so many packets and bytes.
+    /// The packet enters the queue, which held `packets` and has `bytes` now. Whether nothing was under way before it.
     #[inline(always)]
-    fn enter(&mut self, now_ns: u64, (packets, bytes): (u64, u64), packet: Packet<T>) {
-        if packets > u64::from(self.max_packets) {
-            self.max_packets = packets as u32;
+    fn enter(&mut self, now_ns: u64, (packets, bytes): (u64, u64), packet: Packet<T>) -> bool {
+        if packets >= self.max_packets {
+            self.max_packets = packets + 1;
         }
         if bytes > self.max_bytes {
             self.max_bytes = bytes;
         }
         self.accepted_bytes += u64::from(packet.size);
         self.queue_packet_ns = self.queue_packet_ns.wrapping_sub(u128::from(now_ns));
-        if self.sent == self.ring.tail() {
+        if packets == 0 {
             self.next_departure_ns = packet.departure_ns;
         }
+        let first = self.ring.is_empty();
         self.ring.push(packet);
+        first
     }
 
     /// When the oldest packet reaches the far end; `None` when nothing is under way.
@@ -214,7 +220,8 @@ impl<T: Copy + Default> Link<T> {
         assert!(!self.ring.is_empty(), "deliver on a link with nothing under way");
         debug_assert!(now_ns >= self.head_arrival_ns, "delivered at {now_ns}, before {}", self.head_arrival_ns);
         if !self.plain {
-            return self.deliver_unusual();
+            self.deliver_unusual();
+            return self.ring.pop();
         }
         // As a rule the wire is short, and nobody has looked since the packet departed: it departs and arrives at once.
         let departs = self.sent == self.ring.head();
@@ -228,18 +235,18 @@ impl<T: Copy + Default> Link<T> {
         packet
     }
 
-    /// [`Self::deliver`] where the link is not plain.
+    /// All of [`Self::deliver`] but that the packet leaves the ring, where the link is not plain.
     #[inline(never)]
-    fn deliver_unusual(&mut self) -> Packet<T> {
+    fn deliver_unusual(&mut self) {
         if self.sent == self.ring.head() {
             self.depart();
         }
-        let packet = self.ring.pop();
         self.propagation.arrived(self.head_arrival_ns);
-        self.find_head_arrival();
-        self.propagation.settle(self.ring.first().map(|next| next.departure_ns));
+        let second = self.ring.head() + 1;
+        let departure_ns = (second < self.ring.tail()).then(|| self.ring.at(second).departure_ns);
+        self.head_arrival_ns = departure_ns.map_or(u64::MAX, |at_ns| self.propagation.arrival_ns(second, at_ns));
+        self.propagation.settle(departure_ns);
         self.find_plain();
-        packet
     }
 
     /// Applies a change at `now_ns`, in the order dead, rate, delay, loss. Afterwards [`Self::next_arrival_ns`] may
@@ -337,7 +344,7 @@ impl<T: Copy + Default> Link<T> {
             sent_packets: self.sent - self.queue.dropped_at_head(),
             sent_bytes: self.sent_bytes,
             queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
-            queue_max_packets: u64::from(self.max_packets),
+            queue_max_packets: self.max_packets,
             queue_max_bytes: self.max_bytes,
         }
     }
@@ -345,7 +352,7 @@ impl<T: Copy + Default> Link<T> {
     /// Begins the maxima of [`Counters`] anew, with the queue as it is at `now_ns`.
     pub fn reset_max(&mut self, now_ns: u64) {
         self.drain(now_ns);
-        self.max_packets = u32::try_from(self.queue_packets()).unwrap_or(u32::MAX);
+        self.max_packets = self.queue_packets();
         self.max_bytes = self.queue_bytes();
     }
 
@@ -441,13 +448,12 @@ impl<T: Copy + Default> Link<T> {
     }
 
     #[cold]
-    fn drop_arriving(&mut self, reason: DropReason) -> Enqueue {
+    fn count_drop(&mut self, reason: DropReason) {
         match reason {
             DropReason::Full => self.dropped_full += 1,
             DropReason::Early => self.dropped_early += 1,
             DropReason::Dead => self.dropped_dead += 1,
         }
-        Enqueue::Dropped(reason)
     }
 
     /// Drops the whole queue.

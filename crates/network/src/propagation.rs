@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Propagation {
-    /// When the packet before the oldest one arrived; 0 where no packet could arrive earlier.
-    last_arrival_ns: u64,
     /// Delay of the packets numbered below `until`.
     delay_ns: u64,
+    /// When the packet before the oldest one arrived; 0 where no packet could arrive earlier.
+    last_arrival_ns: u64,
     until: u64,
     /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is
     /// under way.

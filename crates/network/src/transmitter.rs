@@ -20,14 +20,18 @@ pub(crate) struct Transmitter {
     busy_until_ns: u64,
     /// What is left of its work then: less than a nanosecond's, `< rate_bps`.
     remainder: u64,
+    /// What a packet of `size` bytes takes, and what is left of its work then: mostly the next has the same size.
+    service_ns: u64,
+    fraction: u64,
     /// With a trace, its mean.
     rate_bps: u64,
     trace: Option<Box<Opportunities>>,
+    size: u16,
 }
 
 impl Transmitter {
     pub(crate) const fn new(rate_bps: u64) -> Self {
-        Self { busy_until_ns: 0, remainder: 0, rate_bps, trace: None }
+        Self { busy_until_ns: 0, remainder: 0, service_ns: 0, fraction: 0, rate_bps, trace: None, size: 0 }
     }
 
     pub(crate) fn with_trace(trace: Arc<Trace>) -> Self {
@@ -65,19 +69,29 @@ impl Transmitter {
             self.busy_until_ns = now_ns;
             self.remainder = 0;
         }
-        let work = u64::from(size) * WORK_PER_BYTE;
-        let mut service_ns = work / self.rate_bps;
-        let fraction = work % self.rate_bps;
-        // remainder + fraction without overflow: both are below the rate.
-        let missing = self.rate_bps - fraction;
-        if self.remainder >= missing {
-            self.remainder -= missing;
-            service_ns += 1;
-        } else {
-            self.remainder += fraction;
+        if size != self.size {
+            self.divide(size);
+        }
+        let mut service_ns = self.service_ns;
+        if self.fraction != 0 {
+            // remainder + fraction without overflow: both are below the rate.
+            let missing = self.rate_bps - self.fraction;
+            if self.remainder >= missing {
+                self.remainder -= missing;
+                service_ns += 1;
+            } else {
+                self.remainder += self.fraction;
+            }
         }
         self.busy_until_ns = self.busy_until_ns.saturating_add(service_ns);
         self.busy_until_ns
+    }
+
+    /// A packet of another size comes than before.
+    #[inline(never)]
+    fn divide(&mut self, size: u16) {
+        let work = u64::from(size) * WORK_PER_BYTE;
+        (self.size, self.service_ns, self.fraction) = (size, work / self.rate_bps, work % self.rate_bps);
     }
 
     /// Gives up at `now_ns` whatever is being sent, if anything is, the remainder of the last departure too.
@@ -90,8 +104,9 @@ impl Transmitter {
     }
 
     /// Takes a new rate for the packets to come, nothing being sent.
-    pub(crate) const fn set_rate(&mut self, rate_bps: u64) {
+    pub(crate) fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
+        self.divide(self.size);
     }
 
     /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet

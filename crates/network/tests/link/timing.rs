@@ -123,7 +123,7 @@ fn time_saturates() {
 
 #[test]
 fn the_tag_hop_and_ecn_come_out_as_they_went_in() {
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Tag {
         flow: u32,
         slot: u32,
