@@ -73,7 +73,8 @@ pub struct Link<T> {
 
 /// Lines of the cache that a packet touches on a plain link.
 const HOT_LINES: usize = 3;
-const _: () = assert!(std::mem::offset_of!(Link<[u32; 3]>, propagation) + size_of::<u64>() <= HOT_LINES * prefetch::LINE_BYTES);
+const _: () =
+    assert!(std::mem::offset_of!(Link<[u32; 3]>, propagation) + size_of::<u64>() <= HOT_LINES * prefetch::LINE_BYTES);
 
 impl<T: Copy + Default> Link<T> {
     /// An idle link. `rng` is its own stream.

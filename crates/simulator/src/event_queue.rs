@@ -7,8 +7,8 @@
 
 mod calendar;
 
-use calendar::{Calendar, NOTHING};
 pub use calendar::Cursor;
+use calendar::{Calendar, NOTHING};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

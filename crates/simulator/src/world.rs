@@ -172,7 +172,7 @@ impl<'d> World<'d> {
                 }
                 continue;
             }
-self.other_event(at_ns, target, watch)?;
+            self.other_event(at_ns, target, watch)?;
         }
         Ok(())
     }
