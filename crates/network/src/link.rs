@@ -121,7 +121,7 @@ impl<T: Copy + Default> Link<T> {
         if !self.plain {
             return self.enqueue_unusual(now_ns, packet.tag, packet.rest());
         }
-        self.drain(now_ns);
+        self.drain_as::<true>(now_ns);
         let queue = (self.queue_packets(), self.queue_bytes() + u64::from(packet.size));
         if !self.limit.admits(queue.0, queue.1) {
             self.count_drop(DropReason::Full);
@@ -240,7 +240,7 @@ impl<T: Copy + Default> Link<T> {
     #[inline(never)]
     fn deliver_unusual(&mut self) {
         if self.sent == self.ring.head() {
-            self.depart();
+            self.depart::<false>();
         }
         self.propagation.arrived(self.head_arrival_ns);
         let second = self.ring.head() + 1;
@@ -366,20 +366,24 @@ impl<T: Copy + Default> Link<T> {
     }
 
     /// Brings the queue up to `now_ns`.
-    #[inline(always)]
     fn drain(&mut self, now_ns: u64) {
+        self.drain_as::<false>(now_ns);
+    }
+
+    #[inline(always)]
+    fn drain_as<const PLAIN: bool>(&mut self, now_ns: u64) {
         // At the end of time, where a departure tells nothing from none, the second question is needed.
         while self.next_departure_ns <= now_ns && self.sent != self.ring.tail() {
-            self.depart();
+            self.depart::<PLAIN>();
         }
     }
 
     /// The first packet in the queue departs at its time.
     #[inline(always)]
-    fn depart(&mut self) {
+    fn depart<const PLAIN: bool>(&mut self) {
         let packet = *self.ring.at(self.sent);
         self.count_departure(&packet);
-        if !self.plain && self.queue.decides_at_head() {
+        if !PLAIN && self.queue.decides_at_head() {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }

@@ -289,22 +289,23 @@ impl Fabric {
         segment: &mut Segment<Span>,
         ecn: Ecn,
     ) -> Result<(), Box<SimulateError>> {
-        let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
         if self.looked_at {
-            self.look_at_sent(now_ns, flow, segment, ecn, size)?;
+            self.look_at_sent(now_ns, flow, segment, ecn)?;
         }
         self.sent += 1;
         let record = &mut self.flows[flow as usize];
-        let counted = self.measuring && segment.payload.len > 0;
+        let payload_len = segment.payload.len;
+        let counted = self.measuring && payload_len > 0;
         record.data_sent += u64::from(counted);
         record.under_way += 1;
         let place = record.route;
         let first_link = self.routes[place as usize];
-        // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
-        let size = size as u16;
-        let slot = self.segments.insert(flow, segment) | if counted { COUNTED } else { 0 };
+        let (slot, header_len) = self.segments.insert(flow, segment);
+        let slot = slot | if counted { COUNTED } else { 0 };
         if first_link < FIRST_CROSSING {
-            self.enqueue(now_ns, first_link, (slot, place), size, ecn);
+            // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
+            let size = (IPV4_HEADER_LEN + header_len) as u32 + payload_len;
+            self.enqueue(now_ns, first_link, (slot, place), size as u16, ecn);
         } else {
             self.cross(now_ns, first_link, slot, ecn);
         }
@@ -384,13 +385,15 @@ impl Fabric {
         self.ahead.flow(flow)
     }
 
-    /// Writes the segment of a packet that has arrived over `segment`.
+    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow.
     #[inline]
-    pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) {
+    pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> &Flow {
         self.delivered += 1;
-        self.flows[arrived.flow as usize].under_way -= 1;
         self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
         self.segments_delivered += u64::from(segment.payload.len > 0);
+        let flow = &mut self.flows[arrived.flow as usize];
+        flow.under_way -= 1;
+        flow
     }
 
     /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
@@ -414,8 +417,8 @@ impl Fabric {
         flow: u32,
         segment: &Segment<Span>,
         ecn: Ecn,
-        size: usize,
     ) -> Result<(), Box<SimulateError>> {
+        let size = IPV4_HEADER_LEN + segment.header_len() + segment.payload.len as usize;
         let (number, side) = (flow as usize / 2, flow as usize % 2);
         let tuple = self.tuple(number, side);
         if self.through_wire {
@@ -512,7 +515,7 @@ impl Fabric {
                 boxes.error = boxes.error.or(checked.err());
             }
             self.flows[flow as usize].under_way += 1;
-            let slot = self.segments.insert(flow, &mut segment) | if counted { COUNTED } else { 0 };
+            let slot = self.segments.insert(flow, &mut segment).0 | if counted { COUNTED } else { 0 };
             let place = self.flows[flow as usize].route + u32::from(position);
             let next = self.routes[place as usize];
             if next != ROUTE_END {

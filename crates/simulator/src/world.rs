@@ -487,28 +487,26 @@ impl<'d> World<'d> {
     }
 
     /// A packet reaches a host.
-    #[inline]
+    #[inline(never)]
     fn receive(&mut self, arrived: Arrived) -> Step {
-        let flow = &self.fabric.flows[arrived.flow as usize];
-        let to = flow.to as usize;
-        match flow.handle {
-            Some(handle) => {
-                if arrived.is_marked() {
-                    self.hosts[to % 2].connection_mut(handle.connection).congestion_experienced(handle.subflow);
-                }
-                self.fabric.take(arrived, &mut self.segment);
-                self.hosts[to % 2].receive_on(self.now_ns, handle, &mut self.segment);
-            }
-            None => self.receive_first(arrived, to)?,
+        let &Flow { to, handle, .. } = self.fabric.take(arrived, &mut self.segment);
+        let to = to as usize;
+        let Some(handle) = handle else {
+            self.receive_first(arrived, to)?;
+            return self.drive(to);
+        };
+        let host = &mut self.hosts[to % 2];
+        if arrived.is_marked() {
+            host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
-        self.drive(to)
+        host.receive_on(self.now_ns, handle, &mut self.segment);
+        self.drive_on(to)
     }
 
-    /// The first packet of a flow: the host finds by address, port or token where it belongs, as a real one does.
+    /// The first packet of a flow, taken: the host finds by address, port or token where it belongs, as a real one does.
     #[cold]
     fn receive_first(&mut self, arrived: Arrived, to: usize) -> Step {
         let (number, side) = (arrived.flow as usize / 2, to % 2);
-        self.fabric.take(arrived, &mut self.segment);
         let segment = std::mem::take(&mut self.segment);
         let tuple = self.fabric.tuple(number, side);
         let found = self.hosts[side].receive(self.now_ns, tuple, segment);
@@ -572,7 +570,14 @@ impl<'d> World<'d> {
     }
 
     /// Lets an endpoint do all it can: read, handle events, send, set its timer.
+    #[inline(never)]
     fn drive(&mut self, endpoint: usize) -> Step {
+        self.drive_on(endpoint)
+    }
+
+    /// As [`Self::drive`], within the reception of a packet.
+    #[inline(always)]
+    fn drive_on(&mut self, endpoint: usize) -> Step {
         let (number, side, now_ns) = (endpoint / 2, endpoint % 2, self.now_ns);
         let Some(id) = self.endpoints[endpoint].id else { return Ok(()) };
         let connection = self.hosts[side].connection_mut(id);
