@@ -172,6 +172,12 @@ pub struct Fabric {
 }
 
 impl Fabric {
+    /// A place in the memory of each thing that grows with the network.
+    pub fn memory(&self) -> impl Iterator<Item = *const u8> {
+        let packets = self.links.iter().filter_map(|link| link.head()).map(|packet| std::ptr::from_ref(packet).cast());
+        [self.links.as_ptr().cast(), self.flows.as_ptr().cast(), self.segments.memory()].into_iter().chain(packets)
+    }
+
     pub fn new(description: &Description) -> Fabric {
         let mut boxes = Boxes::new(description);
         let mut routes = Vec::new();

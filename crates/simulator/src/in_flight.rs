@@ -75,6 +75,11 @@ impl Default for InFlight {
 }
 
 impl InFlight {
+    /// Where the segments stand in memory.
+    pub fn memory(&self) -> *const u8 {
+        self.slots.as_ptr().cast()
+    }
+
     /// Puts a segment of `flow` in and answers its slot and the length of its header. Of `segment`, what is boxed is taken
     /// out.
     #[inline]

@@ -14,6 +14,7 @@ pub mod description;
 mod endpoint;
 mod event_queue;
 mod flows;
+mod huge_pages;
 mod in_flight;
 pub mod link_meter;
 pub mod outcome;

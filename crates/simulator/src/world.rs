@@ -12,6 +12,7 @@ use crate::flows::{
     Arrived, CLIENT_ADDRESS_LIMIT, CLIENT_PORT, FIRST_PORT, Fabric, Flow, SERVER_ADDRESS, Subflow, client_address,
     client_index,
 };
+use crate::huge_pages::HugePages;
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
@@ -62,6 +63,7 @@ pub struct World<'d> {
     probe: Probe,
     /// The segment that is just being sent or received.
     segment: Segment<Span>,
+    huge_pages: HugePages,
     /// Event targets below are links; this one is that of all boxes.
     boxes: u32,
     /// Event targets from here on are the applications'.
@@ -110,6 +112,7 @@ impl<'d> World<'d> {
             applications,
             configs,
             probe: Probe::new(description),
+            huge_pages: HugePages::new(),
             segment: Segment::default(),
             description,
         })
@@ -167,8 +170,13 @@ impl<'d> World<'d> {
                 if let Some(arrived) = self.fabric.hop(at_ns, target) {
                     self.receive(arrived)?;
                 }
-                if self.fabric.packet_hops & (WATCH_EVENTS - 1) == 0 && !watch(at_ns) {
-                    return Err(Box::new(SimulateError::Stopped { at_ns }));
+                if self.fabric.packet_hops & (WATCH_EVENTS - 1) == 0 {
+                    if self.fabric.looks_ahead() {
+                        self.look_at_memory();
+                    }
+                    if !watch(at_ns) {
+                        return Err(Box::new(SimulateError::Stopped { at_ns }));
+                    }
                 }
                 continue;
             }
@@ -222,6 +230,18 @@ impl<'d> World<'d> {
         {
             prefetch::bytes(place, bytes);
         }
+    }
+
+    /// Has the memory of a large network put on huge pages, now and then. In a small one with very many connections memory
+    /// comes and goes so quickly that it does not pay.
+    #[cold]
+    fn look_at_memory(&mut self) {
+        let World { huge_pages, fabric, hosts, .. } = self;
+        huge_pages.look(fabric.packet_hops, || {
+            let handles = fabric.flows.iter().filter_map(|flow| Some((flow.to, flow.handle?)));
+            let subflows = handles.filter_map(|(to, handle)| hosts[to as usize % 2].memory_of_subflow(handle));
+            fabric.memory().chain(subflows.map(|(place, _)| place))
+        });
     }
 
     fn act(&mut self, action: Action) -> Step {
