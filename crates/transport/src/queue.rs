@@ -25,6 +25,28 @@ fn shrink<T>(queue: &mut VecDeque<T>) {
 pub trait Stream: Payload {
     /// The queue of what was written.
     type Queue: SendQueue<Self>;
+    /// What a sender keeps of a segment's content until it is acknowledged.
+    type Kept: Kept<Self>;
+}
+
+/// The content of a segment whose place in the stream is known beside it.
+pub trait Kept<P>: Clone + std::fmt::Debug {
+    /// Of `payload`.
+    fn keep(payload: P) -> Self;
+    /// Length in bytes.
+    fn len(&self) -> u32;
+    /// Whether there is no content.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The content, which begins at `offset` of the stream.
+    fn payload(&self, offset: u64) -> P;
+    /// Drops the first `n` bytes.
+    fn cut(&mut self, n: u32);
+    /// The content, which begins at `offset` of the stream and is kept no longer.
+    fn into_payload(self, offset: u64) -> P;
+    /// Where `payload` begins by its own account; `otherwise` if it gives none.
+    fn place(payload: &P, otherwise: u64) -> u64;
 }
 
 /// A send queue. Places count from the first byte ever written.
@@ -55,6 +77,42 @@ impl SendQueue<Span> for SpanQueue {
 
 impl Stream for Span {
     type Queue = SpanQueue;
+    type Kept = SpanLen;
+}
+
+/// Of a span the place is known, which is that in the stream.
+#[derive(Clone, Debug)]
+pub struct SpanLen(u32);
+
+impl Kept<Span> for SpanLen {
+    #[inline]
+    fn keep(payload: Span) -> Self {
+        SpanLen(payload.len)
+    }
+
+    #[inline]
+    fn len(&self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    fn payload(&self, offset: u64) -> Span {
+        Span { offset, len: self.0 }
+    }
+
+    fn cut(&mut self, n: u32) {
+        self.0 -= n;
+    }
+
+    #[inline]
+    fn into_payload(self, offset: u64) -> Span {
+        Span { offset, len: self.0 }
+    }
+
+    #[inline]
+    fn place(payload: &Span, _otherwise: u64) -> u64 {
+        payload.offset
+    }
 }
 
 /// A queue of bytes.
@@ -85,4 +143,31 @@ impl SendQueue<Vec<u8>> for ByteQueue {
 
 impl Stream for Vec<u8> {
     type Queue = ByteQueue;
+    type Kept = Vec<u8>;
+}
+
+impl Kept<Vec<u8>> for Vec<u8> {
+    fn keep(payload: Vec<u8>) -> Self {
+        payload
+    }
+
+    fn len(&self) -> u32 {
+        self.as_slice().len() as u32
+    }
+
+    fn payload(&self, _offset: u64) -> Vec<u8> {
+        self.clone()
+    }
+
+    fn cut(&mut self, n: u32) {
+        self.drain(..n as usize);
+    }
+
+    fn into_payload(self, _offset: u64) -> Vec<u8> {
+        self
+    }
+
+    fn place(_payload: &Vec<u8>, otherwise: u64) -> u64 {
+        otherwise
+    }
 }

@@ -59,10 +59,11 @@ impl<P: Stream> Connection<P> {
         // Acknowledge at once (RFC 5681 §4.2).
         subflow.ack.now = true;
         self.ack_due.insert(r);
-        if piece.at > subflow.rcv_nxt {
-            subflow.reorder.insert_to_report(piece);
-        } else if !subflow.reorder.passes(piece.at, piece.end()) {
-            subflow.reorder.insert_to_report(piece);
+        let next = subflow.rcv_nxt;
+        if piece.at > next {
+            subflow.reorder.insert(next, piece);
+        } else if !subflow.reorder.passes(next, piece.len()) {
+            subflow.reorder.insert(next, piece);
             self.drain_subflow(now_ns, r);
         } else if self.take_in_order(now_ns, r, piece) {
             self.drain_subflow(now_ns, r);

@@ -28,3 +28,5 @@ mod window;
 pub use connection::{Connection, Event};
 pub use join::SUBFLOW_LIMIT;
 pub use reset::ResetReason;
+#[cfg(test)]
+pub(crate) use waiting::Early;

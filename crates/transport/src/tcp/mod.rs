@@ -5,6 +5,7 @@ pub mod ecn;
 pub mod pacing;
 pub mod rack;
 pub mod recovery;
+pub mod reorder;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;

@@ -1,6 +1,6 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{Payload, Segment, expand32};
+use wire::{Segment, expand32};
 
 use super::acknowledge::NEVER;
 use super::rack::Probe;
@@ -9,11 +9,12 @@ use super::scoreboard::Delivered;
 use super::subflow::Subflow;
 use crate::LossDetection;
 use crate::congestion::{Ack, Controller, Phase, View, Window};
+use crate::queue::Stream;
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
-impl<P: Payload> Subflow<P> {
+impl<P: Stream> Subflow<P> {
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
     /// Answers what was delivered.
     pub fn acknowledged(

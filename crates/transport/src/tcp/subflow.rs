@@ -1,18 +1,19 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use wire::{Payload, SackBlock, SackBlocks, Timestamps, expand32};
+use wire::{SackBlock, SackBlocks, Timestamps, expand32};
 
 use super::acknowledge::{Acknowledging, NEVER};
 use super::ecn::Ecn;
 use super::pacing::Pacing;
 use super::rack::Rack;
 use super::recovery::{Frto, Recovery, Undo};
+use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::host::Tuple;
-use crate::reassembly::{Piece, Reassembly};
+use crate::queue::Stream;
 use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};
 
@@ -43,7 +44,7 @@ pub struct Join {
 /// A subflow. Sequence numbers are 64 bits and count from the SYN of their direction, which is 0; the first byte of
 /// data is 1, as in a data sequence mapping.
 #[derive(Debug)]
-pub struct Subflow<P> {
+pub struct Subflow<P: Stream> {
     pub tuple: Tuple,
     /// Ours and the peer's, as in the tuple: every segment has them.
     pub ports: (u16, u16),
@@ -104,7 +105,7 @@ pub struct Subflow<P> {
     pub rcv_nxt: u64,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
     pub receive_rtt_ns: u64,
-    pub reorder: Reassembly<Piece<P>>,
+    pub reorder: Reorder<P>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
@@ -113,7 +114,7 @@ pub struct Subflow<P> {
     pub statistics: Statistics,
 }
 
-impl<P: Payload> Subflow<P> {
+impl<P: Stream> Subflow<P> {
     pub fn new(tuple: Tuple, iss: u32, mss: u16, options: &TcpOptions) -> Self {
         Subflow {
             tuple,
@@ -159,7 +160,7 @@ impl<P: Payload> Subflow<P> {
             validation: Validation::new(options.initial_window),
             rcv_nxt: 0,
             receive_rtt_ns: 0,
-            reorder: Reassembly::new(),
+            reorder: Reorder::new(),
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),
