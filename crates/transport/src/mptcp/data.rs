@@ -183,7 +183,7 @@ impl<P: Stream> Connection<P> {
 
     /// A segment in order on its subflow: mostly it continues the stream too, and goes straight there.
     #[inline(always)]
-    fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.rx_single { context.next_offset } else { offset };
         let plain = (self.rx_single || !self.checksum) && context.held.is_none();

@@ -33,7 +33,7 @@ impl<P: Stream> Connection<P> {
         self.roomy = SubflowSet(u64::MAX);
     }
 
-    /// Whether subflow `r` has nothing to look after but data and acknowledgments in order.
+    /// Whether subflow `r` has nothing to look after but data and acknowledgments in order, and the connection neither.
     fn is_plain(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];
         subflow.reorder.is_empty() && subflow.duplicate.is_none() && self.is_settled(r)
@@ -62,6 +62,8 @@ impl<P: Stream> Connection<P> {
             && self.contexts[r].held.is_none()
             && self.established
             && !self.removals
+            && !self.end_received
+            && self.data_fin_at.is_none()
             && self.config.tcp.shortcuts
     }
 
@@ -76,7 +78,6 @@ impl<P: Stream> Connection<P> {
         } else {
             return false;
         }
-        let first_dsn = self.remote_dsn(0);
         let subflow = &mut self.subflows[r];
         let seq = subflow.rcv_nxt;
         if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
@@ -87,72 +88,103 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         let acked = segment.ack.wrapping_sub(subflow.iss.wrapping_add(subflow.snd_una as u32)) as i32;
-        let ack = subflow.snd_una.wrapping_add_signed(i64::from(acked));
-        let len = segment.payload.len() as u64;
-        let expected = if len > 0 {
-            acked == 0 && subflow.board.is_empty()
-        } else {
-            acked > 0 && ack <= subflow.snd_nxt && subflow.board.covers_first(ack)
+        // From here on everything is as in `receive_synchronised`.
+        let taken = match segment.payload.len() as u64 {
+            0 => acked > 0 && self.plain_acknowledgment(now_ns, r, u64::from(acked as u32), segment),
+            len => acked == 0 && self.plain_data(now_ns, r, len, segment),
         };
-        if !expected {
+        // What is plain is not about to end.
+        debug_assert!(!taken || !self.fin_acknowledged && self.data_fin_at.is_none());
+        debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
+        taken
+    }
+
+    /// What a plain segment acknowledges at the data level. None: that is not plain.
+    #[inline(always)]
+    fn plain_data_ack(&self, dss: &Dss) -> Option<u64> {
+        let Some(DataNumber::Long(number)) = dss.data_ack else { return None };
+        let ahead = number.wrapping_sub(self.local_idsn.wrapping_add(1));
+        (ahead <= self.snd_nxt).then_some(ahead)
+    }
+
+    /// [`receive_plain`](Self::receive_plain) for `len` bytes of data.
+    #[inline(always)]
+    fn plain_data(&mut self, now_ns: u64, r: usize, len: u64, segment: &mut Segment<P>) -> bool {
+        let seq = self.subflows[r].rcv_nxt;
+        if !self.subflows[r].board.is_empty() {
             return false;
         }
         // At the data level: where the segment belongs, and up to where the peer acknowledges.
-        let mut offset = UNMAPPED;
-        let data_ack = match (self.mode, &segment.options.dss) {
-            (Mode::Tcp, _) => None,
-            (Mode::Mptcp, &Some(Dss { data_ack: Some(DataNumber::Long(number)), mapping, data_fin: false })) => {
-                match mapping {
-                    None if len == 0 => {}
-                    Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len: mapped, checksum: None })
-                        if len > 0 && u64::from(mapped) == len && ssn == seq as u32 =>
-                    {
-                        offset = dsn.wrapping_sub(first_dsn);
-                        if offset > self.window.right() {
-                            return false;
-                        }
-                    }
-                    _ => return false,
-                }
-                let ahead = number.wrapping_sub(self.local_idsn.wrapping_add(1));
-                if ahead > self.snd_nxt {
+        let (offset, to) = match (self.mode, &segment.options.dss) {
+            (Mode::Tcp, _) => (UNMAPPED, self.snd_una),
+            (Mode::Mptcp, Some(dss)) => {
+                let Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len: mapped, checksum: None }) = dss.mapping else {
+                    return false;
+                };
+                let offset = dsn.wrapping_sub(self.remote_dsn(0));
+                let whole = u64::from(mapped) == len && ssn == seq as u32;
+                let Some(to) = self.plain_data_ack(dss).filter(|_| whole && !dss.data_fin) else { return false };
+                if offset > self.window.right() {
                     return false;
                 }
-                Some(ahead)
+                (offset, to)
             }
             _ => return false,
         };
+        let subflow = &mut self.subflows[r];
         if !subflow.check_timestamps(seq, segment.options.timestamps) {
             return false;
         }
         self.roomy.insert(r);
-        let subflow = &mut self.subflows[r];
-        // It is plain. From here on everything is as in `receive_synchronised`.
         let window = u64::from(segment.window) << subflow.snd_wscale;
-        if let Some(to) = data_ack {
+        debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
+        self.data_acknowledged(now_ns, to, window);
+        let subflow = &mut self.subflows[r];
+        subflow.take_echo(segment.options.timestamps, now_ns);
+        subflow.statistics.data_segments_received += 1;
+        subflow.ack.data_in_order(now_ns);
+        let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
+        self.ack_due.0 |= u64::from(due) << r;
+        self.wake_by(deadline_ns);
+        let payload = std::mem::replace(&mut segment.payload, P::empty());
+        self.receive_in_order(now_ns, r, seq, offset, payload);
+        true
+    }
+
+    /// [`receive_plain`](Self::receive_plain) for a bare acknowledgment of `acked` octets of the subflow.
+    #[inline(always)]
+    fn plain_acknowledgment(&mut self, now_ns: u64, r: usize, acked: u64, segment: &Segment<P>) -> bool {
+        let subflow = &mut self.subflows[r];
+        let ack = subflow.snd_una + acked;
+        if ack > subflow.snd_nxt || !subflow.board.covers_first(ack) {
+            return false;
+        }
+        let to = match (self.mode, &segment.options.dss) {
+            (Mode::Tcp, _) => None,
+            (Mode::Mptcp, Some(dss)) if dss.mapping.is_none() && !dss.data_fin => {
+                let Some(to) = self.plain_data_ack(dss) else { return false };
+                Some(to)
+            }
+            _ => return false,
+        };
+        let subflow = &mut self.subflows[r];
+        if !subflow.check_timestamps(subflow.rcv_nxt, segment.options.timestamps) {
+            return false;
+        }
+        let window = u64::from(segment.window) << subflow.snd_wscale;
+        self.roomy.insert(r);
+        self.may_send = true;
+        if let Some(to) = to {
             self.data_acknowledged(now_ns, to, window);
-        } else if len > 0 {
+        }
+        let subflow = &mut self.subflows[r];
+        subflow.acknowledged_in_order(now_ns, ack, &mut self.views, r, &mut self.controller);
+        let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);
+        if to.is_none() {
             let to = self.acknowledged_by_subflow(r, ack);
             self.data_acknowledged(now_ns, to, window);
         }
-        if len > 0 {
-            let payload = std::mem::replace(&mut segment.payload, P::empty());
-            self.subflows[r].take_echo(segment.options.timestamps, now_ns);
-            self.data_in_order(now_ns, r, seq, offset, payload);
-            self.wake_by(self.subflows[r].ack.deadline_ns);
-        } else {
-            let subflow = &mut self.subflows[r];
-            subflow.acknowledged_in_order(now_ns, ack, &mut self.views, r, &mut self.controller);
-            let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);
-            self.may_send = true;
-            if data_ack.is_none() {
-                let to = self.acknowledged_by_subflow(r, ack);
-                self.data_acknowledged(now_ns, to, window);
-            }
-            self.wake_by(deadline_ns);
-        }
-        self.progress_close(now_ns);
-        debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
+        self.wake_by(deadline_ns);
         true
     }
 
