@@ -211,19 +211,23 @@ impl<P: Payload> Scoreboard<P> {
 
     /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
     /// [`covers_first`](Self::covers_first) hold.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64) -> Delivered {
         let mut delivered = Delivered { advanced: true, ..Delivered::default() };
-        let (mut oldest_ns, mut latest, mut ever) = (None, (0, 0), 0);
+        let (mut oldest_ns, mut latest_ns, mut latest_end, mut ever) = (u64::MAX, 0, 0, 0);
         while let Some(first) = self.sent.front() {
-            let end = first.end();
+            let (sent_ns, end) = (first.sent_ns, first.end());
             if end > ack {
                 break;
             }
             delivered.segments += 1;
             delivered.bytes += first.payload.len() as u64;
-            oldest_ns.get_or_insert(first.sent_ns);
-            latest = latest.max((first.sent_ns, end));
+            if oldest_ns == u64::MAX {
+                oldest_ns = sent_ns;
+            }
+            if sent_ns >= latest_ns {
+                (latest_ns, latest_end) = (sent_ns, end);
+            }
             ever |= first.marks;
             self.highest_delivered = end;
             self.sent.pop_front();
@@ -234,11 +238,11 @@ impl<P: Payload> Scoreboard<P> {
             delivered.bytes += first.cut(ack);
         }
         trim(&mut self.sent);
-        delivered.latest = Some(latest);
+        delivered.latest = Some((latest_ns, latest_end));
         // Those sent only once stand in the order of time.
         if ever & EVER_RETRANSMITTED == 0 {
-            delivered.rtt_ns = oldest_ns.map(|sent_ns| now_ns - sent_ns);
-            delivered.last_rtt_ns = Some(now_ns - latest.0);
+            delivered.rtt_ns = Some(now_ns - oldest_ns);
+            delivered.last_rtt_ns = Some(now_ns - latest_ns);
         }
         delivered
     }

@@ -81,7 +81,8 @@ impl<P: Stream> Subflow<P> {
         // acknowledges at once what all the duplicate ACKs have announced.
         let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
         if !recovering && delivered.segments > 0 {
-            self.grow(now_ns, (una_before, pipe_before), &delivered, group, r, controller);
+            let brought = (delivered.bytes, delivered.last_rtt_ns);
+            self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
@@ -115,7 +116,7 @@ impl<P: Stream> Subflow<P> {
         self.rack.delivered(&delivered, now_ns, view.min_rtt_ns);
         self.rack.timer_ns = NEVER;
         view.in_flight = self.board.outstanding();
-        self.grow(now_ns, before, &delivered, group, r, controller);
+        self.grow(now_ns, before, (delivered.bytes, delivered.last_rtt_ns), group, r, controller);
         if self.board.is_empty() {
             self.rack.probe_ns = NEVER;
         } else {
@@ -124,24 +125,25 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// What was delivered outside of a recovery opens the window. `before` the acknowledgment: snd_una and what was in
-    /// flight.
+    /// flight. Delivered: bytes, and the age of the youngest segment, if it says anything.
     #[inline]
     fn grow(
         &mut self,
         now_ns: u64,
         (una_before, pipe_before): (u64, u32),
-        delivered: &Delivered,
+        (bytes, last_rtt_ns): (u64, Option<u64>),
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
     ) {
-        let limited = una_before < self.limited_below
-            || (group[r].in_slow_start() && group[r].cwnd < 2.0 * f64::from(pipe_before));
-        let acked_segments = delivered.bytes as f64 / f64::from(group[r].mss);
+        let view = &group[r];
+        let limited =
+            una_before < self.limited_below || (view.in_slow_start() && view.cwnd < 2.0 * f64::from(pipe_before));
+        let acked_segments = bytes as f64 / f64::from(view.mss);
         let numbers = (self.snd_una, self.snd_nxt);
-        self.validation.acknowledged(now_ns, acked_segments, numbers, limited, &group[r]);
+        self.validation.acknowledged(now_ns, acked_segments, numbers, limited, view);
         let cwnd_limited = limited && self.validation.is_validated();
-        let ack = Ack { now_ns, acked_segments, rtt_ns: delivered.last_rtt_ns, cwnd_limited };
+        let ack = Ack { now_ns, acked_segments, rtt_ns: last_rtt_ns, cwnd_limited };
         let window = controller.on_ack(group, r, &ack);
         self.set_window(now_ns, window, &mut group[r]);
         if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
