@@ -161,7 +161,7 @@ impl<P: Stream> Connection<P> {
         }
         for sent in self.subflows[r].board.iter() {
             // What was selectively acknowledged has arrived, but on a dead subflow it may never be delivered.
-            let end = sent.offset + sent.payload.len() as u64;
+            let end = sent.offset + sent.data_len();
             if end > self.snd_una {
                 self.reinjections.add(sent.offset.max(self.snd_una), end, r);
             }
@@ -180,7 +180,7 @@ impl<P: Stream> Connection<P> {
         for (r, (subflow, view)) in self.subflows.iter().zip(&self.views).enumerate() {
             let hopeless = if binds { self.is_stale(r) } else { view.potentially_failed };
             if subflow.is_synchronised() && !hopeless {
-                carried.extend(subflow.board.iter().map(|s| (s.offset, s.offset + s.payload.len() as u64)));
+                carried.extend(subflow.board.iter().map(|s| (s.offset, s.offset + s.data_len())));
             }
         }
         carried.extend(self.bound.iter().flat_map(|b| b.ranges()));

@@ -31,7 +31,7 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].probe_sent(now_ns, false);
         } else {
             let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
-            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
+            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             let subflow = &mut self.subflows[r];
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;

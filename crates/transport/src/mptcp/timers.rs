@@ -101,7 +101,7 @@ impl<P: Stream> Connection<P> {
             }
             _ if subflow.board.is_empty() => {}
             _ if subflow.retries >= self.config.tcp.retries => {
-                let known = subflow.board.iter().all(|s| s.offset + s.payload.len() as u64 <= self.snd_una);
+                let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.snd_una);
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now_ns, r, reason, true);
             }

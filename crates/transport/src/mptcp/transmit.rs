@@ -119,7 +119,7 @@ impl<P: Stream> Connection<P> {
         }
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
-            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload.clone(), sent.fin);
+            let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             self.retransmissions += 1;
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;

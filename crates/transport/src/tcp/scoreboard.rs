@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use wire::{Payload, SackBlock};
+use wire::SackBlock;
 
-use crate::queue::trim;
+use crate::queue::{Kept, Stream, trim};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
 /// count from the SYN, which is 0.
 #[derive(Clone, Debug)]
-pub struct Sent<P> {
+pub struct Sent<P: Stream> {
     /// First sequence number.
     pub seq: u64,
     /// Place of the first byte in the connection's stream.
@@ -17,7 +17,7 @@ pub struct Sent<P> {
     /// When it was last sent.
     pub sent_ns: u64,
     /// Content.
-    pub payload: P,
+    kept: P::Kept,
     /// Whether it carries the FIN.
     pub fin: bool,
     marks: u8,
@@ -30,10 +30,20 @@ const RETRANSMITTED: u8 = 4;
 /// It was retransmitted at some time, so it gives no RTT sample (Karn).
 const EVER_RETRANSMITTED: u8 = 8;
 
-impl<P: Payload> Sent<P> {
+impl<P: Stream> Sent<P> {
+    /// Content.
+    pub fn payload(&self) -> P {
+        self.kept.payload(self.offset)
+    }
+
+    /// Bytes of data.
+    pub fn data_len(&self) -> u64 {
+        u64::from(self.kept.len())
+    }
+
     /// Sequence numbers it takes.
     pub fn len(&self) -> u64 {
-        self.payload.len() as u64 + u64::from(self.fin)
+        self.data_len() + u64::from(self.fin)
     }
 
     /// The sequence number after its last.
@@ -50,7 +60,7 @@ impl<P: Payload> Sent<P> {
     #[cold]
     fn cut(&mut self, ack: u64) -> u64 {
         let cut = ack - self.seq;
-        self.payload = self.payload.slice(cut as usize, self.payload.len());
+        self.kept.cut(cut as u32);
         self.seq = ack;
         self.offset += cut;
         cut
@@ -78,30 +88,39 @@ pub struct Delivered {
     pub original_end: u64,
 }
 
+const NO_BLOCK: (SackBlock, (u64, u64)) = (SackBlock { left: 0, right: 0 }, (0, 0));
+
 /// The scoreboard.
+///
+/// Segments are numbered without gaps in the order of their first transmission, so that a number leads to its segment
+/// without a search.
 #[derive(Debug)]
-pub struct Scoreboard<P> {
+pub struct Scoreboard<P: Stream> {
     sent: VecDeque<Sent<P>>,
+    /// Number of the first of them.
+    first: u64,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Retransmissions in the network by time: (sent_ns, seq). Entries may be stale.
+    /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
     resent: VecDeque<(u64, u64)>,
     /// The end of the highest segment that was delivered.
     highest_delivered: u64,
     /// The end of the highest segment that was selectively acknowledged.
     highest_sacked: u64,
-    /// Every segment below is sacked or lost already: where the search for losses goes on.
+    /// Every segment below this number is sacked or lost already: where the search for losses goes on.
     lost_below: u64,
-    /// No lost segment below waits for its retransmission: where the search for one goes on.
+    /// No lost segment below this number waits for its retransmission: where the search for one goes on.
     repaired_below: u64,
-    previous_blocks: [(u64, u64); 4],
+    /// The blocks of the last acknowledgment that had some, as they came and as sequence numbers.
+    previous_blocks: [(SackBlock, (u64, u64)); 4],
 }
 
-impl<P: Payload> Scoreboard<P> {
+impl<P: Stream> Scoreboard<P> {
     pub fn new() -> Self {
         Scoreboard {
             sent: VecDeque::new(),
+            first: 0,
             sacked: 0,
             lost: 0,
             retransmitted: 0,
@@ -110,7 +129,7 @@ impl<P: Payload> Scoreboard<P> {
             highest_sacked: 0,
             lost_below: 0,
             repaired_below: 0,
-            previous_blocks: [(0, 0); 4],
+            previous_blocks: [NO_BLOCK; 4],
         }
     }
 
@@ -158,10 +177,17 @@ impl<P: Payload> Scoreboard<P> {
         self.sent.partition_point(|s| s.seq < seq)
     }
 
+    /// Where in the list the segment with this number stands, or the first above it.
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        (number.saturating_sub(self.first) as usize).min(self.sent.len())
+    }
+
     /// A segment was sent for the first time.
+    #[inline]
     pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        self.sent.push_back(Sent { seq, offset, sent_ns: now_ns, payload, fin, marks: 0 });
+        self.sent.push_back(Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
 
     /// The cumulative acknowledgment is `ack`.
@@ -186,6 +212,7 @@ impl<P: Payload> Scoreboard<P> {
             self.lost -= u32::from(first.is(LOST));
             self.retransmitted -= u32::from(first.is(RETRANSMITTED));
             self.sent.pop_front();
+            self.first += 1;
         }
         trim(&mut self.sent);
         if ambiguous {
@@ -221,7 +248,7 @@ impl<P: Payload> Scoreboard<P> {
                 break;
             }
             delivered.segments += 1;
-            delivered.bytes += first.payload.len() as u64;
+            delivered.bytes += first.data_len();
             if oldest_ns == u64::MAX {
                 oldest_ns = sent_ns;
             }
@@ -237,6 +264,7 @@ impl<P: Payload> Scoreboard<P> {
         {
             delivered.bytes += first.cut(ack);
         }
+        self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
         delivered.latest = Some((latest_ns, latest_end));
         // Those sent only once stand in the order of time.
@@ -250,7 +278,7 @@ impl<P: Payload> Scoreboard<P> {
     #[inline]
     fn count(segment: &Sent<P>, now_ns: u64, highest_delivered: u64, delivered: &mut Delivered) {
         delivered.segments += 1;
-        delivered.bytes += segment.payload.len() as u64;
+        delivered.bytes += segment.data_len();
         delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
         if !segment.is(EVER_RETRANSMITTED) {
             let age_ns = now_ns - segment.sent_ns;
@@ -272,16 +300,21 @@ impl<P: Payload> Scoreboard<P> {
     ) {
         let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) else { return };
         let (una, nxt) = (first.seq, last.end());
-        let mut seen = [(0, 0); 4];
-        for (block, slot) in blocks.iter().zip(&mut seen) {
+        let mut seen = [NO_BLOCK; 4];
+        for (&block, slot) in blocks.iter().zip(&mut seen) {
+            // Mostly all but the first were in the last acknowledgment too, word for word.
+            if let Some(known) = self.previous_blocks.iter().find(|known| known.0 == block && block.left != block.right) {
+                *slot = *known;
+                continue;
+            }
             let (left, right) = (expand(block.left), expand(block.right));
             if left >= right || right > nxt || right <= una {
                 continue;
             }
-            *slot = (left, right);
+            *slot = (block, (left, right));
             // A block mostly extends one of the last acknowledgment: only what is new in it is walked through.
             let mut from = left.max(una);
-            for &(l, r) in &self.previous_blocks {
+            for &(_, (l, r)) in &self.previous_blocks {
                 if l <= from && from < r {
                     from = r.min(right);
                 }
@@ -326,17 +359,17 @@ impl<P: Payload> Scoreboard<P> {
             i -= 1;
             above += u32::from(self.sent[i].is(SACKED));
         }
-        let start = self.position(self.lost_below);
+        let start = self.place(self.lost_below).min(i);
         let mut found = false;
-        for segment in self.sent.range_mut(start.min(i)..i) {
+        for (number, segment) in (self.first + start as u64..).zip(self.sent.range_mut(start..i)) {
             if !segment.is(SACKED | LOST) {
                 segment.marks |= LOST;
                 self.lost += 1;
-                self.repaired_below = self.repaired_below.min(segment.seq);
+                self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
         }
-        self.lost_below = self.lost_below.max(self.sent[i].seq);
+        self.lost_below = self.lost_below.max(self.first + i as u64);
         found
     }
 
@@ -348,10 +381,10 @@ impl<P: Payload> Scoreboard<P> {
             return (false, None); // nothing was delivered ahead of what is outstanding
         }
         let (mut found, mut next) = (false, None);
-        while let Some(&(sent_ns, seq)) = self.resent.front() {
-            let i = self.position(seq);
-            let current = self.sent.get_mut(i).filter(|s| s.seq == seq && s.sent_ns == sent_ns && s.is(RETRANSMITTED));
-            if let Some(segment) = current {
+        while let Some(&(sent_ns, number)) = self.resent.front() {
+            let place = number.checked_sub(self.first);
+            let current = place.and_then(|place| self.sent.get_mut(place as usize));
+            if let Some(segment) = current.filter(|s| s.sent_ns == sent_ns && s.is(RETRANSMITTED)) {
                 if (sent_ns, segment.end()) >= latest {
                     break;
                 }
@@ -361,15 +394,15 @@ impl<P: Payload> Scoreboard<P> {
                 }
                 segment.marks &= !RETRANSMITTED;
                 self.retransmitted -= 1;
-                self.repaired_below = self.repaired_below.min(seq);
+                self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
             self.resent.pop_front();
         }
         trim(&mut self.resent);
         // Segments sent only once stand in the order of time.
-        let start = self.position(self.lost_below);
-        let mut searched = self.lost_below;
+        let start = self.place(self.lost_below);
+        let mut number = self.first + start as u64;
         for segment in self.sent.range_mut(start..) {
             if !segment.is(SACKED | LOST) {
                 if (segment.sent_ns, segment.end()) >= latest {
@@ -381,12 +414,12 @@ impl<P: Payload> Scoreboard<P> {
                 }
                 segment.marks |= LOST;
                 self.lost += 1;
-                self.repaired_below = self.repaired_below.min(segment.seq);
+                self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
-            searched = segment.end();
+            number += 1;
         }
-        self.lost_below = searched;
+        self.lost_below = number;
         (found, next)
     }
 
@@ -420,7 +453,7 @@ impl<P: Payload> Scoreboard<P> {
             }
             first.marks |= LOST;
             self.lost += 1;
-            self.repaired_below = self.repaired_below.min(first.seq);
+            self.repaired_below = self.repaired_below.min(self.first);
         }
     }
 
@@ -437,7 +470,7 @@ impl<P: Payload> Scoreboard<P> {
             }
         }
         self.repaired_below = 0;
-        self.lost_below = self.sent.back().map_or(0, Sent::end);
+        self.lost_below = self.first + self.sent.len() as u64;
     }
 
     /// Whether a lost segment waits for its retransmission.
@@ -450,14 +483,15 @@ impl<P: Payload> Scoreboard<P> {
         if !self.has_unrepaired() {
             return None;
         }
-        let start = self.position(self.repaired_below);
+        let start = self.place(self.repaired_below);
         let i = start + self.sent.range(start..).position(|s| s.is(LOST) && !s.is(RETRANSMITTED))?;
         let segment = &mut self.sent[i];
         segment.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_ns = now_ns;
         self.retransmitted += 1;
-        self.repaired_below = segment.end();
-        self.resent.push_back((now_ns, segment.seq));
+        let number = self.first + i as u64;
+        self.repaired_below = number + 1;
+        self.resent.push_back((now_ns, number));
         Some(&self.sent[i])
     }
 }
@@ -581,7 +615,7 @@ mod tests {
         let mut delivered = Delivered::default();
         b.acknowledge(151, 50, &mut delivered);
         let first = b.iter().next().unwrap();
-        assert_eq!((first.seq, first.offset, first.payload.offset, first.len()), (151, 150, 150, 50));
+        assert_eq!((first.seq, first.offset, first.payload().offset, first.len()), (151, 150, 150, 50));
         assert_eq!((delivered.segments, delivered.bytes), (1, 150));
     }
 }
