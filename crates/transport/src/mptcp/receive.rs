@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::{Dss, Segment};
+use wire::{Dss, Flags, Segment};
 
 use super::connection::{Connection, Mode};
 use super::reset::mptcp_options;
@@ -22,15 +22,29 @@ impl<P: Stream> Connection<P> {
         if self.receive_plain(now_ns, r, segment) || self.receive_behind_hole(now_ns, r, segment) {
             return;
         }
-        self.plain = SubflowSet::default();
-        self.settled = SubflowSet::default();
         self.roomy.insert(r);
-        if segment.options.rare.is_some() {
+        if self.is_usual(r, segment) {
+            self.plain.remove(r);
+            self.settled.remove(r);
+        } else {
             self.unsettle();
         }
         self.receive_any(now_ns, r, segment);
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
+    }
+
+    /// Whether the segment bears on its subflow only: data or an acknowledgment, whatever its place.
+    #[inline]
+    fn is_usual(&self, r: usize, segment: &Segment<P>) -> bool {
+        segment.flags.0 | Flags::PSH.0 == Flags::ACK.0 | Flags::PSH.0
+            && segment.options.rare.is_none()
+            && self.subflows[r].state == State::Established
+            && match (self.mode, &segment.options.dss) {
+                (Mode::Tcp, _) => true,
+                (Mode::Mptcp, Some(Dss { data_fin: false, mapping, .. })) => mapping.is_none_or(|m| m.len > 0),
+                (Mode::Mptcp, _) => false,
+            }
     }
 
     fn receive_any(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
@@ -163,9 +177,10 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].marked(now_ns, &mut self.views, r, &mut self.controller, abe);
         }
         if outstanding {
-            let delivered = self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
+            self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
             self.frto_waits |= self.holds_retransmissions(r);
-            if delivered.segments > 0 || self.subflows[r].board.has_unrepaired() {
+            let subflow = &self.subflows[r];
+            if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {
                 self.attention.insert(r);
             }
             self.may_send = true;

@@ -37,6 +37,11 @@ impl SubflowSet {
         self.0 |= 1 << subflow;
     }
 
+    /// Takes a subflow out.
+    pub fn remove(&mut self, subflow: usize) {
+        self.0 &= !(1 << subflow);
+    }
+
     /// Takes out and answers the smallest id.
     pub fn pop(&mut self) -> Option<usize> {
         (self.0 != 0).then(|| {
