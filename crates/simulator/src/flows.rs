@@ -14,7 +14,7 @@ use network::middlebox::{Ends, Way};
 use network::{Ecn, Enqueue, Link, Packet, prefetch};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use transport::{Handle, Tuple};
-use wire::{IPV4_HEADER_LEN, Segment, Span};
+use wire::{Compact, IPV4_HEADER_LEN, Segment, Span};
 
 /// A connection of the description's kind `k` calls this port plus `k` of the server.
 pub const FIRST_PORT: u16 = 1024;
@@ -286,8 +286,27 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment` by `flow`: on to the first link of its route. What of it is boxed is taken out.
+    /// Sends `segment` by `flow`: on to the first link of its route.
     #[inline]
+    pub fn send_compact(
+        &mut self,
+        now_ns: u64,
+        flow: u32,
+        segment: &mut Compact<Span>,
+        ecn: Ecn,
+    ) -> Result<(), Box<SimulateError>> {
+        if self.looked_at {
+            let mut whole = Segment::default();
+            segment.expand_into(&mut whole);
+            return self.send(now_ns, flow, &mut whole, ecn);
+        }
+        let slot = self.segments.insert(flow, segment);
+        self.send_slot(now_ns, flow, slot, (segment.header_len(), segment.payload.len), ecn);
+        Ok(())
+    }
+
+    /// As [`Self::send_compact`], for any segment. What of it is boxed is taken out.
+    #[inline(never)]
     pub fn send(
         &mut self,
         now_ns: u64,
@@ -298,24 +317,30 @@ impl Fabric {
         if self.looked_at {
             self.look_at_sent(now_ns, flow, segment, ecn)?;
         }
+        let lens = (segment.header_len(), segment.payload.len);
+        let slot = self.segments.insert_any(flow, segment);
+        self.send_slot(now_ns, flow, slot, lens, ecn);
+        Ok(())
+    }
+
+    /// The segment in `slot` goes on to the first link; lengths of its header and of its content.
+    #[inline(always)]
+    fn send_slot(&mut self, now_ns: u64, flow: u32, slot: u32, (header_len, data_len): (usize, u32), ecn: Ecn) {
         self.sent += 1;
         let record = &mut self.flows[flow as usize];
-        let payload_len = segment.payload.len;
-        let counted = self.measuring && payload_len > 0;
+        let counted = self.measuring && data_len > 0;
         record.data_sent += u64::from(counted);
         record.under_way += 1;
         let place = record.route;
         let first_link = self.routes[place as usize];
-        let (slot, header_len) = self.segments.insert(flow, segment);
         let slot = slot | if counted { COUNTED } else { 0 };
         if first_link < FIRST_CROSSING {
             // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
-            let size = (IPV4_HEADER_LEN + header_len) as u32 + payload_len;
+            let size = (IPV4_HEADER_LEN + header_len) as u32 + data_len;
             self.enqueue(now_ns, first_link, (slot, place), size as u16, ecn);
         } else {
             self.cross(now_ns, first_link, slot, ecn);
         }
-        Ok(())
     }
 
     /// The packet at the head of `link` has reached the far end: on to the next link, or, at the end of its route, to
@@ -391,8 +416,26 @@ impl Fabric {
         self.ahead.flow(flow)
     }
 
-    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow.
+    /// The segment of a packet that has arrived, if it is compact and its receiver known, and this one: endpoint and handle.
+    /// It is to be received where it stands and then to be let go with [`Self::received`].
     #[inline]
+    pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>)> {
+        let flow = &mut self.flows[arrived.flow as usize];
+        let handle = flow.handle?;
+        let segment = self.segments.compact(arrived.slot & !(COUNTED | MARKED))?;
+        flow.under_way -= 1;
+        self.delivered += 1;
+        self.segments_delivered += u64::from(segment.payload.len > 0);
+        Some((flow.to, handle, segment))
+    }
+
+    /// Lets go of a compact segment that was received.
+    #[inline]
+    pub fn received(&mut self, arrived: Arrived) {
+        self.segments.received(arrived.slot & !(COUNTED | MARKED));
+    }
+
+    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow.
     pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> &Flow {
         self.delivered += 1;
         self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
@@ -521,7 +564,7 @@ impl Fabric {
                 boxes.error = boxes.error.or(checked.err());
             }
             self.flows[flow as usize].under_way += 1;
-            let slot = self.segments.insert(flow, &mut segment).0 | if counted { COUNTED } else { 0 };
+            let slot = self.segments.insert_any(flow, &mut segment) | if counted { COUNTED } else { 0 };
             let place = self.flows[flow as usize].route + u32::from(position);
             let next = self.routes[place as usize];
             if next != ROUTE_END {

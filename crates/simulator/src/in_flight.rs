@@ -1,60 +1,30 @@
-//! Segments on their way. What nearly all are, data or an acknowledgment with timestamps, DSS or SACK blocks, is packed into
-//! one line of the cache; a segment with anything else (options of handshakes, short data numbers, a checksum, data with
-//! SACK blocks) stands whole beside.
+//! Segments on their way. Nearly all are packed into one line of the cache: data or an acknowledgment with timestamps and
+//! DSS, or a bare acknowledgment with SACK blocks, which stand where others have their data. A segment with anything else
+//! (options of handshakes, short data numbers, a checksum) stands whole beside.
 
 use crate::slab::Slab;
 use network::prefetch;
-use wire::{DataNumber, Dss, Flags, Mapping, Options, SackBlock, SackBlocks, Segment, Span, Timestamps};
+use wire::compact::HAS_MAPPING;
+use wire::{Compact, SackBlock, SackBlocks, Segment, Span};
 
-/// Of `Packed::parts`: what there is.
-const TIMESTAMPS: u8 = 1;
-const DSS: u8 = 2;
-const DATA_ACK: u8 = 4;
-const MAPPING: u8 = 8;
-const DATA_FIN: u8 = 16;
+/// Of [`Compact::parts`], beside the parts of the segment: how many SACK blocks there are, in these two bits.
+const BLOCKS_SHIFT: u8 = 5;
+const BLOCKS: u8 = 3 << BLOCKS_SHIFT;
 /// The segment stands whole in the slot that `seq` names.
-const WHOLE: u8 = 32;
-/// From here on, how many SACK blocks there are: 0 to 3.
-const SACK_SHIFT: u32 = 6;
-/// Combinations of parts that say how long the header is, apart from SACK blocks.
-const LENGTHS: usize = 32;
+const WHOLE: u8 = 1 << 7;
 
-/// A segment, or the place of one. What is not part of it may hold anything.
+/// A segment, or the place of one, beside the flow that it is of.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-struct Packed {
-    /// With SACK blocks, of which there is neither content nor mapping, the first.
-    offset: u64,
-    data_ack: u64,
-    /// Or the second SACK block.
-    dsn: u64,
-    /// Or the left end of the third SACK block.
-    len: u32,
-    /// Of an empty slot, the next empty one.
-    seq: u32,
-    ack: u32,
-    value: u32,
-    echo: u32,
-    /// Or the right end of the third SACK block.
-    ssn: u32,
-    flow: u32,
-    src_port: u16,
-    dst_port: u16,
-    window: u16,
-    map_len: u16,
-    flags: u8,
-    parts: u8,
-}
+struct Packed(Compact<Span>);
 
 const _: () = assert!(size_of::<Packed>() == 64);
 
 /// The segments in flight, each in a slot until it is taken out.
 pub struct InFlight {
     slots: Vec<Packed>,
-    /// The first empty slot; beyond `slots` when there is none.
+    /// The first empty slot, each of which has the number of the next for its `seq`; beyond `slots` when there is none.
     free: u32,
-    /// Bytes of a header, by its parts.
-    header_lens: [u8; LENGTHS],
     whole: Slab<Segment<Span>>,
 }
 
@@ -65,12 +35,7 @@ const NONE: u32 = u32::MAX;
 
 impl Default for InFlight {
     fn default() -> Self {
-        let header_len = |parts: usize| {
-            let mut segment = Segment::default();
-            unpack(&Packed { parts: parts as u8, ..Packed::default() }, &mut segment);
-            segment.header_len() as u8
-        };
-        InFlight { slots: Vec::new(), free: NONE, header_lens: std::array::from_fn(header_len), whole: Slab::default() }
+        InFlight { slots: Vec::new(), free: NONE, whole: Slab::default() }
     }
 }
 
@@ -80,33 +45,17 @@ impl InFlight {
         self.slots.as_ptr().cast()
     }
 
-    /// Puts a segment of `flow` in and answers its slot and the length of its header. Of `segment`, what is boxed is taken
-    /// out.
+    /// Puts a compact segment of `flow` in and answers its slot.
     #[inline]
-    pub fn insert(&mut self, flow: u32, segment: &mut Segment<Span>) -> (u32, usize) {
+    pub fn insert(&mut self, flow: u32, segment: &Compact<Span>) -> u32 {
         if self.free as usize >= self.slots.len() {
             self.add_slot();
         }
         let slot = self.free;
-        let packed = &mut self.slots[slot as usize];
+        let packed = &mut self.slots[slot as usize].0;
         self.free = packed.seq;
-        packed.flow = flow;
-        let options = &segment.options;
-        if options.rare.is_some() || !options.sack.is_empty() || !pack(segment, packed) {
-            return self.insert_unusual(slot, segment);
-        }
-        (slot, usize::from(self.header_lens[usize::from(packed.parts) % LENGTHS]))
-    }
-
-    #[inline(never)]
-    fn insert_unusual(&mut self, slot: u32, segment: &mut Segment<Span>) -> (u32, usize) {
-        let header_len = segment.header_len();
-        let packed = &mut self.slots[slot as usize];
-        if !pack_sack(segment, packed) {
-            packed.parts = WHOLE;
-            packed.seq = self.whole.insert(std::mem::take(segment));
-        }
-        (slot, header_len)
+        *packed = Compact { tag: flow, ..*segment };
+        slot
     }
 
     #[cold]
@@ -118,40 +67,48 @@ impl InFlight {
             self.slots.reserve_exact((self.slots.len() / 8).max(64));
         }
         self.free = self.slots.len() as u32;
-        self.slots.push(Packed { seq: NONE, ..Packed::default() });
+        self.slots.push(Packed(Compact { seq: NONE, ..Compact::default() }));
+    }
+
+    /// As [`Self::insert`], for any segment. Of `segment`, what is boxed is taken out.
+    pub fn insert_any(&mut self, flow: u32, segment: &mut Segment<Span>) -> u32 {
+        let packed = Compact::of(segment).or_else(|| with_blocks(segment)).unwrap_or_else(|| {
+            let seq = self.whole.insert(std::mem::take(segment));
+            Compact { seq, parts: WHOLE, ..Compact::default() }
+        });
+        self.insert(flow, &packed)
+    }
+
+    /// What stands in `slot`, to be received in its place, if it is compact; else it must be taken out.
+    #[inline]
+    pub fn compact(&mut self, slot: u32) -> Option<&mut Compact<Span>> {
+        let packed = &mut self.slots[slot as usize].0;
+        (packed.parts & (WHOLE | BLOCKS) == 0).then_some(packed)
     }
 
     /// Takes out what stands in `slot` and writes it over `segment`. The slot was given by [`Self::insert`] and not yet
     /// taken.
-    #[inline]
     pub fn take(&mut self, slot: u32, segment: &mut Segment<Span>) {
-        let packed = &mut self.slots[slot as usize];
-        if packed.parts >= WHOLE {
-            self.take_unusual(slot, segment);
-            return;
-        }
-        unpack(packed, segment);
-        packed.seq = self.free;
-        self.free = slot;
-    }
-
-    #[inline(never)]
-    fn take_unusual(&mut self, slot: u32, segment: &mut Segment<Span>) {
-        let packed = &mut self.slots[slot as usize];
+        let packed = self.slots[slot as usize].0;
         if packed.parts & WHOLE != 0 {
             *segment = self.whole.take(packed.seq);
         } else {
             unpack(packed, segment);
-            unpack_sack(packed, segment);
         }
-        packed.seq = self.free;
-        self.free = slot;
+        self.let_go(slot);
+    }
+
+    #[inline]
+    fn let_go(&mut self, slot: u32) -> u32 {
+        let packed = &mut self.slots[slot as usize].0;
+        packed.seq = std::mem::replace(&mut self.free, slot);
+        packed.tag
     }
 
     /// The flow of what stands in `slot`.
     #[inline]
     pub fn flow(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].flow
+        self.slots[slot as usize].0.tag
     }
 
     /// Asks the processor for the memory of `slot`.
@@ -164,169 +121,83 @@ impl InFlight {
 
     /// A copy of what stands in `slot`.
     pub fn get(&self, slot: u32) -> Segment<Span> {
-        let packed = &self.slots[slot as usize];
+        let packed = self.slots[slot as usize].0;
         if packed.parts & WHOLE != 0 {
             return self.whole.get(packed.seq).cloned().unwrap_or_default();
         }
         let mut segment = Segment::default();
         unpack(packed, &mut segment);
-        unpack_sack(packed, &mut segment);
         segment
+    }
+
+    /// Frees `slot`, whose compact segment was received.
+    #[inline]
+    pub fn received(&mut self, slot: u32) {
+        self.let_go(slot);
     }
 
     /// Forgets what stands in `slot` and answers its flow.
     pub fn remove(&mut self, slot: u32) -> u32 {
-        let packed = &mut self.slots[slot as usize];
+        let packed = &self.slots[slot as usize].0;
         if packed.parts & WHOLE != 0 {
             self.whole.take(packed.seq);
         }
-        packed.seq = self.free;
-        self.free = slot;
-        packed.flow
+        self.let_go(slot)
     }
 
     /// How many there are. Counts those that are empty: for rare occasions.
     pub fn len(&self) -> usize {
-        let next = |&slot: &u32| self.slots.get(slot as usize).map(|packed| packed.seq);
+        let next = |&slot: &u32| self.slots.get(slot as usize).map(|packed| packed.0.seq);
         let empty = std::iter::successors(Some(self.free), next).take_while(|&slot| slot != NONE);
         self.slots.len() - empty.count()
     }
 }
 
-/// Packs a segment without SACK blocks and rare options, if it can be.
-#[inline(always)]
-fn pack(segment: &Segment<Span>, packed: &mut Packed) -> bool {
-    if segment.urgent != 0 {
-        return false;
+/// A bare acknowledgment with as many SACK blocks as have room beside timestamps: they stand in place of data.
+fn with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
+    let blocks = segment.options.sack;
+    let (count, bare) = (blocks.len(), segment.payload.len == 0);
+    if count == 0 || count > 3 || !bare || segment.options.rare.is_some() {
+        return None;
     }
-    packed.offset = segment.payload.offset;
-    packed.len = segment.payload.len;
-    pack_header(segment, packed);
-    let mut parts = pack_timestamps(segment, packed);
-    if let Some(dss) = &segment.options.dss {
-        parts |= DSS | if dss.data_fin { DATA_FIN } else { 0 };
-        match dss.data_ack {
-            None => {}
-            Some(DataNumber::Long(number)) => {
-                parts |= DATA_ACK;
-                packed.data_ack = number;
-            }
-            Some(DataNumber::Short(_)) => return false,
+    segment.options.sack = SackBlocks::default();
+    let packed = Compact::of(segment).filter(|packed| packed.parts & HAS_MAPPING == 0);
+    let Some(mut packed) = packed else {
+        segment.options.sack = blocks;
+        return None;
+    };
+    let mut edges = [(0, 0); 3];
+    for (edge, block) in edges.iter_mut().zip(blocks.as_slice()) {
+        *edge = (block.left, block.right);
+    }
+    let word = |(left, right): (u32, u32)| u64::from(left) | u64::from(right) << 32;
+    packed.payload.offset = word(edges[0]);
+    packed.dsn = word(edges[1]);
+    (packed.payload.len, packed.ssn) = edges[2];
+    packed.parts |= (count as u8) << BLOCKS_SHIFT;
+    Some(packed)
+}
+
+fn unpack(mut packed: Compact<Span>, segment: &mut Segment<Span>) {
+    let count = usize::from((packed.parts & BLOCKS) >> BLOCKS_SHIFT);
+    let mut sack = SackBlocks::default();
+    if count > 0 {
+        let block = |word: u64| SackBlock { left: word as u32, right: (word >> 32) as u32 };
+        let third = SackBlock { left: packed.payload.len, right: packed.ssn };
+        for block in [block(packed.payload.offset), block(packed.dsn), third].into_iter().take(count) {
+            sack.push(block);
         }
-        match dss.mapping {
-            None => {}
-            Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len, checksum: None }) => {
-                parts |= MAPPING;
-                packed.dsn = dsn;
-                packed.ssn = ssn;
-                packed.map_len = len;
-            }
-            Some(_) => return false,
-        }
+        packed.payload = Span::default();
     }
-    packed.parts = parts;
-    true
-}
-
-#[inline(always)]
-fn pack_header(segment: &Segment<Span>, packed: &mut Packed) {
-    packed.seq = segment.seq;
-    packed.ack = segment.ack;
-    packed.src_port = segment.src_port;
-    packed.dst_port = segment.dst_port;
-    packed.window = segment.window;
-    packed.flags = segment.flags.0;
-}
-
-#[inline(always)]
-fn pack_timestamps(segment: &Segment<Span>, packed: &mut Packed) -> u8 {
-    let Some(timestamps) = segment.options.timestamps else { return 0 };
-    packed.value = timestamps.value;
-    packed.echo = timestamps.echo;
-    TIMESTAMPS
-}
-
-/// Packs an acknowledgment with up to three SACK blocks and no content: the blocks stand in the place of what it has not.
-fn pack_sack(segment: &Segment<Span>, packed: &mut Packed) -> bool {
-    let Options { sack, dss, rare, .. } = &segment.options;
-    let mut blocks = [SackBlock::default(); 3];
-    let has_place = rare.is_none() && segment.urgent == 0 && segment.payload == Span::default();
-    if !has_place || sack.len() > blocks.len() {
-        return false;
-    }
-    blocks[..sack.len()].copy_from_slice(sack.as_slice());
-    pack_header(segment, packed);
-    let mut parts = pack_timestamps(segment, packed) | (sack.len() as u8) << SACK_SHIFT;
-    match *dss {
-        None => {}
-        Some(Dss { data_ack: Some(DataNumber::Long(number)), mapping: None, data_fin: false }) => {
-            parts |= DSS | DATA_ACK;
-            packed.data_ack = number;
-        }
-        Some(_) => return false,
-    }
-    let both = |block: SackBlock| u64::from(block.left) << 32 | u64::from(block.right);
-    (packed.offset, packed.dsn) = (both(blocks[0]), both(blocks[1]));
-    (packed.len, packed.ssn) = (blocks[2].left, blocks[2].right);
-    packed.parts = parts;
-    true
-}
-
-/// Writes what is packed over `segment`, all but SACK blocks.
-#[inline(always)]
-fn unpack(packed: &Packed, segment: &mut Segment<Span>) {
-    let parts = packed.parts;
-    let has = |part: u8| parts & part != 0;
-    segment.src_port = packed.src_port;
-    segment.dst_port = packed.dst_port;
-    segment.seq = packed.seq;
-    segment.ack = packed.ack;
-    segment.flags = Flags(packed.flags);
-    segment.window = packed.window;
-    segment.urgent = 0;
-    segment.payload = Span { offset: packed.offset, len: packed.len };
-    let options = &mut segment.options;
-    options.timestamps = has(TIMESTAMPS).then_some(Timestamps { value: packed.value, echo: packed.echo });
-    if !options.sack.is_empty() {
-        options.sack = SackBlocks::default();
-    }
-    if options.rare.is_some() {
-        options.rare = None;
-    }
-    options.dss = None;
-    if has(DSS) {
-        options.dss = Some(Dss {
-            data_ack: has(DATA_ACK).then_some(DataNumber::Long(packed.data_ack)),
-            mapping: has(MAPPING).then_some(Mapping {
-                dsn: DataNumber::Long(packed.dsn),
-                ssn: packed.ssn,
-                len: packed.map_len,
-                checksum: None,
-            }),
-            data_fin: has(DATA_FIN),
-        });
-    }
-}
-
-/// What [`unpack`] leaves out.
-fn unpack_sack(packed: &Packed, segment: &mut Segment<Span>) {
-    let count = usize::from(packed.parts >> SACK_SHIFT);
-    if count == 0 {
-        return;
-    }
-    let parted = |both: u64| SackBlock { left: (both >> 32) as u32, right: both as u32 };
-    let blocks = [parted(packed.offset), parted(packed.dsn), SackBlock { left: packed.len, right: packed.ssn }];
-    segment.payload = Span::default();
-    for &block in &blocks[..count] {
-        segment.options.sack.push(block);
-    }
+    packed.expand_into(segment);
+    segment.options.sack = sack;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use wire::{MptcpOption, RareOptions};
+    use wire::{DataNumber, Dss, Flags, Mapping, MptcpOption, Options, RareOptions, Timestamps};
 
     fn number() -> impl Strategy<Value = DataNumber> {
         prop_oneof![9 => any::<u64>().prop_map(DataNumber::Long), 1 => any::<u32>().prop_map(DataNumber::Short)]
@@ -380,9 +251,8 @@ mod tests {
             let mut out = Segment::default();
             for (segment, leaves) in segments {
                 let flow = segment.seq;
-                let (slot, header_len) = store.insert(flow, &mut segment.clone());
+                let slot = store.insert_any(flow, &mut segment.clone());
                 prop_assert_eq!(store.flow(slot), flow);
-                prop_assert_eq!(header_len, segment.header_len());
                 held.push((slot, segment));
                 if leaves {
                     let (slot, expected) = held.swap_remove(held.len() / 2);

@@ -20,8 +20,8 @@ use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
 use crate::{SimulateError, description, random, summary};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
-use transport::{Config, Handle, Host, LocalAddress, Tuple};
-use wire::{Segment, Span};
+use transport::{Config, Form, Handle, Host, LocalAddress, Outgoing, Tuple};
+use wire::Span;
 
 type Step = Result<(), Box<SimulateError>>;
 
@@ -62,8 +62,8 @@ pub struct World<'d> {
     agenda: Agenda,
     probe: Probe,
     /// The segment that is just being sent or received.
-    segment: Segment<Span>,
     huge_pages: HugePages,
+    outgoing: Outgoing<Span>,
     /// Event targets below are links; this one is that of all boxes.
     boxes: u32,
     /// Event targets from here on are the applications'.
@@ -113,7 +113,7 @@ impl<'d> World<'d> {
             configs,
             probe: Probe::new(description),
             huge_pages: HugePages::new(),
-            segment: Segment::default(),
+            outgoing: Outgoing::default(),
             description,
         })
     }
@@ -509,7 +509,22 @@ impl<'d> World<'d> {
     /// A packet reaches a host.
     #[inline(never)]
     fn receive(&mut self, arrived: Arrived) -> Step {
-        let &Flow { to, handle, .. } = self.fabric.take(arrived, &mut self.segment);
+        if let Some((to, handle, segment)) = self.fabric.arrived_compact(arrived) {
+            let host = &mut self.hosts[to as usize % 2];
+            if arrived.is_marked() {
+                host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
+            }
+            host.receive_compact_on(self.now_ns, handle, segment, &mut self.outgoing.segment);
+            self.fabric.received(arrived);
+            return self.drive_on(to as usize);
+        }
+        self.receive_any(arrived)
+    }
+
+    /// [`Self::receive`] for any segment.
+    #[inline(never)]
+    fn receive_any(&mut self, arrived: Arrived) -> Step {
+        let &Flow { to, handle, .. } = self.fabric.take(arrived, &mut self.outgoing.segment);
         let to = to as usize;
         let Some(handle) = handle else {
             self.receive_first(arrived, to)?;
@@ -519,15 +534,15 @@ impl<'d> World<'d> {
         if arrived.is_marked() {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
-        host.receive_on(self.now_ns, handle, &mut self.segment);
-        self.drive_on(to)
+        host.receive_on(self.now_ns, handle, &mut self.outgoing.segment);
+        self.drive(to)
     }
 
     /// The first packet of a flow, taken: the host finds by address, port or token where it belongs, as a real one does.
     #[cold]
     fn receive_first(&mut self, arrived: Arrived, to: usize) -> Step {
         let (number, side) = (arrived.flow as usize / 2, to % 2);
-        let segment = std::mem::take(&mut self.segment);
+        let segment = std::mem::take(&mut self.outgoing.segment);
         let tuple = self.fabric.tuple(number, side);
         let found = self.hosts[side].receive(self.now_ns, tuple, segment);
         let subflow = &mut self.fabric.subflows[number];
@@ -607,7 +622,7 @@ impl<'d> World<'d> {
             let name = &self.description.connections[application.kind as usize].name;
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
-        while let Some(subflow) = connection.transmit_into(now_ns, &mut self.segment) {
+        while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
             let flow = match self.endpoints[endpoint].flow(subflow) {
                 Some(flow) => flow,
                 None => {
@@ -626,7 +641,10 @@ impl<'d> World<'d> {
                 }
             };
             let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
-            self.fabric.send(now_ns, flow, &mut self.segment, ecn)?;
+            match form {
+                Form::Compact => self.fabric.send_compact(now_ns, flow, &mut self.outgoing.compact, ecn)?,
+                Form::Whole => self.fabric.send(now_ns, flow, &mut self.outgoing.segment, ecn)?,
+            }
         }
         let timeout_ns = connection.next_timeout_ns();
         let end = &mut self.endpoints[endpoint];

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{Flags, MpJoin, MptcpOption, Options, RareOptions, Segment};
+use wire::{Compact, Flags, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
 use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
@@ -223,6 +223,16 @@ impl<P: Stream> Host<P> {
     pub fn receive_on(&mut self, now_ns: u64, at: Handle, segment: &mut Segment<P>) {
         let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
         connection.receive(now_ns, at.subflow, segment);
+        if connection.has_unadopted() {
+            self.adopt_new_subflows(at.connection);
+        }
+    }
+
+    /// As [`Self::receive_on`], for a segment in little room; `whole` is written over if need be.
+    #[inline]
+    pub fn receive_compact_on(&mut self, now_ns: u64, at: Handle, segment: &mut Compact<P>, whole: &mut Segment<P>) {
+        let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
+        connection.receive_compact(now_ns, at.subflow, segment, whole);
         if connection.has_unadopted() {
             self.adopt_new_subflows(at.connection);
         }

@@ -75,6 +75,33 @@ impl SendQueue<Span> for SpanQueue {
     fn release(&mut self, _offset: u64) {}
 }
 
+/// Bytes are kept themselves.
+impl<P: Payload> Kept<P> for P {
+    fn keep(payload: P) -> Self {
+        payload
+    }
+
+    fn len(&self) -> u32 {
+        Payload::len(self) as u32
+    }
+
+    fn payload(&self, _offset: u64) -> P {
+        self.clone()
+    }
+
+    fn cut(&mut self, n: u32) {
+        *self = self.slice(n as usize, Payload::len(self));
+    }
+
+    fn into_payload(self, _offset: u64) -> P {
+        self
+    }
+
+    fn place(_payload: &P, otherwise: u64) -> u64 {
+        otherwise
+    }
+}
+
 impl Stream for Span {
     type Queue = SpanQueue;
     type Kept = SpanLen;
@@ -144,30 +171,4 @@ impl SendQueue<Vec<u8>> for ByteQueue {
 impl Stream for Vec<u8> {
     type Queue = ByteQueue;
     type Kept = Vec<u8>;
-}
-
-impl Kept<Vec<u8>> for Vec<u8> {
-    fn keep(payload: Vec<u8>) -> Self {
-        payload
-    }
-
-    fn len(&self) -> u32 {
-        self.as_slice().len() as u32
-    }
-
-    fn payload(&self, _offset: u64) -> Vec<u8> {
-        self.clone()
-    }
-
-    fn cut(&mut self, n: u32) {
-        self.drain(..n as usize);
-    }
-
-    fn into_payload(self, _offset: u64) -> Vec<u8> {
-        self
-    }
-
-    fn place(_payload: &Vec<u8>, otherwise: u64) -> u64 {
-        otherwise
-    }
 }

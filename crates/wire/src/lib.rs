@@ -40,6 +40,7 @@
 //! a higher version keeps its version, so that a host can answer with its own.
 
 mod checksum;
+pub mod compact;
 mod error;
 mod ip;
 pub mod keys;
@@ -52,6 +53,7 @@ mod tcp;
 mod tcp_options;
 
 pub use checksum::{DssChecksum, dss_checksum};
+pub use compact::Compact;
 pub use error::{DecodeError, EncodeError, OptionError};
 pub use ip::{Captured, ChecksumState, Checksums, Ecn, IpHeader, decode, decode_headers, decode_with, encode};
 pub use length::{

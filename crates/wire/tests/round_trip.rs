@@ -5,8 +5,8 @@ mod common;
 use common::{ip_header, mptcp_option, options, segment};
 use proptest::prelude::*;
 use wire::{
-    ChecksumState, Checksums, EncodeError, MAX_OPTIONS_LEN, Options, Payload, Segment, Span, decode, decode_headers,
-    decode_with, encode,
+    ChecksumState, Checksums, EncodeError, MAX_OPTIONS_LEN, Options, Payload, SackBlocks, Segment, Span, decode,
+    decode_headers, decode_with, encode,
 };
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -178,4 +178,27 @@ fn header_lengths_worked_by_hand() {
     assert_eq!(segment.header_len(), 20 + 12 + 8 + 12);
     assert_eq!(wire::SackBlocks::fitting(40 - 12 - 8), 2);
     assert_eq!([0, 11, 12, 35, 36, 40].map(wire::SackBlocks::fitting), [0, 0, 1, 3, 4, 4]);
+}
+
+proptest! {
+    /// A segment in little room comes back as it was, and says how long its header is; one that finds none is left alone.
+    #[test]
+    fn a_compact_segment_is_the_segment(mut segment in segment(span()), fits in any::<bool>()) {
+        let payload = segment.payload;
+        if fits {
+            (segment.options.rare, segment.options.sack, segment.urgent) = (None, SackBlocks::default(), 0);
+        }
+        if fits && let Some(wire::Dss { mapping: Some(mapping), data_fin, .. }) = &mut segment.options.dss {
+            mapping.len = payload.len as u16 + u16::from(*data_fin);
+        }
+        let (whole, header_len) = (segment.clone(), segment.header_len());
+        match wire::Compact::of(&mut segment) {
+            None => prop_assert_eq!(segment, whole),
+            Some(mut compact) => {
+                prop_assert_eq!(compact.header_len(), header_len);
+                compact.expand_into(&mut segment);
+                prop_assert_eq!(segment, whole);
+            }
+        }
+    }
 }

@@ -86,6 +86,7 @@ impl SendQueue<Chunk> for ChunkQueue {
 
 impl Stream for Chunk {
     type Queue = ChunkQueue;
+    type Kept = Chunk;
 }
 
 #[cfg(test)]

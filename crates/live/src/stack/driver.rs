@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, Connection, ConnectionId, Host, LocalAddress, SubflowId, Tuple};
+use transport::{Config, Connection, ConnectionId, Host, LocalAddress, Outgoing, SubflowId, Tuple};
 use wire::{Checksums, Ecn, EncodeError, IpHeader, Segment};
 
 use super::bundle::{Bundle, Lane};
@@ -41,7 +41,7 @@ pub struct Driver {
     timers: BTreeSet<(u64, u32)>,
     buffer: Vec<u8>,
     packet: Vec<u8>,
-    segment: Segment<Chunk>,
+    outgoing: Outgoing<Chunk>,
     bundle: Bundle,
     /// Of each connection, by subflow.
     mappings: Vec<Vec<Mappings>>,
@@ -65,7 +65,7 @@ impl Driver {
             timers: BTreeSet::new(),
             buffer: vec![0; FRAME_LIMIT],
             packet: Vec::with_capacity(FRAME_LIMIT),
-            segment: Segment::default(),
+            outgoing: Outgoing::default(),
             bundle: Bundle::default(),
             mappings: Vec::new(),
             // From the ephemeral range of RFC 6335, so that two runs against one peer seldom meet in a port.
@@ -242,15 +242,15 @@ impl Driver {
         let mut lane = None;
         loop {
             let connection = self.host.connection_mut(id);
-            let Some(subflow) = connection.transmit_into(now_ns, &mut self.segment) else { break };
+            let Some(subflow) = connection.transmit_into(now_ns, &mut self.outgoing) else { break };
             let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
             let next = Lane { tuple: connection.tuple(subflow), ecn, connection: id, subflow };
-            let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.segment);
-            if lane == Some(next) && self.bundle.add(&mut self.segment, standing) {
+            let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.outgoing.segment);
+            if lane == Some(next) && self.bundle.add(&mut self.outgoing.segment, standing) {
                 continue;
             }
             self.send_bundle(now_ns, lane)?;
-            self.bundle.begin(&mut self.segment, standing, next.ip().wire_len());
+            self.bundle.begin(&mut self.outgoing.segment, standing, next.ip().wire_len());
             lane = Some(next);
         }
         self.send_bundle(now_ns, lane)?;

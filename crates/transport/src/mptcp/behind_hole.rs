@@ -2,7 +2,8 @@
 //! at most has nothing to find, as in the plain case (`plain.rs`). What is done here is what would be done there; whatever
 //! is in doubt goes there. Tests compare the two ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
 
-use wire::{DataNumber, Dss, Flags, Mapping, Segment};
+use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_MAPPING};
+use wire::{Compact, Flags};
 
 use super::connection::{Connection, Mode};
 use crate::queue::Stream;
@@ -11,7 +12,7 @@ use crate::reassembly::UNMAPPED;
 impl<P: Stream> Connection<P> {
     /// Takes in the segment if it carries data within the window, acknowledges nothing new, and nothing is outstanding on its
     /// subflow, of which nothing but a hole is to be said. False: nothing was done.
-    pub(super) fn receive_behind_hole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) -> bool {
+    pub(super) fn receive_behind_hole(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
         if self.settled.contains(r) {
             debug_assert!(self.is_settled(r));
         } else if segment.payload.is_empty() || !self.is_settled(r) {
@@ -26,8 +27,6 @@ impl<P: Stream> Connection<P> {
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64;
         if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
-            || segment.options.rare.is_some()
-            || !segment.options.sack.is_empty()
             || len == 0
             || seq < subflow.rcv_nxt
             || (seq == subflow.rcv_nxt && subflow.reorder.is_empty())
@@ -38,27 +37,20 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         // At the data level: where the segment belongs, and up to where the peer acknowledges.
-        let (offset, data_ack) = match (self.mode, &segment.options.dss) {
-            (Mode::Tcp, _) => (UNMAPPED, None),
-            (
-                Mode::Mptcp,
-                &Some(Dss {
-                    data_ack: Some(DataNumber::Long(number)),
-                    mapping: Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len: mapped, checksum: None }),
-                    data_fin: false,
-                }),
-            ) => {
-                let (offset, ahead) =
-                    (dsn.wrapping_sub(first_dsn), number.wrapping_sub(self.local_idsn.wrapping_add(1)));
-                let known = u64::from(mapped) == len && ssn == seq as u32;
+        let (offset, data_ack) = match self.mode {
+            Mode::Tcp => (UNMAPPED, None),
+            Mode::Mptcp => {
+                let offset = segment.dsn.wrapping_sub(first_dsn);
+                let ahead = segment.data_ack.wrapping_sub(self.local_idsn.wrapping_add(1));
+                let parts = segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN);
+                let known = parts == HAS_DATA_ACK | HAS_MAPPING && segment.ssn == seq as u32;
                 if !known || offset > self.window.right() || ahead > self.snd_nxt {
                     return false;
                 }
                 (offset, Some(ahead))
             }
-            _ => return false,
         };
-        if !subflow.check_timestamps(seq, segment.options.timestamps) {
+        if !subflow.check_timestamps(seq, segment.timestamps()) {
             return false;
         }
         // From here on everything is as in `receive_synchronised`.
@@ -69,10 +61,9 @@ impl<P: Stream> Connection<P> {
         self.roomy.insert(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
         self.data_acknowledged(now_ns, to, window);
-        self.subflows[r].take_echo(segment.options.timestamps, now_ns);
+        self.subflows[r].take_echo(segment.timestamps(), now_ns);
         let payload = std::mem::replace(&mut segment.payload, P::empty());
         self.data_at_hole(now_ns, r, seq, offset, payload);
-        self.progress_close(now_ns);
         debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
         true
     }

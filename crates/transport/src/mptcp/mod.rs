@@ -28,5 +28,6 @@ mod window;
 pub use connection::{Connection, Event};
 pub use join::SUBFLOW_LIMIT;
 pub use reset::ResetReason;
+pub use transmit::{Form, Outgoing};
 #[cfg(test)]
 pub(crate) use waiting::Early;

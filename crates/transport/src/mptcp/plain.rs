@@ -3,7 +3,8 @@
 //! 1990). What is done here is what would be done there; whatever is in doubt goes there. Tests compare the two
 //! ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
 
-use wire::{DataNumber, Dss, Flags, Mapping, Segment};
+use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_DSS, HAS_MAPPING, HAS_TIMESTAMPS};
+use wire::{Compact, Flags, Timestamps};
 
 use super::connection::{Connection, Mode};
 use crate::LossDetection;
@@ -14,10 +15,12 @@ use crate::scheduler::{Choice, MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
+use super::transmit::{Form, Outgoing};
+
 /// What came of an attempt to send.
 pub(super) enum Attempt {
     /// New data, on this subflow.
-    Sent(usize),
+    Sent(usize, Form),
     /// There is nothing that may be sent now.
     Nothing,
     /// The case is not plain; nothing was done.
@@ -68,9 +71,9 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Takes in the segment if it is plain: data in order that acknowledges nothing new while nothing is outstanding, or a
-    /// bare acknowledgment of more. False: nothing was done.
+    /// bare acknowledgment of more. Its content is taken out then. False: nothing was done.
     #[inline]
-    pub(super) fn receive_plain(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) -> bool {
+    pub(super) fn receive_plain(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
         if self.plain.contains(r) {
             debug_assert!(self.is_plain(r));
         } else if self.is_plain(r) {
@@ -82,8 +85,6 @@ impl<P: Stream> Connection<P> {
         let seq = subflow.rcv_nxt;
         if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
             || segment.seq != subflow.irs.wrapping_add(seq as u32)
-            || segment.options.rare.is_some()
-            || !segment.options.sack.is_empty()
         {
             return false;
         }
@@ -91,7 +92,7 @@ impl<P: Stream> Connection<P> {
         // From here on everything is as in `receive_synchronised`.
         let taken = match segment.payload.len() as u64 {
             0 => acked > 0 && self.plain_acknowledgment(now_ns, r, u64::from(acked as u32), segment),
-            len => acked == 0 && self.plain_data(now_ns, r, len, segment),
+            _ => acked == 0 && self.plain_data(now_ns, r, segment),
         };
         // What is plain is not about to end.
         debug_assert!(!taken || !self.fin_acknowledged && self.data_fin_at.is_none());
@@ -99,40 +100,37 @@ impl<P: Stream> Connection<P> {
         taken
     }
 
-    /// What a plain segment acknowledges at the data level. None: that is not plain.
+    /// What a plain segment acknowledges at the data level: `parts` are all that it has of a DSS. None: it is not plain.
     #[inline(always)]
-    fn plain_data_ack(&self, dss: &Dss) -> Option<u64> {
-        let Some(DataNumber::Long(number)) = dss.data_ack else { return None };
-        let ahead = number.wrapping_sub(self.local_idsn.wrapping_add(1));
+    fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<u64> {
+        if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
+            return None;
+        }
+        let ahead = segment.data_ack.wrapping_sub(self.local_idsn.wrapping_add(1));
         (ahead <= self.snd_nxt).then_some(ahead)
     }
 
     /// [`receive_plain`](Self::receive_plain) for `len` bytes of data.
     #[inline(always)]
-    fn plain_data(&mut self, now_ns: u64, r: usize, len: u64, segment: &mut Segment<P>) -> bool {
+    fn plain_data(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
         let seq = self.subflows[r].rcv_nxt;
         if !self.subflows[r].board.is_empty() {
             return false;
         }
         // At the data level: where the segment belongs, and up to where the peer acknowledges.
-        let (offset, to) = match (self.mode, &segment.options.dss) {
-            (Mode::Tcp, _) => (UNMAPPED, self.snd_una),
-            (Mode::Mptcp, Some(dss)) => {
-                let Some(Mapping { dsn: DataNumber::Long(dsn), ssn, len: mapped, checksum: None }) = dss.mapping else {
-                    return false;
-                };
-                let offset = dsn.wrapping_sub(self.remote_dsn(0));
-                let whole = u64::from(mapped) == len && ssn == seq as u32;
-                let Some(to) = self.plain_data_ack(dss).filter(|_| whole && !dss.data_fin) else { return false };
-                if offset > self.window.right() {
+        let (offset, to) = match self.mode {
+            Mode::Tcp => (UNMAPPED, self.snd_una),
+            Mode::Mptcp => {
+                let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
+                let offset = segment.dsn.wrapping_sub(self.remote_dsn(0));
+                if segment.ssn != seq as u32 || offset > self.window.right() {
                     return false;
                 }
                 (offset, to)
             }
-            _ => return false,
         };
         let subflow = &mut self.subflows[r];
-        if !subflow.check_timestamps(seq, segment.options.timestamps) {
+        if !subflow.check_timestamps(seq, segment.timestamps()) {
             return false;
         }
         self.roomy.insert(r);
@@ -140,7 +138,7 @@ impl<P: Stream> Connection<P> {
         debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
         self.data_acknowledged(now_ns, to, window);
         let subflow = &mut self.subflows[r];
-        subflow.take_echo(segment.options.timestamps, now_ns);
+        subflow.take_echo(segment.timestamps(), now_ns);
         subflow.statistics.data_segments_received += 1;
         subflow.ack.data_in_order(now_ns);
         let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
@@ -153,34 +151,31 @@ impl<P: Stream> Connection<P> {
 
     /// [`receive_plain`](Self::receive_plain) for a bare acknowledgment of `acked` octets of the subflow.
     #[inline(always)]
-    fn plain_acknowledgment(&mut self, now_ns: u64, r: usize, acked: u64, segment: &Segment<P>) -> bool {
+    fn plain_acknowledgment(&mut self, now_ns: u64, r: usize, acked: u64, segment: &Compact<P>) -> bool {
         let subflow = &mut self.subflows[r];
         let ack = subflow.snd_una + acked;
         if ack > subflow.snd_nxt || !subflow.board.covers_first(ack) {
             return false;
         }
-        let to = match (self.mode, &segment.options.dss) {
-            (Mode::Tcp, _) => None,
-            (Mode::Mptcp, Some(dss)) if dss.mapping.is_none() && !dss.data_fin => {
-                let Some(to) = self.plain_data_ack(dss) else { return false };
-                Some(to)
-            }
-            _ => return false,
-        };
+        let mut to = 0;
+        if self.mode == Mode::Mptcp {
+            let Some(data_ack) = self.plain_data_ack(segment, HAS_DATA_ACK) else { return false };
+            to = data_ack;
+        }
         let subflow = &mut self.subflows[r];
-        if !subflow.check_timestamps(subflow.rcv_nxt, segment.options.timestamps) {
+        if !subflow.check_timestamps(subflow.rcv_nxt, segment.timestamps()) {
             return false;
         }
         let window = u64::from(segment.window) << subflow.snd_wscale;
         self.roomy.insert(r);
         self.may_send = true;
-        if let Some(to) = to {
+        if self.mode == Mode::Mptcp {
             self.data_acknowledged(now_ns, to, window);
         }
         let subflow = &mut self.subflows[r];
         subflow.acknowledged_in_order(now_ns, ack, &mut self.views, r, &mut self.controller);
         let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);
-        if to.is_none() {
+        if self.mode == Mode::Tcp {
             let to = self.acknowledged_by_subflow(r, ack);
             self.data_acknowledged(now_ns, to, window);
         }
@@ -218,7 +213,7 @@ impl<P: Stream> Connection<P> {
 
     /// A full segment of new data on the subflow that the default scheduler chooses, with more to follow.
     #[inline]
-    pub(super) fn transmit_plain(&mut self, now_ns: u64, out: &mut Segment<P>) -> Attempt {
+    pub(super) fn transmit_plain(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Attempt {
         let unsent = self.write_end - self.snd_nxt;
         let open = self.snd_right.saturating_sub(self.snd_nxt);
         if unsent == 0
@@ -242,8 +237,8 @@ impl<P: Stream> Connection<P> {
             self.snd_nxt = offset + len;
             self.arm_data_timer(now_ns);
             let payload = self.queue.slice(offset, len as u32);
-            self.first_transmission(now_ns, r, offset, payload, false, out);
-            return Attempt::Sent(r);
+            self.first_transmission(now_ns, r, offset, payload, false, &mut out.segment);
+            return Attempt::Sent(r, Form::Whole);
         }
         debug_assert!(self.is_plain(r));
         self.burst = (r, 0);
@@ -276,13 +271,38 @@ impl<P: Stream> Connection<P> {
         subflow.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, subflow.timer_ns);
         let probe_ns = subflow.rack.probe_ns;
         self.wake_by(probe_ns);
-        self.segment_into(now_ns, r, seq, Flags::ACK, out);
-        if let (Mode::Mptcp, Some(dss)) = (self.mode, &mut out.options.dss) {
-            let dsn = DataNumber::Long(self.local_idsn.wrapping_add(1).wrapping_add(offset));
-            dss.mapping = Some(Mapping { dsn, ssn: seq as u32, len: len as u16, checksum: None });
+        let compact = &mut out.compact;
+        self.compact_into(now_ns, r, seq, compact);
+        if self.mode == Mode::Mptcp {
+            compact.parts |= HAS_MAPPING;
+            compact.dsn = self.local_idsn.wrapping_add(1).wrapping_add(offset);
+            compact.ssn = seq as u32;
         }
-        out.payload = payload;
+        compact.payload = payload;
         debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
-        Attempt::Sent(r)
+        Attempt::Sent(r, Form::Compact)
+    }
+
+    /// As [`segment_into`](Self::segment_into), of a plain subflow.
+    #[inline(always)]
+    pub(super) fn compact_into(&mut self, now_ns: u64, r: usize, seq: u64, out: &mut Compact<P>) {
+        let mut parts = 0;
+        if self.mode == Mode::Mptcp {
+            parts = HAS_DSS | HAS_DATA_ACK;
+            out.data_ack = self.data_ack();
+        }
+        let subflow = &mut self.subflows[r];
+        if subflow.timestamps {
+            parts |= HAS_TIMESTAMPS;
+            let Timestamps { value, echo } = subflow.own_timestamps(now_ns);
+            (out.value, out.echo) = (value, echo);
+        }
+        out.parts = parts;
+        out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
+        subflow.ack.sent();
+        (out.src_port, out.dst_port) = subflow.ports;
+        out.seq = subflow.iss.wrapping_add(seq as u32);
+        out.ack = subflow.irs.wrapping_add(subflow.rcv_nxt as u32);
+        out.flags = Flags::ACK;
     }
 }

@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::{Dss, Flags, Segment};
+use wire::{Compact, Dss, Flags, Segment};
 
 use super::connection::{Connection, Mode};
 use super::reset::mptcp_options;
@@ -18,10 +18,32 @@ impl<P: Stream> Connection<P> {
     /// A segment for `subflow`; its content is taken out.
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
         self.clock_ns = now_ns;
-        let r = subflow.0 as usize;
-        if self.receive_plain(now_ns, r, segment) || self.receive_behind_hole(now_ns, r, segment) {
-            return;
+        if let Some(mut compact) = Compact::of(segment) {
+            self.receive_compact(now_ns, subflow, &mut compact, segment);
+        } else {
+            self.receive_whole(now_ns, subflow.0 as usize, segment);
         }
+    }
+
+    /// As [`receive`](Self::receive), for a segment in little room. `whole` is written over if need be.
+    #[inline]
+    pub(crate) fn receive_compact(
+        &mut self,
+        now_ns: u64,
+        subflow: SubflowId,
+        segment: &mut Compact<P>,
+        whole: &mut Segment<P>,
+    ) {
+        self.clock_ns = now_ns;
+        let r = subflow.0 as usize;
+        if !self.receive_plain(now_ns, r, segment) && !self.receive_behind_hole(now_ns, r, segment) {
+            segment.expand_into(whole);
+            self.receive_whole(now_ns, r, whole);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_whole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         self.roomy.insert(r);
         if self.is_usual(r, segment) {
             self.plain.remove(r);

@@ -1,7 +1,8 @@
 //! What goes out: segments of the handshake and of the end, retransmissions, data by the scheduler, acknowledgments.
 
 use wire::{
-    DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment,
+    Compact, DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, Payload, RareOptions,
+    SackBlocks, Segment,
 };
 
 use super::connection::{Connection, Mode};
@@ -34,17 +35,52 @@ pub(super) struct Carried<P> {
     pub fin: bool,
 }
 
+/// Where a connection writes what it sends.
+#[derive(Clone, Debug)]
+pub struct Outgoing<P> {
+    /// A segment of any kind.
+    pub segment: Segment<P>,
+    /// One in little room.
+    pub compact: Compact<P>,
+}
+
+impl<P: Payload> Default for Outgoing<P> {
+    fn default() -> Self {
+        Outgoing { segment: blank(), compact: Compact::blank() }
+    }
+}
+
+/// Which of the two was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// [`Outgoing::segment`].
+    Whole,
+    /// [`Outgoing::compact`].
+    Compact,
+}
+
 impl<P: Stream> Connection<P> {
     /// The next segment to send now and the subflow it goes out on. Call until `None`.
     pub fn transmit(&mut self, now_ns: u64) -> Option<(SubflowId, Segment<P>)> {
-        let mut segment = blank();
-        self.transmit_into(now_ns, &mut segment).map(|subflow| (subflow, segment))
+        let mut out = Outgoing::default();
+        self.transmit_into(now_ns, &mut out).map(|subflow| (subflow, out.segment))
     }
 
-    /// As [`transmit`](Self::transmit), with the segment written over `out`: a driver that keeps one for this purpose saves
-    /// the copies. With `None`, `out` is what it was or nothing of use.
+    /// As [`transmit`](Self::transmit), with the segment written over that of `out`: a driver that keeps one for this
+    /// purpose saves the copies. With `None`, `out` is what it was or nothing of use.
     #[inline]
-    pub fn transmit_into(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
+    pub fn transmit_into(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<SubflowId> {
+        let (subflow, form) = self.transmit_either(now_ns, out)?;
+        if form == Form::Compact {
+            out.compact.expand_into(&mut out.segment);
+        }
+        Some(subflow)
+    }
+
+    /// As [`transmit_into`](Self::transmit_into); the answer says whether the segment is the compact one of `out`, or the
+    /// whole one.
+    #[inline]
+    pub fn transmit_either(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
         self.clock_ns = now_ns;
         self.last_is_ect = false;
         if self.attention.0 | self.signal_due.0 | self.ack_due.0 == 0 && !self.may_send {
@@ -53,20 +89,20 @@ impl<P: Stream> Connection<P> {
         self.transmit_due(now_ns, out)
     }
 
-    fn transmit_due(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<SubflowId> {
+    fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
         if self.attention.0 | self.signal_due.0 != 0
-            && let Some(r) = self.transmit_first(now_ns, out)
+            && let Some(r) = self.transmit_first(now_ns, &mut out.segment)
         {
-            return Some(SubflowId(r as u8));
+            return Some((SubflowId(r as u8), Form::Whole));
         }
         if self.may_send {
             let sent = match self.transmit_plain(now_ns, out) {
-                Attempt::Sent(r) => Some(r),
+                Attempt::Sent(r, form) => Some((r, form)),
                 Attempt::Nothing => None,
-                Attempt::Unknown => self.transmit_data(now_ns, out),
+                Attempt::Unknown => self.transmit_data(now_ns, &mut out.segment).map(|r| (r, Form::Whole)),
             };
-            if let Some(r) = sent {
-                return Some(SubflowId(r as u8));
+            if let Some((r, form)) = sent {
+                return Some((SubflowId(r as u8), form));
             }
             self.may_send = false;
             if self.frto_waits && self.release_retransmissions() {
@@ -75,8 +111,14 @@ impl<P: Stream> Connection<P> {
         }
         while let Some(r) = self.ack_due.pop() {
             if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
-                self.acknowledgment(now_ns, r, out);
-                return Some(SubflowId(r as u8));
+                if self.plain.contains(r) {
+                    let seq = self.subflows[r].snd_nxt;
+                    self.compact_into(now_ns, r, seq, &mut out.compact);
+                    out.compact.payload = P::empty();
+                    return Some((SubflowId(r as u8), Form::Compact));
+                }
+                self.acknowledgment(now_ns, r, &mut out.segment);
+                return Some((SubflowId(r as u8), Form::Whole));
             }
         }
         None
@@ -380,9 +422,6 @@ impl<P: Stream> Connection<P> {
     pub(super) fn acknowledgment(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let seq = self.subflows[r].snd_nxt;
         self.segment_into(now_ns, r, seq, Flags::ACK, segment);
-        if self.plain.contains(r) {
-            return;
-        }
         let subflow = &self.subflows[r];
         if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
             // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
@@ -527,7 +566,8 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The DATA_ACK: the next data sequence number expected, the DATA_FIN counted (RFC 8684 §3.3.3).
-    fn data_ack(&self) -> u64 {
+    #[inline]
+    pub(super) fn data_ack(&self) -> u64 {
         self.remote_idsn.wrapping_add(1).wrapping_add(self.rcv_nxt).wrapping_add(u64::from(self.end_received))
     }
 
@@ -577,7 +617,7 @@ fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
 }
 
 /// A segment to be written over.
-fn blank<P: Stream>() -> Segment<P> {
+fn blank<P: Payload>() -> Segment<P> {
     Segment {
         src_port: 0,
         dst_port: 0,

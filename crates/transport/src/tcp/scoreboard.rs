@@ -303,7 +303,8 @@ impl<P: Stream> Scoreboard<P> {
         let mut seen = [NO_BLOCK; 4];
         for (&block, slot) in blocks.iter().zip(&mut seen) {
             // Mostly all but the first were in the last acknowledgment too, word for word.
-            if let Some(known) = self.previous_blocks.iter().find(|known| known.0 == block && block.left != block.right) {
+            if let Some(known) = self.previous_blocks.iter().find(|known| known.0 == block && block.left != block.right)
+            {
                 *slot = *known;
                 continue;
             }

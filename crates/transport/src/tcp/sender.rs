@@ -8,7 +8,6 @@ use super::recovery::{Frto, Recovery, Undo};
 use super::scoreboard::Delivered;
 use super::subflow::Subflow;
 use crate::LossDetection;
-use crate::queue::Stream;
 use crate::congestion::{Ack, Controller, Phase, View, Window};
 use crate::queue::Stream;
 

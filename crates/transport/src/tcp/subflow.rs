@@ -203,7 +203,13 @@ impl<P: Stream> Subflow<P> {
 
     /// The timestamps of a segment sent now.
     pub fn timestamps_now(&self, now_ns: u64) -> Option<Timestamps> {
-        self.timestamps.then(|| Timestamps { value: Self::ts_now(now_ns), echo: self.ts_recent })
+        self.timestamps.then(|| self.own_timestamps(now_ns))
+    }
+
+    /// As [`timestamps_now`](Self::timestamps_now), where timestamps are in use.
+    #[inline]
+    pub fn own_timestamps(&self, now_ns: u64) -> Timestamps {
+        Timestamps { value: Self::ts_now(now_ns), echo: self.ts_recent }
     }
 
     /// The peer's timestamps on its SYN.
