@@ -122,12 +122,6 @@ impl<T: Part> Row<T> {
         }
     }
 
-    /// Gives back the memory of a row that is empty.
-    pub fn give_back(&mut self) {
-        debug_assert!(self.is_empty());
-        self.blocks = VecDeque::new();
-    }
-
     /// From now on all is in the [`Reassembly`].
     #[cold]
     fn leave_slots(&mut self) -> Box<Reassembly<T>> {

@@ -1,5 +1,8 @@
 //! What a subflow counts.
 
+use crate::congestion::View;
+use crate::tcp::rtt::RttEstimator;
+
 /// Counters since the subflow began, and its present state. A driver subtracts snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
@@ -44,12 +47,56 @@ pub struct Statistics {
     pub own_waited_byte_ns: u128,
 }
 
-impl Statistics {
-    pub(crate) fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
+/// What of [`Statistics`] a subflow counts itself; the rest stands elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub data_segments_sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub undone: u64,
+    pub marks: u64,
+    pub probes: u64,
+    pub reinjections: u64,
+    pub established_ns: u64,
+    pub cwnd_integral_segment_ns: f64,
+    pub cwnd_integral_until_ns: u64,
+    pub new_bytes_received: u64,
+    pub data_segments_received: u64,
+    pub others_waited_byte_ns: u128,
+    pub own_waited_byte_ns: u128,
+}
+
+impl Counters {
+    pub fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
         if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
             self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;
         }
         self.cwnd_integral_until_ns = now_ns;
+    }
+
+    /// The whole, with the present state of the subflow.
+    pub fn with_state(&self, rtt: &RttEstimator, view: &View) -> Statistics {
+        Statistics {
+            data_segments_sent: self.data_segments_sent,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            undone: self.undone,
+            marks: self.marks,
+            probes: self.probes,
+            reinjections: self.reinjections,
+            rtt_sum_ns: rtt.sum_ns,
+            rtt_samples: rtt.samples,
+            established_ns: self.established_ns,
+            cwnd_integral_segment_ns: self.cwnd_integral_segment_ns,
+            cwnd_integral_until_ns: self.cwnd_integral_until_ns,
+            cwnd_segments: view.cwnd,
+            srtt_ns: view.srtt_ns,
+            in_flight_segments: view.in_flight,
+            new_bytes_received: self.new_bytes_received,
+            data_segments_received: self.data_segments_received,
+            others_waited_byte_ns: self.others_waited_byte_ns,
+            own_waited_byte_ns: self.own_waited_byte_ns,
+        }
     }
 }
 
@@ -57,7 +104,9 @@ impl Statistics {
 /// so a quantile is right within 9 %. Empty, and without memory, until something waited.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
+    /// Of buckets from `first` on.
     counts: Vec<u64>,
+    first: usize,
     total_bytes: u64,
     sum_byte_ns: u128,
 }
@@ -72,20 +121,40 @@ impl DelayHistogram {
             return;
         }
         self.sum_byte_ns += u128::from(delay_ns) * u128::from(bytes);
-        let i = Self::bucket(delay_ns);
+        let bucket = Self::bucket(delay_ns);
+        let i = bucket.wrapping_sub(self.first);
+        if let Some(count) = self.counts.get_mut(i) {
+            *count += bytes;
+        } else {
+            *self.widened(bucket) += bytes;
+        }
+    }
+
+    /// The count of a bucket for which there is no place yet.
+    #[cold]
+    fn widened(&mut self, bucket: usize) -> &mut u64 {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        } else if bucket < self.first {
+            let more = self.first - bucket;
+            self.counts.splice(0..0, std::iter::repeat_n(0, more));
+            self.first = bucket;
+        }
+        let i = bucket - self.first;
         if self.counts.len() <= i {
+            let octaves = (i + 1).next_multiple_of(BUCKETS_AN_OCTAVE as usize);
+            self.counts.reserve_exact(octaves - self.counts.len());
             self.counts.resize(i + 1, 0);
         }
-        self.counts[i] += bytes;
+        &mut self.counts[i]
     }
 
     /// Takes in what another histogram counted: the delays of both as of one.
     pub fn merge(&mut self, other: &DelayHistogram) {
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
-            *sum += count;
+        for (bucket, count) in (other.first..).zip(&other.counts) {
+            if *count > 0 {
+                *self.widened(bucket) += count;
+            }
         }
         self.total_bytes += other.total_bytes;
         self.sum_byte_ns += other.sum_byte_ns;
@@ -125,10 +194,10 @@ impl DelayHistogram {
         if below >= wanted {
             return Some(0.0);
         }
-        for (i, &count) in self.counts.iter().enumerate() {
+        for (bucket, &count) in (self.first..).zip(&self.counts) {
             below += count as f64;
             if below >= wanted {
-                return Some(Self::upper_ns(i) * 1e-9);
+                return Some(Self::upper_ns(bucket) * 1e-9);
             }
         }
         None

@@ -4,29 +4,33 @@ use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
 use crate::row::Row;
 
-/// Data out of order on a subflow, by sequence number.
+/// Data out of order on a subflow, by sequence number. Without memory while there is none: mostly there is none.
 #[derive(Debug)]
-pub struct Reorder<P: Stream> {
+pub struct Reorder<P: Stream>(Option<Box<Held<P>>>);
+
+/// What is held; something is.
+#[derive(Debug)]
+struct Held<P: Stream> {
     pieces: Row<Piece<P>>,
     /// Maximal contiguous ranges, in order.
     ranges: Vec<(u64, u64)>,
-    /// A number within each of the ranges touched last, the latest first.
+    /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
     recent: [u64; 4],
 }
 
 impl<P: Stream> Reorder<P> {
     pub fn new() -> Self {
-        Reorder { pieces: Row::new(), ranges: Vec::new(), recent: [0; 4] }
+        Reorder(None)
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.0.is_none()
     }
 
     /// Pieces held.
     pub fn len(&self) -> usize {
-        self.pieces.len()
+        self.0.as_ref().map_or(0, |held| held.pieces.len())
     }
 
     /// Takes what is new of a piece that begins at `next`, the first number missing, or beyond. The range it lies in is what is
@@ -35,9 +39,10 @@ impl<P: Stream> Reorder<P> {
     pub fn insert(&mut self, next: u64, piece: Piece<P>) {
         let (at, end) = (piece.at, piece.end());
         if at < end {
-            self.pieces.insert(next, piece);
-            let range = self.join(at, end);
-            self.note(at, range);
+            let held = self.0.get_or_insert_with(Held::boxed);
+            held.pieces.insert(next, piece);
+            let range = held.join(at, end);
+            held.note(at, range);
         }
     }
 
@@ -45,30 +50,47 @@ impl<P: Stream> Reorder<P> {
     /// front of them and taken out again. For later reports that is as if it had been done.
     #[inline]
     pub fn passes(&mut self, at: u64, len: u64) -> bool {
-        if !self.pieces.pass(at, len) {
-            return false;
+        let Some(held) = &mut self.0 else { return false };
+        let passes = held.pieces.pass(at, len);
+        if passes {
+            let ((from, to), end) = (held.ranges[0], at + len);
+            held.note(at, (at, if end == from { to } else { end }));
         }
-        let (from, to) = self.ranges[0];
-        let end = at + len;
-        self.note(at, (at, if end == from { to } else { end }));
-        true
+        passes
     }
 
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
     #[inline]
     pub fn pop(&mut self, next: u64) -> Option<Piece<P>> {
-        let piece = self.pieces.pop(next)?;
+        let held = self.0.as_mut()?;
+        let piece = held.pieces.pop(next)?;
         let end = piece.end();
         // Ranges below the piece were passed over.
-        while self.ranges[0].1 <= end {
-            self.ranges.remove(0);
-            if self.ranges.is_empty() {
-                self.pieces.give_back();
+        while held.ranges[0].1 <= end {
+            held.ranges.remove(0);
+            if held.ranges.is_empty() {
+                self.0 = None;
                 return Some(piece);
             }
         }
-        self.ranges[0].0 = self.ranges[0].0.max(end);
+        held.ranges[0].0 = held.ranges[0].0.max(end);
         Some(piece)
+    }
+
+    /// Calls `report` with the ranges for at most `limit` SACK blocks: first the one touched last (RFC 2018 §4), then those
+    /// before it, then the lowest; each once.
+    #[inline]
+    pub fn report(&self, limit: usize, report: impl FnMut((u64, u64))) {
+        if let Some(held) = &self.0 {
+            held.report(limit, report);
+        }
+    }
+}
+
+impl<P: Stream> Held<P> {
+    #[cold]
+    fn boxed() -> Box<Self> {
+        Box::new(Held { pieces: Row::new(), ranges: Vec::new(), recent: [0; 4] })
     }
 
     /// Joins `[from, end)` to the ranges; answers the one that it lies in now.
@@ -122,10 +144,8 @@ impl<P: Stream> Reorder<P> {
         self.ranges.get(i).copied().filter(|r| r.0 <= at)
     }
 
-    /// Calls `report` with the ranges for at most `limit` SACK blocks: first the one touched last (RFC 2018 §4), then those
-    /// before it, then the lowest; each once.
     #[inline]
-    pub fn report(&self, limit: usize, mut report: impl FnMut((u64, u64))) {
+    fn report(&self, limit: usize, mut report: impl FnMut((u64, u64))) {
         let mut out = [(0, 0); 4];
         let limit = limit.min(4);
         if limit == 0 {
@@ -220,8 +240,8 @@ mod tests {
                         _ => ranges.push((i, i + 1)),
                     }
                 }
-                prop_assert_eq!(&r.ranges, &ranges);
-                prop_assert_eq!((r.is_empty(), r.pieces.is_empty()), (ranges.is_empty(), ranges.is_empty()));
+                prop_assert_eq!(r.0.as_ref().map_or(&[][..], |held| &held.ranges), &ranges);
+                prop_assert_eq!((r.is_empty(), r.len().min(1)), (ranges.is_empty(), ranges.len().min(1)));
                 let reported = blocks(&r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));
             }

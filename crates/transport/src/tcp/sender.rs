@@ -309,7 +309,7 @@ impl<P: Stream> Subflow<P> {
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
-        self.undo = Some(Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None });
+        self.undo = Some(Box::new(Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None }));
     }
 
     /// A segment is sent again.

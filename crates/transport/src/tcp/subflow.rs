@@ -14,7 +14,7 @@ use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::host::Tuple;
 use crate::queue::Stream;
-use crate::statistics::Statistics;
+use crate::statistics::Counters;
 use crate::{LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
@@ -79,7 +79,7 @@ pub struct Subflow<P: Stream> {
     pub rack: Rack,
     pub ecn: Ecn,
     pub pacing: Option<Pacing>,
-    pub undo: Option<Undo>,
+    pub undo: Option<Box<Undo>>,
     pub frto: Frto,
     pub duplicate_acks: u32,
     /// A tail loss probe is to be sent.
@@ -111,7 +111,7 @@ pub struct Subflow<P: Stream> {
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
     pub duplicate: Option<(u64, u64)>,
     pub ack: Acknowledging,
-    pub statistics: Statistics,
+    pub statistics: Counters,
 }
 
 impl<P: Stream> Subflow<P> {
@@ -164,7 +164,7 @@ impl<P: Stream> Subflow<P> {
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),
-            statistics: Statistics::default(),
+            statistics: Counters::default(),
         }
     }
 
