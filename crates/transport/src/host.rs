@@ -244,7 +244,7 @@ impl<P: Stream> Host<P> {
     #[must_use]
     pub fn memory_of_connection(&self, id: ConnectionId) -> Option<(*const u8, usize)> {
         let place = std::ptr::from_ref(self.connections.get(id.0 as usize)?);
-        Some((place.cast(), size_of::<Connection<P>>()))
+        Some((place.cast(), Connection::<P>::HOT_BYTES))
     }
 
     /// As [`Self::memory_of_connection`], for a subflow; the connection must be looked at for this.

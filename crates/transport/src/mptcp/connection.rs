@@ -52,75 +52,108 @@ pub(super) enum Mode {
 }
 
 /// A connection.
+// The order of the fields is kept: what nearly every segment touches shares lines of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection<P: Stream> {
-    pub(super) config: Config,
-    pub(super) initiator: bool,
-    pub(super) mode: Mode,
-    pub(super) local_key: u64,
-    pub(super) remote_key: Option<u64>,
-    /// Initial data sequence numbers (RFC 8684 §3.1); the first byte of data is one more.
-    pub(super) local_idsn: u64,
-    pub(super) remote_idsn: u64,
-    /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
-    pub(super) fully_established: bool,
-    pub(super) established: bool,
-    pub(super) rng: Xoshiro256PlusPlus,
-    pub(super) local: Vec<LocalAddress>,
-    pub(super) local_port: u16,
-
-    /// DSS checksums are in use.
-    pub(super) checksum: bool,
-    /// After fallback: the subflow that is the stream.
-    pub(super) tcp_subflow: usize,
-    /// After fallback: the peer has said that the subflow is the stream, or never spoke MPTCP.
-    pub(super) rx_single: bool,
-    /// After fallback: what we say of it.
-    pub(super) infinite: Option<Infinite>,
-    pub(super) addresses: Addresses,
-    /// A subflow waits for a sign of life because its address was withdrawn.
-    pub(super) removals: bool,
-
+    // What nearly every segment touches. Places in the stream count from 0.
     pub(super) subflows: Vec<Subflow<P>>,
-    pub(super) contexts: Vec<SubflowContext<P>>,
     pub(super) views: Vec<View>,
-    pub(super) controller: Controller,
-    pub(super) scheduler: Scheduler,
-    pub(super) path_manager: PathManager,
-    unadopted: Vec<SubflowId>,
-
-    // Sending. Places in the stream count from 0.
-    pub(super) queue: P::Queue,
-    /// End of what was written.
-    pub(super) write_end: u64,
-    /// First byte not acknowledged at the data level.
-    pub(super) snd_una: u64,
-    /// First byte never sent, nor bound to a subflow to be sent.
-    pub(super) snd_nxt: u64,
-    /// What waits on subflows, under the scheduler `linux`.
-    pub(super) bound: Option<Box<Bound>>,
-    /// The peer's window ends here.
-    pub(super) snd_right: u64,
-    pub(super) close_requested: bool,
-    pub(super) fin_acknowledged: bool,
-    pub(super) flushed: bool,
-    pub(super) reinjections: Reinjections,
-    /// Subflows that may have a SYN, a reset, a retransmission or a FIN to send.
-    pub(super) attention: SubflowSet,
+    pub(super) contexts: Vec<SubflowContext<P>>,
     /// Subflows known to have nothing to look after but data and acknowledgments in order: see `plain.rs`.
     pub(super) plain: SubflowSet,
     /// As `plain`, but there may be a hole in what arrived: see `behind_hole.rs`.
     pub(super) settled: SubflowSet,
     /// Subflows that can have got room in their windows since none had any.
     pub(super) roomy: SubflowSet,
+    /// Subflows that may have a SYN, a reset, a retransmission or a FIN to send.
+    pub(super) attention: SubflowSet,
+    /// Subflows with control options to send.
+    pub(super) signal_due: SubflowSet,
     /// Subflows that owe an acknowledgment.
     pub(super) ack_due: SubflowSet,
+    pub(super) mode: Mode,
+    /// Of the configuration: whether the plain case takes its short way.
+    pub(super) shortcuts: bool,
+    /// Whether new data may: with the default scheduler.
+    pub(super) sends_plain: bool,
+    /// Of the configuration.
+    mss: u16,
     /// New data or reinjections may find a subflow with room.
     pub(super) may_send: bool,
     /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.
     pub(super) frto_waits: bool,
-    /// Subflows with control options to send.
-    pub(super) signal_due: SubflowSet,
+    pub(super) probe_due: bool,
+    /// The segment that `transmit` gave last is ECN-capable.
+    pub(super) last_is_ect: bool,
+    pub(super) established: bool,
+    /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
+    pub(super) fully_established: bool,
+    /// After fallback: the peer has said that the subflow is the stream, or never spoke MPTCP.
+    pub(super) rx_single: bool,
+    pub(super) end_received: bool,
+    pub(super) fin_acknowledged: bool,
+    pub(super) data_fin_sent: bool,
+    pub(super) close_requested: bool,
+    /// A lower bound of all timers.
+    pub(super) next_timeout_ns: u64,
+    /// Time of the last call that had one.
+    pub(super) clock_ns: u64,
+    /// Initial data sequence numbers (RFC 8684 §3.1); the first byte of data is one more.
+    pub(super) local_idsn: u64,
+    pub(super) remote_idsn: u64,
+    /// End of what was written.
+    pub(super) write_end: u64,
+    /// First byte not acknowledged at the data level.
+    pub(super) snd_una: u64,
+    /// First byte never sent, nor bound to a subflow to be sent.
+    pub(super) snd_nxt: u64,
+    /// The peer's window ends here.
+    pub(super) snd_right: u64,
+    pub(super) rcv_nxt: u64,
+    pub(super) window: ReceiveWindow,
+    pub(super) ready: VecDeque<P>,
+    /// Retransmission at the data level.
+    pub(super) data_timer_ns: u64,
+    /// Subflows that carried the first byte not acknowledged at the data level again.
+    pub(super) hole_tried: SubflowSet,
+    /// Zero-window probe.
+    pub(super) probe_timer_ns: u64,
+    pub(super) data_backoff: u32,
+    pub(super) probe_backoff: u32,
+    /// The subflow that the scheduler's burst goes to, and how many segments of it are left.
+    pub(super) burst: (usize, u32),
+    unadopted: Vec<SubflowId>,
+    pub(super) events: VecDeque<Event>,
+    pub(super) controller: Controller,
+    /// What came before what precedes it in the stream.
+    pub(super) waiting: Waiting<P>,
+    pub(super) reinjections: Reinjections,
+    pub(super) delays: DelayHistogram,
+
+    // What few do.
+    pub(super) config: Config,
+    pub(super) initiator: bool,
+    pub(super) local_key: u64,
+    pub(super) remote_key: Option<u64>,
+    pub(super) rng: Xoshiro256PlusPlus,
+    pub(super) local: Vec<LocalAddress>,
+    pub(super) local_port: u16,
+    /// DSS checksums are in use.
+    pub(super) checksum: bool,
+    /// After fallback: the subflow that is the stream.
+    pub(super) tcp_subflow: usize,
+    /// After fallback: what we say of it.
+    pub(super) infinite: Option<Infinite>,
+    pub(super) addresses: Addresses,
+    /// A subflow waits for a sign of life because its address was withdrawn.
+    pub(super) removals: bool,
+    pub(super) scheduler: Scheduler,
+    pub(super) path_manager: PathManager,
+    pub(super) queue: P::Queue,
+    /// What waits on subflows, under the scheduler `linux`.
+    pub(super) bound: Option<Box<Bound>>,
+    pub(super) flushed: bool,
     /// When something at the level of MPTCP is due: the earliest of the timers that `control_timer` looks at.
     pub(super) control_timer_ns: u64,
     /// The path manager wants to be asked then.
@@ -128,49 +161,23 @@ pub struct Connection<P: Stream> {
     /// No subflow is left; the connection is given up then.
     pub(super) interrupted_until_ns: u64,
     pub(super) data_fin_due: bool,
-    pub(super) data_fin_sent: bool,
-    /// Retransmission at the data level.
-    pub(super) data_timer_ns: u64,
-    pub(super) data_backoff: u32,
-    /// Subflows that carried the first byte not acknowledged at the data level again.
-    pub(super) hole_tried: SubflowSet,
-    /// Zero-window probe.
-    pub(super) probe_timer_ns: u64,
-    pub(super) probe_backoff: u32,
-    pub(super) probe_due: bool,
     /// Retransmissions on all subflows so far.
     pub(super) retransmissions: u64,
     /// Opportunistic retransmission went this far.
     pub(super) orp_sent_to: u64,
     /// No penalty before this time.
     pub(super) next_penalty_ns: u64,
-    /// The subflow that the scheduler's burst goes to, and how many segments of it are left.
-    pub(super) burst: (usize, u32),
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
-
-    // Receiving.
-    pub(super) rcv_nxt: u64,
-    pub(super) ready: VecDeque<P>,
-    /// What came before what precedes it in the stream.
-    pub(super) waiting: Waiting<P>,
     /// Place of the peer's DATA_FIN, which is the length of its stream.
     pub(super) data_fin_at: Option<u64>,
-    pub(super) end_received: bool,
-    pub(super) window: ReceiveWindow,
-    pub(super) delays: DelayHistogram,
-
-    pub(super) events: VecDeque<Event>,
     pub(super) over: bool,
-    /// Time of the last call that had one.
-    pub(super) clock_ns: u64,
-    /// The segment that `transmit` gave last is ECN-capable.
-    pub(super) last_is_ect: bool,
-    /// A lower bound of all timers.
-    pub(super) next_timeout_ns: u64,
 }
 
 impl<P: Stream> Connection<P> {
+    /// How many bytes at its beginning nearly every segment touches.
+    pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
+
     pub(super) fn new(config: Config, initiator: bool, key: u64, rng: Xoshiro256PlusPlus) -> Self {
         let mode = match config.protocol {
             Protocol::Tcp => Mode::Tcp,
@@ -180,6 +187,9 @@ impl<P: Stream> Connection<P> {
         Connection {
             initiator,
             mode,
+            shortcuts: config.tcp.shortcuts,
+            sends_plain: config.tcp.shortcuts && matches!(config.scheduler, scheduler::Choice::MinRtt),
+            mss: config.mss,
             local_key: key,
             remote_key: None,
             local_idsn: wire::keys::idsn(key),
@@ -279,11 +289,11 @@ impl<P: Stream> Connection<P> {
         r
     }
 
-    /// Where a subflow stands in memory, and how many bytes it takes there.
+    /// Where what segments touch of a subflow stands in memory, and how many bytes it takes.
     #[inline]
     pub(crate) fn memory_of(&self, subflow: SubflowId) -> Option<(*const u8, usize)> {
         let place = std::ptr::from_ref(self.subflows.get(usize::from(subflow.0))?);
-        Some((place.cast(), size_of::<Subflow<P>>()))
+        Some((place.cast(), std::mem::offset_of!(Subflow<P>, tuple)))
     }
 
     pub(crate) fn take_unadopted(&mut self) -> Vec<SubflowId> {
@@ -321,7 +331,7 @@ impl<P: Stream> Connection<P> {
     pub fn read(&mut self) -> Option<P> {
         let payload = self.ready.pop_front()?;
         trim(&mut self.ready);
-        if self.window.read(payload.len() as u64, self.rcv_nxt, self.config.mss) {
+        if self.window.read(payload.len() as u64, self.rcv_nxt, self.mss) {
             self.acknowledge_everywhere();
         }
         if self.window.round_is_over(self.clock_ns) {

@@ -31,13 +31,14 @@ pub struct Run {
 
 /// State of one subflow at the level of MPTCP.
 #[derive(Debug)]
+#[repr(C)]
 pub struct SubflowContext<P> {
-    /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
-    pub mappings: BTreeMap<u64, MapRange>,
     /// The present run of transmissions.
     pub run: Run,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
     pub next_offset: u64,
+    /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
+    pub mappings: BTreeMap<u64, MapRange>,
     /// A mapping whose data is not complete and whose checksum is not verified yet.
     pub verifying: Option<Box<Verifying<P>>>,
     /// After a checksum failure on the only subflow: data that waits for the infinite mapping (RFC 8684 §3.7).

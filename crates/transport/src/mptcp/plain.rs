@@ -11,7 +11,7 @@ use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::queue::{SendQueue, Stream};
 use crate::reassembly::UNMAPPED;
-use crate::scheduler::{Choice, MinRtt, SubflowSet, usable};
+use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
@@ -67,7 +67,7 @@ impl<P: Stream> Connection<P> {
             && !self.removals
             && !self.end_received
             && self.data_fin_at.is_none()
-            && self.config.tcp.shortcuts
+            && self.shortcuts
     }
 
     /// Takes in the segment if it is plain: data in order that acknowledges nothing new while nothing is outstanding, or a
@@ -220,9 +220,8 @@ impl<P: Stream> Connection<P> {
             || open == 0
             || self.probe_due
             || self.reinjections.len() > 0
-            || !matches!(self.config.scheduler, Choice::MinRtt)
+            || !self.sends_plain
             || !self.established
-            || !self.config.tcp.shortcuts
         {
             return Attempt::Unknown;
         }

@@ -6,11 +6,16 @@ use super::scoreboard::Delivered;
 
 /// State of a sender (RFC 8985 §5.2).
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Rack {
     /// Send time and end of the segment that was sent last among all that were delivered.
     pub latest: (u64, u64),
     /// Its round trip.
     rtt_ns: u64,
+    /// When the next segment would count as lost.
+    pub timer_ns: u64,
+    /// When the tail loss probe goes out.
+    pub probe_ns: u64,
     /// The network has been seen to reorder.
     reordering: bool,
     /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
@@ -19,10 +24,6 @@ pub struct Rack {
     persist: u32,
     /// It was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
     raised_below: u64,
-    /// When the next segment would count as lost.
-    pub timer_ns: u64,
-    /// When the tail loss probe goes out.
-    pub probe_ns: u64,
     /// The probe that is under way.
     pub probe: Option<Probe>,
 }

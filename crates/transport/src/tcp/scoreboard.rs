@@ -95,17 +95,18 @@ const NO_BLOCK: (SackBlock, (u64, u64)) = (SackBlock { left: 0, right: 0 }, (0, 
 /// Segments are numbered without gaps in the order of their first transmission, so that a number leads to its segment
 /// without a search.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Scoreboard<P: Stream> {
     sent: VecDeque<Sent<P>>,
     /// Number of the first of them.
     first: u64,
+    /// The end of the highest segment that was delivered.
+    highest_delivered: u64,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
     /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
     resent: VecDeque<(u64, u64)>,
-    /// The end of the highest segment that was delivered.
-    highest_delivered: u64,
     /// The end of the highest segment that was selectively acknowledged.
     highest_sacked: u64,
     /// Every segment below this number is sacked or lost already: where the search for losses goes on.

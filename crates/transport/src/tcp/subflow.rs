@@ -43,50 +43,61 @@ pub struct Join {
 
 /// A subflow. Sequence numbers are 64 bits and count from the SYN of their direction, which is 0; the first byte of
 /// data is 1, as in a data sequence mapping.
+// The order of the fields is kept: what nearly every segment touches shares lines of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Subflow<P: Stream> {
-    pub tuple: Tuple,
+    // What nearly every segment touches.
+    pub rcv_nxt: u64,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    /// Initial sequence numbers, ours and the peer's.
+    pub iss: u32,
+    pub irs: u32,
     /// Ours and the peer's, as in the tuple: every segment has them.
     pub ports: (u16, u16),
+    ts_recent: u32,
+    pub timestamps: bool,
+    pub sack: bool,
+    pub snd_wscale: u8,
+    pub rcv_wscale: u8,
+    pub state: State,
+    /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
+    pub mss: u32,
+    pub ack: Acknowledging,
+    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
+    pub receive_rtt_ns: u64,
+    /// Retransmission, handshake or TIME-WAIT timer.
+    pub timer_ns: u64,
+    /// Data below this sequence number was sent while the window was the limit.
+    pub limited_below: u64,
+    pub retries: u32,
+    pub duplicate_acks: u32,
+    pub rtt: RttEstimator,
+    pub rack: Rack,
+    pub validation: Validation,
+    pub board: Scoreboard<P>,
+    pub statistics: Counters,
+
+    // What few do.
+    pub tuple: Tuple,
     pub local_id: u8,
     pub remote_id: u8,
-    pub state: State,
     /// Opened by this host.
     pub active_open: bool,
     /// None: the subflow that opened the connection.
     pub join: Option<Join>,
     pub backup: bool,
-    /// Initial sequence numbers, ours and the peer's.
-    pub iss: u32,
-    pub irs: u32,
-
-    pub sack: bool,
-    pub timestamps: bool,
     /// The peer offered window scaling.
     pub peer_scales: bool,
-    pub snd_wscale: u8,
-    pub rcv_wscale: u8,
-    /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
-    pub mss: u32,
-    ts_recent: u32,
-
-    pub snd_una: u64,
-    pub snd_nxt: u64,
-    pub board: Scoreboard<P>,
-    pub rtt: RttEstimator,
     pub recovery: Recovery,
     pub detection: LossDetection,
-    pub rack: Rack,
     pub ecn: Ecn,
     pub pacing: Option<Pacing>,
     pub undo: Option<Box<Undo>>,
     pub frto: Frto,
-    pub duplicate_acks: u32,
     /// A tail loss probe is to be sent.
     pub probe_due: bool,
-    /// Retransmission, handshake or TIME-WAIT timer.
-    pub timer_ns: u64,
-    pub retries: u32,
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
     pub syn_sent_ns: u64,
@@ -98,20 +109,11 @@ pub struct Subflow<P: Stream> {
     pub reset_due: bool,
     /// Its sequence number, when it answers a segment (RFC 9293 §3.10.7.1).
     pub reset_seq: Option<u32>,
-    /// Data below this sequence number was sent while the window was the limit.
-    pub limited_below: u64,
-    pub validation: Validation,
-
-    pub rcv_nxt: u64,
-    /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
-    pub receive_rtt_ns: u64,
     pub reorder: Reorder<P>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
     pub duplicate: Option<(u64, u64)>,
-    pub ack: Acknowledging,
-    pub statistics: Counters,
 }
 
 impl<P: Stream> Subflow<P> {

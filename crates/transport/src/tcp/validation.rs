@@ -28,6 +28,7 @@ const SAMPLING_NS: u64 = 1_000_000_000;
 
 /// One subflow's.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Validation {
     /// The present round trip is over when this sequence number is acknowledged; 0: it begins with the next
     /// acknowledgment.
@@ -36,17 +37,17 @@ pub struct Validation {
     round_cwnd: f64,
     /// What was acknowledged in it so far, in segments.
     acked: f64,
-    /// Volumes of past round trips in falling order, and when each was over: the first is pipeACK until it is too old.
-    samples: [(u64, f64); 3],
-    defined: bool,
+    /// Of Linux's kind: when something was acknowledged last.
+    linux_heard_ns: Option<u64>,
     /// Since when the window is not validated, or was last reduced for it.
     since_ns: Option<u64>,
     /// During a recovery that began in the non-validated phase: max(pipeACK, LossFlightSize), and the retransmissions
     /// before it.
     safe: Option<(f64, u64)>,
     initial_window: f64,
-    /// Of Linux's kind: when something was acknowledged last.
-    linux_heard_ns: Option<u64>,
+    /// Volumes of past round trips in falling order, and when each was over: the first is pipeACK until it is too old.
+    samples: [(u64, f64); 3],
+    defined: bool,
 }
 
 impl Validation {
