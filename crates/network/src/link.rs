@@ -53,15 +53,14 @@ pub struct Link<T> {
     max_packets: u64,
     /// Of a plain link.
     limit: DropTail,
-    transmitter: Transmitter,
     /// Whether it is alive, drop-tail, of constant rate, and all packets have the same delay: what nearly all links are
     /// nearly always.
     plain: bool,
     dead: bool,
     /// Whether `loss` can strike.
     lossy: bool,
-    /// Of it a plain link needs only what comes first.
     propagation: Propagation,
+    transmitter: Transmitter,
     queue: Queue,
     loss: Loss,
     lost_on_wire: u64,
@@ -73,8 +72,9 @@ pub struct Link<T> {
 
 /// Lines of the cache that a packet touches on a plain link.
 const HOT_LINES: usize = 3;
-const _: () =
-    assert!(std::mem::offset_of!(Link<[u32; 3]>, propagation) + size_of::<u64>() <= HOT_LINES * prefetch::LINE_BYTES);
+const _: () = assert!(
+    std::mem::offset_of!(Link<[u32; 3]>, transmitter) + Transmitter::HOT_BYTES <= HOT_LINES * prefetch::LINE_BYTES
+);
 
 impl<T: Copy + Default> Link<T> {
     /// An idle link. `rng` is its own stream.

@@ -14,24 +14,40 @@ use opportunities::Opportunities;
 /// Units of work in a byte.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
+/// The time of a byte if it is a whole number of nanoseconds, else 0.
+const fn ns_per_byte(rate_bps: u64) -> u64 {
+    match WORK_PER_BYTE.checked_rem(rate_bps) {
+        Some(0) => WORK_PER_BYTE / rate_bps,
+        _ => 0,
+    }
+}
+
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Transmitter {
     /// When the last packet accepted so far departs, rounded down.
     busy_until_ns: u64,
     /// What is left of its work then: less than a nanosecond's, `< rate_bps`.
     remainder: u64,
+    /// What a byte takes, where it is a whole number of nanoseconds, as it is at most rates that people choose; else 0.
+    ns_per_byte: u64,
+    /// With a trace, its mean.
+    rate_bps: u64,
     /// What a packet of `size` bytes takes, and what is left of its work then: mostly the next has the same size.
     service_ns: u64,
     fraction: u64,
-    /// With a trace, its mean.
-    rate_bps: u64,
     trace: Option<Box<Opportunities>>,
     size: u16,
 }
 
 impl Transmitter {
+    /// Of it, what every packet touches where a byte takes whole nanoseconds.
+    pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Transmitter, rate_bps);
+
     pub(crate) const fn new(rate_bps: u64) -> Self {
-        Self { busy_until_ns: 0, remainder: 0, service_ns: 0, fraction: 0, rate_bps, trace: None, size: 0 }
+        let (service_ns, fraction, size) = (0, 0, 0);
+        let ns_per_byte = ns_per_byte(rate_bps);
+        Self { busy_until_ns: 0, remainder: 0, ns_per_byte, rate_bps, service_ns, fraction, size, trace: None }
     }
 
     pub(crate) fn with_trace(trace: Arc<Trace>) -> Self {
@@ -69,29 +85,29 @@ impl Transmitter {
             self.busy_until_ns = now_ns;
             self.remainder = 0;
         }
-        if size != self.size {
-            self.divide(size);
-        }
-        let mut service_ns = self.service_ns;
-        if self.fraction != 0 {
-            // remainder + fraction without overflow: both are below the rate.
-            let missing = self.rate_bps - self.fraction;
-            if self.remainder >= missing {
-                self.remainder -= missing;
-                service_ns += 1;
-            } else {
-                self.remainder += self.fraction;
-            }
-        }
+        let service_ns = match self.ns_per_byte {
+            0 => self.divide(size),
+            ns_per_byte => u64::from(size) * ns_per_byte,
+        };
         self.busy_until_ns = self.busy_until_ns.saturating_add(service_ns);
         self.busy_until_ns
     }
 
-    /// A packet of another size comes than before.
+    /// The time that a packet takes where a byte takes no whole nanoseconds; what it leaves goes to the remainder.
     #[inline(never)]
-    fn divide(&mut self, size: u16) {
-        let work = u64::from(size) * WORK_PER_BYTE;
-        (self.size, self.service_ns, self.fraction) = (size, work / self.rate_bps, work % self.rate_bps);
+    fn divide(&mut self, size: u16) -> u64 {
+        if size != self.size {
+            let work = u64::from(size) * WORK_PER_BYTE;
+            (self.size, self.service_ns, self.fraction) = (size, work / self.rate_bps, work % self.rate_bps);
+        }
+        // remainder + fraction without overflow: both are below the rate.
+        let missing = self.rate_bps - self.fraction;
+        if self.remainder >= missing {
+            self.remainder -= missing;
+            return self.service_ns + 1;
+        }
+        self.remainder += self.fraction;
+        self.service_ns
     }
 
     /// Gives up at `now_ns` whatever is being sent, if anything is, the remainder of the last departure too.
@@ -106,7 +122,9 @@ impl Transmitter {
     /// Takes a new rate for the packets to come, nothing being sent.
     pub(crate) fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
-        self.divide(self.size);
+        self.ns_per_byte = ns_per_byte(rate_bps);
+        // Of no packet: what is known is that of the old rate.
+        (self.size, self.service_ns, self.fraction) = (0, 0, 0);
     }
 
     /// Takes a new rate at `now_ns` with one packet in service and `behind` bytes waiting behind it. What that packet
