@@ -1,27 +1,52 @@
-//! Looks a few events ahead, so that what they will touch is in the cache when they come: with many links, waiting for memory
-//! is most of the time that a packet-hop takes. Each event is looked at in steps, some events apart, for each step needs
-//! what the one before has brought. Nothing but time depends on it.
+//! Looks some events ahead, so that what they will touch is in the cache when they come: with many links, waiting for memory
+//! is most of the time that a packet-hop takes. It is done for a few events at a time, every few events, and in steps: each
+//! step needs what the one before has brought. Nothing but time depends on it.
 
 use crate::event_queue::{Cursor, EventQueue};
 
 /// How many events ahead the first step is, about.
-const DEPTH: u64 = 9;
+const DEPTH: u64 = 24;
+/// How many events pass from one step to the next, and are looked at in one; a power of two.
+pub const BATCH: usize = 4;
 /// With fewer links than these everything is in the cache anyway.
 const LINKS_MIN: usize = 100;
 /// No link, no slot, no flow.
 pub const NONE: u32 = u32::MAX;
 
+/// A few numbers, in the order they were added.
+#[derive(Clone, Copy)]
+pub struct Few {
+    len: usize,
+    numbers: [u32; BATCH],
+}
+
+impl Few {
+    pub const EMPTY: Few = Few { len: 0, numbers: [NONE; BATCH] };
+
+    /// Adds a number, of which there may be no more than [`BATCH`].
+    #[inline]
+    pub fn add(&mut self, number: u32) {
+        self.numbers[self.len % BATCH] = number;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.numbers[..self.len.min(BATCH)]
+    }
+}
+
 /// What is looked at.
 pub struct Ahead {
-    cursor: Cursor,
+    pub cursor: Cursor,
     /// How far ahead of today in the calendar; none where it is not worth while.
     days: Option<u64>,
-    /// The links whose events were looked at last, the latest first: every other is at a step.
-    links: [u32; 5],
-    /// Slots of packets that will come to the end of their routes, by how long ago that was seen.
-    slots: [u32; 3],
-    /// Flows of packets that will come to the end of their routes sooner still.
-    flows: [u32; 2],
+    /// The links whose events were looked at last.
+    pub links: Few,
+    /// Slots of the packets among them that will come to the end of their routes.
+    pub slots: Few,
+    /// Flows of packets that will come to the end of their routes sooner, and sooner still.
+    pub flows: [Few; 2],
 }
 
 impl Ahead {
@@ -32,41 +57,15 @@ impl Ahead {
         Ahead {
             cursor: Cursor::default(),
             days: (2 * links >= LINKS_MIN).then_some(days.max(1)),
-            links: [NONE; 5],
-            slots: [NONE; 3],
-            flows: [NONE; 2],
+            links: Few::EMPTY,
+            slots: Few::EMPTY,
+            flows: [Few::EMPTY; 2],
         }
     }
 
-    /// Whether the network is so large that it is.
+    /// How many days to look ahead, where the network is so large that it is worth while.
     #[inline]
-    pub fn is_worth_while(&self) -> bool {
-        self.days.is_some()
-    }
-
-    /// An event has been taken from `queue`. Answers the links of three events to come, the farthest first, each a step
-    /// nearer than when it was answered before.
-    #[inline]
-    pub fn links(&mut self, queue: &EventQueue, now_ns: u64) -> Option<[u32; 3]> {
-        let link = queue.following(&mut self.cursor, now_ns, self.days?)?;
-        let [a, b, c, d, _] = self.links;
-        self.links = [link, a, b, c, d];
-        Some([link, b, d])
-    }
-
-    /// The packet in `slot`, or none, was seen to come to the end of its route. Answers one that was two steps before.
-    #[inline]
-    pub fn slot(&mut self, slot: u32) -> u32 {
-        let [a, b, c] = self.slots;
-        self.slots = [slot, a, b];
-        c
-    }
-
-    /// The packet that comes there is of `flow`, or there is none. Answers the flow of the one before and that before it.
-    #[inline]
-    pub fn flow(&mut self, flow: u32) -> [u32; 2] {
-        let before = self.flows;
-        self.flows = [flow, before[0]];
-        before
+    pub fn days(&self) -> Option<u64> {
+        self.days
     }
 }

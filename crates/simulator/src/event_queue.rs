@@ -67,11 +67,12 @@ impl EventQueue {
         self.push_far(stamp, target);
     }
 
-    /// As [`Self::push`], for a link without an entry. Inlined by force: as a function it costs a third more.
+    /// As [`Self::push`], for a link without an entry; `note` is for who looks ahead. Inlined by force: as a function it
+    /// costs a third more.
     #[inline(always)]
-    pub fn push_link(&mut self, time_ns: u64, link: u32) {
+    pub fn push_link(&mut self, time_ns: u64, link: u32, note: u32) {
         let stamp = self.stamp(time_ns);
-        if !self.near.push(stamp, link) {
+        if !self.near.push(stamp, link, note) {
             self.push_far(stamp, link);
         }
     }
@@ -128,9 +129,9 @@ impl EventQueue {
         self.near.days_ahead()
     }
 
-    /// The link whose event will probably come after the one at `cursor`, no more than `days` after `now_ns`.
+    /// The link whose event will probably come after the one at `cursor`, no more than `days` after `now_ns`, and its note.
     #[inline]
-    pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<u32> {
+    pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<(u32, u32)> {
         self.near.following(cursor, now_ns, days)
     }
 
@@ -210,7 +211,7 @@ mod tests {
                         // A link has one entry at most.
                         queue.remove(link);
                         reference.remove(link);
-                        queue.push_link(now_ns + after, link);
+                        queue.push_link(now_ns + after, link, 0);
                         reference.push(now_ns + after, link);
                     }
                     Step::Pop => {
@@ -243,10 +244,10 @@ mod tests {
         let mut queue = EventQueue::new(4, 8 * 3968);
         assert_eq!(queue.days_ahead(), 3968);
         let entered = [(100, 0), (20, 1), (101, 2), (1_000, 3)];
-        entered.iter().for_each(|&(time_ns, link)| queue.push_link(time_ns, link));
+        entered.iter().for_each(|&(time_ns, link)| queue.push_link(time_ns, link, 10 + link));
         let mut cursor = Cursor::default();
-        let ahead: Vec<u32> = std::iter::from_fn(|| queue.following(&mut cursor, 0, 20)).collect();
-        assert_eq!(ahead, [1, 2, 0]);
+        let ahead: Vec<(u32, u32)> = std::iter::from_fn(|| queue.following(&mut cursor, 0, 20)).collect();
+        assert_eq!(ahead, [(1, 11), (2, 12), (0, 10)]);
         queue.set_limit(u64::MAX);
         let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(popped, [(20, 1), (100, 0), (101, 2), (1_000, 3)]);

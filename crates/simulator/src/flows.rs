@@ -2,7 +2,7 @@
 //! A flow is one direction of one subflow; flows come in pairs, client to server (even) and server to client (odd).
 
 use crate::SimulateError;
-use crate::ahead::{self, Ahead};
+use crate::ahead::{Ahead, BATCH, Few};
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Description};
@@ -54,6 +54,15 @@ pub struct Tag {
     next: u32,
 }
 
+impl Tag {
+    /// What the packet will need at the end of its link, for [`Fabric::look_ahead`]: the link it goes onto, or its slot with
+    /// [`ENDS`].
+    #[inline(always)]
+    fn note(self) -> u32 {
+        if self.next == ROUTE_END { self.slot | ENDS } else { self.next }
+    }
+}
+
 /// A packet that has come to the end of its route. Its segment is to be taken with [`Fabric::take`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
@@ -71,6 +80,8 @@ impl Arrived {
 }
 
 const COUNTED: u32 = 1 << 31;
+/// Of [`Tag::note`]: the packet comes to the end of its route. No link's number and no crossing's is as large.
+const ENDS: u32 = 1 << 31;
 /// Mark of a packet that arrived with CE (RFC 3168 §5).
 const MARKED: u32 = 1 << 30;
 
@@ -337,22 +348,23 @@ impl Fabric {
         if first_link < FIRST_CROSSING {
             // Validation keeps the MSS small enough for the length field of IPv4, 16 bits.
             let size = (IPV4_HEADER_LEN + header_len) as u32 + data_len;
-            self.enqueue(now_ns, first_link, (slot, place), size as u16, ecn);
+            self.enqueue::<true>(now_ns, first_link, (slot, place), size as u16, ecn);
         } else {
             self.cross(now_ns, first_link, slot, ecn);
         }
     }
 
     /// The packet at the head of `link` has reached the far end: on to the next link, or, at the end of its route, to
-    /// the host; then its segment is to be taken with [`Fabric::take`].
-    #[inline]
-    pub fn hop(&mut self, now_ns: u64, link: u32) -> Option<Arrived> {
+    /// the host; then its segment is to be taken with [`Fabric::take`]. With `AHEAD` what comes next on the link is noted.
+    #[inline(always)]
+    pub fn hop<const AHEAD: bool>(&mut self, now_ns: u64, link: u32) -> Option<Arrived> {
         self.packet_hops += 1;
         let from = &mut self.links[link as usize];
         let packet = from.deliver(now_ns);
         let next_ns = from.next_arrival_or_max_ns();
         if next_ns != u64::MAX {
-            self.queue.push_link(next_ns, link);
+            let note = if AHEAD { from.head().map_or(0, |head| head.tag.note()) } else { 0 };
+            self.queue.push_link(next_ns, link, note);
         }
         let Tag { slot, place, next } = packet.tag;
         if packet.lost() {
@@ -360,7 +372,7 @@ impl Fabric {
             return None;
         }
         if next < FIRST_CROSSING {
-            self.enqueue(now_ns, next, (slot, place + 1), packet.size, packet.ecn());
+            self.enqueue::<AHEAD>(now_ns, next, (slot, place + 1), packet.size, packet.ecn());
             return None;
         }
         if next != ROUTE_END {
@@ -378,42 +390,45 @@ impl Fabric {
     /// Whether looking ahead is worth while.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
-        self.ahead.is_worth_while()
+        self.ahead.days().is_some()
     }
 
-    /// After an event has been taken: prepares the memory for those to come. Answers the flows of packets that will soon
-    /// come to the end of their routes, the second sooner than the first.
-    #[inline]
-    pub fn look_ahead(&mut self, now_ns: u64) -> [u32; 2] {
-        let Some([first, second, third]) = self.ahead.links(&self.queue, now_ns) else { return [ahead::NONE; 2] };
-        if let Some(link) = self.links.get(first as usize) {
-            link.prefetch();
-        }
-        if let Some(link) = self.links.get(second as usize) {
-            link.prefetch_head();
-        }
-        let mut ends = ahead::NONE;
-        if let Some(Packet { tag, .. }) = self.links.get(third as usize).and_then(Link::head) {
-            if let Some(onto) = self.links.get(tag.next as usize) {
-                onto.prefetch();
-                if let Some(entry) = self.routes.get(tag.place as usize + 2) {
-                    prefetch::lines::<_, 1>(entry);
-                }
-            } else {
-                ends = tag.slot & !COUNTED;
-                self.segments.prefetch(ends);
+    /// Prepares the memory for events to come. Answers the flows of packets that will soon come to the end of their routes,
+    /// the second sooner than the first.
+    #[inline(never)]
+    pub fn look_ahead(&mut self, now_ns: u64) -> [Few; 2] {
+        let Some(days) = self.ahead.days() else { return [Few::EMPTY; 2] };
+        for &link in self.ahead.links.as_slice() {
+            if let Some(link) = self.links.get(link as usize) {
+                link.prefetch_head();
             }
         }
-        let mut flow = ahead::NONE;
-        let slot = self.ahead.slot(ends);
-        if slot != ahead::NONE {
+        let mut flows = Few::EMPTY;
+        for &slot in self.ahead.slots.as_slice() {
             // The slot may be free by now, or another packet's.
-            flow = self.segments.flow(slot);
+            let flow = self.segments.flow(slot);
+            flows.add(flow);
             if let Some(record) = self.flows.get(flow as usize) {
                 prefetch::lines::<_, 1>(record);
             }
         }
-        self.ahead.flow(flow)
+        (self.ahead.links, self.ahead.slots) = (Few::EMPTY, Few::EMPTY);
+        for _ in 0..BATCH {
+            let Some((link, note)) = self.queue.following(&mut self.ahead.cursor, now_ns, days) else { break };
+            if let Some(from) = self.links.get(link as usize) {
+                from.prefetch();
+                self.ahead.links.add(link);
+            }
+            if let Some(onto) = self.links.get(note as usize) {
+                onto.prefetch();
+            } else if note & ENDS != 0 {
+                self.segments.prefetch(note & !ENDS);
+                self.ahead.slots.add(note & !ENDS);
+            }
+        }
+        let [last, before] = self.ahead.flows;
+        self.ahead.flows = [flows, last];
+        [last, before]
     }
 
     /// The segment of a packet that has arrived, if it is compact and its receiver known, and this one: endpoint and handle.
@@ -448,12 +463,16 @@ impl Fabric {
     /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
     /// made here: one that is passed in memory costs more than the queue itself.
     #[inline(always)]
-    fn enqueue(&mut self, now_ns: u64, link: u32, (slot, place): (u32, u32), size: u16, ecn: Ecn) {
+    fn enqueue<const AHEAD: bool>(&mut self, now_ns: u64, link: u32, (slot, place): (u32, u32), size: u16, ecn: Ecn) {
         let next = self.routes[place as usize + 1];
         let onto = &mut self.links[link as usize];
-        match onto.enqueue(now_ns, Packet::new(Tag { slot, place, next }, size, 0, ecn)) {
+        let tag = Tag { slot, place, next };
+        match onto.enqueue(now_ns, Packet::new(tag, size, 0, ecn)) {
             Enqueue::Accepted { first: false } => {}
-            Enqueue::Accepted { first: true } => self.queue.push_link(onto.next_arrival_or_max_ns(), link),
+            Enqueue::Accepted { first: true } => {
+                let note = if AHEAD { tag.note() } else { 0 };
+                self.queue.push_link(onto.next_arrival_or_max_ns(), link, note);
+            }
             Enqueue::Dropped(_) => self.lose(slot),
         }
     }
@@ -569,7 +588,7 @@ impl Fabric {
             let next = self.routes[place as usize];
             if next != ROUTE_END {
                 // After a chain there is a link, never another chain.
-                self.enqueue(now_ns, next, (slot, place), packet_size, ecn);
+                self.enqueue::<true>(now_ns, next, (slot, place), packet_size, ecn);
                 continue;
             }
             if let Some(tap) = &mut self.tap {
@@ -600,7 +619,7 @@ impl Fabric {
         let next_ns = changed.next_arrival_or_max_ns();
         self.queue.remove(link);
         if next_ns != u64::MAX {
-            self.queue.push_link(next_ns, link);
+            self.queue.push_link(next_ns, link, 0);
         }
         for packet in lost {
             self.lose(packet.tag.slot);

@@ -160,27 +160,33 @@ impl<'d> World<'d> {
     /// Handles all events before `until_ns`.
     fn run_events(&mut self, until_ns: u64, watch: &mut dyn FnMut(u64) -> bool) -> Step {
         self.fabric.queue.set_limit(until_ns);
+        if self.fabric.looks_ahead() { self.run_events_as::<true>(watch) } else { self.run_events_as::<false>(watch) }
+    }
+
+    /// Handles all events before the queue's limit, and looks `AHEAD` of them.
+    #[inline(never)]
+    fn run_events_as<const AHEAD: bool>(&mut self, watch: &mut dyn FnMut(u64) -> bool) -> Step {
         while let Some((at_ns, target)) = self.fabric.queue.pop() {
             debug_assert!(at_ns >= self.now_ns, "time went back from {} to {at_ns}", self.now_ns);
             self.now_ns = at_ns;
-            if self.fabric.looks_ahead() {
-                self.look_ahead();
-            }
-            if target < self.boxes {
-                if let Some(arrived) = self.fabric.hop(at_ns, target) {
-                    self.receive(arrived)?;
-                }
-                if self.fabric.packet_hops & (WATCH_EVENTS - 1) == 0 {
-                    if self.fabric.looks_ahead() {
-                        self.look_at_memory();
-                    }
-                    if !watch(at_ns) {
-                        return Err(Box::new(SimulateError::Stopped { at_ns }));
-                    }
-                }
+            if target >= self.boxes {
+                self.other_event(at_ns, target, watch)?;
                 continue;
             }
-            self.other_event(at_ns, target, watch)?;
+            if AHEAD && self.fabric.packet_hops.is_multiple_of(ahead::BATCH as u64) {
+                self.look_ahead();
+            }
+            if let Some(arrived) = self.fabric.hop::<AHEAD>(at_ns, target) {
+                self.receive(arrived)?;
+            }
+            if self.fabric.packet_hops & (WATCH_EVENTS - 1) == 0 {
+                if AHEAD {
+                    self.look_at_memory();
+                }
+                if !watch(at_ns) {
+                    return Err(Box::new(SimulateError::Stopped { at_ns }));
+                }
+            }
         }
         Ok(())
     }
@@ -206,18 +212,21 @@ impl<'d> World<'d> {
     }
 
     /// Prepares the memory for the events to come.
-    #[inline]
+    #[inline(never)]
     fn look_ahead(&mut self) {
         let [first, second] = self.fabric.look_ahead(self.now_ns);
-        if first & second != ahead::NONE {
-            self.look_at_arrivals(first, second);
+        for &flow in first.as_slice() {
+            self.look_at_connection(flow);
+        }
+        for &flow in second.as_slice() {
+            self.look_at_subflow(flow);
         }
     }
 
-    /// A packet will soon come to the end of flow `first`, another sooner still to that of `second`.
-    #[inline(never)]
-    fn look_at_arrivals(&self, first: u32, second: u32) {
-        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(first as usize) {
+    /// A packet will soon come to the end of `flow`.
+    #[inline]
+    fn look_at_connection(&self, flow: u32) {
+        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(flow as usize) {
             if let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_connection(handle.connection) {
                 prefetch::bytes(place, bytes);
             }
@@ -225,7 +234,12 @@ impl<'d> World<'d> {
                 prefetch::lines::<_, 1>(endpoint);
             }
         }
-        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(second as usize)
+    }
+
+    /// A packet will very soon come to the end of `flow`.
+    #[inline]
+    fn look_at_subflow(&self, flow: u32) {
+        if let Some(&Flow { to, handle: Some(handle), .. }) = self.fabric.flows.get(flow as usize)
             && let Some((place, bytes)) = self.hosts[to as usize % 2].memory_of_subflow(handle)
         {
             prefetch::bytes(place, bytes);

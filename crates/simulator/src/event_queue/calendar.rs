@@ -18,6 +18,8 @@ struct Slot {
     sequence: u64,
     /// The target with the next event of the same day.
     next: u32,
+    /// What the caller noted of the event for who looks ahead.
+    note: u32,
 }
 
 impl Slot {
@@ -75,7 +77,7 @@ impl Calendar {
             end_ns: 0,
             days: [0; WEEKS],
             weeks: 0,
-            slots: vec![Slot { time_ns: 0, sequence: 0, next: NONE }; targets],
+            slots: vec![Slot { time_ns: 0, sequence: 0, next: NONE, note: NONE }; targets],
             first: Box::new([NONE; DAYS]),
             day_bits: day_ns.trailing_zeros(),
             span_ns,
@@ -86,16 +88,16 @@ impl Calendar {
     }
 
     /// Enters an event; false, and nothing is entered, when `target` has no place here or the time lies too far ahead.
-    /// The target has no event here yet.
+    /// The target has no event here yet. `note` is what [`Self::following`] answers of it.
     #[inline(always)]
-    pub fn push(&mut self, Stamp { time_ns, sequence }: Stamp, target: u32) -> bool {
+    pub fn push(&mut self, Stamp { time_ns, sequence }: Stamp, target: u32, note: u32) -> bool {
         debug_assert!(time_ns >> self.day_bits >> 6 >= self.week, "an event of the past");
         if time_ns >= self.end_ns {
             return false;
         }
         let Some(slot) = self.slots.get_mut(target as usize) else { return false };
         let day = (time_ns >> self.day_bits) as usize % DAYS;
-        *slot = Slot { time_ns, sequence, next: self.first[day] };
+        *slot = Slot { time_ns, sequence, next: self.first[day], note };
         self.first[day] = target;
         self.days[day / 64] |= 1 << (day % 64);
         self.weeks |= 1 << (day / 64);
@@ -176,10 +178,10 @@ impl Calendar {
         self.span_ns >> self.day_bits
     }
 
-    /// The target of the event that follows `cursor`, by days, no more than `days` after `now_ns`. It is a guess: of a day
-    /// that has changed since, events are left out or come from elsewhere.
+    /// The target and the note of the event that follows `cursor`, by days, no more than `days` after `now_ns`. It is a
+    /// guess: of a day that has changed since, events are left out or come from elsewhere.
     #[inline]
-    pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<u32> {
+    pub fn following(&self, cursor: &mut Cursor, now_ns: u64, days: u64) -> Option<(u32, u32)> {
         let mut target = cursor.next;
         if target == NONE {
             let from = (cursor.day + 1).max(self.week * 64);
@@ -198,8 +200,9 @@ impl Calendar {
             cursor.day = day;
             target = self.first[day as usize % DAYS];
         }
-        cursor.next = self.slots.get(target as usize)?.next;
-        Some(target)
+        let slot = self.slots.get(target as usize)?;
+        cursor.next = slot.next;
+        Some((target, slot.note))
     }
 
     /// Takes out the event of `target`, if there is one.

@@ -48,7 +48,7 @@ fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
     let mut arrivals = Vec::new();
     fabric.queue.set_limit(u64::MAX);
     while let Some((at_ns, link)) = fabric.queue.pop() {
-        if let Some(arrived) = fabric.hop(at_ns, link) {
+        if let Some(arrived) = fabric.hop::<true>(at_ns, link) {
             let mut segment = Segment::default();
             fabric.take(arrived, &mut segment);
             arrivals.push((at_ns, arrived.flow, segment.payload.len + 40));
