@@ -26,6 +26,7 @@ TCP = {
     "abe": False,
     "timestamps": True,
     "initial_window": 10,
+    "initial_ssthresh": None,
     "rto_min_ns": 200_000_000,
     "rto_max_ns": 120_000_000_000,
     "segments_per_ack": 2,

@@ -60,7 +60,7 @@ count = 3
 mss = "1380 B"
 receive_buffer = "4 MiB"
 checksum = true
-tcp = { loss_detection = "newreno", pacing = true, rto_min = "1 s", segments_per_ack = 1 }
+tcp = { loss_detection = "newreno", pacing = true, rto_min = "1 s", segments_per_ack = 1, initial_ssthresh = 100 }
 
 [connection.neighbour]
 paths = ["wifi"]

@@ -130,6 +130,7 @@ fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
         abe: tcp.abe,
         timestamps: tcp.timestamps,
         initial_window: tcp.initial_window,
+        initial_ssthresh: tcp.initial_ssthresh,
         rto_min_ns: tcp.rto_min_ns,
         rto_max_ns: tcp.rto_max_ns,
         segments_per_ack: tcp.segments_per_ack,

@@ -283,6 +283,8 @@ pub struct Tcp {
     pub timestamps: bool,
     /// Initial window in segments; at least 1.
     pub initial_window: u32,
+    /// Slow start threshold at the start in segments, at least 1; without it arbitrarily high.
+    pub initial_ssthresh: Option<u32>,
     /// Lower bound of the retransmission timeout; above 0 and at most the upper one.
     pub rto_min_ns: u64,
     /// Its upper bound.
@@ -323,6 +325,7 @@ impl Default for Tcp {
             abe: options.abe,
             timestamps: options.timestamps,
             initial_window: options.initial_window,
+            initial_ssthresh: options.initial_ssthresh,
             rto_min_ns: options.rto_min_ns,
             rto_max_ns: options.rto_max_ns,
             segments_per_ack: options.segments_per_ack,

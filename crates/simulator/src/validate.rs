@@ -188,11 +188,13 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
 }
 
 fn tcp(tcp: &Tcp) -> Result<(), String> {
-    for (name, found) in [("initial window", tcp.initial_window), ("number of segments per ACK", tcp.segments_per_ack)]
-    {
-        if found == 0 {
-            return Err(format!("the {name} must be positive"));
-        }
+    let counts = [
+        ("initial window", Some(tcp.initial_window)),
+        ("initial ssthresh", tcp.initial_ssthresh),
+        ("number of segments per ACK", Some(tcp.segments_per_ack)),
+    ];
+    if let Some((name, _)) = counts.into_iter().find(|(_, found)| *found == Some(0)) {
+        return Err(format!("the {name} must be positive"));
     }
     if tcp.rto_min_ns == 0 || tcp.rto_min_ns > tcp.rto_max_ns {
         return Err(format!("0 < RTO min ≤ RTO max, found {} ns and {} ns", tcp.rto_min_ns, tcp.rto_max_ns));

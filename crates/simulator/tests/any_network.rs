@@ -86,11 +86,20 @@ fn trace() -> impl Strategy<Value = String> {
 fn tcp_options() -> impl Strategy<Value = Tcp> {
     let detection = prop_oneof![Just(LossDetection::RackTlp), Just(LossDetection::Sack), Just(LossDetection::Newreno)];
     let flags = any::<[bool; 5]>();
-    (detection, flags, 1..30_u32, MS..2 * SECOND, 1..5_u32, 0..200 * MS, 0..30_u32).prop_map(
-        |(loss_detection, flags, initial_window, rto_min_ns, segments_per_ack, ack_delay_ns, quick_acks)| {
+    let windows = (1..30_u32, prop::option::of(1..50_u32));
+    (detection, flags, windows, MS..2 * SECOND, 1..5_u32, 0..200 * MS, 0..30_u32).prop_map(
+        |(
+            loss_detection,
+            flags,
+            (initial_window, initial_ssthresh),
+            rto_min_ns,
+            segments_per_ack,
+            ack_delay_ns,
+            quick_acks,
+        )| {
             let [frto, nagle, pacing, abe, timestamps] = flags;
             let own = Tcp { loss_detection, frto, nagle, pacing, abe, timestamps, ..Tcp::default() };
-            Tcp { initial_window, rto_min_ns, segments_per_ack, ack_delay_ns, quick_acks, ..own }
+            Tcp { initial_window, initial_ssthresh, rto_min_ns, segments_per_ack, ack_delay_ns, quick_acks, ..own }
         },
     )
 }

@@ -51,6 +51,9 @@ pub struct TcpOptions {
     pub timestamps: bool,
     /// Initial window in segments (RFC 6928: 10).
     pub initial_window: u32,
+    /// Slow start threshold at the start in segments. None: arbitrarily high, as RFC 5681 §3.1 has it unless the path is
+    /// known.
+    pub initial_ssthresh: Option<u32>,
     /// Lower bound of the retransmission timeout. Linux: 200 ms; RFC 6298 §2.4 says 1 s.
     pub rto_min_ns: u64,
     /// Upper bound of the retransmission timeout (RFC 6298 §2.5: at least 60 s).
@@ -82,6 +85,7 @@ impl Default for TcpOptions {
             sack: true,
             timestamps: true,
             initial_window: 10,
+            initial_ssthresh: None,
             rto_min_ns: 200_000_000,
             rto_max_ns: 120_000_000_000,
             segments_per_ack: 2,

@@ -51,6 +51,34 @@ fn an_mptcp_transfer_uses_both_paths() {
     }
 }
 
+/// Segments of data that leave in each round trip of the first four, one acknowledged by one.
+fn first_rounds(initial_ssthresh: Option<u32>) -> [usize; 4] {
+    let options = transport::TcpOptions { initial_ssthresh, segments_per_ack: 1, ..Default::default() };
+    let path = Path { rate_bps: 0, ..Path::clean(50 * MS) };
+    let mut pair = Pair::new(1, both(Config { tcp: options, ..tcp() }), vec![path]);
+    let (log, sent) = std::sync::mpsc::channel();
+    pair.tap(move |now_ns, side, _, s| {
+        if side == CLIENT && s.payload.len > 0 {
+            log.send(now_ns / (100 * MS)).unwrap();
+        }
+        true
+    });
+    pair.connection(CLIENT).offer(10_000_000);
+    pair.run_until(450 * MS, |_| false);
+    let sent: Vec<u64> = sent.try_iter().collect();
+    std::array::from_fn(|n| sent.iter().filter(|&&round| round == n as u64 + 1).count())
+}
+
+#[test]
+fn slow_start_ends_at_the_initial_threshold() {
+    assert_eq!(first_rounds(None), [10, 20, 40, 80]);
+    // The window grows by the 6 of the first 10 that reach 16, then by one a round trip.
+    assert_eq!(first_rounds(Some(16)), [10, 16, 17, 18]);
+    // Below the initial window there is no slow start at all: 10 + 1/10 + 1/10.1 + … is 10.95 after 10 acknowledgments, 11.9
+    // after the next 10.
+    assert_eq!(first_rounds(Some(4)), [10, 10, 11, 12]);
+}
+
 #[test]
 fn the_last_data_carries_the_fin() {
     let mut pair = Pair::new(1, both(tcp()), vec![Path::clean(10 * MS)]);

@@ -177,6 +177,7 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "abe": tcp.abe,
         "timestamps": tcp.timestamps,
         "initial_window": tcp.initial_window,
+        "initial_ssthresh": tcp.initial_ssthresh,
         "rto_min_ns": tcp.rto_min,
         "rto_max_ns": tcp.rto_max,
         "segments_per_ack": tcp.segments_per_ack,

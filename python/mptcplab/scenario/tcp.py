@@ -6,7 +6,19 @@ from pydantic import model_validator
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import HOUR, MICROSECOND, SECOND, Kind, Table, boolean, choice, faults, integer, quantity
+from mptcplab.scenario.kinds import (
+    HOUR,
+    MICROSECOND,
+    SECOND,
+    Kind,
+    Table,
+    boolean,
+    choice,
+    faults,
+    integer,
+    or_word,
+    quantity,
+)
 
 _COUNT = "a whole number"
 
@@ -17,6 +29,7 @@ class Tcp(Table):
     expected: ClassVar[str] = "the options of TCP, a table"
     loss_detection: Annotated[str, choice("rack-tlp", "sack", "newreno")] = "rack-tlp"
     initial_window: Annotated[int, integer(1, 1000, _COUNT)] = 10
+    initial_ssthresh: Annotated[int | None, or_word("none", integer(1, 1_000_000, _COUNT))] = None
     pacing: Annotated[bool, boolean()] = False
     nagle: Annotated[bool, boolean()] = True
     timestamps: Annotated[bool, boolean()] = True

@@ -2,10 +2,10 @@
 
 use crate::fat_tree;
 use simulator::description::{
-    Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Way,
+    Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Tcp, Way,
 };
 
-pub const NAMES: &str = "w1 to w5, w7, idle-N, in-flight";
+pub const NAMES: &str = "w1 to w5, w7, w3-htsim, w4-htsim, idle-N, in-flight";
 
 /// Of a full packet of 1500 bytes under MPTCP, the share that is content: 20 octets of IP, 20 of TCP, 12 of timestamps and
 /// 28 of DSS are not.
@@ -47,8 +47,10 @@ pub fn workload(name: &str) -> Option<Workload> {
     Some(match name {
         "w1" => two_paths(100_000_000, 60.0),
         "w2" => two_paths(20_000_000, 300.0),
-        "w3" => fat_tree_permutation(8, 5.0),
-        "w4" => fat_tree_permutation(16, 2.0),
+        "w3" => fat_tree_permutation(8, 5.0, AS_SWITCHES),
+        "w4" => fat_tree_permutation(16, 2.0, AS_SWITCHES),
+        "w3-htsim" => fat_tree_permutation(8, 5.0, AS_HTSIM),
+        "w4-htsim" => fat_tree_permutation(16, 2.0, AS_HTSIM),
         "w5" => dumbbell(10, 100_000_000, 20 * MS, 60.0),
         "w7" => crowd(10_000, 10_000_000_000, 100 * MS, 4.0),
         "in-flight" => in_flight(),
@@ -117,15 +119,36 @@ fn crowd(flows: u32, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload {
     Workload { seconds, optimum_bps: None, links, paths, connections }
 }
 
+/// What the hosts of a fat tree have of their own.
+struct Hosts {
+    /// The most packets in a host's own queue.
+    queue_packets: u64,
+    /// Where the first slow start of a subflow ends at the latest, in segments.
+    initial_ssthresh: Option<u32>,
+}
+
+const SWITCH_QUEUE_PACKETS: u64 = 100;
+
+/// A queue as in the switches, and a slow start that ends where something is lost (RFC 5681 §3.1).
+const AS_SWITCHES: Hosts = Hosts { queue_packets: SWITCH_QUEUE_PACKETS, initial_ssthresh: None };
+
+/// As in htsim: nothing is lost at the sending host, and slow start ends at 100 segments. (There each subflow has a queue of
+/// its own at the host, without a limit; eight windows of 100 segments fit into this one.)
+const AS_HTSIM: Hosts = Hosts { queue_packets: 1_000, initial_ssthresh: Some(100) };
+
 /// Every host of a fat tree sends to one other and receives from one, over eight subflows with LIA.
-fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
+fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
     const RATE_BPS: u64 = 100_000_000;
     // Never the limit: htsim, which this is held against, has no receive window.
     const RECEIVE_BUFFER_BYTES: u64 = 16_000_000;
-    let direction = direction(RATE_BPS, 1_000, Limit::Packets(100));
-    let link = |name: String| Link { name, down: direction.clone(), up: direction.clone(), middleboxes: Vec::new() };
     let tree = fat_tree::FatTree::new(k);
-    let links: Vec<Link> = (0..tree.links()).map(|number| link(format!("link-{number}"))).collect();
+    let way = |queue_packets| direction(RATE_BPS, 1_000, Limit::Packets(queue_packets));
+    let link = |number: usize| {
+        // The first links are those of the hosts.
+        let up = way(if number < tree.hosts() { hosts.queue_packets } else { SWITCH_QUEUE_PACKETS });
+        Link { name: format!("link-{number}"), down: way(SWITCH_QUEUE_PACKETS), up, middleboxes: Vec::new() }
+    };
+    let links: Vec<Link> = (0..tree.links()).map(link).collect();
     let (mut paths, mut connections) = (Vec::new(), Vec::new());
     for (source, target) in tree.permutation().into_iter().enumerate() {
         let first = paths.len();
@@ -138,7 +161,8 @@ fn fat_tree_permutation(k: usize, seconds: f64) -> Workload {
         let start_ns = [0, 10 * MS];
         let (direction, receive_buffer_bytes) = (Way::Up, Some(RECEIVE_BUFFER_BYTES));
         let bulk = connection(&name, 1, &over, Protocol::Mptcp);
-        connections.push(Connection { direction, start_ns, receive_buffer_bytes, ..bulk });
+        let tcp = Tcp { initial_ssthresh: hosts.initial_ssthresh, ..Tcp::default() };
+        connections.push(Connection { direction, start_ns, receive_buffer_bytes, tcp, ..bulk });
     }
     let optimum_bps = Some(tree.hosts() as f64 * RATE_BPS as f64);
     Workload { seconds, optimum_bps, links, paths, connections }
@@ -183,6 +207,6 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         receive_buffer_bytes: None,
         ecn: false,
         checksum: false,
-        tcp: simulator::description::Tcp::default(),
+        tcp: Tcp::default(),
     }
 }

@@ -57,7 +57,7 @@ pub use wvegas_linux::WvegasLinux;
 pub struct View {
     /// Congestion window in segments.
     pub cwnd: f64,
-    /// Slow start threshold in segments; infinite until the first loss.
+    /// Slow start threshold in segments; infinite until the first loss, unless [`crate::TcpOptions`] gives one.
     pub ssthresh: f64,
     /// Smoothed round-trip time (RFC 6298); 0 before the first sample.
     pub srtt_ns: u64,

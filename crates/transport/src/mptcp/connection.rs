@@ -276,6 +276,7 @@ impl<P: Stream> Connection<P> {
         let mut view =
             View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
+        view.ssthresh = self.config.tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         // Mostly there is one: places for more would be most of an idle connection's memory.
         self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
