@@ -49,11 +49,14 @@ class LinkSamples(TypedDict):
 
 @type_check_only
 class Outcome(TypedDict):
-    """What a simulation answers; `summary` is JSON: connections, links and work of `simulator::outcome`."""
+    """What a simulation answers; `summary` is JSON: connections, links and work of `simulator::outcome`.
+
+    A simulation in which nothing was sampled has no samples.
+    """
 
     summary: str
-    subflow_samples: SubflowSamples
-    link_samples: LinkSamples
+    subflow_samples: SubflowSamples | None
+    link_samples: LinkSamples | None
 
 class SimulationError(Exception):
     """A simulation that could not be carried out or finished."""

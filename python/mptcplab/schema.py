@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
 
-import polars as pl
-from polars.datatypes import DataTypeClass
+if TYPE_CHECKING:
+    import polars as pl
+    from polars.datatypes import DataTypeClass
+
+
+Kind = Literal["Boolean", "Float64", "String", "UInt32", "UInt64", "List(Float64)", "List(String)", "List(UInt64)"]
+"""A type of polars by its name: the schema is read also where no data frame is made."""
 
 
 @dataclass(frozen=True)
@@ -13,14 +19,14 @@ class Column:
     """A column of a data frame: its type, its unit and what it says."""
 
     name: str
-    dtype: DataTypeClass | pl.DataType
+    kind: Kind
     unit: str
     meaning: str
 
 
 _RUN: Final = (
-    Column("repeat", pl.UInt32, "", "number of the run, from 0"),
-    Column("seed", pl.UInt64, "", "seed of the run: the scenario's plus `repeat`"),
+    Column("repeat", "UInt32", "", "number of the run, from 0"),
+    Column("seed", "UInt64", "", "seed of the run: the scenario's plus `repeat`"),
 )
 
 RUN_COLUMNS: Final = len(_RUN)
@@ -28,91 +34,91 @@ RUN_COLUMNS: Final = len(_RUN)
 
 CONNECTIONS: Final = (
     *_RUN,
-    Column("name", pl.String, "", "name in the scenario"),
-    Column("index", pl.UInt32, "", "0 to `count` − 1"),
-    Column("protocol", pl.String, "", "`tcp` or `mptcp`"),
-    Column("congestion", pl.String, "", "congestion control"),
-    Column("scheduler", pl.String, "", "packet scheduler; null for TCP, which has none"),
-    Column("paths", pl.List(pl.String), "", "names of the paths it may use; the first opens it"),
-    Column("start_s", pl.Float64, "s", "when it started"),
-    Column("goodput_bps", pl.Float64, "bit/s", "in-order application data received after warm-up, while it was active"),
-    Column("bytes_delivered", pl.UInt64, "B", "in-order application data received from start to end"),
+    Column("name", "String", "", "name in the scenario"),
+    Column("index", "UInt32", "", "0 to `count` − 1"),
+    Column("protocol", "String", "", "`tcp` or `mptcp`"),
+    Column("congestion", "String", "", "congestion control"),
+    Column("scheduler", "String", "", "packet scheduler; null for TCP, which has none"),
+    Column("paths", "List(String)", "", "names of the paths it may use; the first opens it"),
+    Column("start_s", "Float64", "s", "when it started"),
+    Column("goodput_bps", "Float64", "bit/s", "in-order application data received after warm-up, while it was active"),
+    Column("bytes_delivered", "UInt64", "B", "in-order application data received from start to end"),
     Column(
         "completion_s",
-        pl.Float64,
+        "Float64",
         "s",
         "from its start to the arrival of the last byte; null while there is more to come",
     ),
     Column(
         "out_of_order_delay_mean_s",
-        pl.Float64,
+        "Float64",
         "s",
         "mean over bytes of the time from a byte's arrival to its in-order delivery",
     ),
-    Column("out_of_order_delay_p95_s", pl.Float64, "s", "the 95th percentile of the same"),
-    Column("fallback", pl.Boolean, "", "whether Multipath TCP fell back to TCP"),
+    Column("out_of_order_delay_p95_s", "Float64", "s", "the 95th percentile of the same"),
+    Column("fallback", "Boolean", "", "whether Multipath TCP fell back to TCP"),
     Column(
         "transfers_begun",
-        pl.UInt64,
+        "UInt64",
         "",
         "of `requests` and `flows`, else null as the columns below: how many were begun after warm-up",
     ),
-    Column("transfers_complete", pl.UInt64, "", "how many of those became complete"),
-    Column("transfer_mean_s", pl.Float64, "s", "mean of their times, from opening the connection to the last byte"),
-    Column("transfer_p50_s", pl.Float64, "s", "the median of the same: the least time that half of them do not exceed"),
-    Column("transfer_p95_s", pl.Float64, "s", "the 95th percentile"),
-    Column("transfer_p99_s", pl.Float64, "s", "the 99th percentile"),
-    Column("transfer_times_s", pl.List(pl.Float64), "s", "all of these times, in the order of completion"),
-    Column("transfer_starts_s", pl.List(pl.Float64), "s", "when each of them began"),
-    Column("transfer_sizes_bytes", pl.List(pl.UInt64), "B", "the size of each of them"),
+    Column("transfers_complete", "UInt64", "", "how many of those became complete"),
+    Column("transfer_mean_s", "Float64", "s", "mean of their times, from opening the connection to the last byte"),
+    Column("transfer_p50_s", "Float64", "s", "the median of the same: the least time that half of them do not exceed"),
+    Column("transfer_p95_s", "Float64", "s", "the 95th percentile"),
+    Column("transfer_p99_s", "Float64", "s", "the 99th percentile"),
+    Column("transfer_times_s", "List(Float64)", "s", "all of these times, in the order of completion"),
+    Column("transfer_starts_s", "List(Float64)", "s", "when each of them began"),
+    Column("transfer_sizes_bytes", "List(UInt64)", "B", "the size of each of them"),
 )
 
 SUBFLOWS: Final = (
     *_RUN,
-    Column("connection", pl.String, "", "name of its connection"),
-    Column("index", pl.UInt32, "", "index of its connection"),
-    Column("subflow", pl.UInt32, "", "number in the order of opening, from 0"),
-    Column("path", pl.String, "", "name of its path"),
-    Column("goodput_bps", pl.Float64, "bit/s", "new application data that arrived by it after warm-up"),
-    Column("share", pl.Float64, "", "its part of the connection's data, 0 to 1"),
-    Column("segments_sent", pl.UInt64, "segments", "data segments sent, retransmissions counted"),
-    Column("retransmissions", pl.UInt64, "segments", "retransmissions on the subflow"),
-    Column("timeouts", pl.UInt64, "", "retransmission timeouts"),
-    Column("reinjections", pl.UInt64, "segments", "segments with data sent before on another subflow"),
-    Column("loss_rate", pl.Float64, "", "data segments lost in the network over data segments sent"),
-    Column("rtt_mean_s", pl.Float64, "s", "mean of the RTT samples"),
-    Column("cwnd_mean_segments", pl.Float64, "segments", "mean over time of the congestion window"),
+    Column("connection", "String", "", "name of its connection"),
+    Column("index", "UInt32", "", "index of its connection"),
+    Column("subflow", "UInt32", "", "number in the order of opening, from 0"),
+    Column("path", "String", "", "name of its path"),
+    Column("goodput_bps", "Float64", "bit/s", "new application data that arrived by it after warm-up"),
+    Column("share", "Float64", "", "its part of the connection's data, 0 to 1"),
+    Column("segments_sent", "UInt64", "segments", "data segments sent, retransmissions counted"),
+    Column("retransmissions", "UInt64", "segments", "retransmissions on the subflow"),
+    Column("timeouts", "UInt64", "", "retransmission timeouts"),
+    Column("reinjections", "UInt64", "segments", "segments with data sent before on another subflow"),
+    Column("loss_rate", "Float64", "", "data segments lost in the network over data segments sent"),
+    Column("rtt_mean_s", "Float64", "s", "mean of the RTT samples"),
+    Column("cwnd_mean_segments", "Float64", "segments", "mean over time of the congestion window"),
 )
 
 LINKS: Final = (
     *_RUN,
-    Column("name", pl.String, "", "name in the scenario"),
-    Column("direction", pl.String, "", "`down` (server to client) or `up`"),
-    Column("utilization", pl.Float64, "", "bytes sent over what the capacity allowed, 0 to 1"),
-    Column("loss_rate", pl.Float64, "", "packets lost, in the queue and on the wire, over packets that arrived"),
-    Column("drops", pl.UInt64, "packets", "packets lost, in the queue and on the wire"),
-    Column("queue_mean_packets", pl.Float64, "packets", "mean over time of the queue, the packet being sent counted"),
-    Column("queue_max_packets", pl.UInt64, "packets", "the longest queue"),
+    Column("name", "String", "", "name in the scenario"),
+    Column("direction", "String", "", "`down` (server to client) or `up`"),
+    Column("utilization", "Float64", "", "bytes sent over what the capacity allowed, 0 to 1"),
+    Column("loss_rate", "Float64", "", "packets lost, in the queue and on the wire, over packets that arrived"),
+    Column("drops", "UInt64", "packets", "packets lost, in the queue and on the wire"),
+    Column("queue_mean_packets", "Float64", "packets", "mean over time of the queue, the packet being sent counted"),
+    Column("queue_max_packets", "UInt64", "packets", "the longest queue"),
 )
 
 SAMPLES: Final = (
     *_RUN,
-    Column("time_s", pl.Float64, "s", "end of the interval"),
-    Column("kind", pl.String, "", "`subflow` or `link`; the columns of the other kind are null"),
-    Column("connection", pl.String, "", "subflow: name of its connection"),
-    Column("index", pl.UInt32, "", "subflow: index of its connection"),
-    Column("subflow", pl.UInt32, "", "subflow: number in the order of opening"),
-    Column("path", pl.String, "", "subflow: name of its path"),
-    Column("link", pl.String, "", "link: name"),
-    Column("direction", pl.String, "", "link: `down` or `up`"),
-    Column("goodput_bps", pl.Float64, "bit/s", "subflow: new application data that arrived by it in the interval"),
-    Column("cwnd_segments", pl.Float64, "segments", "subflow: congestion window"),
-    Column("srtt_s", pl.Float64, "s", "subflow: smoothed RTT; null before the first sample"),
-    Column("in_flight_segments", pl.UInt32, "segments", "subflow: sent and not yet acknowledged or lost"),
-    Column("queue_packets", pl.UInt32, "packets", "link: packets in the queue"),
-    Column("queue_bytes", pl.UInt64, "B", "link: bytes in the queue"),
-    Column("utilization", pl.Float64, "", "link: bytes sent in the interval over what the capacity allowed"),
-    Column("drops", pl.UInt32, "packets", "link: packets lost in the interval"),
+    Column("time_s", "Float64", "s", "end of the interval"),
+    Column("kind", "String", "", "`subflow` or `link`; the columns of the other kind are null"),
+    Column("connection", "String", "", "subflow: name of its connection"),
+    Column("index", "UInt32", "", "subflow: index of its connection"),
+    Column("subflow", "UInt32", "", "subflow: number in the order of opening"),
+    Column("path", "String", "", "subflow: name of its path"),
+    Column("link", "String", "", "link: name"),
+    Column("direction", "String", "", "link: `down` or `up`"),
+    Column("goodput_bps", "Float64", "bit/s", "subflow: new application data that arrived by it in the interval"),
+    Column("cwnd_segments", "Float64", "segments", "subflow: congestion window"),
+    Column("srtt_s", "Float64", "s", "subflow: smoothed RTT; null before the first sample"),
+    Column("in_flight_segments", "UInt32", "segments", "subflow: sent and not yet acknowledged or lost"),
+    Column("queue_packets", "UInt32", "packets", "link: packets in the queue"),
+    Column("queue_bytes", "UInt64", "B", "link: bytes in the queue"),
+    Column("utilization", "Float64", "", "link: bytes sent in the interval over what the capacity allowed"),
+    Column("drops", "UInt32", "packets", "link: packets lost in the interval"),
 )
 
 FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
@@ -123,7 +129,18 @@ FRAMES: Final[Mapping[str, tuple[Column, ...]]] = {
 }
 
 
-def polars_schema(frame: str, *, with_run: bool = True) -> pl.Schema:
+def polars_schema(frame: str, *, with_run: bool = True) -> "pl.Schema":
     """The polars schema of a frame of `FRAMES`; without the columns `repeat` and `seed` unless `with_run`."""
+    import polars as pl  # loads slowly, and a worker of a sweep needs none
+
     columns = FRAMES[frame] if with_run else FRAMES[frame][RUN_COLUMNS:]
-    return pl.Schema({column.name: column.dtype for column in columns})
+    return pl.Schema({column.name: _dtype(column.kind) for column in columns})
+
+
+@cache
+def _dtype(kind: Kind) -> "DataTypeClass | pl.DataType":
+    import polars as pl
+
+    inner = kind.removeprefix("List(").removesuffix(")")
+    dtype: DataTypeClass = getattr(pl, inner)
+    return dtype if inner == kind else pl.List(dtype)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from mptcplab import _core
 from mptcplab.capture.settings import Capture
 from mptcplab.result import Run
-from mptcplab.tables import Names, OutcomeTables
+from mptcplab.rows import Names
+from mptcplab.tables import OutcomeTables
 
 if TYPE_CHECKING:
     from mptcplab._core import Outcome

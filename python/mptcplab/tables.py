@@ -4,24 +4,17 @@ A short simulation takes less time than its four data frames, and most of a long
 """
 
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from mptcplab.schema import FRAMES, RUN_COLUMNS, polars_schema
+from mptcplab.rows import Named, Names, Rows, named_links, rows_of
+from mptcplab.schema import FRAMES, polars_schema
 
 if TYPE_CHECKING:
     from mptcplab._core import LinkSamples, Outcome, SubflowSamples
-
-Rows = list[list[object]]
-"""Rows of a table; each value at the place of its column in mptcplab.schema, without `repeat` and `seed`."""
-Named = list[dict[str, Any]]
-
-_COLUMNS: Final = {name: tuple(column.name for column in FRAMES[name][RUN_COLUMNS:]) for name in FRAMES}
-_NO_TRANSFERS: Final = {name: None for name in _COLUMNS["connections"] if name.startswith("transfer")}
 
 
 class Tables(Protocol):
@@ -50,32 +43,6 @@ class Frames:
 
     def rows(self, name: str) -> None:
         """See `Tables`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names of a scenario, which an outcome of the core refers to by number."""
-
-    kinds: tuple[Mapping[str, Any], ...]
-    """Of each kind of connections, the columns that say what it is."""
-    paths: tuple[str, ...]
-    links: tuple[str, ...]
-
-    @classmethod
-    def of(cls, description: Mapping[str, Any]) -> Self:
-        """Those of a complete description."""
-        paths = tuple(path["name"] for path in description["paths"])
-        kinds = tuple(
-            {
-                "name": kind["name"],
-                "protocol": kind["protocol"],
-                "congestion": kind["congestion"]["name"],
-                "scheduler": kind["scheduler"]["name"] if kind["protocol"] == "mptcp" else None,
-                "paths": [paths[path] for path in kind["paths"]],
-            }
-            for kind in description["connections"]
-        )
-        return cls(kinds, paths, tuple(link["name"] for link in description["links"]))
 
 
 class OutcomeTables:
@@ -111,13 +78,7 @@ class OutcomeTables:
         return frame_of_rows(name, self._rows(outcome, name))
 
     def _rows(self, outcome: "Outcome", name: str) -> Rows:
-        return _lists(name, _NAMED[name](self._names, json.loads(outcome["summary"])))
-
-
-def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Rows, Rows]:
-    """The rows of connections, subflows and links of one run."""
-    connections, subflows, links = (_lists(name, _NAMED[name](names, summary)) for name in _NAMED)
-    return connections, subflows, links
+        return rows_of(name, self._names, json.loads(outcome["summary"]))
 
 
 def frame_of_rows(name: str, rows: Iterable[Sequence[object]], *, with_run: bool = False) -> pl.DataFrame:
@@ -133,73 +94,14 @@ def frame_of_rows(name: str, rows: Iterable[Sequence[object]], *, with_run: bool
     )
 
 
-def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
-    return [{**names.kinds[row["kind"]], **row, **_transfers(row["transfers"])} for row in summary["connections"]]
-
-
-def _subflows(names: Names, summary: Mapping[str, Any]) -> Named:
-    return [
-        {
-            **subflow,
-            "connection": names.kinds[row["kind"]]["name"],
-            "index": row["index"],
-            "subflow": number,
-            "path": names.paths[subflow["path"]],
-        }
-        for row in summary["connections"]
-        for number, subflow in enumerate(row["subflows"])
-    ]
-
-
-def _links(names: Names, summary: Mapping[str, Any]) -> Named:
-    return [
-        {**row, "name": names.links[row["link"]], "direction": "down" if row["down"] else "up"}
-        for row in summary["links"]
-    ]
-
-
-_NAMED: Final[Mapping[str, Callable[[Names, Mapping[str, Any]], Named]]] = {
-    "connections": _connections,
-    "subflows": _subflows,
-    "links": _links,
-}
-
-
-def _transfers(transfers: Mapping[str, Any] | None) -> Mapping[str, object]:
-    """The columns of `requests` and `flows`; null for any other application."""
-    if transfers is None:
-        return _NO_TRANSFERS
-    times = transfers["completion_s"]
-    ordered = sorted(times)
-    return {
-        "transfers_begun": transfers["begun"],
-        "transfers_complete": len(times),
-        "transfer_mean_s": math.fsum(times) / len(times) if times else None,
-        **{f"transfer_p{percent}_s": _percentile(ordered, percent) for percent in (50, 95, 99)},
-        "transfer_times_s": times,
-        "transfer_starts_s": transfers["start_s"],
-        "transfer_sizes_bytes": transfers["size_bytes"],
-    }
-
-
-def _percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """The least of the values that so many per cent of them do not exceed (nearest rank)."""
-    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
-
-
-def _lists(name: str, rows: Named) -> Rows:
-    columns = _COLUMNS[name]
-    return [[row[column] for column in columns] for row in rows]
-
-
 def _samples(names: Names, outcome: "Outcome") -> pl.DataFrame:
     summary = json.loads(outcome["summary"])
-    return pl.concat(
-        [
-            _subflow_samples(outcome["subflow_samples"], names, summary["connections"]),
-            _link_samples(outcome["link_samples"], _links(names, summary)),
-        ]
-    )
+    parts = [pl.DataFrame(schema=polars_schema("samples", with_run=False))]
+    if outcome["subflow_samples"] is not None:
+        parts.append(_subflow_samples(outcome["subflow_samples"], names, summary["connections"]))
+    if outcome["link_samples"] is not None:
+        parts.append(_link_samples(outcome["link_samples"], named_links(names, summary)))
+    return pl.concat(parts)
 
 
 def _subflow_samples(samples: "SubflowSamples", names: Names, connections: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

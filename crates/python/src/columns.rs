@@ -15,16 +15,40 @@ struct Summary<'a> {
     work: Work,
 }
 
-/// The dictionary `Outcome` of `_core.pyi`. The arrays take the outcome's memory over, nothing is copied.
-pub fn to_python(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
-    let Outcome { connections, links, subflow_samples, link_samples, work } = outcome;
-    let summary = serde_json::to_string(&Summary { connections: &connections, links: &links, work })
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let answer = PyDict::new(py);
-    answer.set_item("summary", summary)?;
-    answer.set_item("subflow_samples", of_subflows(py, subflow_samples)?)?;
-    answer.set_item("link_samples", of_links(py, link_samples)?)?;
-    Ok(answer)
+/// What goes over to Python of an outcome.
+pub struct Answer {
+    summary: String,
+    subflow_samples: SubflowSamples,
+    link_samples: LinkSamples,
+}
+
+impl Answer {
+    /// Of an outcome; needs no Python.
+    pub fn new(outcome: Outcome) -> PyResult<Answer> {
+        let Outcome { connections, links, subflow_samples, link_samples, work } = outcome;
+        let summary = serde_json::to_string(&Summary { connections: &connections, links: &links, work })
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Answer { summary, subflow_samples, link_samples })
+    }
+
+    /// The dictionary `Outcome` of `_core.pyi`. The arrays take the outcome's memory over, nothing is copied; where nothing
+    /// was sampled there are none, for they would be half of what Python keeps of a short run.
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let Answer { summary, subflow_samples, link_samples } = self;
+        let subflow_samples = match subflow_samples.time_s.is_empty() {
+            true => None,
+            false => Some(of_subflows(py, subflow_samples)?),
+        };
+        let link_samples = match link_samples.time_s.is_empty() {
+            true => None,
+            false => Some(of_links(py, link_samples)?),
+        };
+        let answer = PyDict::new(py);
+        answer.set_item("summary", summary)?;
+        answer.set_item("subflow_samples", subflow_samples)?;
+        answer.set_item("link_samples", link_samples)?;
+        Ok(answer)
+    }
 }
 
 pub fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, PyDict>> {

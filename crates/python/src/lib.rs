@@ -32,7 +32,7 @@ mod _core {
     use crate::capture::Files;
     #[pymodule_export]
     use crate::capture::analyze;
-    use crate::columns;
+    use crate::columns::Answer;
     #[pymodule_export]
     use crate::linux_engine::run_linux;
     #[pymodule_export]
@@ -62,24 +62,27 @@ mod _core {
         capture: Option<std::path::PathBuf>,
         snap_length: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let description: Description =
-            serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut watch = Watch::new(progress);
-        let files = match &capture {
-            Some(directory) => Some(Files::create(directory, &description, snap_length)?),
-            None => None,
-        };
-        let simulated = py.detach(|| match files {
-            Some(files) => simulator::simulate_tapped(&description, &mut |now_ns| watch.go_on(now_ns), Box::new(files)),
-            None => simulator::simulate(&description, &mut |now_ns| watch.go_on(now_ns)),
+        // All that needs no Python: other threads run meanwhile.
+        let answer = py.detach(|| -> PyResult<Answer> {
+            let description: Description =
+                serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let go_on = &mut |now_ns| watch.go_on(now_ns);
+            let simulated = match &capture {
+                Some(directory) => {
+                    let files = Files::create(directory, &description, snap_length)?;
+                    simulator::simulate_tapped(&description, go_on, Box::new(files))
+                }
+                None => simulator::simulate(&description, go_on),
+            };
+            Answer::new(simulated.map_err(|error| match error {
+                SimulateError::Invalid(_) => PyValueError::new_err(error.to_string()),
+                _ => SimulationError::new_err(error.to_string()),
+            })?)
         });
-        if let Some(raised) = watch.into_error() {
-            return Err(raised);
-        }
-        match simulated {
-            Ok(outcome) => columns::to_python(py, outcome),
-            Err(error @ SimulateError::Invalid(_)) => Err(PyValueError::new_err(error.to_string())),
-            Err(error) => Err(SimulationError::new_err(error.to_string())),
+        match watch.into_error() {
+            Some(raised) => Err(raised),
+            None => answer?.into_python(py),
         }
     }
 

@@ -54,6 +54,7 @@ class Journal:
         self._file: int | None = None
         self._path = directory
         self._end = 0
+        self._unsynced = False
         self._synced_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -86,6 +87,7 @@ class Journal:
             written += os.write(self._file, record[written:])
         self._places[name] = _Place(self._path, self._end + _HEADER.size, len(packed))
         self._end += len(record)
+        self._unsynced = True
         if time.monotonic() - self._synced_s > _SYNC_EVERY_S:
             self.sync()
 
@@ -98,8 +100,9 @@ class Journal:
 
     def sync(self) -> None:
         """Have the disk take what was appended."""
-        if self._file is not None:
+        if self._file is not None and self._unsynced:
             os.fsync(self._file)
+            self._unsynced = False
         self._synced_s = time.monotonic()
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     if task["engine"] == "sim" and not task["samples"]:
         # No data frame is made here: a frame for each table of each run would take longer than many a run.
         from mptcplab import _core
-        from mptcplab.tables import Names, rows_of_summary
+        from mptcplab.rows import Names, rows_of_summary
 
         description = task["description"]
         outcome = _core.simulate(json.dumps(description))

@@ -37,6 +37,8 @@ def tell(programs: Programs, outcome: "Outcome", kinds: Sequence[int], zero_ns: 
     """`outcome` is the core's, whose connections have the places `kinds` among those of the scenario."""
     description = programs.description
     summary = json.loads(outcome["summary"])
+    samples = outcome["subflow_samples"]
+    assert samples is not None, "a run in real time has them, be they empty"
     rows = [(kinds[row["kind"]], number, {**row, "kind": kinds[row["kind"]]}) for number, row in _numbered(summary)]
     rows += [(each.kind, -1, _row(each, description, zero_ns, summary, counters)) for each in programs.casts]
     rows.sort(key=lambda item: item[0])
@@ -48,7 +50,7 @@ def tell(programs: Programs, outcome: "Outcome", kinds: Sequence[int], zero_ns: 
         {
             **outcome,
             "summary": json.dumps(summary),
-            "subflow_samples": _samples(programs, outcome["subflow_samples"], place_of_core, place_of_kind),
+            "subflow_samples": _samples(programs, samples, place_of_core, place_of_kind),
         },
     )
     told = Told(merged, [], [], [])
