@@ -88,8 +88,6 @@ pub struct Delivered {
     pub original_end: u64,
 }
 
-const NO_BLOCK: (SackBlock, (u64, u64)) = (SackBlock { left: 0, right: 0 }, (0, 0));
-
 /// The scoreboard.
 ///
 /// Segments are numbered without gaps in the order of their first transmission, so that a number leads to its segment
@@ -113,8 +111,8 @@ pub struct Scoreboard<P: Stream> {
     lost_below: u64,
     /// No lost segment below this number waits for its retransmission: where the search for one goes on.
     repaired_below: u64,
-    /// The blocks of the last acknowledgment that had some, as they came and as sequence numbers.
-    previous_blocks: [(SackBlock, (u64, u64)); 4],
+    /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
+    previous_blocks: [SackBlock; 4],
 }
 
 impl<P: Stream> Scoreboard<P> {
@@ -130,7 +128,7 @@ impl<P: Stream> Scoreboard<P> {
             highest_sacked: 0,
             lost_below: 0,
             repaired_below: 0,
-            previous_blocks: [NO_BLOCK; 4],
+            previous_blocks: [SackBlock::default(); 4],
         }
     }
 
@@ -301,22 +299,22 @@ impl<P: Stream> Scoreboard<P> {
     ) {
         let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) else { return };
         let (una, nxt) = (first.seq, last.end());
-        let mut seen = [NO_BLOCK; 4];
+        let mut seen = [SackBlock::default(); 4];
         for (&block, slot) in blocks.iter().zip(&mut seen) {
             // Mostly all but the first were in the last acknowledgment too, word for word.
-            if let Some(known) = self.previous_blocks.iter().find(|known| known.0 == block && block.left != block.right)
-            {
-                *slot = *known;
+            if self.previous_blocks.contains(&block) && block.left != block.right {
+                *slot = block;
                 continue;
             }
             let (left, right) = (expand(block.left), expand(block.right));
             if left >= right || right > nxt || right <= una {
                 continue;
             }
-            *slot = (block, (left, right));
+            *slot = block;
             // A block mostly extends one of the last acknowledgment: only what is new in it is walked through.
             let mut from = left.max(una);
-            for &(_, (l, r)) in &self.previous_blocks {
+            for known in self.previous_blocks.iter().filter(|known| known.left != known.right) {
+                let (l, r) = (expand(known.left), expand(known.right));
                 if l <= from && from < r {
                     from = r.min(right);
                 }
@@ -329,22 +327,21 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     fn mark_sacked(&mut self, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
-        let mut i = self.position(from);
-        while let Some(segment) = self.sent.get_mut(i) {
-            if segment.end() > to {
+        let start = self.position(from);
+        for segment in self.sent.range_mut(start..) {
+            let end = segment.end();
+            if end > to {
                 break;
             }
             if !segment.is(SACKED) {
-                segment.marks |= SACKED;
                 self.sacked += 1;
                 self.lost -= u32::from(segment.is(LOST));
                 self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
-                segment.marks &= !(LOST | RETRANSMITTED);
-                self.highest_sacked = self.highest_sacked.max(segment.end());
+                segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
+                self.highest_sacked = self.highest_sacked.max(end);
                 Self::count(segment, now_ns, self.highest_delivered, delivered);
-                self.highest_delivered = self.highest_delivered.max(segment.end());
+                self.highest_delivered = self.highest_delivered.max(end);
             }
-            i += 1;
         }
     }
 
