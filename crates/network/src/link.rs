@@ -304,6 +304,13 @@ impl<T: Copy + Default> Link<T> {
         self.ring.first()
     }
 
+    /// The packet that [`Self::deliver`] gives after `behind` others. For a caller that looks ahead.
+    #[inline]
+    #[must_use]
+    pub fn behind_head(&self, behind: u64) -> Option<&Packet<T>> {
+        self.ring.behind_first(behind)
+    }
+
     /// Asks the processor for the memory that a packet on this link will touch: the link itself. For a caller that
     /// knows which links come next: it changes nothing but time.
     #[inline]

@@ -64,6 +64,13 @@ impl<T: Copy + Default> Ring<T> {
         if self.is_empty() { None } else { self.slots.get(self.slot(self.head)) }
     }
 
+    /// The packet that is `behind` places behind the oldest.
+    #[inline]
+    pub(crate) fn behind_first(&self, behind: u64) -> Option<&Packet<T>> {
+        let number = self.head + behind;
+        if number < self.tail { self.slots.get(self.slot(number)) } else { None }
+    }
+
     #[inline]
     pub(crate) fn at(&self, number: u64) -> &Packet<T> {
         debug_assert!(self.head <= number && number < self.tail);

@@ -79,6 +79,8 @@ impl Arrived {
     }
 }
 
+/// With fewer flows than these, two for a subflow, what segments touch is in the cache anyway.
+const FLOWS_MIN: usize = 1024;
 const COUNTED: u32 = 1 << 31;
 /// Of [`Tag::note`]: the packet comes to the end of its route. No link's number and no crossing's is as large.
 const ENDS: u32 = 1 << 31;
@@ -391,6 +393,31 @@ impl Fabric {
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.ahead.days().is_some()
+    }
+
+    /// Whether looking along a link is worth while: with few links and more flows than the cache has room for.
+    pub fn looks_along(&self) -> bool {
+        !self.looks_ahead() && self.flows.len() >= FLOWS_MIN
+    }
+
+    /// Prepares the memory for packets that will come to the end of `link` soon. Answers the flows of two that come to the end
+    /// of their routes there, the second sooner than the first.
+    #[inline]
+    pub fn look_along(&self, link: u32) -> [Option<u32>; 2] {
+        let Some(link) = self.links.get(link as usize) else { return [None; 2] };
+        let slot = |behind: u64| {
+            let packet = link.behind_head(behind).filter(|packet| packet.tag.next == ROUTE_END);
+            packet.map(|packet| packet.tag.slot & !COUNTED)
+        };
+        if let Some(slot) = slot(16) {
+            self.segments.prefetch(slot);
+        }
+        if let Some(slot) = slot(12)
+            && let Some(record) = self.flows.get(self.segments.flow(slot) as usize)
+        {
+            prefetch::lines::<_, 1>(record);
+        }
+        [8, 4].map(|behind| slot(behind).map(|slot| self.segments.flow(slot)))
     }
 
     /// Prepares the memory for events to come. Answers the flows of packets that will soon come to the end of their routes,

@@ -166,6 +166,7 @@ impl<'d> World<'d> {
     /// Handles all events before the queue's limit, and looks `AHEAD` of them.
     #[inline(never)]
     fn run_events_as<const AHEAD: bool>(&mut self, watch: &mut dyn FnMut(u64) -> bool) -> Step {
+        let along = !AHEAD && self.fabric.looks_along();
         while let Some((at_ns, target)) = self.fabric.queue.pop() {
             debug_assert!(at_ns >= self.now_ns, "time went back from {} to {at_ns}", self.now_ns);
             self.now_ns = at_ns;
@@ -175,6 +176,11 @@ impl<'d> World<'d> {
             }
             if AHEAD && self.fabric.packet_hops.is_multiple_of(ahead::BATCH as u64) {
                 self.look_ahead();
+            }
+            if along {
+                let [first, second] = self.fabric.look_along(target);
+                first.into_iter().for_each(|flow| self.look_at_connection(flow));
+                second.into_iter().for_each(|flow| self.look_at_subflow(flow));
             }
             if let Some(arrived) = self.fabric.hop::<AHEAD>(at_ns, target) {
                 self.receive(arrived)?;
