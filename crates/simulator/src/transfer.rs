@@ -122,8 +122,12 @@ impl Transfer {
     }
 
     /// Reads all there is at `side` and handles the connection's events. `now_ns` is the time.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
+        if connection.has_news() { self.poll_news(now_ns, side, connection) } else { Ok(()) }
+    }
+
+    fn poll_news(&mut self, now_ns: u64, side: usize, connection: &mut Connection<Span>) -> Result<(), Misplaced> {
         while let Some(span) = connection.read() {
             self.read(now_ns, side, span)?;
         }

@@ -10,13 +10,14 @@ use super::addresses::Addresses;
 use super::bound::Bound;
 use super::context::SubflowContext;
 use super::fallback::Infinite;
+use super::ready::Ready;
 use super::reinjection::Reinjections;
 use super::waiting::Waiting;
 use super::window::ReceiveWindow;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
-use crate::queue::{SendQueue, Stream, trim};
+use crate::queue::{SendQueue, Stream};
 use crate::scheduler::{self, Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
@@ -112,7 +113,7 @@ pub struct Connection<P: Stream> {
     pub(super) snd_right: u64,
     pub(super) rcv_nxt: u64,
     pub(super) window: ReceiveWindow,
-    pub(super) ready: VecDeque<P>,
+    pub(super) ready: Ready<P>,
     /// Retransmission at the data level.
     pub(super) data_timer_ns: u64,
     /// Subflows that carried the first byte not acknowledged at the data level again.
@@ -247,7 +248,7 @@ impl<P: Stream> Connection<P> {
             burst: (0, 0),
             wait_until_ns: NEVER,
             rcv_nxt: 0,
-            ready: VecDeque::new(),
+            ready: Ready::new(),
             waiting: Waiting::new(),
             data_fin_at: None,
             end_received: false,
@@ -330,8 +331,7 @@ impl<P: Stream> Connection<P> {
 
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
-        let payload = self.ready.pop_front()?;
-        trim(&mut self.ready);
+        let payload = self.ready.pop()?;
         if self.window.read(payload.len() as u64, self.rcv_nxt, self.mss) {
             self.acknowledge_everywhere();
         }
@@ -350,6 +350,13 @@ impl<P: Stream> Connection<P> {
                 self.ack_due.insert(r);
             }
         }
+    }
+
+    /// Whether there is something to [read](Self::read) or to [hear of](Self::poll_event).
+    #[inline]
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.ready.is_empty() || !self.events.is_empty()
     }
 
     /// What happened since the last call, in order.

@@ -80,7 +80,11 @@ impl<P: Stream> Connection<P> {
         if subflow.ack.now {
             self.ack_due.insert(r);
         }
-        self.receive_in_order(now_ns, r, seq, offset, payload);
+        if self.trusts(r) && !self.end_received {
+            self.receive_in_order(now_ns, r, seq, offset, payload);
+        } else {
+            self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
+        }
         self.check_end_of_stream(r);
     }
 
@@ -181,20 +185,21 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// A segment in order on its subflow: mostly it continues the stream too, and goes straight there.
+    /// A segment in order on a subflow where nothing is verified or held back, of a stream that has not ended. Mostly it
+    /// continues the stream too.
     #[inline(always)]
     pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.rx_single { context.next_offset } else { offset };
-        let plain = (self.rx_single || !self.checksum) && context.held.is_none();
-        if plain && offset == self.rcv_nxt && self.waiting.is_empty() && !self.end_received {
+        if offset == self.rcv_nxt && self.waiting.is_empty() {
             context.next_offset = offset + len;
-            self.subflows[r].rcv_nxt = seq + len;
-            self.subflows[r].statistics.new_bytes_received += len;
+            let subflow = &mut self.subflows[r];
+            subflow.rcv_nxt = seq + len;
+            subflow.statistics.new_bytes_received += len;
             self.delays.add(0, len);
             self.rcv_nxt = offset + len;
-            self.ready.push_back(payload);
-        } else if plain && offset > self.rcv_nxt && self.window.allows(offset, len) && !self.end_received {
+            self.ready.push(payload);
+        } else if offset > self.rcv_nxt && self.window.allows(offset, len) {
             context.next_offset = offset + len;
             self.subflows[r].rcv_nxt = seq + len;
             let new =
@@ -205,17 +210,28 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// Whether nothing is to be verified on subflow `r` nor held back.
+    #[inline]
+    fn trusts(&self, r: usize) -> bool {
+        (self.rx_single || !self.checksum) && self.contexts[r].held.is_none()
+    }
+
     /// Bytes in order on their subflow find their place in the stream. False: the subflow was reset.
     #[inline]
-    fn take_in_order(&mut self, now_ns: u64, r: usize, piece: Piece<P>) -> bool {
-        let plain = !self.rx_single && !self.checksum && piece.offset != UNMAPPED;
-        if plain && self.contexts[r].held.is_none() {
-            self.subflows[r].rcv_nxt = piece.end();
-            self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
-            self.deliver(now_ns, r, piece);
-            return true;
+    fn take_in_order(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
+        if !self.trusts(r) {
+            return self.find_place(now_ns, r, piece);
         }
-        self.find_place(now_ns, r, piece)
+        if self.rx_single {
+            // Mappings that came before this was known, perhaps wrong ones, hold no more.
+            piece.offset = self.contexts[r].next_offset;
+        } else if piece.offset == UNMAPPED {
+            return self.find_place(now_ns, r, piece);
+        }
+        self.subflows[r].rcv_nxt = piece.end();
+        self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
+        self.deliver(now_ns, r, piece);
+        true
     }
 
     /// As [`Self::take_in_order`], whatever is known of the bytes.
@@ -237,7 +253,6 @@ impl<P: Stream> Connection<P> {
                 continue;
             }
             if self.rx_single {
-                // Mappings that came before this was known, perhaps wrong ones, hold no more.
                 piece.offset = self.contexts[r].next_offset;
             } else if piece.offset == UNMAPPED {
                 if let Some(map) = self.kept_mapping(r, piece.at) {
@@ -307,7 +322,7 @@ impl<P: Stream> Connection<P> {
             *sum += u128::from(waited_ns) * u128::from(len);
         }
         self.rcv_nxt = early.at + len;
-        self.ready.push_back(early.payload);
+        self.ready.push(early.payload);
     }
 
     /// The stream is complete when everything before its end has arrived.

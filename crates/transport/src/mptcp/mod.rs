@@ -15,6 +15,7 @@ mod opportunistic;
 mod paths;
 mod plain;
 mod probe;
+mod ready;
 mod receive;
 mod redundant;
 mod reinjection;
