@@ -49,10 +49,6 @@ pub struct Link<T> {
     queue_packet_ns: u128,
     /// When packet `sent` departs, so that the ring is not asked; `u64::MAX` without one.
     next_departure_ns: u64,
-    max_bytes: u64,
-    max_packets: u64,
-    /// Of a plain link.
-    limit: DropTail,
     /// Whether it is alive, drop-tail, of constant rate, and all packets have the same delay: what nearly all links are
     /// nearly always.
     plain: bool,
@@ -60,6 +56,10 @@ pub struct Link<T> {
     /// Whether `loss` can strike.
     lossy: bool,
     propagation: Propagation,
+    max_bytes: u64,
+    max_packets: u64,
+    /// Of a plain link.
+    limit: DropTail,
     transmitter: Transmitter,
     queue: Queue,
     loss: Loss,
@@ -70,8 +70,12 @@ pub struct Link<T> {
     rng: Xoshiro256PlusPlus,
 }
 
-/// Lines of the cache that a packet touches on a plain link.
+/// Lines of the cache that a packet touches on a plain link: as it enters, and as it leaves.
 const HOT_LINES: usize = 3;
+const HOT_LINES_BEHIND: usize = 2;
+const _: () = assert!(
+    std::mem::offset_of!(Link<[u32; 3]>, propagation) + size_of::<u64>() <= HOT_LINES_BEHIND * prefetch::LINE_BYTES
+);
 const _: () = assert!(
     std::mem::offset_of!(Link<[u32; 3]>, transmitter) + Transmitter::HOT_BYTES <= HOT_LINES * prefetch::LINE_BYTES
 );
@@ -311,11 +315,17 @@ impl<T: Copy + Default> Link<T> {
         self.ring.behind_first(behind)
     }
 
-    /// Asks the processor for the memory that a packet on this link will touch: the link itself. For a caller that
-    /// knows which links come next: it changes nothing but time.
+    /// Asks the processor for the memory that a packet which enters this link will touch: the link itself. For a caller
+    /// that knows which links come next: it changes nothing but time.
     #[inline]
     pub fn prefetch(&self) {
         prefetch::lines::<_, HOT_LINES>(self);
+    }
+
+    /// As [`Self::prefetch`], for a packet that comes to the far end.
+    #[inline]
+    pub fn prefetch_behind(&self) {
+        prefetch::lines::<_, HOT_LINES_BEHIND>(self);
     }
 
     /// As [`Self::prefetch`], for the oldest packet. The link should have come by now.

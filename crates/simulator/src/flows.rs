@@ -443,7 +443,7 @@ impl Fabric {
         for _ in 0..BATCH {
             let Some((link, note)) = self.queue.following(&mut self.ahead.cursor, now_ns, days) else { break };
             if let Some(from) = self.links.get(link as usize) {
-                from.prefetch();
+                from.prefetch_behind();
                 self.ahead.links.add(link);
             }
             if let Some(onto) = self.links.get(note as usize) {

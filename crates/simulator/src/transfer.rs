@@ -137,7 +137,7 @@ impl Transfer {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, now_ns: u64, side: usize, span: Span) -> Result<(), Misplaced> {
         // Nobody writes to the sender's end: whatever arrives there is wrong.
         if side == self.sender || span.offset != self.bytes_read {

@@ -634,7 +634,8 @@ impl<'d> World<'d> {
     #[inline(always)]
     fn drive_on(&mut self, endpoint: usize) -> Step {
         let (number, side, now_ns) = (endpoint / 2, endpoint % 2, self.now_ns);
-        let Some(id) = self.endpoints[endpoint].id else { return Ok(()) };
+        let end = &mut self.endpoints[endpoint];
+        let Some(id) = end.id else { return Ok(()) };
         let connection = self.hosts[side].connection_mut(id);
         let transfer = &mut self.transfers[number];
         if let Err(misplaced) = transfer.poll(now_ns, side, connection) {
@@ -643,7 +644,7 @@ impl<'d> World<'d> {
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
         while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
-            let flow = match self.endpoints[endpoint].flow(subflow) {
+            let flow = match end.flow(subflow) {
                 Some(flow) => flow,
                 None => {
                     let application = &mut self.applications[transfer.application as usize];
@@ -656,7 +657,7 @@ impl<'d> World<'d> {
                     }
                     let flow = self.fabric.open(opened) + side as u32;
                     transfer.subflows.push(flow / 2);
-                    self.endpoints[endpoint].set_flow(subflow, flow);
+                    end.set_flow(subflow, flow);
                     flow
                 }
             };
@@ -667,7 +668,6 @@ impl<'d> World<'d> {
             }
         }
         let timeout_ns = connection.next_timeout_ns();
-        let end = &mut self.endpoints[endpoint];
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(now_ns);
             self.fabric.queue.push(end.timer_ns, self.first_timer + endpoint as u32);
