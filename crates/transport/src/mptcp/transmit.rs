@@ -413,7 +413,8 @@ impl<P: Stream> Connection<P> {
         } else if self.mode == Mode::Tcp && self.subflows[r].has_blocks() {
             // Blocks that fit beside a full segment would not: they go where the segment is short enough.
             let room = (u64::from(self.subflows[r].mss).saturating_sub(len) as usize).min(wire::MAX_OPTIONS_LEN);
-            segment.options.sack = self.subflows[r].sack_blocks(room.saturating_sub(segment.options.len()));
+            let room = room.saturating_sub(segment.options.len());
+            self.subflows[r].sack_blocks(room, &mut segment.options.sack);
         }
         segment.payload = payload;
     }
@@ -434,7 +435,7 @@ impl<P: Stream> Connection<P> {
             segment.options.rare = self.capable(None);
         } else if subflow.has_blocks() {
             let room = wire::MAX_OPTIONS_LEN - segment.options.len();
-            segment.options.sack = self.subflows[r].sack_blocks(room);
+            self.subflows[r].sack_blocks(room, &mut segment.options.sack);
         }
         self.attach_fail(r, segment);
     }

@@ -146,14 +146,17 @@ impl<P: Stream> Held<P> {
 
     #[inline]
     fn report(&self, limit: usize, mut report: impl FnMut((u64, u64))) {
-        let mut out = [(0, 0); 4];
-        let limit = limit.min(4);
         if limit == 0 {
             return;
         }
         if let [only] = self.ranges[..] {
             return report(only);
         }
+        if limit == 1 {
+            let latest = self.recent.iter().find_map(|&at| self.range_of(at));
+            return report(latest.unwrap_or(self.ranges[0]));
+        }
+        let (mut out, limit) = ([(0, 0); 4], limit.min(4));
         let mut n = 0;
         let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
         for range in recent.chain(self.ranges.iter().copied().take(4)) {
@@ -244,6 +247,9 @@ mod tests {
                 prop_assert_eq!((r.is_empty(), r.len().min(1)), (ranges.is_empty(), ranges.len().min(1)));
                 let reported = blocks(&r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));
+                for limit in 0..4 {
+                    prop_assert_eq!(blocks(&r, limit), &reported[..reported.len().min(limit)]);
+                }
             }
         }
     }

@@ -251,12 +251,12 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
-    /// arrived out of order.
-    pub fn sack_blocks(&mut self, room: usize) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
+    /// arrived out of order. `blocks` is empty before.
+    #[inline]
+    pub fn sack_blocks(&mut self, room: usize, blocks: &mut SackBlocks) {
         let fitting = SackBlocks::fitting(room);
         if !self.sack || fitting == 0 {
-            return blocks;
+            return;
         }
         let irs = self.irs;
         let wire = |n: u64| irs.wrapping_add(n as u32);
@@ -274,7 +274,6 @@ impl<P: Stream> Subflow<P> {
         {
             blocks.push(SackBlock { left: wire(fin), right: wire(fin + 1) });
         }
-        blocks
     }
 
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
