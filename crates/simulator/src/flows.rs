@@ -66,7 +66,6 @@ impl Tag {
 /// A packet that has come to the end of its route. Its segment is to be taken with [`Fabric::take`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
-    pub flow: u32,
     /// As in [`Tag`], and [`MARKED`].
     slot: u32,
 }
@@ -188,7 +187,8 @@ impl Fabric {
     /// A place in the memory of each thing that grows with the network.
     pub fn memory(&self) -> impl Iterator<Item = *const u8> {
         let packets = self.links.iter().filter_map(|link| link.head()).map(|packet| std::ptr::from_ref(packet).cast());
-        [self.links.as_ptr().cast(), self.flows.as_ptr().cast(), self.segments.memory()].into_iter().chain(packets)
+        let whole = [self.links.as_ptr().cast(), self.flows.as_ptr().cast()];
+        whole.into_iter().chain(self.segments.memory()).chain(packets)
     }
 
     pub fn new(description: &Description) -> Fabric {
@@ -381,8 +381,7 @@ impl Fabric {
             self.cross(now_ns, next, slot, packet.ecn());
             return None;
         }
-        let flow = self.segments.flow(slot & !COUNTED);
-        let arrived = Arrived { flow, slot: if packet.ce() { slot | MARKED } else { slot } };
+        let arrived = Arrived { slot: if packet.ce() { slot | MARKED } else { slot } };
         if self.tap.is_some() {
             self.tap_arrived(now_ns, arrived, packet.ecn());
         }
@@ -462,9 +461,9 @@ impl Fabric {
     /// It is to be received where it stands and then to be let go with [`Self::received`].
     #[inline]
     pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>)> {
-        let flow = &mut self.flows[arrived.flow as usize];
-        let handle = flow.handle?;
         let segment = self.segments.compact(arrived.slot & !(COUNTED | MARKED))?;
+        let flow = &mut self.flows[segment.tag as usize];
+        let handle = flow.handle?;
         flow.under_way -= 1;
         self.delivered += 1;
         self.segments_delivered += u64::from(segment.payload.len > 0);
@@ -477,14 +476,19 @@ impl Fabric {
         self.segments.received(arrived.slot & !(COUNTED | MARKED));
     }
 
-    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow.
-    pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> &Flow {
+    /// Writes the segment of a packet that has arrived over `segment`, and answers its flow and that flow's number.
+    pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> (u32, &Flow) {
         self.delivered += 1;
+        let number = self.flow_of(arrived);
         self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
         self.segments_delivered += u64::from(segment.payload.len > 0);
-        let flow = &mut self.flows[arrived.flow as usize];
+        let flow = &mut self.flows[number as usize];
         flow.under_way -= 1;
-        flow
+        (number, flow)
+    }
+
+    fn flow_of(&self, arrived: Arrived) -> u32 {
+        self.segments.flow(arrived.slot & !(COUNTED | MARKED))
     }
 
     /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
@@ -541,7 +545,8 @@ impl Fabric {
     #[inline(never)]
     fn tap_arrived(&mut self, now_ns: u64, arrived: Arrived, ecn: Ecn) {
         // The flow up is even and arrives at the server.
-        let (number, side) = (arrived.flow as usize / 2, 1 - arrived.flow as usize % 2);
+        let flow = self.flow_of(arrived) as usize;
+        let (number, side) = (flow / 2, 1 - flow % 2);
         let Tuple { local, remote } = self.tuple(number, side);
         let segment = self.segments.get(arrived.slot & !(COUNTED | MARKED));
         if let Some(tap) = &mut self.tap {
@@ -625,7 +630,7 @@ impl Fabric {
                 tap.see(now_ns, at, Tuple { local, remote }, &segment, ecn);
             }
             let slot = if ecn == Ecn::Ce { slot | MARKED } else { slot };
-            boxes.arrived.push_back(Arrived { flow, slot });
+            boxes.arrived.push_back(Arrived { slot });
         }
         let due_ns = match boxes.arrived.is_empty() && boxes.error.is_none() {
             true => boxes.next_timeout_ns().max(now_ns),

@@ -20,10 +20,14 @@ struct Packed(Compact<Span>);
 
 const _: () = assert!(size_of::<Packed>() == 64);
 
+/// Slots in a block.
+const BLOCK: usize = 256;
+
 /// The segments in flight, each in a slot until it is taken out.
 pub struct InFlight {
-    slots: Vec<Packed>,
-    /// The first empty slot, each of which has the number of the next for its `seq`; beyond `slots` when there is none.
+    /// Slot `n` is place `n % BLOCK` of block `n / BLOCK`: none moves when more come, for which memory would be needed twice.
+    blocks: Vec<Box<[Packed; BLOCK]>>,
+    /// The first empty slot, each of which has the number of the next for its `seq`; [`NONE`] ends them.
     free: u32,
     whole: Slab<Segment<Span>>,
 }
@@ -35,24 +39,34 @@ const NONE: u32 = u32::MAX;
 
 impl Default for InFlight {
     fn default() -> Self {
-        InFlight { slots: Vec::new(), free: NONE, whole: Slab::default() }
+        InFlight { blocks: Vec::new(), free: NONE, whole: Slab::default() }
     }
 }
 
 impl InFlight {
-    /// Where the segments stand in memory.
-    pub fn memory(&self) -> *const u8 {
-        self.slots.as_ptr().cast()
+    /// Where the segments stand in memory, block by block.
+    pub fn memory(&self) -> impl Iterator<Item = *const u8> {
+        self.blocks.iter().map(|block| block.as_ptr().cast())
+    }
+
+    #[inline(always)]
+    fn at(&self, slot: u32) -> &Compact<Span> {
+        &self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0
+    }
+
+    #[inline(always)]
+    fn at_mut(&mut self, slot: u32) -> &mut Compact<Span> {
+        &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0
     }
 
     /// Puts a compact segment of `flow` in and answers its slot.
     #[inline]
     pub fn insert(&mut self, flow: u32, segment: &Compact<Span>) -> u32 {
-        if self.free as usize >= self.slots.len() {
-            self.add_slot();
+        if self.free == NONE {
+            self.add_block();
         }
         let slot = self.free;
-        let packed = &mut self.slots[slot as usize].0;
+        let packed = &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0;
         self.free = packed.seq;
         *packed = Compact { tag: flow, ..*segment };
         slot
@@ -60,14 +74,15 @@ impl InFlight {
 
     #[cold]
     #[inline(never)]
-    fn add_slot(&mut self) {
-        assert!(self.slots.len() < SLOT_LIMIT, "more than {SLOT_LIMIT} segments in flight");
-        if self.slots.len() == self.slots.capacity() {
-            // In small steps: most of what a network holds at most is in flight once, in the first slow start.
-            self.slots.reserve_exact((self.slots.len() / 8).max(64));
-        }
-        self.free = self.slots.len() as u32;
-        self.slots.push(Packed(Compact { seq: NONE, ..Compact::default() }));
+    fn add_block(&mut self) {
+        let first = self.blocks.len() * BLOCK;
+        assert!(first + BLOCK <= SLOT_LIMIT, "more than {SLOT_LIMIT} segments in flight");
+        let empty = |place: usize| {
+            let next = if place + 1 < BLOCK { (first + place + 1) as u32 } else { NONE };
+            Packed(Compact { seq: next, ..Compact::default() })
+        };
+        self.blocks.push(Box::new(std::array::from_fn(empty)));
+        self.free = first as u32;
     }
 
     /// As [`Self::insert`], for any segment. Of `segment`, what is boxed is taken out.
@@ -82,14 +97,14 @@ impl InFlight {
     /// What stands in `slot`, to be received in its place, if it is compact; else it must be taken out.
     #[inline]
     pub fn compact(&mut self, slot: u32) -> Option<&mut Compact<Span>> {
-        let packed = &mut self.slots[slot as usize].0;
+        let packed = self.at_mut(slot);
         (packed.parts & (WHOLE | BLOCKS) == 0).then_some(packed)
     }
 
     /// Takes out what stands in `slot` and writes it over `segment`. The slot was given by [`Self::insert`] and not yet
     /// taken.
     pub fn take(&mut self, slot: u32, segment: &mut Segment<Span>) {
-        let packed = self.slots[slot as usize].0;
+        let packed = *self.at(slot);
         if packed.parts & WHOLE != 0 {
             *segment = self.whole.take(packed.seq);
         } else {
@@ -100,28 +115,29 @@ impl InFlight {
 
     #[inline]
     fn let_go(&mut self, slot: u32) -> u32 {
-        let packed = &mut self.slots[slot as usize].0;
-        packed.seq = std::mem::replace(&mut self.free, slot);
+        let free = std::mem::replace(&mut self.free, slot);
+        let packed = self.at_mut(slot);
+        packed.seq = free;
         packed.tag
     }
 
     /// The flow of what stands in `slot`.
     #[inline]
     pub fn flow(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].0.tag
+        self.at(slot).tag
     }
 
     /// Asks the processor for the memory of `slot`.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
-        if let Some(packed) = self.slots.get(slot as usize) {
-            prefetch::lines::<_, 1>(packed);
+        if let Some(block) = self.blocks.get(slot as usize / BLOCK) {
+            prefetch::lines::<_, 1>(&block[slot as usize % BLOCK]);
         }
     }
 
     /// A copy of what stands in `slot`.
     pub fn get(&self, slot: u32) -> Segment<Span> {
-        let packed = self.slots[slot as usize].0;
+        let packed = *self.at(slot);
         if packed.parts & WHOLE != 0 {
             return self.whole.get(packed.seq).cloned().unwrap_or_default();
         }
@@ -138,18 +154,18 @@ impl InFlight {
 
     /// Forgets what stands in `slot` and answers its flow.
     pub fn remove(&mut self, slot: u32) -> u32 {
-        let packed = &self.slots[slot as usize].0;
+        let packed = self.at(slot);
         if packed.parts & WHOLE != 0 {
-            self.whole.take(packed.seq);
+            let seq = packed.seq;
+            self.whole.take(seq);
         }
         self.let_go(slot)
     }
 
     /// How many there are. Counts those that are empty: for rare occasions.
     pub fn len(&self) -> usize {
-        let next = |&slot: &u32| self.slots.get(slot as usize).map(|packed| packed.0.seq);
-        let empty = std::iter::successors(Some(self.free), next).take_while(|&slot| slot != NONE);
-        self.slots.len() - empty.count()
+        let empty = std::iter::successors(Some(self.free), |&slot| (slot != NONE).then(|| self.at(slot).seq));
+        self.blocks.len() * BLOCK + 1 - empty.count()
     }
 }
 

@@ -544,10 +544,10 @@ impl<'d> World<'d> {
     /// [`Self::receive`] for any segment.
     #[inline(never)]
     fn receive_any(&mut self, arrived: Arrived) -> Step {
-        let &Flow { to, handle, .. } = self.fabric.take(arrived, &mut self.outgoing.segment);
+        let (flow, &Flow { to, handle, .. }) = self.fabric.take(arrived, &mut self.outgoing.segment);
         let to = to as usize;
         let Some(handle) = handle else {
-            self.receive_first(arrived, to)?;
+            self.receive_first(flow, to)?;
             return self.drive(to);
         };
         let host = &mut self.hosts[to % 2];
@@ -560,16 +560,16 @@ impl<'d> World<'d> {
 
     /// The first packet of a flow, taken: the host finds by address, port or token where it belongs, as a real one does.
     #[cold]
-    fn receive_first(&mut self, arrived: Arrived, to: usize) -> Step {
-        let (number, side) = (arrived.flow as usize / 2, to % 2);
+    fn receive_first(&mut self, flow: u32, to: usize) -> Step {
+        let (number, side) = (flow as usize / 2, to % 2);
         let segment = std::mem::take(&mut self.outgoing.segment);
         let tuple = self.fabric.tuple(number, side);
         let found = self.hosts[side].receive(self.now_ns, tuple, segment);
         let subflow = &mut self.fabric.subflows[number];
         if let Some(handle) = found {
             if self.endpoints[to].id.is_some_and(|id| id != handle.connection) {
-                self.stray(arrived.flow, to, handle)?;
-                return self.drive(self.fabric.flows[arrived.flow as usize].to as usize);
+                self.stray(flow, to, handle)?;
+                return self.drive(self.fabric.flows[flow as usize].to as usize);
             }
             assert!(
                 subflow.handles[side].is_none_or(|known| known == handle),
@@ -577,13 +577,13 @@ impl<'d> World<'d> {
                 subflow.handles[side]
             );
             subflow.handles[side] = Some(handle);
-            self.fabric.flows[arrived.flow as usize].handle = Some(handle);
+            self.fabric.flows[flow as usize].handle = Some(handle);
             self.endpoints[to].open(handle.connection);
-            self.endpoints[to].set_flow(handle.subflow, arrived.flow ^ 1);
+            self.endpoints[to].set_flow(handle.subflow, flow ^ 1);
         }
         // Whoever is nobody's is answered with a reset, the way it came.
         while let Some((_, mut segment)) = self.hosts[side].transmit() {
-            self.fabric.send(self.now_ns, arrived.flow ^ 1, &mut segment, Ecn::NotEct)?;
+            self.fabric.send(self.now_ns, flow ^ 1, &mut segment, Ecn::NotEct)?;
         }
         Ok(())
     }

@@ -50,8 +50,8 @@ fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
     while let Some((at_ns, link)) = fabric.queue.pop() {
         if let Some(arrived) = fabric.hop::<true>(at_ns, link) {
             let mut segment = Segment::default();
-            fabric.take(arrived, &mut segment);
-            arrivals.push((at_ns, arrived.flow, segment.payload.len + 40));
+            let (flow, _) = fabric.take(arrived, &mut segment);
+            arrivals.push((at_ns, flow, segment.payload.len + 40));
         }
     }
     fabric.assert_conserved();
