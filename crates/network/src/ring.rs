@@ -12,7 +12,7 @@ pub(crate) struct Ring<T> {
     tail: u64,
 }
 
-const FIRST_SLOTS: usize = 16;
+const FIRST_SLOTS: usize = 8;
 
 impl<T: Copy + Default> Ring<T> {
     pub(crate) fn new() -> Self {
@@ -142,8 +142,8 @@ mod tests {
         let mut ring = Ring::new();
         for tag in 0..10_000_u64 {
             ring.push(Packet::new(tag, 1, 0, Ecn::NotEct));
-            if tag >= 15 {
-                assert_eq!(ring.pop().tag, tag - 15);
+            if tag >= 7 {
+                assert_eq!(ring.pop().tag, tag - 7);
             }
         }
         assert_eq!(ring.slots.len(), FIRST_SLOTS);

@@ -61,6 +61,7 @@ impl Mark {
 /// The measurements of all links of a description: of each the direction down, then up.
 pub struct LinkMeter {
     capacities: Vec<Capacity>,
+    /// At the last sample, if any are taken.
     sampled: Vec<Mark>,
     /// At the end of the warm-up.
     warm: Vec<Mark>,
@@ -82,7 +83,7 @@ impl LinkMeter {
             })
             .collect();
         LinkMeter {
-            sampled: vec![Mark::default(); capacities.len()],
+            sampled: vec![Mark::default(); if description.sample_ns.is_some() { capacities.len() } else { 0 }],
             warm: vec![Mark::default(); capacities.len()],
             capacities,
             samples: LinkSamples::default(),

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = arguments.first().map_or("", String::as_str);
     let seconds = arguments.get(1).map(|seconds| seconds.parse::<f64>()).transpose()?;
-    let Some(workload) = workloads::workload(name) else {
+    let Some(mut workload) = workloads::workload(name) else {
         eprintln!("no workload {name:?}; there are {}", workloads::NAMES);
         std::process::exit(2);
     };

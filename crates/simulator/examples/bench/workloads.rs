@@ -25,8 +25,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A fifth of the time is warm-up.
-    pub fn description(&self, seconds: f64) -> Description {
+    /// What is to be simulated; a fifth of the time is warm-up. It is taken out, so that it is not in memory twice.
+    pub fn description(&mut self, seconds: f64) -> Description {
         let duration_ns = (seconds * 1e9) as u64;
         Description {
             duration_ns,
@@ -35,9 +35,9 @@ impl Workload {
             sample_ns: None,
             through_wire: false,
             traces: Vec::new(),
-            links: self.links.clone(),
-            paths: self.paths.clone(),
-            connections: self.connections.clone(),
+            links: std::mem::take(&mut self.links),
+            paths: std::mem::take(&mut self.paths),
+            connections: std::mem::take(&mut self.connections),
             events: Vec::new(),
         }
     }
