@@ -4,21 +4,35 @@ use std::collections::VecDeque;
 
 use wire::{Payload, Span};
 
-/// Below so many places a queue is left as it is.
+/// Up to so many places a queue grows and stays as it likes.
 const KEPT_PLACES: usize = 32;
 
-/// Gives memory back that a queue has not needed for long: it grew in a slow start, or behind a hole. By halves, and with a
-/// quarter in use, so that the cost is a constant for each entry.
+/// Appends. A queue that is full grows by a quarter: half of what had doubled would stay empty.
+#[inline]
+pub fn push<T>(queue: &mut VecDeque<T>, item: T) {
+    if queue.len() == queue.capacity() {
+        grow(queue);
+    }
+    queue.push_back(item);
+}
+
+#[cold]
+fn grow<T>(queue: &mut VecDeque<T>) {
+    queue.reserve_exact((queue.capacity() / 4).max(8));
+}
+
+/// Gives memory back that a queue has not needed for long: it grew in a slow start, or behind a hole. By quarters, and with
+/// less than half in use, so that the cost is a constant for each entry.
 #[inline]
 pub fn trim<T>(queue: &mut VecDeque<T>) {
-    if queue.capacity() > KEPT_PLACES && queue.len() < queue.capacity() / 4 {
+    if queue.capacity() > KEPT_PLACES && queue.len() < queue.capacity() / 2 {
         shrink(queue);
     }
 }
 
 #[cold]
 fn shrink<T>(queue: &mut VecDeque<T>) {
-    queue.shrink_to(queue.capacity() / 2);
+    queue.shrink_to(queue.capacity() / 4 * 3);
 }
 
 /// A payload that a connection can send: it has a queue.
@@ -171,4 +185,28 @@ impl SendQueue<Vec<u8>> for ByteQueue {
 impl Stream for Vec<u8> {
     type Queue = ByteQueue;
     type Kept = Vec<u8>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_takes_little_more_memory_than_it_needs() {
+        let mut queue = VecDeque::new();
+        let mut moved = 0;
+        for n in 0..10_000 {
+            let before = queue.capacity();
+            push(&mut queue, n);
+            moved += if queue.capacity() > before { n } else { 0 };
+            assert!(queue.capacity() <= (queue.len() + 8).max(queue.len() * 5 / 4 + 1), "{n}: {}", queue.capacity());
+        }
+        while let Some(n) = queue.pop_front() {
+            let before = queue.capacity();
+            trim(&mut queue);
+            moved += if queue.capacity() < before { queue.len() } else { 0 };
+            assert!(queue.capacity() <= (2 * queue.len() + 1).max(KEPT_PLACES), "{n}: {}", queue.capacity());
+        }
+        assert!(moved < 8 * 10_000, "each entry was moved {moved}/10000 times");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wire::SackBlock;
 
-use crate::queue::{Kept, Stream, trim};
+use crate::queue::{Kept, Stream, push, trim};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
 /// count from the SYN, which is 0.
@@ -186,7 +186,7 @@ impl<P: Stream> Scoreboard<P> {
     #[inline]
     pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        self.sent.push_back(Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
+        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
 
     /// The cumulative acknowledgment is `ack`.
