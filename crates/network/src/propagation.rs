@@ -113,4 +113,26 @@ mod tests {
         assert_eq!((first, wire.arrival_ns(1, 20)), (110, 110));
         assert_eq!(wire.arrival_ns(2, 107), 112);
     }
+
+    #[test]
+    fn is_steady_again_when_no_packet_can_overtake_another() {
+        let mut wire = Propagation::new(100);
+        assert!(wire.is_steady());
+        wire.change(1, 5);
+        assert!(!wire.is_steady());
+        let first = wire.arrival_ns(0, 10);
+        wire.arrived(first);
+        // The next, departed at 20, would arrive at 25 and waits for the first until 110; the third arrives by itself.
+        assert_eq!(wire.arrival_ns(1, 20), 110);
+        wire.settle(Some(20));
+        assert!(!wire.is_steady());
+        wire.arrived(110);
+        wire.settle(Some(107));
+        assert!(wire.is_steady());
+        assert_eq!((wire.arrival_ns(2, 107), wire.steady_arrival_ns(107)), (112, 112));
+        // Where none is left, the next departs after all arrivals.
+        wire.arrived(112);
+        wire.settle(None);
+        assert!(wire.is_steady());
+    }
 }
