@@ -90,7 +90,7 @@ impl<T: Part> Row<T> {
     }
 
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, next: u64) -> Option<T> {
         if self.taken == 0 || self.base != next {
             return if self.is_empty() || (self.taken > 0 && self.base > next) {
