@@ -19,6 +19,8 @@ WORKLOADS = {
     "w2": "the same at 20 Mbit/s",
     "w3": "fat tree k=8, 128 hosts, permutation, LIA × 8",
     "w4": "fat tree k=16, 1 024 hosts, permutation, LIA × 8",
+    "w3-htsim": "w3 with hosts as htsim has them: a long queue of their own, a first slow start to 100 segments",
+    "w4-htsim": "w4 with such hosts",
     "w5": "dumbbell, 10 Reno, 100 Mbit/s, RTT 20 ms",
     "w6": "2 MB over Wi-Fi and LTE, each a run through the Python API",
     "w7": "10 000 Reno flows over one 10 Gbit/s link, RTT 100 ms",
@@ -27,7 +29,7 @@ WORKLOADS = {
 }
 FROM_PYTHON = ("w6", "jobs-run", "jobs-sweep")
 """Those that go through the Python API."""
-COUNTED_S = {"w1": 5.0, "w2": 25.0, "w3": 0.15, "w4": 0.02, "w5": 5.0, "w7": 1.2}
+COUNTED_S = {"w1": 5.0, "w2": 25.0, "w3": 0.15, "w4": 0.02, "w3-htsim": 0.15, "w4-htsim": 0.02, "w5": 5.0, "w7": 1.2}
 """Virtual seconds that are run under callgrind, which is some fifty times slower."""
 TRANSFERS = 10_000
 """Of W6."""
