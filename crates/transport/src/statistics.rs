@@ -1,8 +1,5 @@
 //! What a subflow counts.
 
-use crate::congestion::View;
-use crate::tcp::rtt::RttEstimator;
-
 /// Counters since the subflow began, and its present state. A driver subtracts snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
@@ -47,56 +44,12 @@ pub struct Statistics {
     pub own_waited_byte_ns: u128,
 }
 
-/// What of [`Statistics`] a subflow counts itself; the rest stands elsewhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
-    pub data_segments_sent: u64,
-    pub retransmissions: u64,
-    pub timeouts: u64,
-    pub undone: u64,
-    pub marks: u64,
-    pub probes: u64,
-    pub reinjections: u64,
-    pub established_ns: u64,
-    pub cwnd_integral_segment_ns: f64,
-    pub cwnd_integral_until_ns: u64,
-    pub new_bytes_received: u64,
-    pub data_segments_received: u64,
-    pub others_waited_byte_ns: u128,
-    pub own_waited_byte_ns: u128,
-}
-
-impl Counters {
-    pub fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
+impl Statistics {
+    pub(crate) fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
         if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
             self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;
         }
         self.cwnd_integral_until_ns = now_ns;
-    }
-
-    /// The whole, with the present state of the subflow.
-    pub fn with_state(&self, rtt: &RttEstimator, view: &View) -> Statistics {
-        Statistics {
-            data_segments_sent: self.data_segments_sent,
-            retransmissions: self.retransmissions,
-            timeouts: self.timeouts,
-            undone: self.undone,
-            marks: self.marks,
-            probes: self.probes,
-            reinjections: self.reinjections,
-            rtt_sum_ns: rtt.sum_ns,
-            rtt_samples: rtt.samples,
-            established_ns: self.established_ns,
-            cwnd_integral_segment_ns: self.cwnd_integral_segment_ns,
-            cwnd_integral_until_ns: self.cwnd_integral_until_ns,
-            cwnd_segments: view.cwnd,
-            srtt_ns: view.srtt_ns,
-            in_flight_segments: view.in_flight,
-            new_bytes_received: self.new_bytes_received,
-            data_segments_received: self.data_segments_received,
-            others_waited_byte_ns: self.others_waited_byte_ns,
-            own_waited_byte_ns: self.own_waited_byte_ns,
-        }
     }
 }
 

@@ -17,7 +17,7 @@ const PARTS: u8 = 31;
 
 /// A segment without SACK blocks, rare options, short data numbers, checksum and urgent data. Without a part its fields say
 /// nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Compact<P> {
     /// Content.
     pub payload: P,
@@ -70,10 +70,9 @@ const HEADER_LEN: [u8; PARTS as usize + 1] = {
     table
 };
 
-impl<P: Payload> Compact<P> {
-    /// One to be written over.
-    #[must_use]
-    pub fn blank() -> Self {
+/// One to be written over.
+impl<P: Payload> Default for Compact<P> {
+    fn default() -> Self {
         Compact {
             payload: P::empty(),
             data_ack: 0,
@@ -91,7 +90,9 @@ impl<P: Payload> Compact<P> {
             parts: 0,
         }
     }
+}
 
+impl<P: Payload> Compact<P> {
     /// Whether all these parts are there.
     #[inline]
     #[must_use]

@@ -2,7 +2,7 @@
 //! at most has nothing to find, as in the plain case (`plain.rs`). What is done here is what would be done there; whatever
 //! is in doubt goes there. Tests compare the two ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
 
-use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_MAPPING};
+use wire::compact::{HAS_DATA_ACK, HAS_MAPPING};
 use wire::{Compact, Flags};
 
 use super::connection::{Connection, Mode};
@@ -22,7 +22,6 @@ impl<P: Stream> Connection<P> {
             Mode::Tcp => self.window.right().saturating_sub(self.rcv_nxt),
             Mode::Mptcp => 2 * self.window.size(),
         };
-        let first_dsn = self.remote_dsn(0);
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64;
@@ -40,16 +39,15 @@ impl<P: Stream> Connection<P> {
         let (offset, data_ack) = match self.mode {
             Mode::Tcp => (UNMAPPED, None),
             Mode::Mptcp => {
-                let offset = segment.dsn.wrapping_sub(first_dsn);
-                let ahead = segment.data_ack.wrapping_sub(self.local_idsn.wrapping_add(1));
-                let parts = segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN);
-                let known = parts == HAS_DATA_ACK | HAS_MAPPING && segment.ssn == seq as u32;
-                if !known || offset > self.window.right() || ahead > self.snd_nxt {
+                let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
+                let offset = segment.dsn.wrapping_sub(self.remote_dsn(0));
+                if segment.ssn != seq as u32 || offset > self.window.right() {
                     return false;
                 }
-                (offset, Some(ahead))
+                (offset, Some(to))
             }
         };
+        let subflow = &mut self.subflows[r];
         if !subflow.check_timestamps(seq, segment.timestamps()) {
             return false;
         }
@@ -57,7 +55,7 @@ impl<P: Stream> Connection<P> {
         let window = u64::from(segment.window) << subflow.snd_wscale;
         let una = subflow.snd_una;
         self.settled.insert(r);
-        self.plain.0 &= !(1 << r);
+        self.plain.remove(r);
         self.roomy.insert(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
         self.data_acknowledged(now_ns, to, window);

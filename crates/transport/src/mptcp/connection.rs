@@ -426,7 +426,14 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn statistics(&self, subflow: SubflowId) -> Statistics {
         let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
-        s.statistics.with_state(&s.rtt, v)
+        Statistics {
+            cwnd_segments: v.cwnd,
+            srtt_ns: v.srtt_ns,
+            in_flight_segments: v.in_flight,
+            rtt_sum_ns: s.rtt.sum_ns,
+            rtt_samples: s.rtt.samples,
+            ..s.statistics
+        }
     }
 
     /// How long the bytes delivered so far waited at this host for those before them.

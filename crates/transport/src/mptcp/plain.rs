@@ -7,6 +7,7 @@ use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_DSS, HAS_MAPPING, HAS_TIMEST
 use wire::{Compact, Flags, Timestamps};
 
 use super::connection::{Connection, Mode};
+use super::transmit::{Form, Outgoing};
 use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::queue::{SendQueue, Stream};
@@ -14,8 +15,6 @@ use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
-
-use super::transmit::{Form, Outgoing};
 
 /// What came of an attempt to send.
 pub(super) enum Attempt {
@@ -89,7 +88,6 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         let acked = segment.ack.wrapping_sub(subflow.iss.wrapping_add(subflow.snd_una as u32)) as i32;
-        // From here on everything is as in `receive_synchronised`.
         let taken = match segment.payload.len() as u64 {
             0 => acked > 0 && self.plain_acknowledgment(now_ns, r, u64::from(acked as u32), segment),
             _ => acked == 0 && self.plain_data(now_ns, r, segment),
@@ -102,7 +100,7 @@ impl<P: Stream> Connection<P> {
 
     /// What a plain segment acknowledges at the data level: `parts` are all that it has of a DSS. None: it is not plain.
     #[inline(always)]
-    fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<u64> {
+    pub(super) fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<u64> {
         if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
             return None;
         }
@@ -110,7 +108,8 @@ impl<P: Stream> Connection<P> {
         (ahead <= self.snd_nxt).then_some(ahead)
     }
 
-    /// [`receive_plain`](Self::receive_plain) for `len` bytes of data.
+    /// [`receive_plain`](Self::receive_plain) for data. Where nothing is in doubt, everything is as in
+    /// `receive_synchronised`.
     #[inline(always)]
     fn plain_data(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
         let seq = self.subflows[r].rcv_nxt;
@@ -149,7 +148,7 @@ impl<P: Stream> Connection<P> {
         true
     }
 
-    /// [`receive_plain`](Self::receive_plain) for a bare acknowledgment of `acked` octets of the subflow.
+    /// [`receive_plain`](Self::receive_plain) for a bare acknowledgment of `acked` octets of the subflow. Likewise.
     #[inline(always)]
     fn plain_acknowledgment(&mut self, now_ns: u64, r: usize, acked: u64, segment: &Compact<P>) -> bool {
         let subflow = &mut self.subflows[r];

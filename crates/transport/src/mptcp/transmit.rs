@@ -46,7 +46,7 @@ pub struct Outgoing<P> {
 
 impl<P: Payload> Default for Outgoing<P> {
     fn default() -> Self {
-        Outgoing { segment: blank(), compact: Compact::blank() }
+        Outgoing { segment: blank(), compact: Compact::default() }
     }
 }
 

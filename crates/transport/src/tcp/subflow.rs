@@ -14,7 +14,7 @@ use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::host::Tuple;
 use crate::queue::Stream;
-use crate::statistics::Counters;
+use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
@@ -77,7 +77,7 @@ pub struct Subflow<P: Stream> {
     pub rack: Rack,
     pub validation: Validation,
     pub board: Scoreboard<P>,
-    pub statistics: Counters,
+    pub statistics: Statistics,
 
     // What few do.
     pub tuple: Tuple,
@@ -166,7 +166,7 @@ impl<P: Stream> Subflow<P> {
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),
-            statistics: Counters::default(),
+            statistics: Statistics::default(),
         }
     }
 
