@@ -18,6 +18,7 @@ mod draw;
 mod host;
 mod mptcp;
 pub mod path_manager;
+pub mod plugin;
 mod queue;
 mod reassembly;
 mod row;

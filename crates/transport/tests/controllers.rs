@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use transport::congestion::{Ack, Choice, Controller, NAMES, Phase, Variant, View, Window};
+use transport::plugin::Origin;
 
 const MS: u64 = 1_000_000;
 const SUBFLOWS: usize = 4;
@@ -70,8 +71,8 @@ struct Connection {
 impl Connection {
     fn new(choice: &Choice) -> Self {
         Connection {
-            built_in: Controller::new(choice),
-            boxed: Box::new(Controller::new(choice)),
+            built_in: Controller::new(choice, &Origin::alone(1)),
+            boxed: Box::new(Controller::new(choice, &Origin::alone(1))),
             group: vec![View::new(10.0, 1420); SUBFLOWS],
             before: vec![None; SUBFLOWS],
             now_ns: 1,

@@ -176,7 +176,7 @@ fn a_timeout_during_fast_recovery_is_a_timeout_for_the_control_too() {
     // Segment 60 and its first retransmission are lost: by counting alone (RFC 6675) only the timer finds out.
     let tcp = TcpOptions { loss_detection: LossDetection::Sack, ..TcpOptions::default() };
     let [mut client, _] = config(tcp);
-    client.congestion = Choice::Custom(|| Box::new(Told(Classic::new(Reno))));
+    client.congestion = Choice::custom("told", |_| Box::new(Told(Classic::new(Reno))));
     let mut pair = Pair::new(1, [client.clone(), client], vec![path()]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     let (mut count, mut victim, mut losses) = (0, None, 0);

@@ -4,6 +4,7 @@ use super::{
     Ack, Balia, BaliaLinux, Classic, CongestionControl, Counting, Coupled, Cubic, CubicLinux, Ewtcp, Lia, LiaLinux,
     Olia, OliaLinux, PerSubflow, Reno, View, Window, Wvegas, WvegasLinux,
 };
+use crate::plugin::{Factory, Origin};
 
 /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code where that differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,8 +47,8 @@ pub enum Choice {
     Wvegas,
     /// wVegas in the kernel's integers.
     WvegasLinux,
-    /// One from outside: a function that makes a fresh controller for each connection.
-    Custom(fn() -> Box<dyn CongestionControl>),
+    /// One from outside: see [`Choice::custom`].
+    Custom(Factory<dyn CongestionControl>),
 }
 
 /// A controller: the built-in ones without a virtual call, one from outside by its box.
@@ -117,6 +118,11 @@ pub const NAMES: &[(&str, &str)] = &[
 ];
 
 impl Choice {
+    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
+    pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
+        Choice::Custom(Factory::new(name, make))
+    }
+
     /// The built-in control of this name. None: there is no such control, or not in that variant; without a variant
     /// it is the paper's form, or the only one.
     #[must_use]
@@ -144,7 +150,7 @@ impl Choice {
 impl Controller {
     /// A fresh controller.
     #[must_use]
-    pub fn new(choice: &Choice) -> Self {
+    pub fn new(choice: &Choice, origin: &Origin) -> Self {
         match choice {
             Choice::Reno => Controller::Reno(Classic::new(Reno)),
             Choice::Cubic => Controller::Cubic(PerSubflow::new(Cubic::default())),
@@ -160,7 +166,7 @@ impl Controller {
             Choice::BaliaLinux => Controller::BaliaLinux(Counting::new(BaliaLinux::default())),
             Choice::Wvegas => Controller::Wvegas(Wvegas::default()),
             Choice::WvegasLinux => Controller::WvegasLinux(WvegasLinux::default()),
-            Choice::Custom(make) => Controller::Custom(make()),
+            Choice::Custom(factory) => Controller::Custom(factory.make(origin)),
         }
     }
 }
@@ -208,12 +214,12 @@ mod tests {
     fn every_name_makes_the_control_of_that_name() {
         for (name, what) in NAMES {
             let choice = Choice::by_name(name, None).unwrap();
-            assert_eq!(Controller::new(&choice).name(), *name);
+            assert_eq!(Controller::new(&choice, &Origin::alone(1)).name(), *name);
             assert!(!what.is_empty());
             let linux = Choice::by_name(name, Some(Variant::Linux));
             assert_eq!(linux.is_some(), Choice::by_name(name, Some(Variant::Paper)).is_some(), "{name}");
             if let Some(choice) = linux {
-                assert_eq!(Controller::new(&choice).name(), *name);
+                assert_eq!(Controller::new(&choice, &Origin::alone(1)).name(), *name);
                 assert!(format!("{choice:?}").ends_with("Linux"), "{choice:?}");
             }
         }

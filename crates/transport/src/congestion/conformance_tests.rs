@@ -1,5 +1,6 @@
 //! The built-in controls conform, and controls broken in one way each are caught.
 
+use crate::plugin::Origin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::{Choice, Classic, Controller, NAMES, Rule, Variant};
@@ -10,7 +11,7 @@ fn the_built_in_controls_conform() {
     for (name, _) in NAMES {
         for variant in [None, Some(Variant::Linux)] {
             let Some(choice) = Choice::by_name(name, variant) else { continue };
-            assert_eq!(check(|| Box::new(Controller::new(&choice))), Ok(()), "{choice:?}");
+            assert_eq!(check(|| Box::new(Controller::new(&choice, &Origin::alone(1)))), Ok(()), "{choice:?}");
         }
     }
 }

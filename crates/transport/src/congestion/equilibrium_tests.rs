@@ -12,6 +12,7 @@
 
 use super::*;
 use crate::draw::Draw;
+use crate::plugin::Origin;
 
 const LINUX: Option<Variant> = Some(Variant::Linux);
 
@@ -81,7 +82,7 @@ fn run(
 
 /// Mean windows with random losses.
 fn windows(name: &str, variant: Option<Variant>, paths: &[Path]) -> Vec<f64> {
-    let mut control = Controller::new(&Choice::by_name(name, variant).unwrap());
+    let mut control = Controller::new(&Choice::by_name(name, variant).unwrap(), &Origin::alone(1));
     let mut draw = Draw(7);
     run(&mut control, paths, 2_000_000, |r, _| (draw.below(1 << 31) as f64) < paths[r].loss * 2_f64.powi(31))
 }
@@ -239,7 +240,7 @@ fn cubic_has_its_response_function() {
 
 /// No losses, and queues of other traffic that delay by `queueing_s`.
 fn delayed(variant: Option<Variant>, queueing_s: [f64; 2]) -> Vec<f64> {
-    let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap());
+    let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap(), &Origin::alone(1));
     let paths = queueing_s.map(|q| Path { rtt_s: 0.05 + q, ..path(0.0, 0.05) });
     let w = run(&mut control, &paths, 400_000, |_, _| false);
     w.iter().zip(paths).map(|(w, p)| w / p.rtt_s).collect()
@@ -269,7 +270,7 @@ fn wvegas_alone_on_a_link_pays_for_draining() {
     // never queued.
     for capacity in [400.0, 2000.0] {
         for variant in [None, LINUX] {
-            let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap());
+            let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap(), &Origin::alone(1));
             let link = Path { capacity, ..path(0.0, 0.05) };
             let w = run(&mut control, &[link], 400_000, |_, _| false);
             assert!((0.85..1.0).contains(&(w[0] / (capacity * 0.05))), "{variant:?} {w:?}");

@@ -17,6 +17,7 @@ use super::window::ReceiveWindow;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
+use crate::plugin::Origin;
 use crate::queue::{SendQueue, Stream};
 use crate::scheduler::{self, Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
@@ -185,6 +186,7 @@ impl<P: Stream> Connection<P> {
             Protocol::Mptcp => Mode::Mptcp,
         };
         let binds = mode == Mode::Mptcp && matches!(config.scheduler, scheduler::Choice::Linux);
+        let origin = Origin::new(initiator, &rng);
         Connection {
             initiator,
             mode,
@@ -209,9 +211,9 @@ impl<P: Stream> Connection<P> {
             subflows: Vec::new(),
             contexts: Vec::new(),
             views: Vec::new(),
-            controller: Controller::new(&config.congestion),
-            scheduler: Scheduler::new(&config.scheduler),
-            path_manager: PathManager::new(&config.path_manager),
+            controller: Controller::new(&config.congestion, &origin),
+            scheduler: Scheduler::new(&config.scheduler, &origin),
+            path_manager: PathManager::new(&config.path_manager, &origin),
             unadopted: Vec::new(),
             queue: P::Queue::default(),
             write_end: 0,

@@ -17,6 +17,8 @@ pub use passive::Passive;
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::plugin::{Factory, Origin};
+
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalAddress {
@@ -163,8 +165,8 @@ pub enum Choice {
         /// The local address ids whose paths the gateways name, in the order to join.
         gateways: Vec<u8>,
     },
-    /// One from outside.
-    Custom(fn() -> Box<dyn PathPolicy>),
+    /// One from outside: see [`Choice::custom`].
+    Custom(Factory<dyn PathPolicy>),
 }
 
 /// A path manager: built-in, or from outside by its box.
@@ -184,17 +186,24 @@ pub enum PathManager {
     Custom(Box<dyn PathPolicy>),
 }
 
+impl Choice {
+    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
+    pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn PathPolicy> + Send + Sync + 'static) -> Self {
+        Choice::Custom(Factory::new(name, make))
+    }
+}
+
 impl PathManager {
     /// A fresh path manager.
     #[must_use]
-    pub fn new(choice: &Choice) -> Self {
+    pub fn new(choice: &Choice, origin: &Origin) -> Self {
         match choice {
             Choice::Passive => PathManager::Passive(Passive),
             Choice::Fullmesh => PathManager::Fullmesh(Fullmesh::default()),
             Choice::Ndiffports { subflows } => PathManager::Ndiffports(Ndiffports::new(*subflows)),
             Choice::Backup => PathManager::Backup(Backup::default()),
             Choice::Binder { gateways } => PathManager::Binder(Binder::new(gateways.clone())),
-            Choice::Custom(make) => PathManager::Custom(make()),
+            Choice::Custom(factory) => PathManager::Custom(factory.make(origin)),
         }
     }
 

@@ -14,6 +14,7 @@ pub use min_rtt::MinRtt;
 pub use round_robin::RoundRobin;
 
 use crate::congestion::View;
+use crate::plugin::{Factory, Origin};
 
 /// A set of subflows, by id: below [`SUBFLOW_LIMIT`](crate::SUBFLOW_LIMIT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -131,8 +132,8 @@ pub enum Choice {
     Blest,
     /// The least lingering subflow.
     Linux,
-    /// One from outside.
-    Custom(fn() -> Box<dyn PacketScheduler>),
+    /// One from outside: see [`Choice::custom`].
+    Custom(Factory<dyn PacketScheduler>),
 }
 
 /// A scheduler: built-in, or from outside by its box.
@@ -150,10 +151,17 @@ pub enum Scheduler {
     Custom(Box<dyn PacketScheduler>),
 }
 
+impl Choice {
+    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
+    pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn PacketScheduler> + Send + Sync + 'static) -> Self {
+        Choice::Custom(Factory::new(name, make))
+    }
+}
+
 impl Scheduler {
     /// A fresh scheduler.
     #[must_use]
-    pub fn new(choice: &Choice) -> Self {
+    pub fn new(choice: &Choice, origin: &Origin) -> Self {
         match choice {
             // Redundancy needs no choice for new data; for a reinjection any order will do.
             Choice::MinRtt | Choice::MinRttOrp | Choice::Redundant => Scheduler::MinRtt(MinRtt),
@@ -162,7 +170,7 @@ impl Scheduler {
             }
             Choice::Blest => Scheduler::Blest(Blest::default()),
             Choice::Linux => Scheduler::Linux(Linux),
-            Choice::Custom(make) => Scheduler::Custom(make()),
+            Choice::Custom(factory) => Scheduler::Custom(factory.make(origin)),
         }
     }
 

@@ -1,0 +1,126 @@
+//! What algorithms from outside are made by: a function that may capture what it needs, called once for each connection.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The connection that an algorithm is made for.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    initiator: bool,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Origin {
+    /// `random` is the connection's own stream, none of which is used up: algorithms draw from places far ahead of it.
+    pub(crate) fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
+        Origin { initiator, random: random.clone() }
+    }
+
+    /// For tests of algorithms outside of a connection.
+    #[must_use]
+    pub fn alone(seed: u64) -> Self {
+        Origin { initiator: true, random: rand_core::SeedableRng::seed_from_u64(seed) }
+    }
+
+    /// Whether this host opened the connection.
+    #[must_use]
+    pub fn is_initiator(&self) -> bool {
+        self.initiator
+    }
+
+    /// A random stream of the algorithm's own: the same in every run under the same seed, another for each connection and
+    /// each kind of algorithm, and apart from what the transport draws.
+    #[must_use]
+    pub fn random(&self, kind: Kind) -> Xoshiro256PlusPlus {
+        let mut random = self.random.clone();
+        // A jump goes 2^128 draws ahead.
+        for _ in 0..=kind as u8 {
+            random.jump();
+        }
+        random
+    }
+
+    /// The first draw of [`random`](Self::random), for an algorithm that has a generator of its own.
+    #[must_use]
+    pub fn seed(&self, kind: Kind) -> u64 {
+        self.random(kind).next_u64()
+    }
+}
+
+/// The three kinds of algorithms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// [`crate::congestion`].
+    Congestion,
+    /// [`crate::scheduler`].
+    Scheduler,
+    /// [`crate::path_manager`].
+    PathManager,
+}
+
+/// Makes an algorithm from outside for each connection.
+pub struct Factory<T: ?Sized> {
+    name: Arc<str>,
+    make: Arc<dyn Fn(&Origin) -> Box<T> + Send + Sync>,
+}
+
+impl<T: ?Sized> Factory<T> {
+    /// `name` is what messages call it by.
+    pub fn new(name: &str, make: impl Fn(&Origin) -> Box<T> + Send + Sync + 'static) -> Self {
+        Factory { name: Arc::from(name), make: Arc::new(make) }
+    }
+
+    /// What messages call it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One for a new connection.
+    #[must_use]
+    pub fn make(&self, origin: &Origin) -> Box<T> {
+        (self.make)(origin)
+    }
+}
+
+impl<T: ?Sized> Clone for Factory<T> {
+    fn clone(&self) -> Self {
+        Factory { name: Arc::clone(&self.name), make: Arc::clone(&self.make) }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Factory<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Factory({:?})", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_a_stream_of_its_own_that_leaves_the_connections_alone() {
+        let mut connection: Xoshiro256PlusPlus = rand_core::SeedableRng::seed_from_u64(7);
+        let origin = Origin::new(true, &connection);
+        let seeds = [Kind::Congestion, Kind::Scheduler, Kind::PathManager].map(|kind| origin.seed(kind));
+        assert_eq!(seeds, [Kind::Congestion, Kind::Scheduler, Kind::PathManager].map(|kind| origin.seed(kind)));
+        assert_eq!(seeds[0], Origin::alone(7).seed(Kind::Congestion));
+        let mut all = vec![connection.next_u64()];
+        all.extend(seeds);
+        all.push(Origin::alone(8).seed(Kind::Congestion));
+        let different = all.iter().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(different.len(), all.len());
+    }
+
+    #[test]
+    fn a_factory_captures() {
+        let beta = 0.7;
+        let factory = Factory::<dyn Fn() -> f64>::new("gentle", move |_| Box::new(move || beta));
+        assert_eq!(factory.clone().make(&Origin::alone(1))(), 0.7);
+        assert_eq!(format!("{factory:?}"), "Factory(\"gentle\")");
+    }
+}
