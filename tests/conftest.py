@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from mptcplab import _core
-from mptcplab.result import Result
+from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
 
 settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes

@@ -14,24 +14,26 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mptcplab._core import SimulationError
     from mptcplab.capture import analyze
-    from mptcplab.engines import EngineUnavailableError, Interrupted, UnknownEngineError, run
-    from mptcplab.result import Result
+    from mptcplab.engines.runner import Interrupted, run
+    from mptcplab.errors import EngineUnavailableError, Error, UnknownEngineError
+    from mptcplab.results.result import Result
     from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 
     __version__: str
 else:
-    _MODULES: Final = ("_core", "capture", "engines", "metrics", "models", "result", "scenario")
+    _MODULES: Final = ("_core", "capture", "engines", "metrics", "models", "scenario")
     _HOMES: Final = {
-        "EngineUnavailableError": "engines",
-        "Interrupted": "engines",
-        "Result": "result",
+        "EngineUnavailableError": "errors",
+        "Error": "errors",
+        "Interrupted": "engines.runner",
+        "Result": "results.result",
         "Scenario": "scenario",
         "ScenarioError": "scenario",
         "SimulationError": "_core",
-        "UnknownEngineError": "engines",
+        "UnknownEngineError": "errors",
         "UnsupportedError": "scenario",
         "analyze": "capture",
-        "run": "engines",
+        "run": "engines.runner",
     }
 
     def __getattr__(name: str) -> object:
@@ -52,6 +54,7 @@ else:
 
 __all__ = [
     "EngineUnavailableError",
+    "Error",
     "Interrupted",
     "Result",
     "Scenario",

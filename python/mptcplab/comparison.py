@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from mptcplab.result import Result
-from mptcplab.table import Field, Table, decimals, formatter
+from mptcplab.render.text_tables import Field, Table, decimals, formatter
+from mptcplab.results.result import Result
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,18 @@ import ctypes.util
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from mptcplab.errors import EngineUnavailableError
 
 # linux/capability.h
 _CAP_NET_ADMIN: Final = 12
 _CAP_SYS_ADMIN: Final = 21
 
 ROOT: Final = Path("/")
-
-
-class EngineUnavailableError(RuntimeError):
-    """The engine exists and cannot be used here; the message says why and what would help."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,14 @@ def libbpf() -> Finding:
 def live(root: Path = ROOT) -> tuple[Finding, ...]:
     """What every engine on real packets needs."""
     return (network_administration(root), namespaces(root), tun(root))
+
+
+def require(what: str, findings: Iterable[Finding]) -> None:
+    """Raise EngineUnavailableError unless the machine has all that was looked for; `what` needs it."""
+    missing = [finding for finding in findings if not finding.good and not finding.optional]
+    if missing:
+        lacks = "; ".join(f"{finding.what}: {finding.found} → {finding.remedy}" for finding in missing)
+        raise EngineUnavailableError(f"{what} cannot run here. {lacks}. See mptcplab doctor")
 
 
 def _capability(root: Path, number: int, what: str) -> Finding:

@@ -9,6 +9,7 @@ from importlib.metadata import version as package_version
 from pathlib import Path
 
 from mptcplab import _core, sources
+from mptcplab.shipped import checkout
 
 # What computes, or decides on the bytes of what is written.
 _PACKAGES = ("altair", "numpy", "polars", "pydantic", "scipy", "vl-convert-python")
@@ -60,12 +61,6 @@ def collect(*, scenario_sha256: str, engine: str, seed: int, repeat: int, throug
 def _packages() -> dict[str, str]:
     # Reading the metadata takes longer than a short simulation.
     return {name: package_version(name) for name in _PACKAGES}
-
-
-def checkout() -> Path | None:
-    """Root of the checkout that this package is imported from; None when it is installed from a wheel."""
-    root = Path(__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() and (root / "crates").is_dir() else None
 
 
 @cache

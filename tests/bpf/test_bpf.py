@@ -17,7 +17,7 @@ from mptcplab import bpf
 from mptcplab.bpf import libbpf
 from mptcplab.bpf.compile import built
 from mptcplab.cli import invoke
-from mptcplab.live import Namespace, set_up
+from mptcplab.engines.live import Namespace, set_up
 
 CONTROLS = ("net/ipv4/tcp_available_congestion_control", "net/ipv4/tcp_congestion_control")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mptcplab import doctor
+from mptcplab.cli import doctor
 
 
 def machine(root: Path, *, capabilities: str = "0", mptcp: str | None = None) -> Path:

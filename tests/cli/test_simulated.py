@@ -10,7 +10,7 @@ from pathlib import Path
 import mptcplab
 import polars as pl
 import pytest
-from mptcplab.schema import FRAMES, polars_schema
+from mptcplab.results.columns import FRAMES, polars_schema
 
 PROGRAM = Path(sys.executable).with_name("mptcplab")
 

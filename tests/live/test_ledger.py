@@ -1,7 +1,7 @@
 """What the sockets of programs come to: numbers worked by hand, sockets as the kernel would tell of them."""
 
-from mptcplab.linux_engine.programs.diagnostics import End, TcpSocket
-from mptcplab.linux_engine.programs.ledger import CLIENT, SERVER, Ledger
+from mptcplab.engines.linux.programs.diagnostics import End, TcpSocket
+from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
 
 FIRST, SECOND, SERVED = b"\x0a\0\0\1", b"\x0a\0\1\1", b"\x0a\0\xff\1"
 

@@ -14,7 +14,7 @@ import mptcplab
 import polars as pl
 import pytest
 from mptcplab import machine
-from mptcplab.engines import ENGINES
+from mptcplab.engines.catalogue import ENGINES
 from mptcplab.scenario import Scenario
 
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]

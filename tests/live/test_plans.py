@@ -4,8 +4,8 @@ import math
 
 import mptcplab
 import pytest
-from mptcplab.linux_engine.layout import Pair
-from mptcplab.live import timing
+from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.live import timing
 from mptcplab.scenario import Scenario, describe
 from mptcplab.studies import engines
 

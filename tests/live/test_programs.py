@@ -12,8 +12,10 @@ from pathlib import Path
 import mptcplab
 import pytest
 import tomli_w
-from mptcplab import _core, engines, machine, store
-from mptcplab.linux_engine import refusals
+from mptcplab import _core, machine
+from mptcplab.engines import catalogue
+from mptcplab.engines.linux import refusals
+from mptcplab.results import directory
 from mptcplab.scenario import Scenario
 
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
@@ -111,7 +113,7 @@ def test_a_programs_bytes_are_counted_on_both_paths(tmp_path: Path) -> None:
     assert result.failures == ()
     result.save(tmp_path / "out")
     assert (tmp_path / "out/programs/c-client.stdout").read_text() == "got 3000000\n"
-    store.check(tmp_path / "out")
+    directory.check(tmp_path / "out")
 
 
 @live
@@ -238,7 +240,7 @@ def test_curl_and_ab_fetch_from_a_web_server() -> None:
 
 @pytest.mark.parametrize("engine", ["sim", "model", "stack"])
 def test_other_engines_refuse_by_name(engine: str) -> None:
-    (problem,) = [each for each in engines.ENGINES[engine].unsupported(transfer(1)) if "application" in each.key]
+    (problem,) = [each for each in catalogue.ENGINES[engine].unsupported(transfer(1)) if "application" in each.key]
     assert problem.found == '"program"'
 
 

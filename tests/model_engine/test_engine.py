@@ -8,8 +8,9 @@ import mptcplab
 import numpy as np
 import polars as pl
 import pytest
-from mptcplab import Scenario, UnsupportedError, engines
-from mptcplab.schema import FRAMES, polars_schema
+from mptcplab import Scenario, UnsupportedError
+from mptcplab.engines import catalogue
+from mptcplab.results.columns import FRAMES, polars_schema
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -216,7 +217,7 @@ def test_check_and_run_agree_on_the_ready_made_scenarios() -> None:
     able = set()
     for file in sorted(SCENARIOS.glob("*.toml")):
         scenario = Scenario.load(file)
-        if engines.ENGINES["model"].unsupported(scenario):
+        if catalogue.ENGINES["model"].unsupported(scenario):
             with pytest.raises(UnsupportedError):
                 mptcplab.run(scenario, "model")
         else:

@@ -158,6 +158,6 @@ def test_the_document_is_json_to_the_letter(result: Result) -> None:
 
 
 def test_values_that_json_cannot_say_are_null() -> None:
-    from mptcplab.document import _plain
+    from mptcplab.results.json_document import _plain
 
     assert [_plain(value) for value in (math.nan, math.inf, 1.5, None, 3)] == [None, None, 1.5, None, 3]

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from mptcplab.schema import FRAMES
+from mptcplab.results.columns import FRAMES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "results.md"
 

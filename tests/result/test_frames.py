@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 from mptcplab import Result, Scenario, run
-from mptcplab.schema import FRAMES, polars_schema
+from mptcplab.results.columns import FRAMES, polars_schema
 
 
 @pytest.mark.parametrize("name", FRAMES)

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 from mptcplab import Result, Scenario, ScenarioError, _core, run
+from mptcplab.results.columns import FRAMES, polars_schema
+from mptcplab.results.run_frames import OutcomeTables
 from mptcplab.scenario import canonical, describe, load
-from mptcplab.schema import FRAMES, polars_schema
-from mptcplab.tables import OutcomeTables
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 WITH_TRANSFERS = """

@@ -32,8 +32,8 @@ def test_what_is_public_is_there_when_asked_for() -> None:
     for name in mptcplab.__all__:
         assert getattr(mptcplab, name) is getattr(mptcplab, name)
         assert name in dir(mptcplab)
-    code = "import mptcplab; print(mptcplab.run.__module__, mptcplab.engines.ENGINES['sim'].name)"
-    assert in_a_new_process(code) == "mptcplab.engines sim"
+    code = "import mptcplab; print(mptcplab.run.__module__, mptcplab.engines.__name__)"
+    assert in_a_new_process(code) == "mptcplab.engines.runner mptcplab.engines"
 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:

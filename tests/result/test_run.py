@@ -1,5 +1,6 @@
 """`mptcplab.run`: seeds, jobs, progress, errors, interruption."""
 
+import inspect
 import json
 import threading
 import time
@@ -8,9 +9,27 @@ from typing import Any
 
 import mptcplab
 import pytest
-from mptcplab import Scenario, _core, engines, registry
+from mptcplab import Scenario, _core, registry
+from mptcplab.engines import catalogue, runner
 
 Outcomes = Callable[[Mapping[str, Any]], Any]
+
+PLAIN = """
+duration = "10 s"
+
+[link.one]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "50 packets"
+
+[connection.c]
+paths = ["one"]
+protocol = "tcp"
+congestion = "reno"
+
+[measure]
+warmup = "1 s"
+"""
 
 
 def test_a_seed_replaces_that_of_the_scenario(scenario: Scenario, made_up_core: None) -> None:
@@ -43,16 +62,17 @@ def test_an_engine_nobody_knows_is_wrong_input(scenario: Scenario) -> None:
         mptcplab.run(scenario, "ns2")
 
 
-def test_an_engine_that_is_not_there_yet_says_so(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = engines.Engine("planned", "one to come", None)
-    monkeypatch.setattr(engines, "ENGINES", {**engines.ENGINES, "planned": planned})
-    with pytest.raises(mptcplab.EngineUnavailableError, match="'planned' is not part of this version"):
-        mptcplab.run(scenario, "planned")
+def test_registry_and_catalogue_agree_on_the_engines() -> None:
+    assert set(registry.ENGINES) == set(registry.BUILT) == set(catalogue.ENGINES)
 
 
-def test_registry_and_engines_agree_on_what_is_built() -> None:
-    assert set(registry.ENGINES) == set(engines.ENGINES)
-    assert set(registry.BUILT) == {name for name, engine in engines.ENGINES.items() if engine.runner is not None}
+@pytest.mark.parametrize("engine", catalogue.ALL.values(), ids=lambda engine: engine.name)
+def test_an_engine_takes_what_its_row_says(engine: catalogue.Engine) -> None:
+    """`runner` and `unsupported` are found by the name of a module: here each row's is loaded."""
+    takes = inspect.signature(engine.runner).parameters
+    assert ("capture" in takes) == engine.captures
+    assert {"seed", "progress", "through_wire", *engine.arguments} <= set(takes)
+    assert engine.unsupported(Scenario.from_toml(PLAIN)) == []
 
 
 @pytest.mark.parametrize("wrong", [{"repeat": 0}, {"jobs": 0}])
@@ -126,7 +146,7 @@ def test_an_interruption_of_several_jobs_keeps_what_is_finished(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_core, "simulate", simulate)
-    monkeypatch.setattr(engines, "wait", wait)
+    monkeypatch.setattr(runner, "wait", wait)
     with pytest.raises(mptcplab.Interrupted, match="interrupted after 1 of 4 runs") as stopped:
         mptcplab.run(scenario, repeat=4, jobs=2)
     assert sorted(begun) == [7, 8, 9]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from mptcplab import Result, Scenario, plots, run, store
-from mptcplab.schema import FRAMES, polars_schema
+from mptcplab import Result, Scenario, plots, run
+from mptcplab.results import directory as store
+from mptcplab.results.columns import FRAMES, polars_schema
 
 NAMES = ["goodput", "queues", "rtts", "windows"]
 EVERYTHING = sorted(

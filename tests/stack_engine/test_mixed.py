@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from mptcplab import engines, machine
+from mptcplab import machine
 from mptcplab.cli import main
+from mptcplab.engines import catalogue, runner
+from mptcplab.engines.catalogue import MIXED
 from mptcplab.scenario import Scenario
-from mptcplab.stack_engine import NAMES
 
 MISSING = [finding.what for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 live = pytest.mark.skipif(
@@ -54,10 +55,10 @@ def scenario(direction: str, *overrides: str) -> Scenario:
 
 
 @live
-@pytest.mark.parametrize("engine", list(NAMES))
+@pytest.mark.parametrize("engine", list(MIXED))
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_a_file_arrives_over_both_paths(engine: str, direction: str) -> None:
-    result = engines.run(scenario(direction), engine)
+    result = runner.run(scenario(direction), engine)
     ((_, run),) = result.runs
     (row,) = run.connections.to_dicts()
     assert row["bytes_delivered"] == SIZE_BYTES
@@ -83,7 +84,7 @@ def test_a_file_arrives_over_both_paths(engine: str, direction: str) -> None:
 @live
 def test_requests_one_after_another_with_the_kernel_as_server() -> None:
     requests = 'connection.c.application={ kind = "requests", size = "20 kB" }'
-    run = engines.run(scenario("down", requests, "connection.c.stop=2 s", "duration=3 s"), "stack-linux").runs[0][1]
+    run = runner.run(scenario("down", requests, "connection.c.stop=2 s", "duration=3 s"), "stack-linux").runs[0][1]
     (row,) = run.connections.to_dicts()
     assert row["transfers_complete"] > 5
     assert row["bytes_delivered"] >= 20_000 * row["transfers_complete"]
@@ -91,22 +92,22 @@ def test_requests_one_after_another_with_the_kernel_as_server() -> None:
 
 def test_what_the_sender_lacks_is_refused_and_what_the_receiver_lacks_is_not() -> None:
     blest = "connection.c.scheduler=blest"
-    assert [each.key for each in engines.find("stack-linux").unsupported(scenario("down", blest))] == [
+    assert [each.key for each in catalogue.find("stack-linux").unsupported(scenario("down", blest))] == [
         "connection.c.scheduler"
     ]
-    assert engines.find("stack-linux").unsupported(scenario("up", blest)) == []
-    assert [each.key for each in engines.find("linux-stack").unsupported(scenario("up", blest))] == [
+    assert catalogue.find("stack-linux").unsupported(scenario("up", blest)) == []
+    assert [each.key for each in catalogue.find("linux-stack").unsupported(scenario("up", blest))] == [
         "connection.c.scheduler"
     ]
-    assert engines.find("linux-stack").unsupported(scenario("down", blest)) == []
+    assert catalogue.find("linux-stack").unsupported(scenario("down", blest)) == []
 
 
 def test_a_client_of_the_kernels_has_one_kind_of_connection() -> None:
     text = TWO_PATHS.format(direction="down")
     other = text[text.index("[connection.c]") : text.index("[measure]")].replace("[connection.c]", "[connection.d]")
     two = Scenario.from_toml(text + other, "mixed.toml", [])
-    assert [each.key for each in engines.find("linux-stack").unsupported(two)] == ["connection"]
-    assert engines.find("stack-linux").unsupported(two) == []
+    assert [each.key for each in catalogue.find("linux-stack").unsupported(two)] == ["connection"]
+    assert catalogue.find("stack-linux").unsupported(two) == []
 
 
 @live

@@ -3,7 +3,8 @@
 import os
 
 import pytest
-from mptcplab import engines, machine
+from mptcplab import machine
+from mptcplab.engines import catalogue, runner
 from mptcplab.scenario import Scenario, UnsupportedError
 
 MISSING = [finding.what for finding in machine.live() if not finding.good]
@@ -59,8 +60,8 @@ def scenario(text: str) -> Scenario:
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_it_agrees_with_virtual_time(direction: str) -> None:
     two_paths = scenario(TWO_PATHS.format(direction=direction))
-    real = engines.run(two_paths, "stack").runs[0][1]
-    virtual = engines.run(two_paths, "sim").runs[0][1]
+    real = runner.run(two_paths, "stack").runs[0][1]
+    virtual = runner.run(two_paths, "sim").runs[0][1]
     assert real.connections.columns == virtual.connections.columns
     assert real.samples.columns == virtual.samples.columns
     assert real.connections["name"].to_list() == ["c", "files", "voice"]
@@ -97,8 +98,8 @@ congestion = "reno"
 application = "bulk"
 """
     )
-    problems = [str(problem) for problem in engines.ENGINES["stack"].unsupported(tree)]
+    problems = [str(problem) for problem in catalogue.ENGINES["stack"].unsupported(tree)]
     assert any("fat-tree" in problem for problem in problems), problems
     if not MISSING:
         with pytest.raises(UnsupportedError):
-            engines.run(tree, "stack")
+            runner.run(tree, "stack")

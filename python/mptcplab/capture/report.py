@@ -4,11 +4,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mptcplab import page
 from mptcplab.capture.figures import figures
 from mptcplab.capture.tables import tables
 from mptcplab.plots import Figure, style
-from mptcplab.report import figure_section, table_section
+from mptcplab.render import page
+from mptcplab.render.report import figure_section, table_section
 
 if TYPE_CHECKING:
     from mptcplab.capture.analysis import Analysis

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.console import Console, RenderableType
 
-from mptcplab.table import Field, Table, decimals, drawn, formatter
+from mptcplab.render.text_tables import Field, Table, decimals, drawn, formatter
 
 if TYPE_CHECKING:
     from mptcplab.capture.analysis import Analysis

@@ -9,12 +9,12 @@ import polars as pl
 
 from mptcplab.plots import series, style
 from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+from mptcplab.render.text_tables import numbered_names
 from mptcplab.scenario import describe
-from mptcplab.table import numbered_names
 
 if TYPE_CHECKING:
     from mptcplab.plots.series import Thinned
-    from mptcplab.result import Result, Run
+    from mptcplab.results.result import Result, Run
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 if TYPE_CHECKING:
-    from mptcplab.result import Run
+    from mptcplab.results.result import Run
 
 ROWS: Final = 8000
 """The most points of one panel."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import tomli_w
 
-from mptcplab.engines import ENGINES, available
+from mptcplab.engines.catalogue import ENGINES, available
 from mptcplab.reproduce.published import Item
 from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.sweeps.carry_out import carry_out, tally

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from mptcplab.listing import papers_directory
 from mptcplab.reproduce import published
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.outcome import Outcome
 from mptcplab.reproduce.published import Published
 from mptcplab.scenario.errors import did_you_mean, one_of, show
+from mptcplab.shipped import papers_directory
 
 _PACKAGE: Final = "mptcplab_papers"
 

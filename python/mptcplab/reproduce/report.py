@@ -11,8 +11,8 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from mptcplab import page
 from mptcplab.plots import style
+from mptcplab.render import page
 from mptcplab.reproduce.context import Work
 from mptcplab.reproduce.outcome import VERDICTS, Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper

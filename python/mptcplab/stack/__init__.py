@@ -14,7 +14,7 @@ A stack lives behind TUN devices: the machine's kernel is its neighbour, with wh
 Needs CAP_NET_ADMIN and /dev/net/tun; `EngineUnavailableError` says what is missing.
 """
 
-from mptcplab.machine import EngineUnavailableError
+from mptcplab.errors import EngineUnavailableError
 from mptcplab.stack.sockets import Connection, Listener, Stack
 from mptcplab.stack.state import ConnectionState, SubflowState
 from mptcplab.stack.tun import Tun

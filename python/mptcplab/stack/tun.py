@@ -10,7 +10,7 @@ import subprocess
 from types import TracebackType
 from typing import Final, Self
 
-from mptcplab.machine import EngineUnavailableError
+from mptcplab.errors import EngineUnavailableError
 
 _TUNSETIFF: Final = 0x400454CA  # linux/if_tun.h
 _TUNSETOFFLOAD: Final = 0x400454D0

@@ -23,8 +23,8 @@ import numpy as np
 
 import mptcplab
 from mptcplab import _core
-from mptcplab.linux_engine.layout import Pair
-from mptcplab.live import Namespace, add_interface, set_up
+from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.live import Namespace, add_interface, set_up
 from mptcplab.models.checks import Array
 from mptcplab.scenario import Scenario
 

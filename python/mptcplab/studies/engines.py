@@ -26,7 +26,8 @@ import numpy as np
 import mptcplab
 from mptcplab import bpf
 from mptcplab.designs import wsp
-from mptcplab.engines import ENGINES, EngineUnavailableError, available
+from mptcplab.engines.catalogue import ENGINES, available
+from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario
 
 from .runs import say, show

@@ -16,7 +16,7 @@ import tomli_w
 
 from mptcplab import bpf
 from mptcplab.models.checks import Array
-from mptcplab.result import Result
+from mptcplab.results.result import Result
 
 from .runs import TCP_PAYLOAD_BYTES, per_run, run, scenario_text, show
 

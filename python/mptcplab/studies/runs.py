@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import mptcplab
 from mptcplab.models.checks import Array
-from mptcplab.result import Result
+from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
 
 # A data segment of 1,500 bytes on the wire: 20 of IP, 20 of TCP, 12 of timestamps; under Multipath TCP the mapping.

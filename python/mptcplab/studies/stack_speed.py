@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from mptcplab.live import Namespace, set_up
+from mptcplab.engines.live import Namespace, set_up
 from mptcplab.stack import Stack, Tun
 
 SECONDS: Final = 5.0

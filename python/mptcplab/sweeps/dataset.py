@@ -19,7 +19,7 @@ from typing import Final
 import polars as pl
 
 from mptcplab import _core, provenance
-from mptcplab.store import OccupiedError
+from mptcplab.results.directory import OccupiedError
 from mptcplab.sweeps.frames import TABLES, collect
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import Plan, design_csv

@@ -13,7 +13,7 @@ import numpy as np
 from mptcplab import designs
 from mptcplab.designs import DesignError, Factor, FactorError
 from mptcplab.designs.plain import Floats
-from mptcplab.engines import ENGINES
+from mptcplab.engines.catalogue import ENGINES
 from mptcplab.scenario import Problem, Scenario, ScenarioError
 from mptcplab.scenario.errors import did_you_mean, one_of, show
 from mptcplab.scenario.lines import Key, Places

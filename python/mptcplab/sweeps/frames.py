@@ -9,11 +9,11 @@ from typing import Final
 
 import polars as pl
 
-from mptcplab.schema import FRAMES as SCHEMAS
-from mptcplab.schema import RUN_COLUMNS
+from mptcplab.results.columns import FRAMES as SCHEMAS
+from mptcplab.results.columns import RUN_COLUMNS
+from mptcplab.results.run_frames import frame_of_rows
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.planned import Planned
-from mptcplab.tables import frame_of_rows
 
 Label = str | int | float | bool | None
 TABLES: Final = ("connections", "subflows", "links")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.designs.plain import Floats
-from mptcplab.engines import ENGINES, available
+from mptcplab.engines.catalogue import ENGINES, available
 from mptcplab.scenario import UnsupportedError
 from mptcplab.sweeps.file import Sweep
 from mptcplab.sweeps.frames import Label

@@ -21,7 +21,7 @@ FRAMES: Final = ("connections", "subflows", "links")
 def execute(task: str) -> bytes:
     """Carry a task out: JSON of `{"took_s", "notes", "connections", "subflows", "links"}`, or of `{"error"}`.
 
-    Rows are lists in the order of the columns of mptcplab.schema. What goes wrong in a run is its answer.
+    Rows are lists in the order of the columns of mptcplab.results.columns. What goes wrong in a run is its answer.
     """
     began_s = time.perf_counter()
     try:
@@ -36,7 +36,7 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     if task["engine"] == "sim" and not task["samples"]:
         # No data frame is made here: a frame for each table of each run would take longer than many a run.
         from mptcplab import _core
-        from mptcplab.rows import Names, rows_of_summary
+        from mptcplab.results.outcome_rows import Names, rows_of_summary
 
         description = task["description"]
         outcome = _core.simulate(json.dumps(description))
@@ -53,18 +53,18 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.result.Run, which loads slowly
+def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.results.result.Run, which loads slowly
     if task["engine"] == "sim":
         from mptcplab import _core
-        from mptcplab.simulation import run_from_outcome
+        from mptcplab.engines.sim.engine import run_from_outcome
 
         description = task["description"]
         return run_from_outcome(description, _core.simulate(json.dumps(description)), seed=task["seed"])
-    from mptcplab.engines import available
+    from mptcplab.engines.catalogue import available
     from mptcplab.scenario import Scenario
 
     scenario = Scenario.from_toml(task["scenario"], "<sweep>")
-    return available(task["engine"])(scenario, seed=task["seed"], through_wire=False, progress=None)
+    return available(task["engine"]).runner(scenario, seed=task["seed"])
 
 
 def main() -> None:

@@ -1,0 +1,84 @@
+"""`mptcplab bpf`: coupled congestion controls in the Linux kernel."""
+
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from mptcplab import bpf, registry
+from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line, say
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Coupled congestion controls for the Linux kernel: lia, olia, balia and ewtcp as BPF programs.\n\n"
+    "Example: `mptcplab bpf load olia`",
+)
+
+_Name = Annotated[str, typer.Argument(metavar="|".join((*bpf.NAMES, "all")), help="Which.", show_default=False)]
+
+
+@app.command()
+def load(name: _Name) -> None:
+    """Make a control available to every program of this machine, until it is unloaded or the next boot.
+
+    Example: `mptcplab bpf load olia`, and then `sysctl -w net.ipv4.tcp_congestion_control=olia`
+    """
+    for one in _names(name):
+        try:
+            new = bpf.load(one)
+        except bpf.BpfUnavailableError as error:
+            raise Failure(CANNOT, str(error)) from None
+        except bpf.BpfError as error:
+            raise Failure(FAILED, str(error)) from None
+        print_line(f"{one}: {'loaded; any program may choose it' if new else 'was already there'}")
+
+
+@app.command()
+def unload(name: _Name) -> None:
+    """Take a control away again; connections that use it keep it until they end.
+
+    Example: `mptcplab bpf unload olia`
+    """
+    loaded = {control.name for control in bpf.controls() if control.kept}
+    for one in _names(name):
+        if name == "all" and one not in loaded:
+            continue
+        try:
+            bpf.unload(one)
+        except bpf.NotLoadedError as error:
+            raise Failure(WRONG_INPUT, str(error)) from None
+        except bpf.BpfUnavailableError as error:
+            raise Failure(CANNOT, str(error)) from None
+        print_line(f"{one}: unloaded")
+        if bpf.is_default(one):
+            say(f"note: {one} is still what connections begin with: sysctl -w net.ipv4.tcp_congestion_control=cubic")
+
+
+@app.command("list")
+def list_command() -> None:
+    """The controls that there are programs for, and which are in the kernel now.
+
+    Example: `mptcplab bpf list`
+    """
+    try:
+        controls = bpf.controls()
+    except bpf.BpfUnavailableError as error:
+        raise Failure(CANNOT, str(error)) from None
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("control", "in the kernel", "what it is"):
+        table.add_column(heading)
+    summaries = {entry.name: entry.summary for entry in registry.CONGESTION}
+    for control in controls:
+        state = "until unloaded" if control.kept else "held by a running program" if control.available else "no"
+        table.add_row(control.name, state, summaries[control.name])
+    console().print(table)
+
+
+def _names(name: str) -> tuple[str, ...]:
+    if name == "all":
+        return bpf.NAMES
+    if name not in bpf.NAMES:
+        raise Failure(WRONG_INPUT, f"there is no program for {name!r}; there are {', '.join(bpf.NAMES)}, or all")
+    return (name,)

@@ -1,0 +1,150 @@
+"""`mptcplab design`: only the points of an experiment design."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mptcplab.cli.common import WRONG_INPUT, Failure, say
+
+if TYPE_CHECKING:
+    from mptcplab.designs import Factor
+    from mptcplab.designs.plain import Floats
+
+_KINDS = ("wsp", "lhs", "grid", "random")
+
+
+def design(
+    kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="How the points are chosen.")],
+    points: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many; of a grid: in all.", show_default=False)
+    ] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, metavar="D", help="Of the unit cube.", show_default=False)
+    ] = None,
+    factors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--factor",
+            metavar="KEY=FROM..TO",
+            help='A dimension by its name and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other designs of the same kind.")] = 1,
+    candidates: Annotated[
+        int | None,
+        typer.Option(min=1, help="wsp: points to choose from; 10 a point, at least 1000.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the CSV there instead of printing it.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the design: .png or .svg.", show_default=False)
+    ] = None,
+) -> None:
+    """Print the points of a design as CSV, and say how evenly they fill the space.
+
+    Example: `mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png`
+    """
+    from mptcplab.designs import DesignError, FactorError, quality  # scipy loads slowly
+
+    if plot is not None and plot.suffix not in (".png", ".svg"):
+        raise Failure(WRONG_INPUT, f"--plot {plot}: found the ending {plot.suffix!r}; expected .png or .svg")
+    try:
+        ranges = [_factor(text) for text in factors or []]
+    except FactorError as error:
+        raise Failure(WRONG_INPUT, f"--factor: {error}") from None
+    if dimensions is None and not ranges:
+        raise Failure(WRONG_INPUT, "how many dimensions? give --dimensions D, or --factor once for each")
+    if dimensions is not None and ranges and dimensions != len(ranges):
+        raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, and --dimensions {dimensions}")
+    count = dimensions or len(ranges)
+    try:
+        chosen = _points(kind, points, count, seed, candidates)
+    except DesignError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    names = [each.key for each in ranges] or [f"x{number}" for number in range(1, count + 1)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["point", *names])
+    for number, row in enumerate(chosen):
+        at = list(map(float, row))
+        cells = [each.at(x) for each, x in zip(ranges, at, strict=True)] if ranges else [repr(x) for x in at]
+        writer.writerow([number, *cells])
+    if out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        out.write_text(text.getvalue(), encoding="utf-8")
+    measured = quality(chosen)
+    say(
+        f"{kind}: {len(chosen)} points in {count} dimensions, minimal distance {measured.minimal_distance:.4f}, "
+        f"cover measure {measured.cover:.4f}"
+    )
+    if plot is not None:
+        _draw(chosen, names, kind, plot)
+
+
+def _factor(text: str) -> "Factor":
+    from mptcplab.designs import FactorError, factor
+
+    key, found, ends = text.partition("=")
+    low, apart, high = ends.partition("..")
+    if not (found and apart and key.strip()):
+        raise FactorError(repr(text), 'KEY=FROM..TO, such as link.one.delay="1 ms..25 ms"')
+    return factor(key.strip(), [_value(low.strip()), _value(high.strip())])
+
+
+def _value(text: str) -> str | int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _points(kind: str, points: int | None, dimensions: int, seed: int, candidates: int | None) -> "Floats":
+    from mptcplab import designs
+
+    if kind not in _KINDS:
+        raise designs.DesignError(f"there is no design {kind!r}; there are {', '.join(_KINDS)}")
+    if points is None:
+        raise designs.DesignError("how many points? give --points N")
+    if kind == "wsp":
+        return designs.wsp(points, dimensions, seed=seed, candidates=candidates)
+    if candidates is not None:
+        raise designs.DesignError(f"--candidates is for wsp; {kind} chooses among none")
+    if kind == "grid":
+        levels = round(points ** (1 / dimensions))
+        if levels**dimensions != points:
+            below = int(points ** (1 / dimensions))
+            raise designs.DesignError(
+                f"a grid of {dimensions} dimensions has the same number of levels in each: "
+                f"{below**dimensions} or {(below + 1) ** dimensions} points, not {points}"
+            )
+        return designs.grid([levels] * dimensions)
+    made = designs.latin_hypercube if kind == "lhs" else designs.random
+    return made(points, dimensions, seed=seed)
+
+
+def _draw(chosen: "Floats", names: list[str], kind: str, file: Path) -> None:
+    import json
+
+    import vl_convert
+
+    from mptcplab.designs.plot import draw
+    from mptcplab.plots import style
+
+    config = {**style.config("#222222"), "background": "white"}
+    spec = json.dumps({**draw(chosen, names, kind).to_dict(), "config": config})
+    drawing = vl_convert.vegalite_to_svg(spec)
+    if file.suffix == ".svg":
+        file.write_text(drawing, encoding="utf-8")
+    else:
+        file.write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
+    say(f"wrote {file}")

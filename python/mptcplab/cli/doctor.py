@@ -1,0 +1,68 @@
+"""What this machine can run, engine by engine, and what to do about the rest. It looks and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from mptcplab import machine
+from mptcplab.engines.catalogue import ENGINES
+from mptcplab.machine import Finding
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one engine needs, or what goes beyond engines."""
+
+    title: str
+    ready: bool
+    summary: str
+    findings: tuple[Finding, ...]
+
+
+def examine(root: Path = Path("/")) -> tuple[Section, ...]:
+    """Look at the machine whose file system is at `root`."""
+    live = machine.live(root)
+    programs = (
+        machine.tool("iperf3", "iperf3", optional=True),
+        machine.tool("mptcpize", "mptcpize", optional=True),
+        machine.tool("curl", "curl", optional=True),
+        machine.tool("ab", "apache2-utils", optional=True),
+    )
+    needs: dict[str, tuple[Finding, ...]] = {
+        "sim": (),
+        "model": (),
+        "stack": live,
+        "linux": (*live, machine.kernel_mptcp(root), *programs),
+    }
+    sections = [_engine(name, needs[name]) for name in ENGINES]
+    controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())
+    bpf = Section("bpf", all(need.good for need in controls), "coupled congestion controls for the kernel", controls)
+    tools = (machine.tool("tshark", "tshark"),)
+    return (
+        *sections,
+        bpf,
+        Section("tools", all(tool.good for tool in tools), "for the tests of the wire format", tools),
+    )
+
+
+def show(sections: Sequence[Section]) -> RenderableType:
+    """The sections as lines, with what to do under what is missing."""
+    lines: list[Text] = []
+    for section in sections:
+        mark = ("ready   ", "green") if section.ready else ("not here", "yellow")
+        lines.append(Text.assemble((f"{section.title:<6}", "bold"), " ", mark, f"  {section.summary}"))
+        for finding in section.findings:
+            lacking = "  without" if finding.optional else "  missing"
+            mark = ("  ok     ", "green") if finding.good else (lacking, "yellow")
+            lines.append(Text.assemble(mark, f" {finding.what}: {finding.found}"))
+            if finding.remedy is not None:
+                lines.append(Text(f"           → {finding.remedy}", style="dim"))
+    return Group(*lines)
+
+
+def _engine(name: str, findings: tuple[Finding, ...]) -> Section:
+    engine = ENGINES[name]
+    return Section(name, all(finding.good or finding.optional for finding in findings), engine.summary, findings)

@@ -1,0 +1,119 @@
+"""`mptcplab get`: a file from an HTTP server, with our own stack."""
+
+import ipaddress
+import socket
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mptcplab import machine
+from mptcplab.cli.common import FAILED, WRONG_INPUT, Failure, say
+
+_PATH_LIMIT = 8
+
+
+def get(
+    url: Annotated[str, typer.Argument(metavar="URL", help="http://address:port/file", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to; standard output without it.", show_default=False),
+    ] = None,
+    paths: Annotated[int, typer.Option(min=1, max=_PATH_LIMIT, help="TUN devices to make, each a path.")] = 2,
+    tun: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ADDRESS",
+            help="Use a TUN device that is there, with this address for our stack, instead; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    congestion: Annotated[str, typer.Option(help="Congestion control.")] = "lia",
+    checksum: Annotated[bool, typer.Option("--checksum", help="Ask for DSS checksums.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without news after which it is given up.")] = 30,
+) -> None:
+    """Fetch a file with our own Multipath TCP instead of the kernel's, from any HTTP server that this machine reaches.
+
+    The stack stands behind TUN devices that the command makes: the server is on this machine, in one of its namespaces,
+    or elsewhere when this machine forwards and translates the stack's addresses (10.213.0.0/16).
+
+    Example: `mptcplab get http://192.0.2.1:8080/file -o file`
+    """
+    from mptcplab.stack import Stack
+    from mptcplab.stack.http import HttpError, Url, UrlError, fetch
+
+    try:
+        where = Url.parse(url)
+        address = _resolve(where.host)
+        given = [_given(each) for each in tun or []]
+    except UrlError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    if ipaddress.ip_address(address).is_loopback:
+        raise Failure(
+            WRONG_INPUT,
+            f"the loopback address {address} has no way to a TUN device; expected another address of this machine, "
+            "such as 10.213.0.1 for a server that listens on all",
+        )
+    machine.require("the engine 'stack'", (machine.network_administration(), machine.tun()))
+    family = ipaddress.ip_address(address).version
+    options: dict[str, Any] = {"congestion": congestion, "checksum": checksum, "path_manager": "fullmesh"}
+    with ExitStack() as opened:
+        devices = [opened.enter_context(each) for each in _devices(given, paths, family)]
+        stack = opened.enter_context(Stack(devices))
+        target = opened.enter_context(out.open("wb")) if out is not None else sys.stdout.buffer
+        try:
+            fetched = fetch(stack, address, where, target, timeout_s=timeout, **options)
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, str(error)) from None
+        except TimeoutError:
+            raise Failure(
+                FAILED,
+                f"no answer from {address}:{where.port} within {timeout:g} s; for a server elsewhere this machine must "
+                "forward (sysctl net.ipv4.ip_forward=1) and translate the stack's addresses, 10.213.0.0/16",
+            ) from None
+        except (HttpError, ConnectionError) as error:
+            raise Failure(FAILED, f"{url}: {error}") from None
+    state = fetched.state
+    rate = 8 * fetched.size_bytes / fetched.took_s / 1e6
+    say(f"{fetched.size_bytes} bytes in {fetched.took_s:.3f} s, {rate:.1f} Mbit/s, {_spoken(state)}")
+    for subflow in state.subflows if not state.fallback else ():
+        say(f"  {subflow.local} – {subflow.remote}: {subflow.bytes_received} bytes, RTT {subflow.srtt_s * 1e3:.2f} ms")
+
+
+def _spoken(state: Any) -> str:  # noqa: ANN401 - ConnectionState, which loads slowly
+    if state.fallback:
+        return "by TCP: the server, or the way to it, does not speak Multipath TCP"
+    return f"by Multipath TCP over {len(state.subflows)} subflow{'s' if len(state.subflows) != 1 else ''}"
+
+
+def _resolve(host: str) -> str:
+    from mptcplab.stack.http import UrlError
+
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise UrlError(f"URL: {host!r}: {error.strerror}") from None
+
+
+def _given(text: str) -> tuple[str, str]:
+    from mptcplab.stack.http import UrlError
+
+    name, _, address = text.partition("=")
+    try:
+        return name, str(ipaddress.ip_address(address))
+    except ValueError:
+        raise UrlError(f"--tun: found {text!r}; expected NAME=ADDRESS, such as tun0=10.0.0.2") from None
+
+
+def _devices(given: list[tuple[str, str]], paths: int, family: int) -> list[Any]:
+    from mptcplab.stack import Tun
+
+    if given:
+        return [Tun(name, host=[], stack=address) for name, address in given]
+    if family == 4:
+        pairs = [(f"10.213.{path}.1/30", f"10.213.{path}.2") for path in range(paths)]
+    else:
+        pairs = [(f"fd6d:7074:{path}::1/126", f"fd6d:7074:{path}::2") for path in range(paths)]
+    return [Tun(f"mptcplab{path}", host=host, stack=stack) for path, (host, stack) in enumerate(pairs)]

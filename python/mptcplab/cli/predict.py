@@ -1,0 +1,158 @@
+"""`mptcplab predict`: the steady state of one connection from the loss rates and RTTs of its paths."""
+
+import json
+import sys
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from mptcplab.cli.common import WRONG_INPUT, Failure, console, print_line
+from mptcplab.models.checks import ModelInputError
+from mptcplab.models.predict import CONTROLS, Prediction
+from mptcplab.models.predict import predict as steady_state
+
+_Losses = Annotated[
+    str, typer.Option("-p", "--loss", metavar="P,P…", help="Loss rate of each path, a fraction.", show_default=False)
+]
+_Rtts = Annotated[
+    str, typer.Option("-r", "--rtt", metavar="MS,MS…", help="Round-trip time of each path, ms.", show_default=False)
+]
+_Mss = Annotated[
+    float | None,
+    typer.Option("-m", "--mss", metavar="BYTES", help="Payload of a segment: answers in bit/s.", show_default=False),
+]
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the control; may be repeated.", show_default=False),
+]
+
+
+def predict(
+    loss: _Losses,
+    rtt: _Rtts,
+    b: Annotated[float, typer.Option("-b", "--segments-per-ack", help="Segments that one ACK acknowledges.")] = 1.0,
+    mss: _Mss = None,
+    control: Annotated[
+        str, typer.Option("-c", "--congestion", metavar="NAME", help=f"One of {', '.join(CONTROLS)}.")
+    ] = "lia",
+    parameters: _Parameters = None,
+    statistics: Annotated[
+        bool, typer.Option("-s", "--statistics", help="Add windows, shares and ratios of losses.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document instead.")] = False,
+) -> None:
+    """Steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
+
+    Example: `mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s`
+    """
+    losses, rtts = _numbers("-p", loss, "0.01,0.02"), _numbers("-r", rtt, "20,20")
+    for value in rtts:
+        if not (np.isfinite(value) and value > 0):
+            raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; a round-trip time is positive")
+    try:
+        answer = steady_state(
+            losses, [value / 1e3 for value in rtts], control, b, mss, **_parameters(control, parameters or [])
+        )
+    except ModelInputError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    if as_json:
+        sys.stdout.write(json.dumps(_document(answer, b), indent=2, allow_nan=False) + "\n")
+        return
+    _show(answer, statistics=statistics)
+
+
+def _numbers(option: str, text: str, example: str) -> list[float]:
+    """The numbers of a list; refuses what is none."""
+    numbers = []
+    for part in text.split(","):
+        try:
+            numbers.append(float(part))
+        except ValueError:
+            found = f"{part!r}" if part.strip() else "nothing between two commas"
+            found = "nothing" if not text.strip() else found
+            raise Failure(
+                WRONG_INPUT, f"{option} {text}: found {found}; expected numbers with commas, such as {example}"
+            ) from None
+    return numbers
+
+
+def _parameters(control: str, given: list[str]) -> dict[str, float | str]:
+    """`k=-0.5` by name; a word stays a word, which only BALIA's decrease takes."""
+    read: dict[str, float | str] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise Failure(WRONG_INPUT, f"--set {item}: expected NAME=VALUE, such as k=-0.5")
+        try:
+            read[name] = float(value)
+        except ValueError:
+            read[name] = value
+        # The library's functions take numbers where they are typed as numbers.
+        if control in CONTROLS and name in CONTROLS[control][1] and isinstance(read[name], str) != (name == "decrease"):
+            kind = "'half' or 'algorithm'" if name == "decrease" else "a number"
+            raise Failure(WRONG_INPUT, f"--set {item}: expected {kind} for {name}")
+    return read
+
+
+def _document(answer: Prediction, b: float) -> dict[str, object]:
+    bps = answer.rates_bps
+    columns = {
+        "loss_rate": answer.loss_rate,
+        "rtt_s": answer.rtt_s,
+        "window_segments": answer.windows_segments,
+        "throughput_packets_per_s": answer.rates_segments_per_s,
+        "throughput_bps": bps,
+        "share": answer.shares,
+        "loss_share": answer.loss_shares,
+        "packets_per_loss": answer.segments_per_loss_by_path,
+    }
+    paths = [
+        {name: None if values is None else float(values[path]) for name, values in columns.items()}
+        for path in range(len(answer.rtt_s))
+    ]
+    total_bps = answer.total_bps
+    return {
+        "congestion": answer.control,
+        "segments_per_ack": b,
+        "mss_bytes": answer.mss_bytes,
+        "throughput_packets_per_s": float(answer.total_segments_per_s),
+        "throughput_bps": None if total_bps is None else float(total_bps),
+        "loss_rate": float(answer.mean_loss_rate),
+        "packets_per_loss": float(answer.segments_per_loss),
+        "paths": paths,
+    }
+
+
+def _show(answer: Prediction, *, statistics: bool) -> None:
+    bps, total_bps = answer.rates_bps, answer.total_bps
+    in_bits = bps is not None and total_bps is not None
+    rates = bps if bps is not None else answer.rates_segments_per_s
+    total = float(total_bps if total_bps is not None else answer.total_segments_per_s)
+    unit, digits = ("bit/s", 0) if in_bits else ("packets/s", 1)
+    n = len(answer.rtt_s)
+    print_line(f"{answer.control} over {n} path{'s' if n > 1 else ''}: {total:.{digits}f} {unit}\n")
+    columns = [
+        ("path", "", [str(path + 1) for path in range(n)], ""),
+        ("loss", "%", [f"{value * 100:g}" for value in answer.loss_rate], f"{float(answer.mean_loss_rate) * 100:.4g}"),
+        ("RTT", "ms", [f"{value * 1e3:g}" for value in answer.rtt_s], ""),
+        ("throughput", unit, [f"{value:.{digits}f}" for value in rates], f"{total:.{digits}f}"),
+    ]
+    if statistics:
+        by_path = answer.segments_per_loss_by_path
+        columns += [
+            ("share", "%", [f"{value * 100:.2f}" for value in answer.shares], "100.00"),
+            ("window", "packets", [f"{value:.2f}" for value in answer.windows_segments], ""),
+            ("of losses", "%", [f"{value * 100:.2f}" for value in answer.loss_shares], "100.00"),
+            ("per loss", "packets", [f"{value:.2f}" for value in by_path], f"{float(answer.segments_per_loss):.2f}"),
+        ]
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=n > 1)
+    for position, (header, column_unit, _, footer) in enumerate(columns):
+        heading = Text(f"{header}\n{column_unit}")
+        drawn.add_column(heading, justify="right", no_wrap=True, footer=Text(footer if position else "all"))
+    for row in zip(*(cells for _, _, cells, _ in columns), strict=True):
+        drawn.add_row(*map(Text, row))
+    console().print(drawn)

@@ -1,0 +1,130 @@
+"""`mptcplab reproduce`: a paper's tables and figures once more, claim by claim."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from mptcplab.cli.common import FAILED, WRONG_INPUT, Failure, console, say
+from mptcplab.cli.progress import Progress
+from mptcplab.sweeps.carry_out import RunsFailedError
+from mptcplab.sweeps.journal import BusyError
+from mptcplab.sweeps.pool import WorkerError
+
+if TYPE_CHECKING:
+    from mptcplab.reproduce import report as reports
+
+_STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Of `mptcplab list papers`.", show_default=False)],
+    item: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this table or figure; may be repeated.", show_default=False),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A thinner design, in minutes.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where report, pictures and runs go; out/reproduce/PAPER by default. Called again, it goes on there.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time; all cores by default.", show_default=False)
+    ] = None,
+) -> None:
+    """Repeat a paper's tables and figures: what was published, what we find, and whether it holds.
+
+    Example: `mptcplab reproduce khalili-2013 --quick`
+    """
+    from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
+    from mptcplab.reproduce import report as reports
+    from mptcplab.reproduce.repeat import repeat
+
+    try:
+        loaded = load_paper(paper)
+        loaded.choose(tuple(item or ()))
+    except (PaperError, PublishedError) as error:
+        raise Failure(WRONG_INPUT, *str(error).splitlines()) from None
+    directory = out or Path("out") / "reproduce" / (f"{paper}-quick" if quick else paper)
+    bars = _Bars()
+    try:
+        repetition = repeat(
+            loaded,
+            directory,
+            items=tuple(item or ()),
+            quick=quick,
+            jobs=jobs or os.cpu_count() or 1,
+            progress=bars.update,
+            finished=lambda done: bars.finished(f"{done.item.name}: {done.took_s:.1f} s, {len(done.work)} runs"),
+        )
+    except KeyboardInterrupt:
+        raise Failure(FAILED, f"interrupted; {directory} keeps the finished runs: call it again to go on") from None
+    except (RunsFailedError, WorkerError) as error:
+        raise Failure(FAILED, str(error)) from None
+    except BusyError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    finally:
+        bars.close()
+    page = reports.write(repetition, directory)
+    _show(repetition)
+    for done in repetition.done:
+        for problem in problems(done.item, done.outcome):
+            say(f"note: {problem}")
+    say(f"wrote {page}")
+
+
+def _show(repetition: "reports.Repetition") -> None:
+    from mptcplab.reproduce import report as reports
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for header in ("item", "claim", "published", "found", "verdict"):
+        drawn.add_column(header, overflow="fold", ratio=4 if header == "claim" else None)
+    for done in repetition.done:
+        for claim in done.outcome.claims:
+            text = Text(claim.text)
+            if claim.cause:
+                text.append(f"\n{claim.cause}", style="dim")
+            drawn.add_row(
+                Text(done.item.name),
+                text,
+                Text(reports.value(claim.published)),
+                Text(reports.value(claim.found)),
+                Text(claim.verdict, style=_STYLES[claim.verdict]),
+            )
+    terminal = console()
+    terminal.print(f"{repetition.paper.published.title}{' (quick)' if repetition.quick else ''}\n", highlight=False)
+    terminal.print(drawn)
+    terminal.print(f"\n{repetition.summary()}\n{repetition.cost()}", highlight=False)
+
+
+class _Bars:
+    """A bar for what goes on; a new one when something else does."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._bar: Progress | None = None
+
+    def update(self, what: str, part: float) -> None:
+        if self._bar is None or what != self._what:
+            self.close()
+            self._what, self._bar = what, Progress(what, sys.stderr)
+            self._bar.__enter__()
+        self._bar.update(part)
+
+    def finished(self, line: str) -> None:
+        self.close()
+        say(line)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None

@@ -1,0 +1,108 @@
+"""`mptcplab sweep`: a design over a scenario, all runs, one dataset."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line, say
+from mptcplab.cli.progress import Progress
+from mptcplab.engines.catalogue import ENGINES
+from mptcplab.sweeps.carry_out import RunsFailedError, Workers, carry_out, tally
+from mptcplab.sweeps.journal import BusyError, Journal
+from mptcplab.sweeps.pool import WorkerError
+
+if TYPE_CHECKING:
+    from mptcplab.sweeps.planned import Planned
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep file (TOML).", show_default=False)],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the dataset goes.", show_default=False)],
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time; all cores by default (one in real time).", show_default=False),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what DIR has; finished runs are not run again.")
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.", show_default=False),
+    ] = None,
+) -> None:
+    """Run a scenario at every point of a design, and write one dataset.
+
+    Example: `mptcplab sweep scenarios/sweeps/two-paths.toml --out out/two-paths`
+    """
+    from mptcplab.sweeps import dataset  # polars and scipy load slowly
+    from mptcplab.sweeps.file import Sweep
+    from mptcplab.sweeps.sweep import make_plan
+
+    if cluster is not None and jobs is not None:
+        raise Failure(WRONG_INPUT, "--jobs is for this machine; a cluster has the workers that it has")
+    read = Sweep.load(file)
+    with Progress("checking the points", sys.stderr) as progress:
+        made = make_plan(read, progress=progress.update)
+    dataset.check(out, resume=resume)
+    workers = None if cluster is None else _cluster(cluster, read.engine)
+    dataset.begin(out, made)
+    try:
+        with Journal(out / dataset.JOURNAL) as journal:
+            if journal.discarded:
+                say("discarded one run that an interruption had left half-written")
+            count = tally(made.runs, journal)
+            print_line(
+                f"{len(made.values)} points, {len(read.crossed())} variants, {read.repeat} seeds: {len(made.runs)} runs"
+                + (f", {count.found} of them there already" if count.found else "")
+            )
+            if count.found < count.runs:
+                dataset.drop(out)
+            began_s = time.monotonic()
+            _carry_out(made.runs, journal, jobs or _default_jobs(read.engine), workers, count.found)
+            ran, took_s = count.runs - count.found, time.monotonic() - began_s
+            dataset.write(out, made, journal)
+    except BusyError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    speed = f"{ran / took_s:.1f} runs/s" if ran else "nothing was left to run"
+    print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
+    print_line(f"wrote {out}")
+
+
+def _default_jobs(engine: str) -> int:
+    """All cores where the clock is virtual; runs in real time would disturb one another."""
+    return (os.cpu_count() or 1) if ENGINES[engine].virtual_time else 1
+
+
+def _carry_out(runs: "list[Planned]", journal: Journal, jobs: int, workers: Workers | None, found: int) -> None:
+    with Progress("sweep", sys.stderr) as progress:
+
+        def tell(done: int, of: int) -> None:
+            # The part of what is left to do: the estimate is of this session.
+            progress.update((done - found) / (of - found) if of > found else 1.0)
+
+        try:
+            carry_out(runs, journal, jobs=jobs, workers=workers, progress=tell)
+        except KeyboardInterrupt:
+            there = sum(name in journal for name in {run.name for run in runs})
+            raise Failure(
+                FAILED, f"interrupted: {there} of {len({run.name for run in runs})} runs are kept; --resume goes on"
+            ) from None
+        except (RunsFailedError, WorkerError) as error:
+            raise Failure(FAILED, str(error), "the finished runs are kept; no dataset was written") from None
+
+
+def _cluster(address: str, engine: str) -> Workers:
+    try:
+        from mptcplab.sweeps.cluster import Cluster, ClusterError
+    except ModuleNotFoundError as error:
+        if error.name not in ("dask", "distributed"):
+            raise
+        raise Failure(CANNOT, "--cluster needs the package distributed: pip install 'mptcplab[cluster]'") from None
+    try:
+        return Cluster(address, engine)
+    except ClusterError as error:
+        raise Failure(CANNOT, str(error)) from None

@@ -1,0 +1,147 @@
+"""The one table of engines: what each is called, where it is implemented and what it can do.
+
+An engine's implementation is imported when the engine is first used, so reading this table costs next to nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from mptcplab import machine
+from mptcplab.errors import UnknownEngineError
+
+if TYPE_CHECKING:
+    from mptcplab.machine import Finding
+    from mptcplab.results.result import Run
+    from mptcplab.scenario import Problem, Scenario
+
+
+class Runner(Protocol):
+    """Runs one scenario with one seed; `progress` is called with the scenario's time in seconds.
+
+    An engine that `captures` also takes `capture`, one of mptcplab.capture.settings.
+    """
+
+    def __call__(
+        self,
+        scenario: "Scenario",
+        *,
+        seed: int,
+        through_wire: bool = ...,
+        progress: Callable[[float], None] | None = ...,
+    ) -> "Run":
+        """Run it."""
+
+
+def _nothing() -> "tuple[Finding, ...]":
+    return ()
+
+
+def _live_kernel() -> "tuple[Finding, ...]":
+    return (*machine.live(), machine.kernel_mptcp())
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine."""
+
+    name: str
+    summary: str
+    home: str
+    """The module that has `run` (a Runner) and `unsupported`."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """What `run` and `unsupported` are called with besides a scenario."""
+    requirements: "Callable[[], tuple[Finding, ...]]" = _nothing
+    """Looks at what the engine needs of this machine."""
+    virtual_time: bool = False
+    """Whether its clock is virtual, so that several runs at a time do not disturb one another."""
+    captures: bool = False
+    """Whether it can write the packets of its hosts."""
+    through_wire: bool = False
+    """Whether it can encode, decode and compare every segment."""
+    listens_for_signals: bool = False
+    """Whether Ctrl-C ends a run in the caller's own thread. Then a single job needs no thread beside the caller's,
+    which would cost a third of a short simulation."""
+
+    @property
+    def runner(self) -> Runner:
+        """The function that runs a scenario; imports the engine."""
+        return cast(Runner, partial(import_module(self.home).run, **self.arguments))
+
+    def unsupported(self, scenario: "Scenario") -> "list[Problem]":
+        """Everything in the scenario that the engine cannot do, each with what it can do instead."""
+        problems: list[Problem] = import_module(self.home).unsupported(scenario, **self.arguments)
+        return problems
+
+    def require(self) -> None:
+        """Raise EngineUnavailableError when this machine lacks what the engine needs."""
+        machine.require(f"the engine {self.name!r}", self.requirements())
+
+
+ENGINES: Final[Mapping[str, Engine]] = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            "sim",
+            "our own TCP and Multipath TCP in virtual time, packet by packet",
+            "mptcplab.engines.sim",
+            virtual_time=True,
+            captures=True,
+            through_wire=True,
+            listens_for_signals=True,
+        ),
+        Engine(
+            "model",
+            "what theory says of the steady state",
+            "mptcplab.engines.model",
+            virtual_time=True,
+            listens_for_signals=True,
+        ),
+        Engine(
+            "stack",
+            "the same TCP and Multipath TCP on TUN devices: real packets, real clock",
+            "mptcplab.engines.stack",
+            requirements=machine.live,
+            captures=True,
+        ),
+        Engine(
+            "linux",
+            "the kernel's Multipath TCP in network namespaces, real programs",
+            "mptcplab.engines.linux",
+            requirements=_live_kernel,
+            captures=True,
+        ),
+    )
+}
+
+MIXED: Final[Mapping[str, Engine]] = {
+    name: Engine(
+        name,
+        f"the engine stack with our {ours} and the kernel's {kernels}",
+        "mptcplab.engines.stack",
+        {"kernel_end": kernels},
+        requirements=_live_kernel,
+        captures=True,
+    )
+    for name, ours, kernels in (("stack-linux", "client", "server"), ("linux-stack", "server", "client"))
+}
+"""Engines with our stack at one end and the kernel at the other."""
+
+ALL: Final[Mapping[str, Engine]] = {**ENGINES, **MIXED}
+
+
+def find(name: str) -> Engine:
+    """The engine of a name, whether this machine has what it needs or not. Raises UnknownEngineError."""
+    engine = ALL.get(name)
+    if engine is None:
+        raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join(ALL)}")
+    return engine
+
+
+def available(name: str) -> Engine:
+    """The engine of a name, if this machine can run it. Raises UnknownEngineError and EngineUnavailableError."""
+    engine = find(name)
+    engine.require()
+    return engine

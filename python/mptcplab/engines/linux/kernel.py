@@ -1,0 +1,126 @@
+"""What the kernel is told and asked: congestion controls, a host's parameters, its path manager, its counters."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from mptcplab.engines.live import Namespace
+from mptcplab.engines.live.host import Address
+
+_DEFAULT_CONTROL: Final = "net/ipv4/tcp_congestion_control"
+_AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+_ALLOWED: Final = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+
+SUBFLOW_LIMIT: Final = 8
+"""Subflows of one connection in the kernel, the first counted (its limit is 8 beyond the first)."""
+
+_FLAG_SUBFLOW: Final = 1 << 1
+_FLAG_BACKUP: Final = 1 << 2
+
+
+def controls() -> tuple[str, ...]:
+    """The congestion controls that the kernel has now, those loaded as BPF among them."""
+    try:
+        return tuple(_AVAILABLE.read_text(encoding="ascii").split())
+    except OSError:
+        return ()
+
+
+def configure(
+    host: Namespace, congestion: str, *, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]
+) -> None:
+    """Set what a host's sockets start from, and read back what the machine's own settings leak into.
+
+    Raises OSError when the kernel refuses a value or answers another.
+    """
+    host.set_controls(
+        {
+            "net/ipv4/tcp_ecn": int(ecn),
+            "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
+            "net/ipv4/tcp_wmem": f"4096 16384 {largest_buffers['send']}",
+            "net/ipv4/tcp_no_metrics_save": 1,
+            "net/ipv4/tcp_syncookies": 0,
+            "net/ipv4/tcp_max_syn_backlog": 4096,
+            "net/ipv4/ip_local_port_range": "1024 65535",
+            "net/core/somaxconn": 4096,
+            "net/mptcp/enabled": 1,
+            "net/mptcp/checksum_enabled": int(checksum),
+            "net/mptcp/allow_join_initial_addr_port": 1,
+        }
+    )
+    # A new namespace takes the machine's default, whatever that is. Not every control may be that of a namespace (a
+    # restricted one may not); what counts is each socket's own, which is set and read back there.
+    for control in (congestion, "reno"):
+        with contextlib.suppress(PermissionError):
+            host.set_controls({_DEFAULT_CONTROL: control})
+            break
+    found = host.control(_DEFAULT_CONTROL)
+    if found not in (congestion, "reno"):
+        raise OSError(f"the kernel answers congestion control {found!r} where {congestion!r} was set")
+
+
+def configure_for_programs(host: Namespace, congestion: str, receive_buffer: int | None) -> None:
+    """Set what is set on sockets of our own: a program's take what the host's start from.
+
+    Raises OSError when the kernel refuses.
+    """
+    if host.control(_DEFAULT_CONTROL) != congestion:
+        with _allowed(congestion):
+            host.set_controls({_DEFAULT_CONTROL: congestion})
+    if receive_buffer is not None:
+        # A socket that is told a size has twice of it, the kernel's overhead being in it.
+        size = 2 * receive_buffer
+        host.set_controls({"net/ipv4/tcp_rmem": f"{min(4096, size)} {size} {size}"})
+
+
+@contextlib.contextmanager
+def _allowed(congestion: str) -> Iterator[None]:
+    """Let namespaces have this control for their default, which else they may have the machine's and reno for only."""
+    before = _ALLOWED.read_text(encoding="ascii")
+    try:
+        _ALLOWED.write_text(f"{before.strip()} {congestion}\n", encoding="ascii")
+    except OSError as error:
+        raise OSError(
+            f"programs need {congestion!r} for a host's default, which the kernel allows to none ({error.strerror}); "
+            f"on the machine itself: sysctl -w net.ipv4.tcp_allowed_congestion_control='{before.strip()} {congestion}'"
+        ) from None
+    try:
+        yield
+    finally:
+        _ALLOWED.write_text(before, encoding="ascii")
+
+
+def set_path_manager(host: Namespace, endpoints: Sequence[Address], *, subflows: int, backup: bool = False) -> None:
+    """Let connections of the host have `subflows` beyond the first, and join from each of `endpoints`."""
+    host.run(_path_manager, endpoints, subflows, _FLAG_SUBFLOW | (_FLAG_BACKUP if backup else 0))
+
+
+def _path_manager(endpoints: Sequence[Address], subflows: int, flags: int) -> None:
+    from pyroute2.netlink.generic.mptcp import MPTCP  # loads slowly
+
+    with MPTCP() as manager:
+        manager.limits("set", subflows=subflows, rcv_add_addrs=0)
+        for number, address in enumerate(endpoints, start=1):
+            kind = "addr6" if address.version == 6 else "addr4"
+            manager.endpoint("add", id=number, flags=flags, **{kind: str(address)})
+
+
+def counters(host: Namespace) -> dict[str, int]:
+    """The host's MPTcpExt counters that are not 0."""
+    return host.run(lambda: _counters(Path("/proc/thread-self/net/netstat").read_text(encoding="ascii")))
+
+
+def _counters(text: str) -> dict[str, int]:
+    rows = [line.split() for line in text.splitlines() if line.startswith("MPTcpExt:")]
+    if len(rows) != 2:
+        return {}
+    return {name: int(value) for name, value in zip(rows[0][1:], rows[1][1:], strict=True) if value != "0"}
+
+
+def dropped_by_interfaces(host: Namespace) -> int:
+    """Packets that the host's own interfaces dropped on their way out."""
+    text = host.run(lambda: Path("/proc/thread-self/net/dev").read_text(encoding="ascii"))
+    rows: list[Any] = [line.partition(":")[2].split() for line in text.splitlines() if ":" in line]
+    return sum(int(row[11]) for row in rows)

@@ -1,0 +1,117 @@
+"""Hosts for a scenario: a client and a server for each kind of connection, with interfaces, addresses and routes.
+
+The client has an interface for each path, the server one. Packets find their path by the client's address. Several
+subflows on one path (ndiffports) come from several addresses of one interface: the kernel's path manager tells subflows
+by address.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address
+from typing import Any, Final
+
+from mptcplab.engines.live import Interface, Route
+
+KIND_LIMIT: Final = 200
+"""Kinds of connections, each with addresses of its own in 10.0.0.0/8."""
+
+PORT: Final = 5001
+_HEADERS_BYTES: Final = 40
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two hosts of one kind of connection, as they are to be."""
+
+    kind: int
+    connection: Mapping[str, Any]
+    """As the description has it."""
+
+    @property
+    def name(self) -> str:
+        """The connection's name."""
+        return str(self.connection["name"])
+
+    @property
+    def mptcp(self) -> bool:
+        """Whether it speaks Multipath TCP."""
+        return bool(self.connection["protocol"] == "mptcp")
+
+    @cached_property
+    def server(self) -> IPv4Address:
+        """The server's address."""
+        return IPv4Address(f"10.{self.kind}.255.1")
+
+    @cached_property
+    def addresses(self) -> tuple[tuple[IPv4Address, ...], ...]:
+        """The client's addresses by path; the first of all opens connections."""
+        manager = self.connection["path_manager"]
+        first = manager["subflows"] if self.mptcp and manager["name"] == "ndiffports" else 1
+        return tuple(
+            tuple(IPv4Address(f"10.{self.kind}.{path}.{number + 1}") for number in range(1 if path else first))
+            for path in range(len(self.connection["paths"]))
+        )
+
+    @property
+    def joining(self) -> tuple[IPv4Address, ...]:
+        """The addresses from which further subflows come."""
+        if not self.mptcp or self.connection["path_manager"]["name"] == "default":
+            return ()
+        first, *others = self.addresses
+        if self.connection["path_manager"]["name"] == "ndiffports":
+            return first[1:]
+        return tuple(address for of_path in others for address in of_path)
+
+    @property
+    def mtu(self) -> int:
+        """The largest packet: a full segment."""
+        return int(self.connection["mss_bytes"]) + _HEADERS_BYTES
+
+    def client_interfaces(self) -> list[Interface]:
+        """One for each path; the first is preferred."""
+        return [
+            Interface(
+                f"path{path}",
+                addresses,
+                [Route(f"{self.server}/32", path + 1)],
+                self.mtu,
+                alone=len(self.addresses) == 1,
+            )
+            for path, addresses in enumerate(self.addresses)
+        ]
+
+    def server_interface(self) -> Interface:
+        """The one."""
+        return Interface("net0", [self.server], [Route(f"10.{self.kind}.0.0/16")], self.mtu, alone=True)
+
+    def ports(self, tuns: list[int], first_port: int) -> list[dict[str, Any]]:
+        """The emulator's ports for `tuns` (the client's, then the server's), numbered from `first_port` on."""
+        server_port = first_port + len(self.addresses)
+        ports = []
+        back = []
+        for number, addresses in enumerate(self.addresses):
+            path = self.connection["paths"][number]
+            there = {"destination": str(self.server), "path": path, "down": False, "port": server_port}
+            ports.append({"tun": tuns[number], "routes": [there]})
+            back += [
+                {"destination": str(address), "path": path, "down": True, "port": first_port + number}
+                for address in addresses
+            ]
+        ports.append({"tun": tuns[-1], "routes": back})
+        return ports
+
+    def hosts(self, client_namespace: int, server_namespace: int, congestion: str) -> dict[str, Any]:
+        """What the programs need to know."""
+        return {
+            "client_namespace": client_namespace,
+            "server_namespace": server_namespace,
+            "client": str(self.addresses[0][0]),
+            "server": f"{self.server}:{PORT}",
+            "congestion": congestion,
+            "paths": [
+                [str(address), self.connection["paths"][number]]
+                for number, addresses in enumerate(self.addresses)
+                for address in addresses
+            ],
+        }

@@ -1,0 +1,286 @@
+"""The programs of a scenario, from the servers that stand ready before it begins to the last output that is kept."""
+
+import contextlib
+import fcntl
+import os
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from mptcplab import _core
+from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.linux.programs.diagnostics import LostError, Sockets, TcpSocket
+from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
+from mptcplab.engines.linux.programs.process import Process, words
+from mptcplab.engines.live import Namespace
+from mptcplab.scenario.applications import Program
+
+_LOOK_NS: Final = 20_000_000
+_READY_WITHIN_S: Final = 10.0
+_PREFIX: Final = "mptcplab-programs-"
+_LISTENING: Final = "0A"
+_BLOCK: Final = bytes(random.Random(0).randbytes(1 << 20))
+_LAST_LINES: Final = 5
+
+
+@dataclass
+class Cast:
+    """The programs of one connection, and the hosts that they run on."""
+
+    kind: int
+    pair: Pair
+    program: Program
+    client: Namespace
+    server: Namespace
+    start_ns: int
+    stop_ns: int | None
+    ledger: Ledger
+    directory: Path
+    values: Mapping[str, str]
+    processes: dict[int, Process] = field(default_factory=dict)
+    sockets: tuple[Sockets, Sockets] | None = None
+
+    @property
+    def name(self) -> str:
+        """The connection's."""
+        return self.pair.name
+
+    def host(self, end: int) -> Namespace:
+        """The host of an end."""
+        return self.server if end == SERVER else self.client
+
+    def command(self, end: int) -> tuple[str, ...]:
+        """What runs there, without what contains it."""
+        values = {**self.values, "directory": str(self.directory / _END[end])}
+        return words(self.program.server if end == SERVER else self.program.client, values)
+
+    def begin(self, end: int) -> None:
+        """Begin the program of an end. Raises SimulationError when it cannot be begun."""
+        place = self.directory / _END[end]
+        command = self.command(end)
+        mptcpize = self.program.mptcpize and self.pair.mptcp
+        name = f"{self.directory.name}-{_END[end]}"
+        try:
+            self.processes[end] = Process(self.host(end), command, place, mptcpize=mptcpize, name=name)
+        except OSError as error:
+            raise _core.SimulationError(f"{self.name}: {command[0]}: {error.strerror}") from None
+
+    def look(self, now_ns: int) -> None:
+        """Ask the kernel of all sockets of both hosts."""
+        assert self.sockets is not None, "furnished"
+        self.ledger.look(now_ns, (self._seen(CLIENT), self._seen(SERVER)))
+
+    def _seen(self, end: int) -> list[TcpSocket]:
+        assert self.sockets is not None, "furnished"
+        seen = self.sockets[end].standing()
+        try:
+            seen += self.sockets[end].gone()
+        except LostError:
+            self.ledger.whole = False
+        return seen
+
+
+_END: Final = ("client", "server")
+
+
+class Programs:
+    """All programs of a run: made ready within `with`, played by `begin` and `finish`, gone when it ends."""
+
+    def __init__(self, description: Mapping[str, Any]) -> None:
+        """For a complete description; connections that are programs are added by `add`."""
+        self.casts: list[Cast] = []
+        self.description = description
+        self._directory: Path | None = None
+        self._lock = -1
+        self._stop = threading.Event()
+        self._player: ThreadPoolExecutor | None = None
+        self._played: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, pair: Pair, program: Program, client: Namespace, server: Namespace) -> None:
+        """The programs of a connection, on hosts that are furnished; its server stands ready on return.
+
+        Raises SimulationError when the server does not come to listen, OSError when the machine refuses.
+        """
+        connection = pair.connection
+        seed = self.description["seed"]
+        addresses = {address.packed: number for number, of_path in enumerate(pair.addresses) for address in of_path}
+        cast = Cast(
+            kind=pair.kind,
+            pair=pair,
+            program=program,
+            client=client,
+            server=server,
+            start_ns=random.Random(f"{seed}/{pair.name}/start").randint(*connection["start_ns"]),
+            stop_ns=connection["stop_ns"],
+            ledger=Ledger(
+                {address: connection["paths"][number] for address, number in addresses.items()},
+                CLIENT if connection["direction"] == "up" else SERVER,
+            ),
+            directory=self._place() / f"{pair.kind}",
+            values={"server": str(pair.server), "client": str(pair.addresses[0][0]), "seed": str(seed)},
+        )
+        self.casts.append(cast)
+        for end in _END:
+            (cast.directory / end).mkdir(parents=True)
+        for name, size in program.files.items():
+            _write(cast.directory / _END[cast.ledger.sender] / name, size)
+        cast.sockets = (client.run(Sockets), server.run(Sockets))
+        cast.begin(SERVER)
+        _await_listening(cast)
+
+    def begin(self, zero_ns: int) -> None:
+        """Play from this reading of CLOCK_MONOTONIC on."""
+        if self.casts:
+            self._player = ThreadPoolExecutor(1, thread_name_prefix="programs")
+            self._played = self._player.submit(self._play, zero_ns)
+
+    def finish(self) -> None:
+        """Wait for the end of the scenario; what still runs is ended. Raises what went wrong on the way."""
+        if self._played is not None:
+            self._played.result()
+        self._end_all()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._player is not None:
+            self._player.shutdown()
+        self._end_all()
+        for cast in self.casts:
+            for sockets in cast.sockets or ():
+                sockets.close()
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            os.close(self._lock)
+
+    def _play(self, zero_ns: int) -> None:
+        duration_ns, warmup_ns = self.description["duration_ns"], self.description["warmup_ns"]
+        sample_ns = self.description["sample_ns"]
+        looks = -(-sample_ns // _LOOK_NS) if sample_ns else 1
+        look_ns = sample_ns // looks if sample_ns else 5 * _LOOK_NS
+        agenda = [(cast.start_ns, 0, partial(cast.begin, CLIENT)) for cast in self.casts]
+        agenda += [(cast.stop_ns, 1, partial(_stop_client, cast)) for cast in self.casts if cast.stop_ns is not None]
+        if 0 < warmup_ns < duration_ns:
+            agenda.append((warmup_ns, 2, partial(self._warm_up_ends, warmup_ns)))
+        agenda = sorted((item for item in agenda if item[0] < duration_ns), key=lambda item: item[:2])
+        next_look = 1
+        while True:
+            look_at_ns = min(next_look * look_ns, duration_ns)
+            at_ns = min(agenda[0][0], look_at_ns) if agenda else look_at_ns
+            if self._stop.wait(max(0.0, (zero_ns + at_ns - time.monotonic_ns()) / 1e9)):
+                return
+            while agenda and agenda[0][0] <= at_ns:
+                agenda.pop(0)[2]()
+            if at_ns < look_at_ns:
+                continue
+            now_ns = time.monotonic_ns() - zero_ns
+            for cast in self.casts:
+                cast.look(now_ns)
+                if sample_ns and next_look % looks == 0:
+                    cast.ledger.sample(next_look * look_ns, sample_ns)
+            if look_at_ns >= duration_ns:
+                return
+            # A look that is missed on a busy machine is not made up for; samples are.
+            next_look += 1
+            behind = now_ns // look_ns - next_look
+            if behind > 0 and not sample_ns:
+                next_look += behind
+
+    def _warm_up_ends(self, now_ns: int) -> None:
+        for cast in self.casts:
+            cast.look(now_ns)
+            cast.ledger.warm_up_ends()
+
+    def _end_all(self) -> None:
+        running = [process for cast in self.casts for process in cast.processes.values()]
+        for process in running:
+            process.ask_to_stop()
+        for process in running:
+            process.stop()
+
+    def _place(self) -> Path:
+        """The directory of this run's programs; those that a killed run left are removed."""
+        if self._directory is None:
+            _remove_leftovers()
+            self._directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self._lock = os.open(self._directory, os.O_RDONLY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        return self._directory
+
+
+def _stop_client(cast: Cast) -> None:
+    if CLIENT in cast.processes:
+        cast.processes[CLIENT].ask_to_stop()
+
+
+def _write(path: Path, size: int) -> None:
+    with path.open("wb") as file:
+        for _ in range(size // len(_BLOCK)):
+            file.write(_BLOCK)
+        file.write(_BLOCK[: size % len(_BLOCK)])
+
+
+def _await_listening(cast: Cast) -> None:
+    process = cast.processes[SERVER]
+    until_s = time.monotonic() + _READY_WITHIN_S
+    while not cast.server.run(partial(_listens, cast.pair.server)):
+        if not process.running:
+            raise _core.SimulationError(f"{cast.name}: the server {ended(process)} before it listened{said(process)}")
+        if time.monotonic() > until_s:
+            raise _core.SimulationError(
+                f"{cast.name}: the server does not listen at {cast.pair.server}, after {_READY_WITHIN_S:g} s: "
+                f"{' '.join(process.command)}{said(process)}"
+            )
+        time.sleep(0.01)
+
+
+def _listens(address: IPv4Address) -> bool:
+    """Whether a TCP socket of this namespace listens where others reach it."""
+    places = {f"{int.from_bytes(address.packed, 'little'):08X}", "0" * 8, "0" * 32}
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(FileNotFoundError):
+            for line in Path("/proc/thread-self/net", table).read_text(encoding="ascii").splitlines()[1:]:
+                _, local, _, state, *_ = line.split()
+                if state == _LISTENING and local.partition(":")[0] in places:
+                    return True
+    return False
+
+
+def ended(process: Process) -> str:
+    """How it ended, in words."""
+    outcome = process.outcome()
+    return f"died of {outcome.signal}" if outcome.signal else f"ended with status {outcome.status}"
+
+
+def said(process: Process) -> str:
+    """The last lines of what it wrote, the errors before all."""
+    text = process.output("stderr").strip() or process.output("stdout").strip()
+    lines = text.splitlines()
+    return "; it said: " + " / ".join(lines[-_LAST_LINES:]) if lines else ""
+
+
+def _remove_leftovers() -> None:
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if place.stat().st_uid != os.geteuid() or time.time() - place.stat().st_mtime < 10:
+                continue
+            descriptor = os.open(place, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+            finally:
+                os.close(descriptor)

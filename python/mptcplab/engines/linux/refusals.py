@@ -1,0 +1,110 @@
+"""What the engine `linux` cannot do, by name: the kernel has one scheduler, and the controls that are loaded."""
+
+import shutil
+from collections.abc import Iterator
+
+from mptcplab import registry
+from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux.layout import KIND_LIMIT
+from mptcplab.engines.linux.programs import CONTAINERS
+from mptcplab.scenario import Problem, Scenario
+from mptcplab.scenario.applications import Program
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.errors import Part, one_of, show
+from mptcplab.scenario.model import Document
+
+Found = tuple[tuple[Part, ...], str, str]
+
+CONNECTION_LIMIT = 1000
+
+_PACKAGES = {
+    "ab": "apache2-utils",
+    "apache2": "apache2",
+    "curl": "curl",
+    "iperf3": "iperf3",
+    "lftp": "lftp",
+    "mptcpize": "mptcpize",
+    "nginx": "nginx",
+    "vsftpd": "vsftpd",
+    "wget": "wget",
+    **CONTAINERS,
+}
+"""Debian's packages with programs that are likely to be asked for."""
+_OURS = "{python}"
+
+
+def unsupported(scenario: Scenario) -> list[Problem]:
+    """Everything in the scenario that the engine cannot do on this machine, each with what would do."""
+    places = scenario._places()
+    # A scheduler that nobody asked for is the kernel's own.
+    own = {
+        f"connection.{name}.scheduler"
+        for name, connection in scenario.document.connections.items()
+        if "scheduler" not in connection.model_fields_set
+    }
+    problems = {problem.key: problem for problem in scenario.unsupported("linux") if problem.key not in own}
+    for found in _found(scenario.document):
+        problem = places.problem(*found)
+        problems.setdefault(problem.key, problem)
+    return list(problems.values())
+
+
+def _found(document: Document) -> Iterator[Found]:
+    for name, connection in document.connections.items():
+        yield from _connection(("connection", name), connection)
+    kinds = len(document.connections)
+    if kinds > KIND_LIMIT:
+        yield ("connection",), f"{kinds} kinds of connections", f"at most {KIND_LIMIT}, each of which has its hosts"
+    count = sum(connection.count for connection in document.connections.values())
+    if count > CONNECTION_LIMIT:
+        yield (
+            ("connection",),
+            f"{count} connections",
+            f"at most {CONNECTION_LIMIT}: they run on one machine, in real time",
+        )
+
+
+def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found]:
+    named = connection.congestion
+    entry = registry.find("congestion", named.name)
+    known = entry is not None and "linux" in entry.engines
+    # Where there are none at all there is no Linux, which the engine says itself.
+    if known and kernel.controls() and named.name not in kernel.controls():
+        have = [each for each in registry.names("congestion", "linux") if each in kernel.controls()]
+        expected = f"a control that this kernel has: {one_of(have)}; or first: mptcplab bpf load {named.name}"
+        yield (*key, "congestion"), show(named.name), expected
+    for option in connection.tcp.model_fields_set:
+        default = type(connection.tcp).model_fields[option].default
+        if getattr(connection.tcp, option) != default:
+            yield (*key, "tcp", option), show(getattr(connection.tcp, option)), "nothing: the kernel's TCP is as it is"
+    if isinstance(connection.application, Program):
+        yield from _program(key, connection, connection.application)
+    if connection.protocol != "mptcp":
+        return
+    manager = connection.path_manager
+    subflows = manager.parameters["subflows"] if manager.name == "ndiffports" else len(connection.paths)
+    assert isinstance(subflows, int), "a whole number, as the registry says"
+    if subflows > kernel.SUBFLOW_LIMIT:
+        what = (*key, "path_manager") if manager.name == "ndiffports" else (*key, "paths")
+        yield what, f"{subflows} subflows", f"at most {kernel.SUBFLOW_LIMIT}, which is what the kernel does"
+
+
+def _program(key: tuple[Part, ...], connection: Connection, program: Program) -> Iterator[Found]:
+    where = (*key, "application")
+    if connection.count > 1:
+        yield (*key, "count"), f"{connection.count} with a program", "1: give each a connection of its own"
+    for end, command in (("client", program.client), ("server", program.server)):
+        name = command[0]
+        if name != _OURS and shutil.which(name) is None:
+            yield (*where, end), f"{show(name)}, which this machine does not have", _remedy(name)
+    mptcpize = ("mptcpize",) if program.mptcpize and connection.protocol == "mptcp" else ()
+    for name in (*CONTAINERS, *mptcpize):
+        if shutil.which(name) is None:
+            what = f"a program, and no {name} on this machine, which it is run by"
+            own = "; or mptcpize = false, for programs that speak Multipath TCP themselves" if name in mptcpize else ""
+            yield where, what, f"{_remedy(name)}{own}"
+
+
+def _remedy(name: str) -> str:
+    package = _PACKAGES.get(name)
+    return "a program that is installed" + (f"; on Debian: apt-get install {package}" if package else "")

@@ -1,0 +1,177 @@
+"""`run`: one scenario, one engine, any number of seeds."""
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, Final
+
+from mptcplab import provenance
+from mptcplab.capture.settings import INTERFACES, Capture
+from mptcplab.engines.catalogue import ALL, Engine, available
+from mptcplab.results.result import Result, Run
+from mptcplab.scenario import describe
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+_LOOK_EVERY_S: Final = 0.1
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `run`; `finished` holds the runs that were complete, None when none was."""
+
+    def __init__(self, finished: Result | None, asked: int) -> None:
+        super().__init__(f"interrupted after {0 if finished is None else len(finished.runs)} of {asked} runs")
+        self.finished = finished
+
+
+class _Cancelled(Exception):  # noqa: N818
+    """Raised within a run to end it."""
+
+
+def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
+    """Raise ValueError unless the packets of these runs can be captured."""
+    if not ALL[engine].captures:
+        able = ", ".join(name for name, each in ALL.items() if each.captures)
+        raise ValueError(f"the engine {engine} has no packets to capture; {able} can")
+    if repeat > 1:
+        raise ValueError(f"captures are of one run, not of {repeat}; give the seed that is wanted and no repeat")
+    paths = len(describe.description(scenario.document, scenario.seed, False)["paths"])
+    if 2 * paths > INTERFACES:
+        raise ValueError(f"the hosts have {2 * paths} interfaces on {paths} paths; at most {INTERFACES} are captured")
+
+
+def run(
+    scenario: "Scenario",
+    engine: str = "sim",
+    *,
+    seed: int | None = None,
+    repeat: int = 1,
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+    through_wire: bool = False,
+    capture: Capture | None = None,
+) -> Result:
+    """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
+
+    `seed` replaces the scenario's own. `jobs` runs go on at a time; the result does not depend on it. `progress` is
+    called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment
+    of the engine `sim`; others refuse it with a ValueError. `capture` says where the packets of one run are written, a
+    pcapng file for each interface of the hosts (`captures` tells which engines can).
+
+    Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
+    mptcplab.scenario.ScenarioError for a seed that is none, SimulationError or
+    mptcplab.models.checks.NotConvergedError when a run fails, Interrupted on Ctrl-C.
+    """
+    chosen = available(engine)
+    if repeat < 1 or jobs < 1:
+        raise ValueError(f"repeat and jobs are at least 1, not {repeat} and {jobs}")
+    if through_wire and not chosen.through_wire:
+        raise ValueError(f"through_wire is for segments of the engine sim; {engine} has none")
+    options: dict[str, Any] = {"through_wire": through_wire}
+    if capture is not None:
+        captures(engine, scenario, repeat)
+        options["capture"] = capture
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    series = _Series(scenario, chosen, repeat, options, progress)
+    origin = provenance.collect(
+        scenario_sha256=scenario.sha256(),
+        engine=engine,
+        seed=scenario.seed,
+        repeat=repeat,
+        through_wire=through_wire,
+    )
+
+    def result(runs: Mapping[int, Run]) -> Result:
+        return Result(scenario=scenario, engine=engine, provenance=origin, runs=tuple(sorted(runs.items())))
+
+    try:
+        return result(series.all(jobs))
+    except KeyboardInterrupt:
+        raise Interrupted(result(series.finished) if series.finished else None, repeat) from None
+
+
+class _Series:
+    """The runs of one scenario; several at a time are on threads: the engines release the GIL."""
+
+    def __init__(
+        self,
+        scenario: "Scenario",
+        engine: Engine,
+        repeat: int,
+        options: Mapping[str, Any],
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.finished: dict[int, Run] = {}
+        self._scenario = scenario
+        self._runner = engine.runner
+        self._options = options
+        self._on_a_thread = not engine.listens_for_signals
+        self._repeat = repeat
+        self._progress = progress
+        self._waiting = iter(range(repeat))
+        self._under_way: dict[int, float] = {}
+        self._cancel = threading.Event()
+        self._lock = threading.Lock()
+
+    def all(self, jobs: int) -> Mapping[int, Run]:
+        """Every run; a failure ends the series."""
+        jobs = min(jobs, self._repeat)
+        if jobs == 1 and not self._on_a_thread:
+            self._serve()
+            return self.finished
+        # Signals reach the main thread only, which is free here to notice them.
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            waiting = {pool.submit(self._serve) for _ in range(jobs)}
+            try:
+                while waiting:
+                    # Not without end: a signal that another thread took does not wake this one.
+                    done, waiting = wait(waiting, timeout=_LOOK_EVERY_S, return_when=FIRST_EXCEPTION)
+                    for future in done:
+                        self._raise_failure(future)
+            except BaseException:
+                self._cancel.set()
+                raise
+        return self.finished
+
+    def _raise_failure(self, future: Future[None]) -> None:
+        # A run that was told to end is not why the series ends.
+        if not isinstance(future.exception(), _Cancelled):
+            future.result()
+
+    def _serve(self) -> None:
+        """One run after another, until none is left."""
+        while True:
+            with self._lock:
+                number = next(self._waiting, None)
+            if number is None:
+                return
+            self._one(number)
+
+    def _one(self, number: int) -> None:
+        def watch(time_s: float) -> None:
+            if self._cancel.is_set():
+                raise _Cancelled
+            self._tell(number, time_s / (self._scenario.duration_ns / 1e9))
+
+        if self._cancel.is_set():
+            raise _Cancelled
+        try:
+            run = self._runner(self._scenario, seed=self._scenario.seed + number, progress=watch, **self._options)
+        except BaseException:
+            self._cancel.set()
+            raise
+        with self._lock:
+            self.finished[number] = run
+        self._tell(number, 1.0)
+
+    def _tell(self, number: int, part: float) -> None:
+        if self._progress is None:
+            return
+        with self._lock:
+            if number in self.finished:
+                self._under_way.pop(number, None)
+            else:
+                self._under_way[number] = min(part, 1.0)
+            self._progress((len(self.finished) + sum(self._under_way.values())) / self._repeat)

@@ -1,0 +1,81 @@
+"""The engine `sim`: hands the complete description to the core; mptcplab.results.run_frames names what comes back."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from mptcplab import _core
+from mptcplab.capture.settings import Capture
+from mptcplab.results.outcome_rows import Names
+from mptcplab.results.result import Run
+from mptcplab.results.run_frames import OutcomeTables
+
+if TYPE_CHECKING:
+    from mptcplab._core import Outcome
+    from mptcplab.scenario import Problem, Scenario
+
+
+def run(
+    scenario: "Scenario",
+    *,
+    seed: int,
+    through_wire: bool = False,
+    progress: Callable[[float], None] | None = None,
+    capture: Capture | None = None,
+) -> Run:
+    """Simulate one scenario with one seed; `progress` gets the virtual time in seconds now and then.
+
+    `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
+
+    Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails.
+    """
+    told = _told(scenario, seed, through_wire)
+    description = told.description(seed)
+    if capture is None:
+        outcome = _core.simulate(description, progress)
+    else:
+        outcome = _core.simulate(description, progress, capture.directory, capture.snap_length)
+    return Run(seed, OutcomeTables(told.names, outcome))
+
+
+def unsupported(scenario: "Scenario") -> "list[Problem]":
+    """Everything in the scenario that the engine cannot do: what the registry says it has not."""
+    return scenario.unsupported("sim")
+
+
+def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed: int) -> Run:
+    """Give the core's outcome the names of the scenario and the columns of docs/results.md."""
+    return Run(seed, OutcomeTables(Names.of(description), outcome))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the core is told of a scenario, but for the seed."""
+
+    names: Names
+    rest: str
+    """Of the description's JSON what follows the seed."""
+
+    @classmethod
+    def of(cls, description: dict[str, Any]) -> Self:
+        """That of a complete description, whatever its seed."""
+        rest = json.dumps({key: value for key, value in description.items() if key != "seed"})
+        return cls(Names.of(description), rest.removeprefix("{"))
+
+    def description(self, seed: int) -> str:
+        """The complete description, JSON."""
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"a seed is a whole number from 0 to {2**64 - 1}, not {seed}")
+        return f'{{"seed": {seed}, {self.rest}'
+
+
+def _told(scenario: "Scenario", seed: int, through_wire: bool) -> _Told:
+    """Made once for all seeds; a generated network is drawn anew for each."""
+
+    def make() -> _Told:
+        return _Told.of(scenario.description(seed=seed, through_wire=through_wire))
+
+    if scenario.document.topology is not None:
+        return make()
+    return scenario.derived("through the wire" if through_wire else "simulation", make)

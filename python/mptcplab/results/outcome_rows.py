@@ -1,0 +1,111 @@
+"""The rows of a run's tables, made of what the core answers; `run_frames` makes data frames of them.
+
+Whoever only writes rows down, as a worker of a sweep, need not load what makes data frames.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from mptcplab.results.columns import FRAMES, RUN_COLUMNS
+
+Rows = list[list[object]]
+"""Rows of a table; each value at the place of its column in mptcplab.results.columns, without `repeat` and `seed`."""
+Named = list[dict[str, Any]]
+
+_COLUMNS: Final = {name: tuple(column.name for column in FRAMES[name][RUN_COLUMNS:]) for name in FRAMES}
+_NO_TRANSFERS: Final = {name: None for name in _COLUMNS["connections"] if name.startswith("transfer")}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a scenario, which an outcome of the core refers to by number."""
+
+    kinds: tuple[Mapping[str, Any], ...]
+    """Of each kind of connections, the columns that say what it is."""
+    paths: tuple[str, ...]
+    links: tuple[str, ...]
+
+    @classmethod
+    def of(cls, description: Mapping[str, Any]) -> Self:
+        """Those of a complete description."""
+        paths = tuple(path["name"] for path in description["paths"])
+        kinds = tuple(
+            {
+                "name": kind["name"],
+                "protocol": kind["protocol"],
+                "congestion": kind["congestion"]["name"],
+                "scheduler": kind["scheduler"]["name"] if kind["protocol"] == "mptcp" else None,
+                "paths": [paths[path] for path in kind["paths"]],
+            }
+            for kind in description["connections"]
+        )
+        return cls(kinds, paths, tuple(link["name"] for link in description["links"]))
+
+
+def rows_of(name: str, names: Names, summary: Mapping[str, Any]) -> Rows:
+    """The rows of one table: `connections`, `subflows` or `links`."""
+    columns = _COLUMNS[name]
+    return [[row[column] for column in columns] for row in _NAMED[name](names, summary)]
+
+
+def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Rows, Rows]:
+    """The rows of connections, subflows and links of one run."""
+    connections, subflows, links = (rows_of(name, names, summary) for name in _NAMED)
+    return connections, subflows, links
+
+
+def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
+    return [{**names.kinds[row["kind"]], **row, **_transfers(row["transfers"])} for row in summary["connections"]]
+
+
+def _subflows(names: Names, summary: Mapping[str, Any]) -> Named:
+    return [
+        {
+            **subflow,
+            "connection": names.kinds[row["kind"]]["name"],
+            "index": row["index"],
+            "subflow": number,
+            "path": names.paths[subflow["path"]],
+        }
+        for row in summary["connections"]
+        for number, subflow in enumerate(row["subflows"])
+    ]
+
+
+def named_links(names: Names, summary: Mapping[str, Any]) -> Named:
+    """What is known of each direction of each link."""
+    return [
+        {**row, "name": names.links[row["link"]], "direction": "down" if row["down"] else "up"}
+        for row in summary["links"]
+    ]
+
+
+_NAMED: Final[Mapping[str, Callable[[Names, Mapping[str, Any]], Named]]] = {
+    "connections": _connections,
+    "subflows": _subflows,
+    "links": named_links,
+}
+
+
+def _transfers(transfers: Mapping[str, Any] | None) -> Mapping[str, object]:
+    """The columns of `requests` and `flows`; null for any other application."""
+    if transfers is None:
+        return _NO_TRANSFERS
+    times = transfers["completion_s"]
+    ordered = sorted(times)
+    return {
+        "transfers_begun": transfers["begun"],
+        "transfers_complete": len(times),
+        "transfer_mean_s": math.fsum(times) / len(times) if times else None,
+        **{f"transfer_p{percent}_s": _percentile(ordered, percent) for percent in (50, 95, 99)},
+        "transfer_times_s": times,
+        "transfer_starts_s": transfers["start_s"],
+        "transfer_sizes_bytes": transfers["size_bytes"],
+    }
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """The least of the values that so many per cent of them do not exceed (nearest rank)."""
+    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None

@@ -1,0 +1,153 @@
+"""What an engine answers: four data frames, the document of `--json`, and a directory of files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mptcplab.provenance import Provenance
+from mptcplab.results import directory as files
+from mptcplab.results import json_document
+from mptcplab.results.columns import FRAMES, polars_schema
+from mptcplab.results.run_frames import Tables, frame_of_rows
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of a scenario with one seed: the frames of docs/results.md without `repeat` and `seed`.
+
+    A frame is made when it is asked for first.
+    """
+
+    seed: int
+    tables: Tables
+    notes: tuple[str, ...] = ()
+    """What to keep in mind with these numbers; one sentence each."""
+    live: "Mapping[str, Any] | None" = None
+    """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel, programs."""
+    failures: tuple[str, ...] = ()
+    """What the scenario asked for and did not come about, such as a program that ended with an error."""
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection."""
+        return self.tables.frame("connections")
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """One row per subflow."""
+        return self.tables.frame("subflows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per direction of a link."""
+        return self.tables.frame("links")
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """The time series of subflows and links."""
+        return self.tables.frame("samples")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all that was found is the same; null equals null."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        ours = (self.seed, self.notes, self.live, self.failures)
+        if ours != (other.seed, other.notes, other.live, other.failures):
+            return False
+        return all(self.tables.frame(name).equals(other.tables.frame(name)) for name in FRAMES)
+
+    __hash__ = None  # type: ignore[assignment]  # as the frames
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scenario's runs on one engine; docs/results.md has every column and its unit."""
+
+    scenario: "Scenario"
+    engine: str
+    provenance: Provenance
+    runs: tuple[tuple[int, Run], ...]
+    """Each run with its number, in the order of the numbers; an interrupted series has fewer than were asked for."""
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection and run."""
+        return self._frame("connections")
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """One row per subflow and run."""
+        return self._frame("subflows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per direction of a link and run."""
+        return self._frame("links")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """The time series of subflows and links, one long frame."""
+        return self._frame("samples")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to keep in mind with these numbers, each said once."""
+        return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What the scenario asked for and did not come about, each said once."""
+        return tuple(dict.fromkeys(failure for _, run in self.runs for failure in run.failures))
+
+    def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
+        """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""
+        return json_document.build(self, samples_file=samples_file)
+
+    def to_json(self, *, samples_file: str | None = None) -> str:
+        """`to_dict` as text: two spaces of indentation, a line feed at the end."""
+        return json.dumps(self.to_dict(samples_file=samples_file), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def report(self) -> str:
+        """One HTML page with tables, plots and provenance; needs no network."""
+        from mptcplab import plots
+        from mptcplab.render import report  # altair and vl-convert load slowly
+
+        return report.render(self, plots.figures(self))
+
+    def save(self, directory: str | PathLike[str], captures: str | PathLike[str] | None = None) -> Path:
+        """Write the frames (Parquet), result.json, scenario.toml, report.html and plots/ to `directory`.
+
+        Nothing is left half-written. An earlier result there is replaced. The captures (*.pcapng) in the directory
+        `captures`, which must be on the same file system, are moved to captures/ there.
+
+        Raises results.directory.OccupiedError when `directory` holds anything else, OSError when it cannot be written.
+        """
+        return files.save(self, Path(directory), None if captures is None else Path(captures))
+
+    def _frame(self, name: str) -> pl.DataFrame:
+        schema = polars_schema(name)
+        if len(self.runs) > 1 and name != "samples":
+            # One frame out of all rows: a frame for each of many runs takes longer than the runs.
+            rows = [(number, run.seed, run.tables.rows(name)) for number, run in self.runs]
+            if all(each is not None for _, _, each in rows):
+                return frame_of_rows(
+                    name, ((number, seed, *row) for number, seed, each in rows for row in each or ()), with_run=True
+                )
+        frames = [
+            run.tables.frame(name).select(
+                pl.lit(number, dtype=schema["repeat"]).alias("repeat"),
+                pl.lit(run.seed, dtype=schema["seed"]).alias("seed"),
+                pl.all(),
+            )
+            for number, run in self.runs
+        ]
+        return pl.concat(frames) if frames else schema.to_frame()
