@@ -111,31 +111,4 @@ impl<P: Stream> Connection<P> {
         self.send_fail(now_ns, r);
         Ok(())
     }
-
-    /// MP_FAIL goes out with every acknowledgment until the infinite mapping comes; this one at once.
-    pub(super) fn send_fail(&mut self, now_ns: u64, r: usize) {
-        let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << self.contexts[r].retries.min(6));
-        self.contexts[r].fail_timer_ns = due_ns;
-        self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
-        self.arm_control(due_ns);
-    }
-
-    /// No infinite mapping has come in time.
-    pub(super) fn fail_timer(&mut self, now_ns: u64, r: usize) {
-        let context = &mut self.contexts[r];
-        context.fail_timer_ns = u64::MAX;
-        if context.held.is_none() {
-            return;
-        }
-        context.retries += 1;
-        if context.retries > FAIL_RETRIES {
-            self.reset_for_middlebox(now_ns, r);
-        } else {
-            self.send_fail(now_ns, r);
-        }
-    }
 }
-
-/// MP_FAIL is sent so many times more by itself before the subflow is given up.
-const FAIL_RETRIES: u32 = 6;

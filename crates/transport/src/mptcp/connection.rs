@@ -23,7 +23,7 @@ use crate::scheduler::{self, Scheduler, SubflowSet};
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
-use crate::{Config, LocalAddress, Protocol};
+use crate::{Config, Protocol};
 
 /// What happened to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,8 +139,6 @@ pub struct Connection<P: Stream> {
     pub(super) local_key: u64,
     pub(super) remote_key: Option<u64>,
     pub(super) rng: Xoshiro256PlusPlus,
-    pub(super) local: Vec<LocalAddress>,
-    pub(super) local_port: u16,
     /// DSS checksums are in use.
     pub(super) checksum: bool,
     /// After fallback: the subflow that is the stream.
@@ -200,8 +198,6 @@ impl<P: Stream> Connection<P> {
             fully_established: false,
             established: false,
             rng,
-            local: Vec::new(),
-            local_port: 0,
             checksum: config.checksum,
             tcp_subflow: 0,
             rx_single: mode == Mode::Tcp,

@@ -1,6 +1,6 @@
 //! Back to TCP: where options are lost on the way, and by the infinite mapping (RFC 8684 §3.7).
 
-use wire::{DataNumber, Dss, Mapping, MptcpOption};
+use wire::{DataNumber, Dss, Mapping};
 
 use super::checksum::Broken;
 use super::connection::{Connection, Mode};
@@ -19,11 +19,11 @@ pub struct Infinite {
     /// Data sent from here on carries it: its acknowledgment shows that the peer knows.
     until_seq: u64,
     /// Segments that will carry it at most.
-    left: u8,
+    pub left: u8,
 }
 
 /// The infinite mapping is told on so many segments unless the peer is known to know.
-const TELL: u8 = 16;
+pub(super) const TELL: u8 = 16;
 
 impl<P: Stream> Connection<P> {
     /// Whether nothing of the stream, in either direction, can have gone another way than by subflow 0.
@@ -191,29 +191,6 @@ impl<P: Stream> Connection<P> {
         }
         self.subflows[r].ack.now = true;
         self.ack_due.insert(r);
-    }
-
-    /// MP_FAIL on an acknowledgment: data on the only subflow was changed. "The receiver of an MP_FAIL MUST also respond
-    /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
-    pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: u64) {
-        if self.mode == Mode::Tcp {
-            if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
-                infinite.left = TELL; // it was lost
-                self.subflows[r].ack.now = true;
-                self.ack_due.insert(r);
-            }
-            return;
-        }
-        let at = dsn.wrapping_sub(self.dsn(0));
-        if !(self.snd_una..=self.snd_nxt).contains(&at) {
-            return;
-        }
-        if self.live_subflows() > 1 {
-            self.reset_for_middlebox(now_ns, r);
-        } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
-            let dsn = self.remote_dsn(self.rcv_nxt);
-            self.signal(r, MptcpOption::MpFail { dsn });
-        }
     }
 
     /// The peer still speaks MPTCP while we do not: it has not seen the infinite mapping.

@@ -1,13 +1,14 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{MpCapable, MpJoin, MptcpOption, Segment};
+use wire::{MpCapable, Segment};
 
+use super::addresses::Addresses;
 use super::connection::{Connection, Event, Mode};
-use super::reset::mptcp_options;
+use super::options::capable;
 use super::transmit::{CAPABLE_A, CAPABLE_C, data_options_len};
 use crate::host::{SubflowId, Tuple};
-use crate::path_manager::{PathEvent, RemoteAddress};
+use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -34,15 +35,14 @@ impl<P: Stream> Connection<P> {
     ) -> Self {
         let mut c = Connection::new(config, true, key, rng);
         c.clock_ns = now_ns;
-        c.local = local.to_vec();
-        c.local_port = tuple.local.port();
+        c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
         let iss = c.draw_u32();
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.local_id = local[0].id;
         subflow.backup = local[0].backup;
         subflow.syn_due = true;
         c.add_subflow(subflow);
-        c.addresses.remote.push(RemoteAddress { id: 0, address: tuple.remote });
+        c.addresses.learn(0, tuple.remote);
         c
     }
 
@@ -58,10 +58,10 @@ impl<P: Stream> Connection<P> {
     ) -> Self {
         let mut c = Connection::new(config, false, key, rng);
         c.clock_ns = now_ns;
-        c.local_port = tuple.local.port();
         // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
-        c.local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
-        c.local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
+        let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
+        local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
+        c.addresses = Addresses::new(local, tuple.local.port());
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.flags & 0x01 != 0 && m.sender_key.is_none());
         if offered {
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
@@ -132,9 +132,9 @@ impl<P: Stream> Connection<P> {
     /// §3.1).
     fn learn_flags(&mut self, flags: u8, tuple: Tuple) {
         self.checksum |= flags & CAPABLE_A != 0;
-        self.addresses.remote.retain(|a| a.id != 0);
+        self.addresses.forget_remote(0);
         if flags & CAPABLE_C == 0 {
-            self.addresses.remote.push(RemoteAddress { id: 0, address: tuple.remote });
+            self.addresses.learn(0, tuple.remote);
         }
     }
 
@@ -257,22 +257,6 @@ impl<P: Stream> Connection<P> {
         }
         true
     }
-}
-
-/// The MP_CAPABLE of a segment.
-pub(super) fn capable<P>(segment: &Segment<P>) -> Option<&MpCapable> {
-    mptcp_options(segment).find_map(|o| match o {
-        MptcpOption::MpCapable(m) => Some(m),
-        _ => None,
-    })
-}
-
-/// The MP_JOIN of a segment.
-pub(super) fn join_option<P>(segment: &Segment<P>) -> Option<&MpJoin> {
-    mptcp_options(segment).find_map(|o| match o {
-        MptcpOption::MpJoin(m) => Some(m),
-        _ => None,
-    })
 }
 
 /// Takes what the peer's SYN or SYN/ACK offers.

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use wire::{MpJoin, Segment};
 
 use super::connection::{Connection, Mode};
-use super::handshake::{join_option, negotiate};
+use super::handshake::negotiate;
+use super::options::join_option;
 use super::reset::ResetReason;
 use crate::host::{SubflowId, Tuple};
 use crate::queue::Stream;
@@ -25,17 +26,17 @@ impl<P: Stream> Connection<P> {
     /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
     /// unknown, or there are as many subflows as may be.
     pub(super) fn join(&mut self, now_ns: u64, local_id: u8, remote_id: u8, backup: bool) {
-        let Some(local) = self.local.iter().find(|a| a.id == local_id).copied() else { return };
+        let Some(local) = self.addresses.local(local_id) else { return };
         if self.mode != Mode::Mptcp || !self.fully_established || self.is_ending() || !self.room_for_subflow() {
             return;
         }
-        let Some(remote) = self.addresses.remote.iter().find(|a| a.id == remote_id).copied() else { return };
-        if remote.address.is_ipv4() != local.address.is_ipv4() || self.addresses.withdrawn.contains(&local_id) {
+        let Some(remote) = self.addresses.remote(remote_id) else { return };
+        if remote.address.is_ipv4() != local.address.is_ipv4() || self.addresses.is_withdrawn(local_id) {
             return;
         }
         // Another subflow from the same address needs its own port.
         let taken = self.subflows.iter().filter(|s| s.tuple.local.ip() == local.address).count() as u16;
-        let port = self.local_port.wrapping_add(taken);
+        let port = self.addresses.port().wrapping_add(taken);
         let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: remote.address };
         let iss = self.draw_u32();
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
@@ -121,7 +122,7 @@ impl<P: Stream> Connection<P> {
         subflow.state = State::SynReceived;
         subflow.active_open = false;
         subflow.remote_id = address_id;
-        if let Some(local) = self.local.iter().find(|a| a.address == tuple.local.ip()) {
+        if let Some(local) = self.addresses.local_at(tuple.local.ip()) {
             (subflow.local_id, subflow.backup) = (local.id, local.backup);
         }
         subflow.join = Some(Join { local_nonce: self.draw_u32(), remote_nonce: nonce, confirmed: false });

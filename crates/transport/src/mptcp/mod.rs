@@ -1,5 +1,6 @@
 //! One connection: Multipath TCP (RFC 8684) over its subflows; TCP is the case of one subflow and no options.
 
+mod add_addr;
 mod addresses;
 mod behind_hole;
 mod bound;
@@ -11,7 +12,11 @@ mod data;
 mod fallback;
 mod handshake;
 mod join;
+mod mp_fail;
+mod mp_fastclose;
+mod mp_prio;
 mod opportunistic;
+mod options;
 mod paths;
 mod plain;
 mod probe;
@@ -19,6 +24,7 @@ mod ready;
 mod receive;
 mod redundant;
 mod reinjection;
+mod remove_addr;
 mod reset;
 mod signal;
 mod timers;

@@ -15,8 +15,7 @@ impl<P: Stream> Connection<P> {
         if self.mode != Mode::Mptcp || self.over {
             return;
         }
-        let usable = |id: u8| !self.addresses.withdrawn.contains(&id);
-        let local: Vec<_> = self.local.iter().copied().filter(|a| usable(a.id)).collect();
+        let local = self.addresses.usable();
         let open: Vec<_> = self
             .subflows
             .iter()
@@ -27,7 +26,7 @@ impl<P: Stream> Connection<P> {
             now_ns,
             initiator: self.initiator,
             local: &local,
-            remote: &self.addresses.remote,
+            remote: self.addresses.remotes(),
             open: &open,
         };
         let mut actions = Vec::new();

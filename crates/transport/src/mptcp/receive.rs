@@ -3,7 +3,7 @@
 use wire::{Compact, Dss, Flags, Segment};
 
 use super::connection::{Connection, Mode};
-use super::reset::mptcp_options;
+use super::options::mptcp_options;
 use crate::host::SubflowId;
 use crate::path_manager::PathEvent;
 use crate::queue::{SendQueue, Stream};

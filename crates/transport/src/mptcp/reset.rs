@@ -1,8 +1,9 @@
-//! Resets: MP_TCPRST tells the peer why a subflow ends (RFC 8684 §3.6), MP_FASTCLOSE ends the connection (§3.5).
+//! MP_TCPRST: a reset tells the peer why a subflow ends (RFC 8684 §3.6).
 
 use wire::{Flags, MptcpOption, Options, RareOptions, Segment};
 
-use super::connection::{Connection, Event, Mode};
+use super::connection::Connection;
+use super::options::mptcp_options;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
 
@@ -53,48 +54,7 @@ fn is_transient<P>(segment: &Segment<P>) -> bool {
     mptcp_options(segment).all(|o| !matches!(o, MptcpOption::MpTcpRst { flags, .. } if flags & TRANSIENT == 0))
 }
 
-/// The MPTCP options of a segment, DSS apart.
-pub(super) fn mptcp_options<P>(segment: &Segment<P>) -> impl Iterator<Item = &MptcpOption> {
-    segment.options.rare.as_deref().into_iter().flat_map(|rare| &rare.mptcp)
-}
-
 impl<P: Stream> Connection<P> {
-    /// Gives up at once: every subflow is reset, under MPTCP with MP_FASTCLOSE and the peer's key (RFC 8684 §3.5,
-    /// option R).
-    pub fn abort(&mut self, now_ns: u64) {
-        self.clock_ns = now_ns;
-        self.finish(Event::Aborted);
-        for r in 0..self.subflows.len() {
-            if !matches!(self.subflows[r].state, State::Closed | State::TimeWait) {
-                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.remote_key.is_some();
-                self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
-            }
-        }
-    }
-
-    /// MP_FASTCLOSE with our key: the peer has given up. "Upon receipt of an MP_FASTCLOSE, containing the valid key,
-    /// Host B answers on the same subflow with a TCP RST and tears down all subflows" (RFC 8684 §3.5).
-    fn fastclose(&mut self, now_ns: u64, r: usize, answer: bool) {
-        self.finish(Event::Aborted);
-        for other in 0..self.subflows.len() {
-            if other == r && !answer {
-                self.fail_subflow(now_ns, r, false);
-            } else if !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
-                self.reset_subflow(now_ns, other, ResetReason::Unspecified, false);
-            }
-        }
-    }
-
-    /// Whether a segment ends the connection with MP_FASTCLOSE, and if so does it. A wrong key says nothing.
-    pub(super) fn receive_fastclose(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
-        let ours = MptcpOption::MpFastclose { receiver_key: self.local_key };
-        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(|o| *o == ours);
-        if valid {
-            self.fastclose(now_ns, r, !segment.flags.rst());
-        }
-        valid
-    }
-
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
     pub(super) fn receive_reset(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {

@@ -64,15 +64,6 @@ impl<P: Stream> Connection<P> {
         None
     }
 
-    /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
-    pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
-        if self.contexts[r].held.is_some() {
-            let dsn = self.remote_dsn(self.contexts[r].failed_at);
-            segment.options.sack = wire::SackBlocks::default();
-            attach(segment, MptcpOption::MpFail { dsn });
-        }
-    }
-
     /// `control_timer_ns` is no later than `at_ns`.
     pub(super) fn arm_control(&mut self, at_ns: u64) {
         self.control_timer_ns = self.control_timer_ns.min(at_ns);
@@ -105,7 +96,7 @@ impl<P: Stream> Connection<P> {
         }
         self.interruption_timer(now_ns);
         let own = self.path_timer_ns.min(self.interrupted_until_ns);
-        let own = if self.signalling_subflow(None).is_some() { own.min(self.announcement_due_ns()) } else { own };
+        let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
         let next_ns =
             self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns)).fold(own, u64::min);
         self.arm_control(next_ns);
@@ -113,7 +104,7 @@ impl<P: Stream> Connection<P> {
 }
 
 /// Adds an option; when the space is short the DSS makes room for it.
-fn attach<P>(segment: &mut Segment<P>, option: MptcpOption) {
+pub(super) fn attach<P>(segment: &mut Segment<P>, option: MptcpOption) {
     segment.options.rare = Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }));
     if segment.options.len() > wire::MAX_OPTIONS_LEN {
         segment.options.dss = None;

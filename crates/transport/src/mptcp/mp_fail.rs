@@ -1,0 +1,69 @@
+//! MP_FAIL: a checksum failed on the only subflow, which is the stream from there on (RFC 8684 §3.7).
+
+use wire::{MptcpOption, Segment};
+
+use super::connection::{Connection, Mode};
+use super::fallback::TELL;
+use super::signal::attach;
+use crate::queue::Stream;
+
+/// MP_FAIL is sent so many times more by itself before the subflow is given up.
+const FAIL_RETRIES: u32 = 6;
+
+impl<P: Stream> Connection<P> {
+    /// MP_FAIL goes out with every acknowledgment until the infinite mapping comes; this one at once.
+    pub(super) fn send_fail(&mut self, now_ns: u64, r: usize) {
+        let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << self.contexts[r].retries.min(6));
+        self.contexts[r].fail_timer_ns = due_ns;
+        self.subflows[r].ack.now = true;
+        self.ack_due.insert(r);
+        self.arm_control(due_ns);
+    }
+
+    /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
+    pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
+        if self.contexts[r].held.is_some() {
+            let dsn = self.remote_dsn(self.contexts[r].failed_at);
+            segment.options.sack = wire::SackBlocks::default();
+            attach(segment, MptcpOption::MpFail { dsn });
+        }
+    }
+
+    /// No infinite mapping has come in time.
+    pub(super) fn fail_timer(&mut self, now_ns: u64, r: usize) {
+        let context = &mut self.contexts[r];
+        context.fail_timer_ns = u64::MAX;
+        if context.held.is_none() {
+            return;
+        }
+        context.retries += 1;
+        if context.retries > FAIL_RETRIES {
+            self.reset_for_middlebox(now_ns, r);
+        } else {
+            self.send_fail(now_ns, r);
+        }
+    }
+
+    /// MP_FAIL on an acknowledgment: data on the only subflow was changed. "The receiver of an MP_FAIL MUST also respond
+    /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
+    pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: u64) {
+        if self.mode == Mode::Tcp {
+            if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
+                infinite.left = TELL; // it was lost
+                self.subflows[r].ack.now = true;
+                self.ack_due.insert(r);
+            }
+            return;
+        }
+        let at = dsn.wrapping_sub(self.dsn(0));
+        if !(self.snd_una..=self.snd_nxt).contains(&at) {
+            return;
+        }
+        if self.live_subflows() > 1 {
+            self.reset_for_middlebox(now_ns, r);
+        } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
+            let dsn = self.remote_dsn(self.rcv_nxt);
+            self.signal(r, MptcpOption::MpFail { dsn });
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! MP_FASTCLOSE ends the connection at once, with all its subflows (RFC 8684 §3.5).
+
+use wire::{MptcpOption, Segment};
+
+use super::connection::{Connection, Event, Mode};
+use super::options::mptcp_options;
+use super::reset::ResetReason;
+use crate::queue::Stream;
+use crate::tcp::subflow::State;
+
+impl<P: Stream> Connection<P> {
+    /// Gives up at once: every subflow is reset, under MPTCP with MP_FASTCLOSE and the peer's key (RFC 8684 §3.5,
+    /// option R).
+    pub fn abort(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        self.finish(Event::Aborted);
+        for r in 0..self.subflows.len() {
+            if !matches!(self.subflows[r].state, State::Closed | State::TimeWait) {
+                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.remote_key.is_some();
+                self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
+            }
+        }
+    }
+
+    /// Whether a segment ends the connection with MP_FASTCLOSE, and if so does it. A wrong key says nothing.
+    pub(super) fn receive_fastclose(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+        let ours = MptcpOption::MpFastclose { receiver_key: self.local_key };
+        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(|o| *o == ours);
+        if valid {
+            self.fastclose(now_ns, r, !segment.flags.rst());
+        }
+        valid
+    }
+
+    /// MP_FASTCLOSE with our key: the peer has given up. "Upon receipt of an MP_FASTCLOSE, containing the valid key,
+    /// Host B answers on the same subflow with a TCP RST and tears down all subflows" (RFC 8684 §3.5).
+    fn fastclose(&mut self, now_ns: u64, r: usize, answer: bool) {
+        self.finish(Event::Aborted);
+        for other in 0..self.subflows.len() {
+            if other == r && !answer {
+                self.fail_subflow(now_ns, r, false);
+            } else if !matches!(self.subflows[other].state, State::Closed | State::TimeWait) {
+                self.reset_subflow(now_ns, other, ResetReason::Unspecified, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! REMOVE_ADDR: an address is gone, and with it the subflows that give no sign of life (RFC 8684 §3.4.2).
+
+use wire::MptcpOption;
+
+use super::connection::{Connection, Mode};
+use super::reset::ResetReason;
+use crate::path_manager::PathEvent;
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+
+impl<P: Stream> Connection<P> {
+    /// A local address is gone: the peer is told on another subflow, and those of the address are reset (RFC 8684
+    /// §3.4.2: "the sending and receipt of this message SHOULD trigger the sending of RSTs by both hosts").
+    pub(super) fn withdraw_address(&mut self, now_ns: u64, local_id: u8) {
+        self.addresses.withdraw(local_id);
+        if self.mode != Mode::Mptcp {
+            return;
+        }
+        if let Some(r) = self.signalling_subflow(Some(local_id)) {
+            self.signal(r, MptcpOption::RemoveAddr(vec![local_id]));
+        }
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].local_id == local_id && self.is_open(r) {
+                self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+            }
+        }
+    }
+
+    /// "If there are no known addresses with that ID, it is silently ignored"; a host "SHOULD send a TCP keepalive on
+    /// the path; if a response is received, the path SHOULD NOT be removed" (RFC 8684 §3.4.2).
+    pub(super) fn receive_remove_addr(&mut self, now_ns: u64, id: u8) {
+        let known = self.addresses.forget_remote(id);
+        let mut used = false;
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].remote_id == id && self.is_open(r) {
+                used = true;
+                // What was under way when the address went is no sign of life: the keep-alive waits until it is through.
+                let rtt = &self.subflows[r].rtt;
+                let keepalive_ns = now_ns + rtt.srtt_ns;
+                self.contexts[r].keepalive_ns = keepalive_ns;
+                self.contexts[r].removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
+                self.removals = true;
+                self.arm_control(keepalive_ns);
+            }
+        }
+        if known || used {
+            self.manage_paths(now_ns, PathEvent::AddressRemoved { remote_id: id });
+        }
+    }
+
+    /// Something came on a subflow whose address may have been withdrawn.
+    #[cold]
+    pub(super) fn sign_of_life(&mut self, r: usize) {
+        if self.contexts[r].keepalive_ns == NEVER {
+            self.contexts[r].removal_ns = NEVER;
+        }
+        self.removals = self.contexts.iter().any(|c| c.removal_ns != NEVER);
+    }
+
+    /// A subflow whose address was withdrawn gave no sign of life.
+    pub(super) fn removal_timer(&mut self, now_ns: u64, r: usize) {
+        self.contexts[r].removal_ns = NEVER;
+        if self.is_open(r) {
+            self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
+        }
+    }
+}
