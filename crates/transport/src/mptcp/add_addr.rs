@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use wire::{AddAddr, MptcpOption};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 
@@ -12,8 +13,8 @@ impl<P: Stream> Connection<P> {
     /// Tells the peer of a local address (RFC 8684 §3.4.1). Without a port it is the connection's.
     pub(super) fn announce(&mut self, now_ns: u64, local_id: u8, port: Option<u16>) {
         let Some(local) = self.addresses.local(local_id) else { return };
-        let Some(remote_key) = self.remote_key.filter(|_| self.mode == Mode::Mptcp) else { return };
-        let hmac = wire::keys::add_addr_hmac(self.local_key, remote_key, local_id, local.address, port);
+        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp) else { return };
+        let hmac = wire::keys::add_addr_hmac(self.keys.local, remote_key, local_id, local.address, port);
         let option = AddAddr { echo: false, id: local_id, address: local.address, port, hmac: Some(hmac) };
         self.addresses.announce(now_ns, option);
         self.announcement_timer(now_ns);
@@ -31,7 +32,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn receive_add_addr(&mut self, now_ns: u64, r: usize, add: &AddAddr) {
-        let Some(remote_key) = self.remote_key.filter(|_| self.mode == Mode::Mptcp && self.fully_established) else {
+        let Some(remote_key) = self.keys.remote.filter(|_| self.mode == Mode::Mptcp && self.fully_established) else {
             return;
         };
         if add.echo {
@@ -39,7 +40,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         // "If the HMAC … does not match, the option MUST be silently ignored" (RFC 8684 §3.4.1).
-        let hmac = wire::keys::add_addr_hmac(remote_key, self.local_key, add.id, add.address, add.port);
+        let hmac = wire::keys::add_addr_hmac(remote_key, self.keys.local, add.id, add.address, add.port);
         if add.hmac != Some(hmac) {
             return;
         }

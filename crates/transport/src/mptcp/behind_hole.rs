@@ -5,7 +5,8 @@
 use wire::compact::{HAS_DATA_ACK, HAS_MAPPING};
 use wire::{Compact, Flags};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 
@@ -13,14 +14,14 @@ impl<P: Stream> Connection<P> {
     /// Takes in the segment if it carries data within the window, acknowledges nothing new, and nothing is outstanding on its
     /// subflow, of which nothing but a hole is to be said. False: nothing was done.
     pub(super) fn receive_behind_hole(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
-        if self.settled.contains(r) {
+        if self.short.is_settled(r) {
             debug_assert!(self.is_settled(r));
         } else if segment.payload.is_empty() || !self.is_settled(r) {
             return false;
         }
         let window = match self.mode {
-            Mode::Tcp => self.window.right().saturating_sub(self.rcv_nxt),
-            Mode::Mptcp => 2 * self.window.size(),
+            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
+            Mode::Mptcp => 2 * self.rx.window.size(),
         };
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
@@ -40,8 +41,8 @@ impl<P: Stream> Connection<P> {
             Mode::Tcp => (UNMAPPED, None),
             Mode::Mptcp => {
                 let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
-                let offset = segment.dsn.wrapping_sub(self.remote_dsn(0));
-                if segment.ssn != seq as u32 || offset > self.window.right() {
+                let offset = self.numbers.their_place(segment.dsn);
+                if segment.ssn != seq as u32 || offset > self.rx.window.right() {
                     return false;
                 }
                 (offset, Some(to))
@@ -54,9 +55,8 @@ impl<P: Stream> Connection<P> {
         // From here on everything is as in `receive_synchronised`.
         let window = u64::from(segment.window) << subflow.snd_wscale;
         let una = subflow.snd_una;
-        self.settled.insert(r);
-        self.plain.remove(r);
-        self.roomy.insert(r);
+        self.short.note_hole(r);
+        self.short.note_room(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
         self.data_acknowledged(now_ns, to, window);
         self.subflows[r].take_echo(segment.timestamps(), now_ns);

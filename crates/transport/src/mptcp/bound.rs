@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 
 use wire::Segment;
 
-use super::connection::{Connection, Mode};
-use crate::queue::{SendQueue, Stream};
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use crate::queue::Stream;
 use crate::scheduler::{Linger, SendBuffer, SubflowSet, buffer_limit, memory, usable};
 use crate::tcp::subflow::Subflow;
 
@@ -129,7 +130,7 @@ impl<P: Stream> Connection<P> {
                 None => break None,
             }
         };
-        let idle = bound.len() == 0 && self.snd_nxt == self.write_end;
+        let idle = bound.len() == 0 && self.tx.is_sent();
         self.bound = Some(bound);
         if sent.is_some() {
             return sent;
@@ -137,7 +138,7 @@ impl<P: Stream> Connection<P> {
         if idle {
             return self.transmit_data_fin(now_ns, out);
         }
-        if self.snd_nxt < self.write_end && self.snd_nxt >= self.snd_right {
+        if self.tx.nxt() < self.tx.end() && self.tx.nxt() >= self.tx.right() {
             self.arm_probe(now_ns);
         }
         None
@@ -157,9 +158,9 @@ impl<P: Stream> Connection<P> {
             }
         }
         loop {
-            bound.accept(self.write_end, self.snd_una, self.snd_nxt);
-            let open = self.snd_right.saturating_sub(self.snd_nxt);
-            let fresh = (bound.accepted - self.snd_nxt).min(open);
+            bound.accept(self.tx.end(), self.tx.una(), self.tx.nxt());
+            let open = self.tx.open();
+            let fresh = (bound.accepted - self.tx.nxt()).min(open);
             if bound.returned.is_empty() && fresh == 0 {
                 return;
             }
@@ -182,7 +183,7 @@ impl<P: Stream> Connection<P> {
     /// The next page to bind: what came back first.
     fn next_page(&mut self, bound: &mut Bound) -> Option<(u64, u64)> {
         while let Some(first) = bound.returned.front_mut() {
-            let from = first.0.max(self.snd_una);
+            let from = first.0.max(self.tx.una());
             let to = first.1.min(page_end(from));
             first.0 = to.max(from);
             if first.0 >= first.1 {
@@ -192,10 +193,10 @@ impl<P: Stream> Connection<P> {
                 return Some((from, to));
             }
         }
-        let from = self.snd_nxt;
-        let to = bound.accepted.min(self.snd_right).min(page_end(from));
+        let from = self.tx.nxt();
+        let to = bound.accepted.min(self.tx.right()).min(page_end(from));
         (from < to).then(|| {
-            self.snd_nxt = to;
+            self.tx.advance(to - from);
             (from, to)
         })
     }
@@ -224,7 +225,7 @@ impl<P: Stream> Connection<P> {
         let mss = u64::from(view.mss);
         while let Some(first) = waiting.ranges.front_mut() {
             // What another subflow has brought in the meantime needs no bytes.
-            let from = first.0.max(self.snd_una.min(first.1));
+            let from = first.0.max(self.tx.una().min(first.1));
             let len = mss.min(first.1 - from);
             waiting.bytes -= from + len - first.0;
             first.0 = from + len;
@@ -238,7 +239,7 @@ impl<P: Stream> Connection<P> {
             if len < mss {
                 waiting.short_end = self.subflows[r].snd_nxt + len;
             }
-            let payload = self.queue.slice(from, len as u32);
+            let payload = self.tx.slice(from, len);
             self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
             return true;
@@ -283,15 +284,15 @@ impl<P: Stream> Connection<P> {
         all.sort_unstable();
         bound.returned.extend(all);
         self.views[r].queued = 0;
-        self.may_send = true;
+        self.due.data = true;
     }
 
     /// Before a fallback: what waits was not sent, so that the end of what was moves back.
     pub(super) fn unbind(&mut self) {
         let Some(bound) = self.bound.as_mut().filter(|_| self.mode == Mode::Mptcp) else { return };
         let mut all = bound.drain();
-        while let Some((from, _)) = all.pop_if(|&mut (_, to)| to == self.snd_nxt) {
-            self.snd_nxt = from.max(self.snd_una);
+        while let Some((from, _)) = all.pop_if(|&mut (_, to)| to == self.tx.nxt()) {
+            self.tx.retreat(from);
         }
         for (from, to) in all {
             self.reinjections.add_untried(from, to);
@@ -326,8 +327,8 @@ impl<P: Stream> Connection<P> {
         if let Some(r) = idle {
             let mut others = SubflowSet(u64::MAX);
             others.0 &= !(1 << r);
-            let to = self.snd_nxt.min(page_end(self.snd_una));
-            self.reinjections.add_held(self.snd_una, to, others);
+            let to = self.tx.nxt().min(page_end(self.tx.una()));
+            self.reinjections.add_held(self.tx.una(), to, others);
         }
         for r in stale {
             self.return_waiting(r);

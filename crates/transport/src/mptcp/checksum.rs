@@ -4,18 +4,11 @@
 use wire::DssChecksum;
 
 use super::connection::Connection;
-use super::context::MapRange;
-use super::reset::ResetReason;
+use super::state::context::MapRange;
+use super::state::reset::ResetReason;
+use super::state::verifying::Verifying;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
-
-/// A mapping on its way to be verified: its data so far, which is not acknowledged at the data level.
-#[derive(Debug)]
-pub struct Verifying<P> {
-    map: MapRange,
-    sum: DssChecksum,
-    pub pieces: Vec<Piece<P>>,
-}
 
 /// A subflow was reset.
 pub(super) struct Broken;
@@ -23,25 +16,20 @@ pub(super) struct Broken;
 impl<P: Stream> Connection<P> {
     /// The checksum for a mapping of ours; none when checksums are not in use.
     pub(super) fn checksum_of(&self, offset: u64, ssn: u32, len: u16, payload: &P) -> Option<u16> {
-        self.checksum.then(|| wire::dss_checksum(self.dsn(offset), ssn, len, payload))
+        self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset), ssn, len, payload))
     }
 
     fn checksum_begun(&self, map: &MapRange) -> DssChecksum {
         let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
-        DssChecksum::new(self.remote_dsn(map.offset), map.from as u32, len)
-    }
-
-    /// The data sequence number of a place in the peer's stream.
-    pub(super) fn remote_dsn(&self, offset: u64) -> u64 {
-        self.remote_idsn.wrapping_add(1).wrapping_add(offset)
+        DssChecksum::new(self.numbers.theirs(map.offset), map.from as u32, len)
     }
 
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
     pub(super) fn lone_data_fin_is_intact(&self, offset: u64, checksum: Option<u16>) -> bool {
-        match (self.checksum, checksum) {
+        match (self.fallback.checksum(), checksum) {
             (false, _) => true,
             (true, None) => false,
-            (true, Some(c)) => DssChecksum::new(self.remote_dsn(offset), 0, 1).matches(c),
+            (true, Some(c)) => DssChecksum::new(self.numbers.theirs(offset), 0, 1).matches(c),
         }
     }
 
@@ -82,7 +70,7 @@ impl<P: Stream> Connection<P> {
         }
         if map.checksum.is_some_and(|c| verifying.sum.matches(c)) {
             if map.data_fin {
-                self.note_data_fin(map.offset + (map.to - map.from));
+                self.rx.note_end(map.offset + (map.to - map.from));
             }
             for piece in verifying.pieces {
                 self.contexts[r].next_offset = piece.offset + piece.payload.len() as u64;
@@ -99,8 +87,8 @@ impl<P: Stream> Connection<P> {
     /// an MP_FAIL option on the subflow-level ACK"; "in the rare case that the data is not contiguous … the receiver
     /// MUST close the subflow with a RST with MP_FAIL" (RFC 8684 §3.7).
     fn checksum_failed(&mut self, now_ns: u64, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
-        if self.live_subflows() > 1 || !self.waiting.is_empty() {
-            self.contexts[r].reset.fail_dsn = Some(self.remote_dsn(map.offset));
+        if self.live_subflows() > 1 || self.rx.has_hole() {
+            self.contexts[r].reset.fail_dsn = Some(self.numbers.theirs(map.offset));
             self.reset_for_middlebox(now_ns, r);
             return Err(Broken);
         }

@@ -1,6 +1,7 @@
 //! The end: DATA_FIN for the connection, FIN for each subflow (RFC 8684 §3.3.3, RFC 9293 §3.6), failure and reset.
 
-use super::connection::{Connection, Event, Mode};
+use super::connection::{Connection, Event};
+use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -12,9 +13,9 @@ impl<P: Stream> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
     pub fn close(&mut self, now_ns: u64) {
         self.clock_ns = now_ns;
-        if !self.close_requested {
-            self.close_requested = true;
-            self.may_send = true;
+        if !self.ending.requested {
+            self.ending.requested = true;
+            self.due.data = true;
             self.progress_close(now_ns);
         }
     }
@@ -23,9 +24,9 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn progress_close(&mut self, now_ns: u64) {
         let due = match self.mode {
-            Mode::Tcp => self.close_requested && self.snd_nxt == self.write_end,
+            Mode::Tcp => self.ending.requested && self.tx.is_sent(),
             // Subflows end when the data level has ended in both directions (RFC 8684 §3.3.3).
-            Mode::Mptcp => self.fin_acknowledged && self.end_received,
+            Mode::Mptcp => self.ending.fin_acknowledged && self.rx.ended(),
         };
         if due {
             self.request_fins(now_ns);
@@ -46,7 +47,7 @@ impl<P: Stream> Connection<P> {
             State::Established | State::CloseWait if !subflow.fin_requested => {
                 subflow.fin_requested = true;
                 self.contexts[r].transient = false;
-                self.attention.insert(r);
+                self.due.attention.insert(r);
                 if self.mode == Mode::Mptcp {
                     self.leave(now_ns, r);
                 }
@@ -75,9 +76,9 @@ impl<P: Stream> Connection<P> {
         subflow.fin_at = None;
         subflow.rcv_nxt += 1;
         subflow.ack.now = true;
-        self.ack_due.insert(r);
-        if self.mode == Mode::Tcp && !self.end_received {
-            self.end_received = true;
+        self.due.acks.insert(r);
+        if self.mode == Mode::Tcp && !self.rx.ended() {
+            self.rx.note_ended();
             self.events.push_back(Event::EndOfStream);
         }
         let subflow = &mut self.subflows[r];
@@ -96,7 +97,7 @@ impl<P: Stream> Connection<P> {
     /// Our FIN was acknowledged.
     pub(super) fn fin_acknowledged_on(&mut self, now_ns: u64, r: usize) {
         if self.mode == Mode::Tcp {
-            self.fin_acknowledged = true;
+            self.ending.fin_acknowledged = true;
             self.check_flushed();
         }
         match self.subflows[r].state {
@@ -109,17 +110,17 @@ impl<P: Stream> Connection<P> {
 
     #[inline(always)]
     pub(super) fn check_flushed(&mut self) {
-        if self.fin_acknowledged {
+        if self.ending.fin_acknowledged {
             self.note_flushed();
         }
     }
 
     #[cold]
     fn note_flushed(&mut self) {
-        if !self.flushed && self.snd_una >= self.write_end {
-            self.flushed = true;
+        if !self.ending.flushed && self.tx.una() >= self.tx.end() {
+            self.ending.flushed = true;
             self.events.push_back(Event::Flushed);
-            self.data_timer_ns = NEVER;
+            self.timers.retransmit_ns = NEVER;
         }
     }
 
@@ -147,9 +148,7 @@ impl<P: Stream> Connection<P> {
         }
         self.contexts[r].transient = transient;
         self.reinject_all(r);
-        if self.data_fin_sent && !self.fin_acknowledged {
-            self.data_fin_due = true; // it may have gone the same way
-        }
+        self.ending.repeat_data_fin();
         self.subflow_closed(now_ns, r);
     }
 
@@ -162,11 +161,11 @@ impl<P: Stream> Connection<P> {
         for sent in self.subflows[r].board.iter() {
             // What was selectively acknowledged has arrived, but on a dead subflow it may never be delivered.
             let end = sent.offset + sent.data_len();
-            if end > self.snd_una {
-                self.reinjections.add(sent.offset.max(self.snd_una), end, r);
+            if end > self.tx.una() {
+                self.reinjections.add(sent.offset.max(self.tx.una()), end, r);
             }
         }
-        self.may_send = true;
+        self.due.data = true;
     }
 
     /// What was sent, is not acknowledged at the data level, and is under way on no subflow that works: it was
@@ -185,14 +184,14 @@ impl<P: Stream> Connection<P> {
         }
         carried.extend(self.bound.iter().flat_map(|b| b.ranges()));
         carried.sort_unstable();
-        let mut at = self.snd_una;
+        let mut at = self.tx.una();
         for (from, to) in carried {
             if from > at {
-                self.reinjections.add_untried(at, from.min(self.snd_nxt));
+                self.reinjections.add_untried(at, from.min(self.tx.nxt()));
             }
             at = at.max(to);
         }
-        self.reinjections.add_untried(at, self.snd_nxt);
-        self.may_send = true;
+        self.reinjections.add_untried(at, self.tx.nxt());
+        self.due.data = true;
     }
 }

@@ -6,20 +6,25 @@ use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::Span;
 
-use super::addresses::Addresses;
 use super::bound::Bound;
-use super::context::SubflowContext;
-use super::fallback::Infinite;
-use super::ready::Ready;
-use super::reinjection::Reinjections;
-use super::waiting::Waiting;
-use super::window::ReceiveWindow;
+use super::state::addresses::Addresses;
+use super::state::context::SubflowContext;
+use super::state::control::ControlTimers;
+use super::state::due::Due;
+use super::state::ending::Ending;
+use super::state::fallback::{Fallback, Mode};
+use super::state::keys::{DataNumbers, Keys};
+use super::state::receive_stream::ReceiveStream;
+use super::state::reinjection::Reinjections;
+use super::state::send_stream::SendStream;
+use super::state::short_way::ShortWay;
+use super::state::stream_timers::StreamTimers;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
-use crate::queue::{SendQueue, Stream};
-use crate::scheduler::{self, Scheduler, SubflowSet};
+use crate::queue::Stream;
+use crate::scheduler::{self, Scheduler};
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -44,123 +49,53 @@ pub enum Event {
     Aborted,
 }
 
-/// Whether MPTCP is spoken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mode {
-    /// TCP: asked for, or fallen back to.
-    Tcp,
-    /// MPTCP: offered, or agreed on.
-    Mptcp,
-}
-
 /// A connection.
 // The order of the fields is kept: what nearly every segment touches shares lines of the cache.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Connection<P: Stream> {
-    // What nearly every segment touches. Places in the stream count from 0.
+    // What nearly every segment touches.
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
     pub(super) contexts: Vec<SubflowContext<P>>,
-    /// Subflows known to have nothing to look after but data and acknowledgments in order: see `plain.rs`.
-    pub(super) plain: SubflowSet,
-    /// As `plain`, but there may be a hole in what arrived: see `behind_hole.rs`.
-    pub(super) settled: SubflowSet,
-    /// Subflows that can have got room in their windows since none had any.
-    pub(super) roomy: SubflowSet,
-    /// Subflows that may have a SYN, a reset, a retransmission or a FIN to send.
-    pub(super) attention: SubflowSet,
-    /// Subflows with control options to send.
-    pub(super) signal_due: SubflowSet,
-    /// Subflows that owe an acknowledgment.
-    pub(super) ack_due: SubflowSet,
+    pub(super) short: ShortWay,
+    pub(super) due: Due,
+    pub(super) fallback: Fallback,
     pub(super) mode: Mode,
-    /// Of the configuration: whether the plain case takes its short way.
-    pub(super) shortcuts: bool,
-    /// Whether new data may: with the default scheduler.
-    pub(super) sends_plain: bool,
-    /// Of the configuration.
-    mss: u16,
-    /// New data or reinjections may find a subflow with room.
-    pub(super) may_send: bool,
-    /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.
-    pub(super) frto_waits: bool,
-    pub(super) probe_due: bool,
+    pub(super) ending: Ending,
     /// The segment that `transmit` gave last is ECN-capable.
     pub(super) last_is_ect: bool,
     pub(super) established: bool,
     /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
     pub(super) fully_established: bool,
-    /// After fallback: the peer has said that the subflow is the stream, or never spoke MPTCP.
-    pub(super) rx_single: bool,
-    pub(super) end_received: bool,
-    pub(super) fin_acknowledged: bool,
-    pub(super) data_fin_sent: bool,
-    pub(super) close_requested: bool,
     /// A lower bound of all timers.
     pub(super) next_timeout_ns: u64,
     /// Time of the last call that had one.
     pub(super) clock_ns: u64,
-    /// Initial data sequence numbers (RFC 8684 §3.1); the first byte of data is one more.
-    pub(super) local_idsn: u64,
-    pub(super) remote_idsn: u64,
-    /// End of what was written.
-    pub(super) write_end: u64,
-    /// First byte not acknowledged at the data level.
-    pub(super) snd_una: u64,
-    /// First byte never sent, nor bound to a subflow to be sent.
-    pub(super) snd_nxt: u64,
-    /// The peer's window ends here.
-    pub(super) snd_right: u64,
-    pub(super) rcv_nxt: u64,
-    pub(super) window: ReceiveWindow,
-    pub(super) ready: Ready<P>,
-    /// Retransmission at the data level.
-    pub(super) data_timer_ns: u64,
-    /// Subflows that carried the first byte not acknowledged at the data level again.
-    pub(super) hole_tried: SubflowSet,
-    /// Zero-window probe.
-    pub(super) probe_timer_ns: u64,
-    pub(super) data_backoff: u32,
-    pub(super) probe_backoff: u32,
+    pub(super) numbers: DataNumbers,
+    pub(super) tx: SendStream<P>,
+    pub(super) rx: ReceiveStream<P>,
+    pub(super) timers: StreamTimers,
     /// The subflow that the scheduler's burst goes to, and how many segments of it are left.
     pub(super) burst: (usize, u32),
     unadopted: Vec<SubflowId>,
     pub(super) events: VecDeque<Event>,
     pub(super) controller: Controller,
-    /// What came before what precedes it in the stream.
-    pub(super) waiting: Waiting<P>,
     pub(super) reinjections: Reinjections,
-    pub(super) delays: DelayHistogram,
 
     // What few do.
     pub(super) config: Config,
     pub(super) initiator: bool,
-    pub(super) local_key: u64,
-    pub(super) remote_key: Option<u64>,
+    pub(super) keys: Keys,
     pub(super) rng: Xoshiro256PlusPlus,
-    /// DSS checksums are in use.
-    pub(super) checksum: bool,
-    /// After fallback: the subflow that is the stream.
-    pub(super) tcp_subflow: usize,
-    /// After fallback: what we say of it.
-    pub(super) infinite: Option<Infinite>,
     pub(super) addresses: Addresses,
     /// A subflow waits for a sign of life because its address was withdrawn.
     pub(super) removals: bool,
     pub(super) scheduler: Scheduler,
     pub(super) path_manager: PathManager,
-    pub(super) queue: P::Queue,
     /// What waits on subflows, under the scheduler `linux`.
     pub(super) bound: Option<Box<Bound>>,
-    pub(super) flushed: bool,
-    /// When something at the level of MPTCP is due: the earliest of the timers that `control_timer` looks at.
-    pub(super) control_timer_ns: u64,
-    /// The path manager wants to be asked then.
-    pub(super) path_timer_ns: u64,
-    /// No subflow is left; the connection is given up then.
-    pub(super) interrupted_until_ns: u64,
-    pub(super) data_fin_due: bool,
+    pub(super) control: ControlTimers,
     /// Retransmissions on all subflows so far.
     pub(super) retransmissions: u64,
     /// Opportunistic retransmission went this far.
@@ -169,9 +104,6 @@ pub struct Connection<P: Stream> {
     pub(super) next_penalty_ns: u64,
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
-    /// Place of the peer's DATA_FIN, which is the length of its stream.
-    pub(super) data_fin_at: Option<u64>,
-    pub(super) over: bool,
 }
 
 impl<P: Stream> Connection<P> {
@@ -186,77 +118,41 @@ impl<P: Stream> Connection<P> {
         let binds = mode == Mode::Mptcp && matches!(config.scheduler, scheduler::Choice::Linux);
         let origin = Origin::new(initiator, &rng);
         Connection {
-            initiator,
+            subflows: Vec::new(),
+            views: Vec::new(),
+            contexts: Vec::new(),
+            short: ShortWay::new(config.tcp.shortcuts, matches!(config.scheduler, scheduler::Choice::MinRtt)),
+            due: Due::default(),
+            fallback: Fallback::new(mode, config.checksum),
             mode,
-            shortcuts: config.tcp.shortcuts,
-            sends_plain: config.tcp.shortcuts && matches!(config.scheduler, scheduler::Choice::MinRtt),
-            mss: config.mss,
-            local_key: key,
-            remote_key: None,
-            local_idsn: wire::keys::idsn(key),
-            remote_idsn: 0,
-            fully_established: false,
+            ending: Ending::default(),
+            last_is_ect: false,
             established: false,
+            fully_established: false,
+            next_timeout_ns: NEVER,
+            clock_ns: 0,
+            numbers: DataNumbers::new(key),
+            tx: SendStream::new(),
+            rx: ReceiveStream::new(config.receive_buffer),
+            timers: StreamTimers::new(),
+            burst: (0, 0),
+            unadopted: Vec::new(),
+            events: VecDeque::new(),
+            controller: Controller::new(&config.congestion, &origin),
+            reinjections: Reinjections::default(),
+            initiator,
+            keys: Keys { local: key, remote: None },
             rng,
-            checksum: config.checksum,
-            tcp_subflow: 0,
-            rx_single: mode == Mode::Tcp,
-            infinite: None,
             addresses: Addresses::default(),
             removals: false,
-            subflows: Vec::new(),
-            contexts: Vec::new(),
-            views: Vec::new(),
-            controller: Controller::new(&config.congestion, &origin),
             scheduler: Scheduler::new(&config.scheduler, &origin),
             path_manager: PathManager::new(&config.path_manager, &origin),
-            unadopted: Vec::new(),
-            queue: P::Queue::default(),
-            write_end: 0,
-            snd_una: 0,
-            snd_nxt: 0,
             bound: binds.then(Box::default),
-            snd_right: 0,
-            close_requested: false,
-            fin_acknowledged: false,
-            flushed: false,
-            reinjections: Reinjections::default(),
-            attention: SubflowSet::default(),
-            plain: SubflowSet::default(),
-            settled: SubflowSet::default(),
-            roomy: SubflowSet(u64::MAX),
-            ack_due: SubflowSet::default(),
-            may_send: false,
-            frto_waits: false,
-            signal_due: SubflowSet::default(),
-            control_timer_ns: NEVER,
-            path_timer_ns: NEVER,
-            interrupted_until_ns: NEVER,
-            data_fin_due: false,
-            data_fin_sent: false,
-            data_timer_ns: NEVER,
-            data_backoff: 0,
-            hole_tried: SubflowSet::default(),
-            probe_timer_ns: NEVER,
-            probe_backoff: 0,
-            probe_due: false,
+            control: ControlTimers::new(),
             retransmissions: 0,
             orp_sent_to: 0,
             next_penalty_ns: 0,
-            burst: (0, 0),
             wait_until_ns: NEVER,
-            rcv_nxt: 0,
-            ready: Ready::new(),
-            waiting: Waiting::new(),
-            data_fin_at: None,
-            end_received: false,
-            window: ReceiveWindow::new(config.receive_buffer),
-            delays: DelayHistogram::default(),
-            events: VecDeque::new(),
-            over: false,
-            clock_ns: 0,
-            last_is_ect: false,
-            next_timeout_ns: NEVER,
             config,
         }
     }
@@ -271,7 +167,7 @@ impl<P: Stream> Connection<P> {
             subflow.validation.become_linux();
         }
         let r = self.subflows.len();
-        let options_len = crate::mptcp::transmit::data_options_len(self.mode, subflow.timestamps);
+        let options_len = self.mode.data_options_len(subflow.timestamps);
         let mut view =
             View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
@@ -279,13 +175,13 @@ impl<P: Stream> Connection<P> {
         // Mostly there is one: places for more would be most of an idle connection's memory.
         self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
-        self.unsettle();
+        self.short.unsettle();
         self.contexts.reserve_exact(1);
         self.contexts.push(SubflowContext::new());
         self.views.reserve_exact(1);
         self.views.push(view);
         self.unadopted.push(SubflowId(r as u8));
-        self.attention.insert(r);
+        self.due.attention.insert(r);
         r
     }
 
@@ -306,12 +202,12 @@ impl<P: Stream> Connection<P> {
 
     /// The token that names this connection to peers that join; none for TCP.
     pub(crate) fn local_token(&self) -> Option<u32> {
-        (self.mode == Mode::Mptcp).then(|| wire::keys::token(self.local_key))
+        (self.mode == Mode::Mptcp).then(|| wire::keys::token(self.keys.local))
     }
 
     /// The key that the token and the initial data sequence number come from; drawn for TCP too.
     pub(crate) fn local_key(&self) -> u64 {
-        self.local_key
+        self.keys.local
     }
 
     /// Lowers the time at which the driver must call again.
@@ -321,22 +217,22 @@ impl<P: Stream> Connection<P> {
 
     /// Appends to the stream. What is written after [`close`](Self::close) is ignored.
     pub fn write(&mut self, payload: P) {
-        if !self.close_requested {
-            self.write_end = self.write_end.saturating_add(self.queue.push(payload));
-            self.may_send = true;
+        if !self.ending.requested {
+            self.tx.write(payload);
+            self.due.data = true;
         }
     }
 
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
-        let payload = self.ready.pop()?;
-        if self.window.read(payload.len() as u64, self.rcv_nxt, self.mss) {
+        let (payload, opened) = self.rx.read(self.config.mss)?;
+        if opened {
             self.acknowledge_everywhere();
         }
-        if self.window.round_is_over(self.clock_ns) {
+        if self.rx.window.round_is_over(self.clock_ns) {
             // The slowest subflow's round trip: the buffer must hold what the others deliver in the meantime.
             let rtt_ns = self.subflows.iter().map(|s| s.receive_rtt_ns).max().unwrap_or(0);
-            self.window.next_round(self.clock_ns, rtt_ns, self.config.mss);
+            self.rx.window.next_round(self.clock_ns, rtt_ns, self.config.mss);
         }
         Some(payload)
     }
@@ -345,7 +241,7 @@ impl<P: Stream> Connection<P> {
         for (r, subflow) in self.subflows.iter_mut().enumerate() {
             if subflow.is_synchronised() {
                 subflow.ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
             }
         }
     }
@@ -354,7 +250,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {
-        !self.ready.is_empty() || !self.events.is_empty()
+        !self.rx.ready.is_empty() || !self.events.is_empty()
     }
 
     /// What happened since the last call, in order.
@@ -391,7 +287,7 @@ impl<P: Stream> Connection<P> {
     /// Whether the connection is over: closed in order, reset or given up.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.over
+        self.ending.over
     }
 
     /// Whether nothing of the connection will be missed: it is over, has nothing left to read, to tell or to send, and
@@ -399,7 +295,7 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn is_forgettable(&self) -> bool {
         let gone = |s: &Subflow<P>| s.state == State::Closed && !s.reset_due && !s.ack.now;
-        self.over && self.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(gone)
+        self.ending.over && self.rx.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(gone)
     }
 
     /// How many subflows there are or were.
@@ -437,31 +333,31 @@ impl<P: Stream> Connection<P> {
     /// How long the bytes delivered so far waited at this host for those before them.
     #[must_use]
     pub fn out_of_order_delays(&self) -> &DelayHistogram {
-        &self.delays
+        self.rx.delays()
     }
 
     /// Bytes delivered in order so far, read or waiting to be read.
     #[must_use]
     pub fn bytes_in_order(&self) -> u64 {
-        self.rcv_nxt
+        self.rx.nxt()
     }
 
     /// Bytes that were written and the peer has not acknowledged at the data level, sent or not.
     #[must_use]
     pub fn bytes_unacknowledged(&self) -> u64 {
-        self.write_end - self.snd_una
+        self.tx.end() - self.tx.una()
     }
 
     /// Bytes that were written and not sent yet.
     #[must_use]
     pub fn bytes_unsent(&self) -> u64 {
-        self.write_end - self.snd_nxt
+        self.tx.unsent()
     }
 
     /// Takes back what was written and never sent: the stream ends at what was sent. To be followed by
     /// [`close`](Self::close).
     pub fn withdraw(&mut self) {
-        self.write_end = self.snd_nxt;
+        self.tx.withdraw();
     }
 
     /// How many things the connection keeps whose number a peer can influence: segments in either direction, mappings,
@@ -469,19 +365,17 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn items_held(&self) -> usize {
         let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
-        let own = self.ready.len() + self.waiting.len() + self.reinjections.len() + self.addresses.len();
+        let own = self.rx.len() + self.reinjections.len() + self.addresses.len();
         let own = own + self.bound.as_ref().map_or(0, |b| b.len());
         subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
     }
 
     pub(super) fn finish(&mut self, event: Event) {
-        if !self.over {
-            self.over = true;
+        if !self.ending.over {
+            self.ending.over = true;
             self.events.push_back(event);
-            self.data_timer_ns = NEVER;
-            self.probe_timer_ns = NEVER;
-            self.interrupted_until_ns = NEVER;
-            self.path_timer_ns = NEVER;
+            self.timers.stop();
+            self.control.stop();
         }
     }
 
@@ -493,9 +387,9 @@ impl<P: Stream> Connection<P> {
 impl Connection<Span> {
     /// The application offers so many bytes more; `u64::MAX` is a stream without end.
     pub fn offer(&mut self, bytes: u64) {
-        if !self.close_requested {
-            self.write_end = self.write_end.saturating_add(bytes);
-            self.may_send = true;
+        if !self.ending.requested {
+            self.tx.offer(bytes);
+            self.due.data = true;
         }
     }
 }

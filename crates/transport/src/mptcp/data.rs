@@ -2,10 +2,11 @@
 
 use wire::{DataNumber, Dss, Mapping, MptcpOption, Options};
 
-use super::connection::{Connection, Event, Mode};
-use super::context::MapRange;
-use super::reset::ResetReason;
-use super::waiting::Early;
+use super::connection::{Connection, Event};
+use super::state::context::MapRange;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
+use super::state::waiting::Early;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 
@@ -36,7 +37,7 @@ impl<P: Stream> Connection<P> {
             if whole {
                 offset = m.offset + (seq - m.from);
             }
-            let needed = self.checksum || !whole || m.to != end;
+            let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
                 self.subflows[r].statistics.data_segments_received += 1;
                 return; // as if it had been lost
@@ -58,7 +59,7 @@ impl<P: Stream> Connection<P> {
         let Some(piece) = piece.above(subflow.rcv_nxt) else { return };
         // Acknowledge at once (RFC 5681 §4.2).
         subflow.ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
         let next = subflow.rcv_nxt;
         if piece.at > next {
             subflow.reorder.insert(next, piece);
@@ -78,9 +79,9 @@ impl<P: Stream> Connection<P> {
         subflow.statistics.data_segments_received += 1;
         subflow.ack.data_in_order(now_ns);
         if subflow.ack.now {
-            self.ack_due.insert(r);
+            self.due.acks.insert(r);
         }
-        if self.trusts(r) && !self.end_received {
+        if self.trusts(r) && !self.rx.ended() {
             self.receive_in_order(now_ns, r, seq, offset, payload);
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
@@ -91,7 +92,7 @@ impl<P: Stream> Connection<P> {
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
     /// the subflow is the stream.
     fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, Nonsense> {
-        if self.rx_single || (self.mode == Mode::Tcp && options.dss.is_none()) {
+        if self.fallback.receives_single() || (self.mode == Mode::Tcp && options.dss.is_none()) {
             return Ok(None);
         }
         match options.dss {
@@ -117,30 +118,22 @@ impl<P: Stream> Connection<P> {
 
     /// A place in the stream from its number, unless that is far from anything that could be sent.
     fn place_of(&self, dsn: DataNumber) -> Option<u64> {
-        let first = self.remote_dsn(0);
-        let offset = dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
-        (offset <= self.window.right().saturating_add(FAR)).then_some(offset)
+        let offset = self.numbers.their_place(dsn.expand(self.numbers.theirs(self.rx.nxt())));
+        (offset <= self.rx.window.right().saturating_add(FAR)).then_some(offset)
     }
 
     /// A DSS mapping in our numbers. DATA_FIN takes its last octet (RFC 8684 §3.3.3), and ends the stream there.
     fn map_range(&mut self, seq: u64, mapping: &Mapping, data_fin: bool) -> Option<MapRange> {
         let offset = self.place_of(mapping.dsn)?;
         let len = u64::from(mapping.len).saturating_sub(u64::from(data_fin));
-        if data_fin && !self.checksum {
-            self.note_data_fin(offset + len);
+        if data_fin && !self.fallback.checksum() {
+            self.rx.note_end(offset + len);
         }
         let from = wire::expand32(seq, mapping.ssn);
         let to = from.checked_add(len)?;
         // "If a checksum is present when its use has not been negotiated" the subflow is broken (RFC 8684 §3.3.1).
-        let wanted = self.checksum || mapping.checksum.is_none();
+        let wanted = self.fallback.checksum() || mapping.checksum.is_none();
         wanted.then_some(MapRange { from, to, offset, checksum: mapping.checksum, data_fin })
-    }
-
-    /// The peer's stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
-    pub(super) fn note_data_fin(&mut self, end: u64) {
-        if !self.end_received && end >= self.rcv_nxt {
-            self.data_fin_at = Some(end);
-        }
     }
 
     /// Keeps a mapping for data that is not in order yet. False: there is no room for it.
@@ -168,10 +161,10 @@ impl<P: Stream> Connection<P> {
         if let Some(offset) = self.place_of(mapping.dsn)
             && self.lone_data_fin_is_intact(offset, mapping.checksum)
         {
-            self.note_data_fin(offset + u64::from(mapping.len).saturating_sub(1));
+            self.rx.note_end(offset + u64::from(mapping.len).saturating_sub(1));
         }
         self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
         self.check_end_of_stream(r);
     }
 
@@ -190,20 +183,17 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
-        let offset = if self.rx_single { context.next_offset } else { offset };
-        if offset == self.rcv_nxt && self.waiting.is_empty() {
+        let offset = if self.fallback.receives_single() { context.next_offset } else { offset };
+        if self.rx.is_next(offset) {
             context.next_offset = offset + len;
             let subflow = &mut self.subflows[r];
             subflow.rcv_nxt = seq + len;
             subflow.statistics.new_bytes_received += len;
-            self.delays.add(0, len);
-            self.rcv_nxt = offset + len;
-            self.ready.push(payload);
-        } else if offset > self.rcv_nxt && self.window.allows(offset, len) {
+            self.rx.extend(payload);
+        } else if offset > self.rx.nxt() && self.rx.window.allows(offset, len) {
             context.next_offset = offset + len;
             self.subflows[r].rcv_nxt = seq + len;
-            let new =
-                self.waiting.insert(self.rcv_nxt, Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
+            let new = self.rx.keep(Early { at: offset, payload, arrival_ns: now_ns, via: r as u8 });
             self.subflows[r].statistics.new_bytes_received += new;
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
@@ -213,7 +203,7 @@ impl<P: Stream> Connection<P> {
     /// Whether nothing is to be verified on subflow `r` nor held back.
     #[inline]
     fn trusts(&self, r: usize) -> bool {
-        (self.rx_single || !self.checksum) && self.contexts[r].held.is_none()
+        (!self.fallback.verifies()) && self.contexts[r].held.is_none()
     }
 
     /// Bytes in order on their subflow find their place in the stream. False: the subflow was reset.
@@ -222,7 +212,7 @@ impl<P: Stream> Connection<P> {
         if !self.trusts(r) {
             return self.find_place(now_ns, r, piece);
         }
-        if self.rx_single {
+        if self.fallback.receives_single() {
             // Mappings that came before this was known, perhaps wrong ones, hold no more.
             piece.offset = self.contexts[r].next_offset;
         } else if piece.offset == UNMAPPED {
@@ -244,7 +234,7 @@ impl<P: Stream> Connection<P> {
                 return true;
             }
             let mut rest = None;
-            if self.checksum && !self.rx_single {
+            if self.fallback.verifies() {
                 match self.verify(now_ns, r, piece) {
                     Ok(None) => return true,
                     Ok(Some(beyond)) => piece = beyond,
@@ -252,7 +242,7 @@ impl<P: Stream> Connection<P> {
                 }
                 continue;
             }
-            if self.rx_single {
+            if self.fallback.receives_single() {
                 piece.offset = self.contexts[r].next_offset;
             } else if piece.offset == UNMAPPED {
                 if let Some(map) = self.kept_mapping(r, piece.at) {
@@ -277,67 +267,23 @@ impl<P: Stream> Connection<P> {
 
     /// Bytes that are in order on their subflow go to their place in the stream.
     pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
-        let (at, len) = (piece.offset, piece.payload.len() as u64);
-        let mut early = Early { at, payload: piece.payload, arrival_ns: piece.arrival_ns, via: r as u8 };
-        if at < self.rcv_nxt {
-            if at + len <= self.rcv_nxt {
-                return;
-            }
-            early.payload = early.payload.slice((self.rcv_nxt - at) as usize, len as usize);
-            early.at = self.rcv_nxt;
-        }
-        if self.end_received {
-            return; // nothing follows the end
-        }
-        let (at, len) = (early.at, early.payload.len() as u64);
-        let next = at == self.rcv_nxt;
-        let new = if next && self.waiting.is_empty() {
-            self.append(now_ns, r, early);
-            len
-        } else if !self.window.allows(at, len) {
-            0 // beyond the window nothing is kept; the peer was not allowed to send it
-        } else if next && self.waiting.pass(at, len) {
-            self.append(now_ns, r, early);
-            len
-        } else {
-            self.waiting.insert(self.rcv_nxt, early)
-        };
-        self.subflows[r].statistics.new_bytes_received += new;
-        if next && !self.waiting.is_empty() {
-            while let Some(early) = self.waiting.pop(self.rcv_nxt) {
-                self.append(now_ns, r, early);
-            }
-        }
-    }
-
-    /// The next bytes of the stream; subflow `r` has just brought them, or what they waited for.
-    #[inline(always)]
-    fn append(&mut self, now_ns: u64, r: usize, early: Early<P>) {
-        let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
-        self.delays.add(waited_ns, len);
-        if waited_ns > 0 {
-            let statistics = &mut self.subflows[r].statistics;
-            let own = usize::from(early.via) == r;
-            let sum = if own { &mut statistics.own_waited_byte_ns } else { &mut statistics.others_waited_byte_ns };
-            *sum += u128::from(waited_ns) * u128::from(len);
-        }
-        self.rcv_nxt = early.at + len;
-        self.ready.push(early.payload);
+        let Piece { offset: at, payload, arrival_ns, .. } = piece;
+        self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r].statistics);
     }
 
     /// The stream is complete when everything before its end has arrived.
     #[inline(always)]
     fn check_end_of_stream(&mut self, r: usize) {
-        if self.mode == Mode::Mptcp && !self.end_received && self.data_fin_at == Some(self.rcv_nxt) {
+        if self.mode == Mode::Mptcp && self.rx.is_complete() {
             self.end_stream(r);
         }
     }
 
     #[cold]
     fn end_stream(&mut self, r: usize) {
-        self.end_received = true;
+        self.rx.note_ended();
         self.events.push_back(Event::EndOfStream);
         self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
     }
 }

@@ -1,29 +1,15 @@
 //! Back to TCP: where options are lost on the way, and by the infinite mapping (RFC 8684 §3.7).
 
-use wire::{DataNumber, Dss, Mapping};
+use wire::Mapping;
 
 use super::checksum::Broken;
-use super::connection::{Connection, Mode};
-use super::context::Run;
-use super::reset::ResetReason;
-use super::transmit::data_options_len;
+use super::connection::Connection;
+use super::state::context::Run;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
-
-/// The infinite mapping as we tell it: from `dsn`, which stands at `ssn`, the subflow is the stream.
-#[derive(Clone, Copy, Debug)]
-pub struct Infinite {
-    dsn: u64,
-    ssn: u32,
-    /// Data sent from here on carries it: its acknowledgment shows that the peer knows.
-    until_seq: u64,
-    /// Segments that will carry it at most.
-    pub left: u8,
-}
-
-/// The infinite mapping is told on so many segments unless the peer is known to know.
-pub(super) const TELL: u8 = 16;
 
 impl<P: Stream> Connection<P> {
     /// Whether nothing of the stream, in either direction, can have gone another way than by subflow 0.
@@ -43,10 +29,10 @@ impl<P: Stream> Connection<P> {
     /// infinite mapping tells where it belongs.
     fn contiguous(&self, r: usize) -> Option<Run> {
         let (run, subflow_nxt) = (self.contexts[r].run, self.subflows[r].snd_nxt);
-        if self.snd_una == self.snd_nxt {
-            return Some(Run { seq: subflow_nxt, offset: self.snd_nxt });
+        if self.tx.una() == self.tx.nxt() {
+            return Some(Run { seq: subflow_nxt, offset: self.tx.nxt() });
         }
-        let whole = run.offset <= self.snd_una && run.offset + (subflow_nxt - run.seq) == self.snd_nxt;
+        let whole = run.offset <= self.tx.una() && run.offset + (subflow_nxt - run.seq) == self.tx.nxt();
         whole.then_some(run)
     }
 
@@ -54,7 +40,7 @@ impl<P: Stream> Connection<P> {
     /// others "no data can be delivered to the application layer, and no fallback signal can be reliably sent":
     /// the subflow is closed with a reset that says "Middlebox interference" (RFC 8684 §3.7).
     pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
-        let fallen = self.mode == Mode::Tcp && r == self.tcp_subflow;
+        let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
         // What was sent a second time at the data level has no place in the sequence of the stream.
         let straight = self.contexts[r].next_offset + 1 == self.first_undelivered(r);
         if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r))) {
@@ -71,7 +57,7 @@ impl<P: Stream> Connection<P> {
     /// out of MPTCP mode" (RFC 8684 §3.7). The same holds when options are lost later. Answers whether the segment
     /// is to be processed further.
     pub(super) fn options_lost(&mut self, now_ns: u64, r: usize) -> bool {
-        if self.flushed && self.end_received {
+        if self.ending.flushed && self.rx.ended() {
             return true; // nothing is at stake any more
         }
         self.unmapped(now_ns, r).is_ok()
@@ -86,13 +72,13 @@ impl<P: Stream> Connection<P> {
         };
         self.contexts[r].run = run;
         self.become_tcp(r);
-        if self.remote_key.is_some() {
-            let at = self.snd_una.max(run.offset);
+        if self.keys.remote.is_some() {
+            let at = self.tx.una().max(run.offset);
             let ssn = run.seq + (at - run.offset);
             let until_seq = self.subflows[r].snd_nxt;
-            self.infinite = Some(Infinite { dsn: self.dsn(at), ssn: ssn as u32, until_seq, left: TELL });
+            self.fallback.tell(self.numbers.ours(at), ssn as u32, until_seq);
             self.subflows[r].ack.now = true;
-            self.ack_due.insert(r);
+            self.due.acks.insert(r);
         }
         // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).
         for other in 0..self.subflows.len() {
@@ -102,28 +88,28 @@ impl<P: Stream> Connection<P> {
         }
         // "After a sender signals an infinite mapping, it MUST only use subflow ACKs to clear its send buffer" (§3.7).
         let acknowledged = self.acknowledged_by_subflow(r, self.subflows[r].snd_una);
-        let window = self.snd_right.saturating_sub(acknowledged);
+        let window = self.tx.right().saturating_sub(acknowledged);
         self.data_acknowledged(now_ns, acknowledged, window);
-        self.may_send = true;
-        self.attention.insert(r);
+        self.due.data = true;
+        self.due.attention.insert(r);
         true
     }
 
     /// The mode and what hangs on it.
     pub(super) fn become_tcp(&mut self, r: usize) {
         self.mode = Mode::Tcp;
-        self.tcp_subflow = r;
-        self.reinjections = super::reinjection::Reinjections::default();
-        self.data_timer_ns = NEVER;
-        self.data_fin_due = false;
+        self.fallback.set_subflow(r);
+        self.reinjections = super::state::reinjection::Reinjections::default();
+        self.timers.retransmit_ns = NEVER;
+        self.ending.data_fin_due = false;
         self.set_tcp_mss(r);
     }
 
     /// While the infinite mapping is told, segments leave it room: as much as for a DSS.
     fn set_tcp_mss(&mut self, r: usize) {
-        let mode = if self.infinite.is_some() { Mode::Mptcp } else { Mode::Tcp };
+        let mode = if self.fallback.tells() { Mode::Mptcp } else { Mode::Tcp };
         let subflow = &self.subflows[r];
-        let options = data_options_len(mode, subflow.timestamps) as u32;
+        let options = mode.data_options_len(subflow.timestamps) as u32;
         self.views[r].mss = subflow.mss.saturating_sub(options).max(1);
     }
 
@@ -131,28 +117,13 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> u64 {
         let run = self.contexts[r].run;
-        if ack < run.seq { self.snd_una } else { (run.offset + (ack - run.seq)).min(self.snd_nxt) }
-    }
-
-    /// The DSS of a segment after fallback: the infinite mapping until the peer knows, then none. "A Data Sequence
-    /// Mapping, with the Data-Level Length value of 0"; its checksum field, if there is one, is 0 (RFC 8684 §3.3.1).
-    pub(super) fn infinite_mapping(&mut self) -> Option<Dss> {
-        let infinite = self.infinite.as_mut().filter(|i| i.left > 0)?;
-        infinite.left -= 1;
-        let mapping = Mapping {
-            dsn: DataNumber::Long(infinite.dsn),
-            ssn: infinite.ssn,
-            len: 0,
-            checksum: self.checksum.then_some(0),
-        };
-        Some(Dss { data_ack: None, mapping: Some(mapping), data_fin: false })
+        if ack < run.seq { self.tx.una() } else { (run.offset + (ack - run.seq)).min(self.tx.nxt()) }
     }
 
     /// An acknowledgment in TCP mode: the peer that acknowledges what carried the infinite mapping knows it.
     #[inline]
     pub(super) fn infinite_acknowledged(&mut self, r: usize, ack: u64) {
-        if self.infinite.is_some_and(|i| ack > i.until_seq) {
-            self.infinite = None;
+        if self.fallback.acknowledged(ack) {
             self.set_tcp_mss(r);
         }
     }
@@ -160,24 +131,24 @@ impl<P: Stream> Connection<P> {
     /// An infinite mapping came: from `mapping.dsn`, at `mapping.ssn`, the subflow is the stream, also for what
     /// arrived already and failed its checksum.
     pub(super) fn receive_infinite_mapping(&mut self, now_ns: u64, r: usize, mapping: &Mapping) {
-        if self.rx_single || (self.mode == Mode::Tcp && r != self.tcp_subflow) {
+        if self.fallback.receives_single() || (self.mode == Mode::Tcp && r != self.fallback.subflow()) {
             return;
         }
-        let first = self.remote_dsn(0);
-        let offset = mapping.dsn.expand(first.wrapping_add(self.rcv_nxt)).wrapping_sub(first);
+        let first = self.numbers.theirs(0);
+        let offset = mapping.dsn.expand(first.wrapping_add(self.rx.nxt())).wrapping_sub(first);
         let from = wire::expand32(self.subflows[r].rcv_nxt, mapping.ssn);
         let here = self.first_undelivered(r);
         // It acts on what follows the last byte acknowledged at the data level: it leaves no hole, and does not
         // speak of what is to come.
         let place = (from <= here).then(|| offset.checked_add(here - from)).flatten();
-        let Some(place) = place.filter(|&p| p <= self.rcv_nxt) else {
+        let Some(place) = place.filter(|&p| p <= self.rx.nxt()) else {
             self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
             return;
         };
         if self.mode == Mode::Mptcp && !self.fall_back(now_ns, r) {
             return;
         }
-        self.rx_single = true;
+        self.fallback.receive_single();
         let context = &mut self.contexts[r];
         context.fail_timer_ns = NEVER;
         context.next_offset = place;
@@ -190,13 +161,13 @@ impl<P: Stream> Connection<P> {
             }
         }
         self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
     }
 
     /// The peer still speaks MPTCP while we do not: it has not seen the infinite mapping.
     pub(super) fn tell_infinite_again(&mut self, r: usize) {
-        if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
-            infinite.left = infinite.left.max(2);
+        if r == self.fallback.subflow() {
+            self.fallback.tell_again();
         }
     }
 }

@@ -3,10 +3,11 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{MpCapable, Segment};
 
-use super::addresses::Addresses;
-use super::connection::{Connection, Event, Mode};
+use super::connection::{Connection, Event};
 use super::options::capable;
-use super::transmit::{CAPABLE_A, CAPABLE_C, data_options_len};
+use super::state::addresses::Addresses;
+use super::state::fallback::Mode;
+use super::transmit::{CAPABLE_A, CAPABLE_C};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
@@ -67,15 +68,15 @@ impl<P: Stream> Connection<P> {
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
         } else {
             c.mode = Mode::Tcp;
-            c.rx_single = true;
+            c.fallback.receive_single();
         }
         let iss = c.draw_u32();
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.state = State::SynReceived;
         subflow.active_open = false;
         subflow.syn_due = true;
-        negotiate(&c.config, c.window.scale(), &mut subflow, syn);
-        c.snd_right = u64::from(syn.window);
+        negotiate(&c.config, c.rx.window.scale(), &mut subflow, syn);
+        c.tx.begin(syn.window);
         c.add_subflow(subflow);
         c
     }
@@ -96,7 +97,7 @@ impl<P: Stream> Connection<P> {
         if !acceptable || !segment.flags.syn() {
             return;
         }
-        negotiate(&self.config, self.window.scale(), &mut self.subflows[r], segment);
+        negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], segment);
         if self.subflows[r].join.is_some() {
             self.join_answered(now_ns, r, segment);
             return;
@@ -112,26 +113,28 @@ impl<P: Stream> Connection<P> {
             // "If a SYN/ACK … does not contain the MP_CAPABLE option" it is TCP (RFC 8684 §3.1, §3.7).
             _ => {
                 self.become_tcp(r);
-                self.rx_single = true;
+                self.fallback.receive_single();
             }
         }
-        self.snd_right = u64::from(segment.window);
+        self.tx.begin(segment.window);
         self.synchronise(now_ns, r);
         self.become_established(now_ns, r);
         self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
     }
 
     pub(super) fn learn_key(&mut self, key: u64) {
-        self.remote_key = Some(key);
-        self.remote_idsn = wire::keys::idsn(key);
+        self.keys.remote = Some(key);
+        self.numbers.learn(key);
     }
 
     /// The flags of the peer's MP_CAPABLE on its SYN or SYN/ACK. A: "checksums MUST be used if either host requires
     /// them". C: "the receiver MUST NOT try to open any additional subflows toward this address and port" (RFC 8684
     /// §3.1).
     fn learn_flags(&mut self, flags: u8, tuple: Tuple) {
-        self.checksum |= flags & CAPABLE_A != 0;
+        if flags & CAPABLE_A != 0 {
+            self.fallback.require_checksum();
+        }
         self.addresses.forget_remote(0);
         if flags & CAPABLE_C == 0 {
             self.addresses.learn(0, tuple.remote);
@@ -151,7 +154,7 @@ impl<P: Stream> Connection<P> {
         }
         subflow.retries = 0;
         subflow.rtt.backoff = 0;
-        let options = data_options_len(self.mode, subflow.timestamps) as u32;
+        let options = self.mode.data_options_len(subflow.timestamps) as u32;
         view.mss = subflow.mss.saturating_sub(options).max(1);
         view.backup = subflow.backup || self.contexts[r].peer_backup;
     }
@@ -177,8 +180,8 @@ impl<P: Stream> Connection<P> {
         self.events.push_back(Event::SubflowEstablished(SubflowId(r as u8)));
         self.resume(now_ns);
         self.manage_paths(now_ns, PathEvent::SubflowEstablished { local_id, remote_id });
-        self.may_send = true;
-        self.attention.insert(r);
+        self.due.data = true;
+        self.due.attention.insert(r);
     }
 
     /// The peer's SYN crossed ours (RFC 9293 §3.5, figure 8). Both ends then answer with SYN/ACK. RFC 8684 §3.1 knows
@@ -188,11 +191,11 @@ impl<P: Stream> Connection<P> {
             return; // a join is never answered by a bare SYN
         }
         self.become_tcp(r);
-        self.rx_single = true;
-        negotiate(&self.config, self.window.scale(), &mut self.subflows[r], syn);
+        self.fallback.receive_single();
+        negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], syn);
         self.subflows[r].state = State::SynReceived;
         self.subflows[r].syn_due = true;
-        self.attention.insert(r);
+        self.due.attention.insert(r);
     }
 
     /// A segment in SYN-RECEIVED (RFC 9293 §3.10.7.4). Answers whether it completes the handshake and is to be
@@ -209,17 +212,17 @@ impl<P: Stream> Connection<P> {
                 if self.mode == Mode::Mptcp && r == 0 && capable(segment).is_none() {
                     // The peer has given up MP_CAPABLE after losses: so do we (RFC 8684 §3.1).
                     self.become_tcp(r);
-                    self.rx_single = true;
+                    self.fallback.receive_single();
                 }
                 self.subflows[r].syn_due = true; // our SYN/ACK was lost
-                self.attention.insert(r);
+                self.due.attention.insert(r);
             } else if self.subflows[r].active_open && self.subflows[r].our_seq(segment.ack) == 1 {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
-                self.snd_right = u64::from(segment.window);
+                self.tx.begin(segment.window);
                 self.synchronise(now_ns, r);
                 self.become_established(now_ns, r);
                 self.subflows[r].ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
             }
             return false;
         }
@@ -232,7 +235,7 @@ impl<P: Stream> Connection<P> {
             }
         } else if self.mode == Mode::Mptcp {
             match capable(segment) {
-                Some(MpCapable { sender_key: Some(key), receiver_key: Some(ours), .. }) if *ours == self.local_key => {
+                Some(MpCapable { sender_key: Some(key), receiver_key: Some(ours), .. }) if *ours == self.keys.local => {
                     self.learn_key(*key);
                     self.fully_established = true;
                 }
@@ -242,7 +245,7 @@ impl<P: Stream> Connection<P> {
                 // A third ACK without the keys: the path or the peer does not speak MPTCP (RFC 8684 §3.1, §3.7).
                 _ => {
                     self.become_tcp(r);
-                    self.rx_single = true;
+                    self.fallback.receive_single();
                 }
             }
         }
@@ -251,7 +254,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].join.is_some() {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
             self.subflows[r].ack.now = true;
-            self.ack_due.insert(r);
+            self.due.acks.insert(r);
         } else if self.fully_established {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }

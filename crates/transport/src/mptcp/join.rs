@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use wire::{MpJoin, Segment};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
 use super::handshake::negotiate;
 use super::options::join_option;
-use super::reset::ResetReason;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
 use crate::host::{SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
@@ -89,7 +90,7 @@ impl<P: Stream> Connection<P> {
 
     /// Nothing more is to be said, or may be.
     fn is_ending(&self) -> bool {
-        self.over || (self.fin_acknowledged && self.end_received)
+        self.ending.over || (self.ending.fin_acknowledged && self.rx.ended())
     }
 
     /// The peer opens a subflow with our token. An error refuses it, with what the reset says and whether trying again
@@ -127,7 +128,7 @@ impl<P: Stream> Connection<P> {
         }
         subflow.join = Some(Join { local_nonce: self.draw_u32(), remote_nonce: nonce, confirmed: false });
         subflow.syn_due = true;
-        negotiate(&self.config, self.window.scale(), &mut subflow, syn);
+        negotiate(&self.config, self.rx.window.scale(), &mut subflow, syn);
         let r = self.add_subflow(subflow);
         self.contexts[r].peer_backup = backup;
         self.contexts[r].joined = true;
@@ -138,7 +139,7 @@ impl<P: Stream> Connection<P> {
     /// The SYN/ACK to our MP_JOIN. A wrong HMAC closes the subflow with a reset (RFC 8684 §3.2).
     pub(super) fn join_answered(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
         let join = self.subflows[r].join.unwrap_or_default();
-        let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+        let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
             Some(&MpJoin::SynAck { backup, address_id, hmac, nonce })
                 if hmac == wire::keys::join_hmac_syn_ack(local, remote, join.local_nonce, nonce) =>
@@ -154,7 +155,7 @@ impl<P: Stream> Connection<P> {
                 subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
                 let deadline_ns = subflow.timer_ns;
                 subflow.ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
                 self.wake_by(deadline_ns);
             }
             // "If the HMAC is wrong … with the MPTCP-specific error"; without any option the path is not capable, and
@@ -168,7 +169,7 @@ impl<P: Stream> Connection<P> {
     /// subflow; one without HMAC is ignored, for the right one may be on its way.
     pub(super) fn join_confirmed(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
         let join = self.subflows[r].join.unwrap_or_default();
-        let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+        let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
             Some(MpJoin::Ack { hmac })
                 if *hmac == wire::keys::join_hmac_ack(remote, local, join.remote_nonce, join.local_nonce) =>
@@ -193,7 +194,7 @@ impl<P: Stream> Connection<P> {
             subflow.retries = 0;
             subflow.rtt.backoff = 0;
             if subflow.fin_requested {
-                self.attention.insert(r); // the connection ended meanwhile
+                self.due.attention.insert(r); // the connection ended meanwhile
             } else {
                 self.become_established(now_ns, r);
             }

@@ -2,9 +2,9 @@
 
 use wire::{MptcpOption, Segment};
 
-use super::connection::{Connection, Mode};
-use super::fallback::TELL;
+use super::connection::Connection;
 use super::signal::attach;
+use super::state::fallback::Mode;
 use crate::queue::Stream;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.
@@ -16,14 +16,14 @@ impl<P: Stream> Connection<P> {
         let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << self.contexts[r].retries.min(6));
         self.contexts[r].fail_timer_ns = due_ns;
         self.subflows[r].ack.now = true;
-        self.ack_due.insert(r);
+        self.due.acks.insert(r);
         self.arm_control(due_ns);
     }
 
     /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
     pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
         if self.contexts[r].held.is_some() {
-            let dsn = self.remote_dsn(self.contexts[r].failed_at);
+            let dsn = self.numbers.theirs(self.contexts[r].failed_at);
             segment.options.sack = wire::SackBlocks::default();
             attach(segment, MptcpOption::MpFail { dsn });
         }
@@ -48,21 +48,21 @@ impl<P: Stream> Connection<P> {
     /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
     pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: u64) {
         if self.mode == Mode::Tcp {
-            if let (true, Some(infinite)) = (r == self.tcp_subflow, &mut self.infinite) {
-                infinite.left = TELL; // it was lost
+            // It was lost.
+            if r == self.fallback.subflow() && self.fallback.tell_anew() {
                 self.subflows[r].ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
             }
             return;
         }
-        let at = dsn.wrapping_sub(self.dsn(0));
-        if !(self.snd_una..=self.snd_nxt).contains(&at) {
+        let at = self.numbers.our_place(dsn);
+        if !(self.tx.una()..=self.tx.nxt()).contains(&at) {
             return;
         }
         if self.live_subflows() > 1 {
             self.reset_for_middlebox(now_ns, r);
         } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
-            let dsn = self.remote_dsn(self.rcv_nxt);
+            let dsn = self.numbers.theirs(self.rx.nxt());
             self.signal(r, MptcpOption::MpFail { dsn });
         }
     }

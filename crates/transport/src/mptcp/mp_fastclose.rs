@@ -2,9 +2,10 @@
 
 use wire::{MptcpOption, Segment};
 
-use super::connection::{Connection, Event, Mode};
+use super::connection::{Connection, Event};
 use super::options::mptcp_options;
-use super::reset::ResetReason;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
 
@@ -16,7 +17,7 @@ impl<P: Stream> Connection<P> {
         self.finish(Event::Aborted);
         for r in 0..self.subflows.len() {
             if !matches!(self.subflows[r].state, State::Closed | State::TimeWait) {
-                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.remote_key.is_some();
+                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.keys.remote.is_some();
                 self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
             }
         }
@@ -24,7 +25,7 @@ impl<P: Stream> Connection<P> {
 
     /// Whether a segment ends the connection with MP_FASTCLOSE, and if so does it. A wrong key says nothing.
     pub(super) fn receive_fastclose(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
-        let ours = MptcpOption::MpFastclose { receiver_key: self.local_key };
+        let ours = MptcpOption::MpFastclose { receiver_key: self.keys.local };
         let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(|o| *o == ours);
         if valid {
             self.fastclose(now_ns, r, !segment.flags.rst());

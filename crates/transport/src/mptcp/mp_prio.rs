@@ -2,7 +2,8 @@
 
 use wire::MptcpOption;
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use crate::queue::Stream;
 
 impl<P: Stream> Connection<P> {
@@ -29,6 +30,6 @@ impl<P: Stream> Connection<P> {
     /// A subflow is a backup when either side wants it.
     pub(super) fn update_backup(&mut self, r: usize) {
         self.views[r].backup = self.subflows[r].backup || self.contexts[r].peer_backup;
-        self.may_send = true;
+        self.due.data = true;
     }
 }

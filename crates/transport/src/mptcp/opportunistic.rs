@@ -1,7 +1,8 @@
 //! Opportunistic retransmission and penalisation (Raiciu 2012 §4.2): what to do when a slow subflow holds the segment
 //! that the whole connection waits for.
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use crate::congestion::{Phase, Window};
 use crate::queue::Stream;
 use crate::scheduler::{Choice, SubflowSet, usable};
@@ -16,12 +17,12 @@ impl<P: Stream> Connection<P> {
     /// acknowledged at the data level goes out on it as well, and those that hold it up are slowed down. Answers
     /// whether there is a segment to send again now.
     pub(super) fn retransmit_opportunistically(&mut self, now_ns: u64) -> bool {
-        let first = self.snd_una;
-        if first >= self.snd_nxt || first < self.orp_sent_to {
+        let first = self.tx.una();
+        if first >= self.tx.nxt() || first < self.orp_sent_to {
             return false;
         }
         let mut holders = SubflowSet::default();
-        let mut end = self.snd_nxt;
+        let mut end = self.tx.nxt();
         for (r, subflow) in self.subflows.iter().enumerate() {
             if let Some(sent) = subflow.board.iter().find(|s| s.offset <= first && first < s.offset + s.len()) {
                 holders.insert(r);

@@ -7,12 +7,13 @@ use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
-use super::connection::{Connection, Event, Mode};
+use super::connection::{Connection, Event};
+use super::state::fallback::Mode;
 
 impl<P: Stream> Connection<P> {
     /// Asks the path manager and does what it wants.
     pub(super) fn manage_paths(&mut self, now_ns: u64, event: PathEvent) {
-        if self.mode != Mode::Mptcp || self.over {
+        if self.mode != Mode::Mptcp || self.ending.over {
             return;
         }
         let local = self.addresses.usable();
@@ -47,8 +48,8 @@ impl<P: Stream> Connection<P> {
             PathAction::SetBackup { local_id, remote_id, backup } => self.set_backup(local_id, remote_id, backup),
             PathAction::Close { local_id, remote_id } => self.close_path(now_ns, local_id, remote_id),
             PathAction::WakeAt { at_ns } => {
-                self.path_timer_ns = self.path_timer_ns.min(at_ns.max(now_ns + 1));
-                self.arm_control(self.path_timer_ns);
+                self.control.path_ns = self.control.path_ns.min(at_ns.max(now_ns + 1));
+                self.arm_control(self.control.path_ns);
             }
         }
     }
@@ -65,8 +66,8 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn path_timer(&mut self, now_ns: u64) {
-        if self.path_timer_ns <= now_ns {
-            self.path_timer_ns = NEVER;
+        if self.control.path_ns <= now_ns {
+            self.control.path_ns = NEVER;
             self.manage_paths(now_ns, PathEvent::Timer);
         }
     }
@@ -76,16 +77,16 @@ impl<P: Stream> Connection<P> {
     pub(super) fn gone(&mut self, now_ns: u64, r: usize) {
         self.leave(now_ns, r);
         self.events.push_back(Event::SubflowClosed(SubflowId(r as u8)));
-        if self.all_subflows_closed() && !self.over {
-            let orderly = self.flushed && self.end_received;
+        if self.all_subflows_closed() && !self.ending.over {
+            let orderly = self.ending.flushed && self.rx.ended();
             let may_return = self.mode == Mode::Mptcp && self.fully_established;
             if orderly {
                 self.finish(Event::Closed);
             } else if may_return && self.config.keep_without_subflow_ns > 0 {
                 // An attempt to join that failed does not prolong it.
                 let until_ns = now_ns.saturating_add(self.config.keep_without_subflow_ns);
-                self.interrupted_until_ns = self.interrupted_until_ns.min(until_ns);
-                self.arm_control(self.interrupted_until_ns);
+                self.control.interrupted_until_ns = self.control.interrupted_until_ns.min(until_ns);
+                self.arm_control(self.control.interrupted_until_ns);
             } else {
                 self.finish(Event::Aborted);
             }
@@ -97,23 +98,21 @@ impl<P: Stream> Connection<P> {
 
     /// Nobody has joined in time.
     pub(super) fn interruption_timer(&mut self, now_ns: u64) {
-        if self.interrupted_until_ns <= now_ns {
-            self.interrupted_until_ns = NEVER;
+        if self.control.interrupted_until_ns <= now_ns {
+            self.control.interrupted_until_ns = NEVER;
             self.abort(now_ns);
         }
     }
 
     /// There is a subflow again: what is due at the data level goes out on it.
     pub(super) fn resume(&mut self, now_ns: u64) {
-        if self.interrupted_until_ns == NEVER {
+        if self.control.interrupted_until_ns == NEVER {
             return;
         }
-        self.interrupted_until_ns = NEVER;
-        if self.data_fin_sent && !self.fin_acknowledged {
-            self.data_fin_due = true;
-        }
+        self.control.interrupted_until_ns = NEVER;
+        self.ending.repeat_data_fin();
         self.reinject_uncarried();
-        self.data_backoff = 0;
+        self.timers.backoff = 0;
         self.arm_data_timer(now_ns);
         self.announcement_timer(now_ns);
     }

@@ -6,11 +6,12 @@
 use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_DSS, HAS_MAPPING, HAS_TIMESTAMPS};
 use wire::{Compact, Flags, Timestamps};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use super::transmit::{Form, Outgoing};
 use crate::LossDetection;
 use crate::congestion::Phase;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
@@ -30,9 +31,7 @@ impl<P: Stream> Connection<P> {
     /// Something else than the plain happens: what is plain, and which subflows can take data, is to be found out anew.
     #[inline]
     pub(super) fn unsettle(&mut self) {
-        self.plain = SubflowSet::default();
-        self.settled = SubflowSet::default();
-        self.roomy = SubflowSet(u64::MAX);
+        self.short.unsettle();
     }
 
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order, and the connection neither.
@@ -45,8 +44,13 @@ impl<P: Stream> Connection<P> {
     pub(super) fn is_settled(&self, r: usize) -> bool {
         let (subflow, view) = (&self.subflows[r], &self.views[r]);
         let connection = match self.mode {
-            Mode::Tcp => self.rx_single && r == self.tcp_subflow && self.infinite.is_none(),
-            Mode::Mptcp => self.fully_established && !self.rx_single && !self.data_fin_sent && !self.checksum,
+            Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
+            Mode::Mptcp => {
+                self.fully_established
+                    && !self.fallback.receives_single()
+                    && !self.ending.data_fin_sent
+                    && !self.fallback.checksum()
+            }
         };
         connection
             && view.phase == Phase::Open
@@ -64,19 +68,18 @@ impl<P: Stream> Connection<P> {
             && self.contexts[r].held.is_none()
             && self.established
             && !self.removals
-            && !self.end_received
-            && self.data_fin_at.is_none()
-            && self.shortcuts
+            && !self.rx.is_ending()
+            && self.short.enabled()
     }
 
     /// Takes in the segment if it is plain: data in order that acknowledges nothing new while nothing is outstanding, or a
     /// bare acknowledgment of more. Its content is taken out then. False: nothing was done.
     #[inline]
     pub(super) fn receive_plain(&mut self, now_ns: u64, r: usize, segment: &mut Compact<P>) -> bool {
-        if self.plain.contains(r) {
+        if self.short.is_plain(r) {
             debug_assert!(self.is_plain(r));
         } else if self.is_plain(r) {
-            self.plain.insert(r);
+            self.short.note_plain(r);
         } else {
             return false;
         }
@@ -93,7 +96,7 @@ impl<P: Stream> Connection<P> {
             _ => acked == 0 && self.plain_data(now_ns, r, segment),
         };
         // What is plain is not about to end.
-        debug_assert!(!taken || !self.fin_acknowledged && self.data_fin_at.is_none());
+        debug_assert!(!taken || !self.ending.fin_acknowledged && !self.rx.is_ending());
         debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
         taken
     }
@@ -104,8 +107,8 @@ impl<P: Stream> Connection<P> {
         if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
             return None;
         }
-        let ahead = segment.data_ack.wrapping_sub(self.local_idsn.wrapping_add(1));
-        (ahead <= self.snd_nxt).then_some(ahead)
+        let ahead = self.numbers.our_place(segment.data_ack);
+        (ahead <= self.tx.nxt()).then_some(ahead)
     }
 
     /// [`receive_plain`](Self::receive_plain) for data. Where nothing is in doubt, everything is as in
@@ -118,11 +121,11 @@ impl<P: Stream> Connection<P> {
         }
         // At the data level: where the segment belongs, and up to where the peer acknowledges.
         let (offset, to) = match self.mode {
-            Mode::Tcp => (UNMAPPED, self.snd_una),
+            Mode::Tcp => (UNMAPPED, self.tx.una()),
             Mode::Mptcp => {
                 let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
-                let offset = segment.dsn.wrapping_sub(self.remote_dsn(0));
-                if segment.ssn != seq as u32 || offset > self.window.right() {
+                let offset = self.numbers.their_place(segment.dsn);
+                if segment.ssn != seq as u32 || offset > self.rx.window.right() {
                     return false;
                 }
                 (offset, to)
@@ -132,7 +135,7 @@ impl<P: Stream> Connection<P> {
         if !subflow.check_timestamps(seq, segment.timestamps()) {
             return false;
         }
-        self.roomy.insert(r);
+        self.short.note_room(r);
         let window = u64::from(segment.window) << subflow.snd_wscale;
         debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
         self.data_acknowledged(now_ns, to, window);
@@ -141,7 +144,7 @@ impl<P: Stream> Connection<P> {
         subflow.statistics.data_segments_received += 1;
         subflow.ack.data_in_order(now_ns);
         let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
-        self.ack_due.0 |= u64::from(due) << r;
+        self.due.acks.0 |= u64::from(due) << r;
         self.wake_by(deadline_ns);
         let payload = std::mem::replace(&mut segment.payload, P::empty());
         self.receive_in_order(now_ns, r, seq, offset, payload);
@@ -166,8 +169,8 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         let window = u64::from(segment.window) << subflow.snd_wscale;
-        self.roomy.insert(r);
-        self.may_send = true;
+        self.short.note_room(r);
+        self.due.data = true;
         if self.mode == Mode::Mptcp {
             self.data_acknowledged(now_ns, to, window);
         }
@@ -186,7 +189,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     fn choose_smallest_rtt(&mut self) -> Option<usize> {
         let all = u64::MAX >> (64 - self.views.len());
-        let mut among = SubflowSet(self.roomy.0 & all);
+        let mut among = SubflowSet(self.short.roomy().0 & all);
         let mut best = None;
         if among.0 == all {
             best = MinRtt::best(&self.views, SubflowSet::default());
@@ -201,10 +204,10 @@ impl<P: Stream> Connection<P> {
             debug_assert_eq!(best, MinRtt::best(&self.views, SubflowSet::default()));
         }
         if best.is_none() {
-            self.note_blocked(self.roomy);
+            self.note_blocked(self.short.roomy());
             // A backup may be passed over although it has room: then all are looked at each time.
             if !self.views.iter().any(|v| v.backup) {
-                self.roomy = SubflowSet::default();
+                self.short.note_full();
             }
         }
         best
@@ -213,13 +216,13 @@ impl<P: Stream> Connection<P> {
     /// A full segment of new data on the subflow that the default scheduler chooses, with more to follow.
     #[inline]
     pub(super) fn transmit_plain(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Attempt {
-        let unsent = self.write_end - self.snd_nxt;
-        let open = self.snd_right.saturating_sub(self.snd_nxt);
+        let unsent = self.tx.unsent();
+        let open = self.tx.open();
         if unsent == 0
             || open == 0
-            || self.probe_due
+            || self.timers.probe_due
             || self.reinjections.len() > 0
-            || !self.sends_plain
+            || !self.short.sends()
             || !self.established
         {
             return Attempt::Unknown;
@@ -229,20 +232,20 @@ impl<P: Stream> Connection<P> {
         if unsent <= len || open < len {
             return Attempt::Unknown;
         }
-        if !self.plain.contains(r) {
-            let offset = self.snd_nxt;
+        if !self.short.is_plain(r) {
+            let offset = self.tx.nxt();
             self.burst = (r, 0);
-            self.snd_nxt = offset + len;
+            self.tx.advance(len);
             self.arm_data_timer(now_ns);
-            let payload = self.queue.slice(offset, len as u32);
+            let payload = self.tx.slice(offset, len);
             self.first_transmission(now_ns, r, offset, payload, false, &mut out.segment);
             return Attempt::Sent(r, Form::Whole);
         }
         debug_assert!(self.is_plain(r));
         self.burst = (r, 0);
-        let offset = self.snd_nxt;
-        let payload = self.queue.slice(offset, len as u32);
-        self.snd_nxt = offset + len;
+        let offset = self.tx.nxt();
+        let payload = self.tx.slice(offset, len);
+        self.tx.advance(len);
         self.arm_data_timer(now_ns);
         let others = (u64::MAX >> (64 - self.views.len())) & !(1 << r);
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
@@ -260,10 +263,10 @@ impl<P: Stream> Connection<P> {
         view.in_flight = subflow.board.outstanding();
         if !view.has_room() {
             subflow.note_limited();
-            if self.roomy.0 & others == 0 && !self.frto_waits {
+            if self.short.roomy().0 & others == 0 && !self.due.frto_waits {
                 // The next question would be answered so.
-                self.roomy = SubflowSet::default();
-                self.may_send = false;
+                self.short.note_full();
+                self.due.data = false;
             }
         }
         subflow.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, subflow.timer_ns);
@@ -273,7 +276,7 @@ impl<P: Stream> Connection<P> {
         self.compact_into(now_ns, r, seq, compact);
         if self.mode == Mode::Mptcp {
             compact.parts |= HAS_MAPPING;
-            compact.dsn = self.local_idsn.wrapping_add(1).wrapping_add(offset);
+            compact.dsn = self.numbers.ours(offset);
             compact.ssn = seq as u32;
         }
         compact.payload = payload;
@@ -296,7 +299,7 @@ impl<P: Stream> Connection<P> {
             (out.value, out.echo) = (value, echo);
         }
         out.parts = parts;
-        out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
+        out.window = self.rx.announce(subflow.rcv_wscale);
         subflow.ack.sent();
         (out.src_port, out.dst_port) = subflow.ports;
         out.seq = subflow.iss.wrapping_add(seq as u32);

@@ -2,9 +2,10 @@
 
 use wire::Segment;
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use super::transmit::Carried;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
 
 impl<P: Stream> Connection<P> {
@@ -16,16 +17,16 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         self.subflows[r].statistics.probes += 1;
-        let unsent = self.write_end - self.snd_nxt;
-        let open = self.snd_right.saturating_sub(self.snd_nxt);
+        let unsent = self.tx.unsent();
+        let open = self.tx.open();
         let binds = self.bound.is_some() && self.mode == Mode::Mptcp;
         let len = if binds { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
         if binds && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
             self.subflows[r].probe_sent(now_ns, false);
         } else if len > 0 && len <= open && self.subflows[r].can_send() {
-            let from = self.snd_nxt;
-            let payload = self.queue.slice(from, len as u32);
-            self.snd_nxt += len;
+            let from = self.tx.nxt();
+            let payload = self.tx.slice(from, len);
+            self.tx.advance(len);
             self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
             self.subflows[r].probe_sent(now_ns, false);
@@ -54,11 +55,11 @@ impl<P: Stream> Connection<P> {
     /// answers whether there is one to try.
     pub(super) fn release_retransmissions(&mut self) -> bool {
         let mut released = false;
-        self.frto_waits = self.subflows.iter().any(|s| matches!(s.frto, Frto::NewDataOnly(_)));
+        self.due.frto_waits = self.subflows.iter().any(|s| matches!(s.frto, Frto::NewDataOnly(_)));
         for (r, subflow) in self.subflows.iter_mut().enumerate() {
             if subflow.frto == Frto::NewDataOnly(subflow.snd_nxt) {
                 subflow.frto = Frto::Off;
-                self.attention.insert(r);
+                self.due.attention.insert(r);
                 released = true;
             }
         }

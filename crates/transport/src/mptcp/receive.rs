@@ -2,13 +2,12 @@
 
 use wire::{Compact, Dss, Flags, Segment};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
 use super::options::mptcp_options;
+use super::state::fallback::Mode;
 use crate::host::SubflowId;
 use crate::path_manager::PathEvent;
-use crate::queue::{SendQueue, Stream};
-use crate::scheduler::SubflowSet;
-use crate::tcp::acknowledge::NEVER;
+use crate::queue::Stream;
 use crate::tcp::subflow::State;
 
 /// Between two challenge ACKs of a subflow.
@@ -44,10 +43,9 @@ impl<P: Stream> Connection<P> {
 
     #[inline(never)]
     fn receive_whole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
-        self.roomy.insert(r);
+        self.short.note_room(r);
         if self.is_usual(r, segment) {
-            self.plain.remove(r);
-            self.settled.remove(r);
+            self.short.doubt(r);
         } else {
             self.unsettle();
         }
@@ -87,7 +85,7 @@ impl<P: Stream> Connection<P> {
         if !segment.flags.rst() && segment.flags.ack() {
             self.subflows[r].reset_due = true;
             self.subflows[r].reset_seq = Some(segment.ack);
-            self.attention.insert(r);
+            self.due.attention.insert(r);
         }
     }
 
@@ -99,8 +97,8 @@ impl<P: Stream> Connection<P> {
         // window is the connection's; what a subflow holds out of order is bounded all the same: reinjections may
         // double what the window allows.
         let open = match self.mode {
-            Mode::Tcp => self.window.right().saturating_sub(self.rcv_nxt),
-            Mode::Mptcp => 2 * self.window.size(),
+            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
+            Mode::Mptcp => 2 * self.rx.window.size(),
         };
         let limit = subflow.rcv_nxt + open.max(1);
         // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
@@ -116,7 +114,7 @@ impl<P: Stream> Connection<P> {
                     subflow.duplicate = Some((seq, seq + data));
                 }
                 subflow.ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
             }
             return;
         }
@@ -152,7 +150,7 @@ impl<P: Stream> Connection<P> {
         if self.removals {
             self.sign_of_life(r);
         }
-        if !self.rx_single && !self.receive_mptcp(now_ns, r, ack, segment) {
+        if !self.fallback.receives_single() && !self.receive_mptcp(now_ns, r, ack, segment) {
             return;
         }
         self.process_ack(now_ns, r, ack, segment);
@@ -172,7 +170,7 @@ impl<P: Stream> Connection<P> {
         if fin && open && self.subflows[r].state != State::Closed {
             self.subflows[r].fin_at = Some(seq + data_len);
             self.subflows[r].ack.now = true;
-            self.ack_due.insert(r);
+            self.due.acks.insert(r);
         }
         self.receive_fin(now_ns, r);
         self.progress_close(now_ns);
@@ -185,7 +183,7 @@ impl<P: Stream> Connection<P> {
         if self.contexts[r].challenge_ns <= now_ns {
             self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
             self.subflows[r].ack.now = true;
-            self.ack_due.insert(r);
+            self.due.acks.insert(r);
         }
     }
 
@@ -200,19 +198,19 @@ impl<P: Stream> Connection<P> {
         }
         if outstanding {
             self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
-            self.frto_waits |= self.holds_retransmissions(r);
+            self.due.frto_waits |= self.holds_retransmissions(r);
             let subflow = &self.subflows[r];
             if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {
-                self.attention.insert(r);
+                self.due.attention.insert(r);
             }
-            self.may_send = true;
+            self.due.data = true;
         }
         if self.mode == Mode::Tcp {
             // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
             let subflow = &self.subflows[r];
             let fin = u64::from(subflow.fin_sent && ack == subflow.snd_nxt);
             let window = u64::from(segment.window) << subflow.snd_wscale;
-            if r == self.tcp_subflow {
+            if r == self.fallback.subflow() {
                 let to = self.acknowledged_by_subflow(r, ack - fin);
                 self.data_acknowledged(now_ns, to, window);
                 self.infinite_acknowledged(r, ack);
@@ -260,13 +258,13 @@ impl<P: Stream> Connection<P> {
                     self.fully_established = true;
                     self.manage_paths(now_ns, PathEvent::FullyEstablished);
                 }
-                let reference = self.dsn(self.snd_una);
-                let ahead = number.expand(reference).wrapping_sub(self.dsn(0));
-                let (sent, fin) = (self.snd_nxt, u64::from(self.data_fin_sent));
+                let reference = self.numbers.ours(self.tx.una());
+                let ahead = self.numbers.our_place(number.expand(reference));
+                let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.data_fin_sent));
                 // An acknowledgment of what was never sent is ignored, like one of the past.
                 if ahead <= sent + fin {
-                    if self.data_fin_sent && ahead == self.write_end.wrapping_add(1) && sent == self.write_end {
-                        self.fin_acknowledged = true;
+                    if self.ending.data_fin_sent && ahead == self.tx.end().wrapping_add(1) && sent == self.tx.end() {
+                        self.ending.fin_acknowledged = true;
                     }
                     let window = u64::from(segment.window) << self.subflows[r].snd_wscale;
                     self.data_acknowledged(now_ns, ahead.min(sent), window);
@@ -283,20 +281,13 @@ impl<P: Stream> Connection<P> {
     /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
     #[inline(always)]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
-        let right = to.saturating_add(window);
-        if right > self.snd_right {
-            self.snd_right = right;
-            self.may_send = true;
-            self.probe_timer_ns = NEVER;
-            self.probe_backoff = 0;
+        if self.tx.open_to(to.saturating_add(window)) {
+            self.due.data = true;
+            self.timers.window_opened();
         }
-        if to > self.snd_una {
-            self.snd_una = to;
-            self.queue.release(to);
-            self.data_backoff = 0;
-            self.hole_tried = SubflowSet::default();
-            self.data_timer_ns = NEVER;
-            if self.snd_una < self.snd_nxt || (self.data_fin_sent && !self.fin_acknowledged) {
+        if self.tx.acknowledge(to) {
+            self.timers.acknowledged();
+            if self.tx.is_outstanding() || self.ending.is_data_fin_outstanding() {
                 self.arm_data_timer(now_ns);
             }
         }

@@ -4,7 +4,7 @@
 use wire::Segment;
 
 use super::connection::Connection;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::Stream;
 use crate::scheduler::usable;
 
 impl<P: Stream> Connection<P> {
@@ -15,21 +15,21 @@ impl<P: Stream> Connection<P> {
             if !usable(&self.views[r]) {
                 continue;
             }
-            let from = self.subflows[r].copied_to.max(self.snd_una);
-            let sent = self.snd_nxt;
-            let end = self.write_end.min(self.snd_right).max(sent);
+            let from = self.subflows[r].copied_to.max(self.tx.una());
+            let sent = self.tx.nxt();
+            let end = self.tx.end().min(self.tx.right()).max(sent);
             let len = (end - from).min(u64::from(self.views[r].mss));
             if len == 0 {
                 continue;
             }
             // A copy does not run into new data: it would be one segment here and two there.
             let len = if from < sent { len.min(sent - from) } else { len };
-            let payload = self.queue.slice(from, len as u32);
+            let payload = self.tx.slice(from, len);
             self.subflows[r].copied_to = from + len;
             if from < sent {
                 self.subflows[r].statistics.reinjections += 1;
             } else {
-                self.snd_nxt += len;
+                self.tx.advance(len);
             }
             self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);

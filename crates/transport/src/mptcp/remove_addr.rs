@@ -2,8 +2,9 @@
 
 use wire::MptcpOption;
 
-use super::connection::{Connection, Mode};
-use super::reset::ResetReason;
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;

@@ -4,50 +4,9 @@ use wire::{Flags, MptcpOption, Options, RareOptions, Segment};
 
 use super::connection::Connection;
 use super::options::mptcp_options;
+use super::state::reset::{ResetReason, TRANSIENT};
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
-
-/// Reason codes of MP_TCPRST (RFC 8684 §3.6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u8)]
-pub enum ResetReason {
-    /// No reason is told; the subflow is not available any more.
-    #[default]
-    Unspecified = 0,
-    /// An error in MPTCP's own signalling, such as a wrong HMAC or an unknown token.
-    MptcpError = 1,
-    /// No room for another subflow.
-    Resources = 2,
-    /// Policy forbids the subflow.
-    Prohibited = 3,
-    /// Much data was sent on it that came over other subflows already.
-    TooMuchData = 4,
-    /// It performed too badly: its retransmissions were in vain.
-    Performance = 5,
-    /// A middlebox has removed options or changed data.
-    Middlebox = 6,
-}
-
-/// The flag T: the peer may try the path again (RFC 8684 §3.6).
-const TRANSIENT: u8 = 0x1;
-
-/// What a reset says.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reset {
-    pub reason: ResetReason,
-    pub transient: bool,
-    /// A checksum failed at this data sequence number (RFC 8684 §3.7).
-    pub fail_dsn: Option<u64>,
-    /// The whole connection ends.
-    pub fastclose: bool,
-}
-
-impl ResetReason {
-    /// The option that tells it.
-    pub fn option(self, transient: bool) -> MptcpOption {
-        MptcpOption::MpTcpRst { flags: if transient { TRANSIENT } else { 0 }, reason: self as u8 }
-    }
-}
 
 /// Whether a reset says that the path may be tried again. One that says nothing may come from a middlebox: it may.
 fn is_transient<P>(segment: &Segment<P>) -> bool {
@@ -72,7 +31,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].rcv_nxt > 0 {
             // Else the peer has not answered: there is nothing to reset.
             self.subflows[r].reset_due = true;
-            self.attention.insert(r);
+            self.due.attention.insert(r);
         }
         self.fail_subflow(now_ns, r, transient);
     }
@@ -93,7 +52,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn reset(&mut self, r: usize) -> Segment<P> {
         let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset);
         let mut options = Options::default();
-        if let Some(receiver_key) = self.remote_key {
+        if let Some(receiver_key) = self.keys.remote {
             let mut mptcp = Vec::new();
             mptcp.extend(reset.fail_dsn.map(|dsn| MptcpOption::MpFail { dsn }));
             mptcp.extend(reset.fastclose.then_some(MptcpOption::MpFastclose { receiver_key }));

@@ -2,7 +2,8 @@
 
 use wire::{Flags, MptcpOption, RareOptions, Segment};
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
+use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -37,14 +38,14 @@ impl<P: Stream> Connection<P> {
         let signals = &mut self.contexts[r].signals;
         if signals.len() < MAX_SIGNALS && !signals.contains(&option) {
             signals.push_back(option);
-            self.signal_due.insert(r);
+            self.due.signals.insert(r);
         }
     }
 
     /// The next segment with a control option, or a keep-alive.
     pub(super) fn transmit_signal(&mut self, now_ns: u64) -> Option<(usize, Segment<P>)> {
-        while self.signal_due.0 != 0 {
-            let r = self.signal_due.0.trailing_zeros() as usize;
+        while self.due.signals.0 != 0 {
+            let r = self.due.signals.0.trailing_zeros() as usize;
             if self.may_signal(r) {
                 if std::mem::take(&mut self.contexts[r].keepalive_due) {
                     // From below what the peer expects, so that it answers (RFC 9293 §3.8.4).
@@ -59,26 +60,26 @@ impl<P: Stream> Connection<P> {
                 }
             }
             self.contexts[r].signals.clear();
-            self.signal_due.pop();
+            self.due.signals.pop();
         }
         None
     }
 
     /// `control_timer_ns` is no later than `at_ns`.
     pub(super) fn arm_control(&mut self, at_ns: u64) {
-        self.control_timer_ns = self.control_timer_ns.min(at_ns);
+        self.control.next_ns = self.control.next_ns.min(at_ns);
         self.wake_by(at_ns);
     }
 
     /// What is due at the level of MPTCP: announcements, MP_FAIL, removed addresses, the path manager, and a connection
     /// that was without subflows for too long.
     pub(super) fn control_timer(&mut self, now_ns: u64) {
-        self.control_timer_ns = NEVER;
-        if self.mode == Mode::Mptcp && !self.over {
+        self.control.next_ns = NEVER;
+        if self.mode == Mode::Mptcp && !self.ending.over {
             self.announcement_timer(now_ns);
             self.path_timer(now_ns);
         } else {
-            self.path_timer_ns = NEVER;
+            self.control.path_ns = NEVER;
             self.addresses.forget_announcements();
         }
         for r in 0..self.subflows.len() {
@@ -88,14 +89,14 @@ impl<P: Stream> Connection<P> {
             if self.contexts[r].keepalive_ns <= now_ns {
                 self.contexts[r].keepalive_ns = NEVER;
                 self.contexts[r].keepalive_due = true;
-                self.signal_due.insert(r);
+                self.due.signals.insert(r);
             }
             if self.contexts[r].removal_ns <= now_ns {
                 self.removal_timer(now_ns, r);
             }
         }
         self.interruption_timer(now_ns);
-        let own = self.path_timer_ns.min(self.interrupted_until_ns);
+        let own = self.control.path_ns.min(self.control.interrupted_until_ns);
         let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
         let next_ns =
             self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns)).fold(own, u64::min);

@@ -3,8 +3,9 @@
 
 use wire::{Flags, Segment};
 
-use super::connection::{Connection, Mode};
-use super::reset::ResetReason;
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use super::state::reset::ResetReason;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -19,17 +20,17 @@ impl<P: Stream> Connection<P> {
             if self.subflows[r].ack.deadline_ns <= now_ns {
                 self.subflows[r].ack.deadline_ns = NEVER;
                 self.subflows[r].ack.now = true;
-                self.ack_due.insert(r);
+                self.due.acks.insert(r);
             }
             if self.subflows[r].pacing.as_mut().is_some_and(|p| p.release(now_ns)) {
                 self.views[r].held = false;
-                self.attention.insert(r);
-                self.may_send = true;
+                self.due.attention.insert(r);
+                self.due.data = true;
             }
             if self.subflows[r].rack.timer_ns <= now_ns {
                 self.subflows[r].reordering_timer(now_ns, &mut self.views, r, &mut self.controller);
-                self.attention.insert(r);
-                self.may_send = true;
+                self.due.attention.insert(r);
+                self.due.data = true;
             }
             if self.subflows[r].rack.probe_ns <= now_ns {
                 // The probe takes the place of a timeout that is due too (RFC 8985 §7.2).
@@ -37,28 +38,28 @@ impl<P: Stream> Connection<P> {
                 subflow.rack.probe_ns = NEVER;
                 subflow.probe_due = true;
                 subflow.timer_ns = subflow.timer_ns.max(now_ns + 1);
-                self.attention.insert(r);
+                self.due.attention.insert(r);
             }
             if self.subflows[r].timer_ns <= now_ns {
                 self.subflow_timer(now_ns, r);
             }
         }
-        if self.data_timer_ns <= now_ns {
+        if self.timers.retransmit_ns <= now_ns {
             self.data_timer(now_ns);
         }
-        if self.probe_timer_ns <= now_ns {
-            self.probe_timer_ns = NEVER;
-            self.probe_due = true;
-            self.may_send = true;
+        if self.timers.probe_ns <= now_ns {
+            self.timers.probe_ns = NEVER;
+            self.timers.probe_due = true;
+            self.due.data = true;
         }
         if self.wait_until_ns <= now_ns {
             self.wait_until_ns = NEVER;
-            self.may_send = true;
+            self.due.data = true;
         }
-        if self.control_timer_ns <= now_ns {
+        if self.control.next_ns <= now_ns {
             self.control_timer(now_ns);
         }
-        let own = self.data_timer_ns.min(self.probe_timer_ns).min(self.wait_until_ns).min(self.control_timer_ns);
+        let own = self.timers.retransmit_ns.min(self.timers.probe_ns).min(self.wait_until_ns).min(self.control.next_ns);
         self.next_timeout_ns = self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min);
     }
 
@@ -78,12 +79,12 @@ impl<P: Stream> Connection<P> {
                     self.fail_subflow(now_ns, r, true);
                 } else {
                     subflow.syn_due = true;
-                    self.attention.insert(r);
+                    self.due.attention.insert(r);
                     let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
                     if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.capable_syn_retries {
                         // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
                         self.become_tcp(r);
-                        self.rx_single = true;
+                        self.fallback.receive_single();
                     }
                 }
             }
@@ -96,19 +97,19 @@ impl<P: Stream> Connection<P> {
                 } else {
                     subflow.ack.now = true;
                     subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
-                    self.ack_due.insert(r);
+                    self.due.acks.insert(r);
                 }
             }
             _ if subflow.board.is_empty() => {}
             _ if subflow.retries >= self.config.tcp.retries => {
-                let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.snd_una);
+                let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.tx.una());
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now_ns, r, reason, true);
             }
             _ => {
                 let first = subflow.retries == 0;
                 subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
-                self.attention.insert(r);
+                self.due.attention.insert(r);
                 if first && self.bound.is_none() {
                     self.reinject_all(r);
                 }
@@ -118,7 +119,7 @@ impl<P: Stream> Connection<P> {
 
     #[inline(always)]
     pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
-        if self.mode == Mode::Mptcp && self.data_timer_ns == NEVER {
+        if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
             self.set_data_timer(now_ns);
         }
     }
@@ -131,17 +132,17 @@ impl<P: Stream> Connection<P> {
         }
         // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
         let timeout_ns = match self.bound {
-            None => (2 * slowest_ns) << self.data_backoff.min(8),
-            Some(_) => self.page_timeout_ns(now_ns) << self.data_backoff.saturating_sub(8).min(8),
+            None => (2 * slowest_ns) << self.timers.backoff.min(8),
+            Some(_) => self.page_timeout_ns(now_ns) << self.timers.backoff.saturating_sub(8).min(8),
         };
-        self.data_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-        self.wake_by(self.data_timer_ns);
+        self.timers.retransmit_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+        self.wake_by(self.timers.retransmit_ns);
     }
 
     /// Nothing was acknowledged at the data level for long.
     fn data_timer(&mut self, now_ns: u64) {
-        self.data_timer_ns = NEVER;
-        if self.data_backoff > self.config.tcp.retries && !self.is_bound_and_carried(self.snd_una) {
+        self.timers.retransmit_ns = NEVER;
+        if self.timers.backoff > self.config.tcp.retries && !self.is_bound_and_carried(self.tx.una()) {
             // The subflows work, but what goes over them does not reach the data level.
             for r in 0..self.subflows.len() {
                 if self.is_open(r) {
@@ -150,27 +151,27 @@ impl<P: Stream> Connection<P> {
             }
             return;
         }
-        if self.snd_una < self.snd_nxt {
+        if self.tx.is_outstanding() {
             self.reset_deceivers(now_ns);
             if self.bound.is_some() {
                 self.retransmit_oldest_page();
             } else {
                 self.reinject_uncarried();
             }
-        } else if self.data_fin_sent && !self.fin_acknowledged {
-            self.data_fin_due = true;
+        } else if self.ending.is_data_fin_outstanding() {
+            self.ending.repeat_data_fin();
         } else {
             return;
         }
-        self.data_backoff += 1;
-        self.may_send = true;
+        self.timers.backoff += 1;
+        self.due.data = true;
         self.arm_data_timer(now_ns);
     }
 
     /// A subflow on which the first missing byte was sent again and acknowledged, while the DATA_ACK does not move,
     /// acknowledges what it does not deliver: a middlebox does it, and has lost it. Others are better off without.
     fn reset_deceivers(&mut self, now_ns: u64) {
-        let (mut tried, hole) = (self.hole_tried, self.snd_una);
+        let (mut tried, hole) = (self.timers.hole_tried, self.tx.una());
         while let Some(r) = tried.pop() {
             let carried = self.subflows[r].board.iter().any(|s| (s.offset..s.offset + s.len()).contains(&hole));
             if !carried && self.is_open(r) && self.live_subflows() > 1 {
@@ -181,12 +182,12 @@ impl<P: Stream> Connection<P> {
 
     /// The peer's window is closed and nothing is under way that would bring news of it.
     pub(super) fn arm_probe(&mut self, now_ns: u64) {
-        if self.probe_timer_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
+        if self.timers.probe_ns == NEVER && self.views.iter().all(|v| v.in_flight == 0) {
             let Some(r) = self.best_subflow() else { return };
-            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.probe_backoff.min(8);
-            self.probe_backoff += 1;
-            self.probe_timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
-            self.wake_by(self.probe_timer_ns);
+            let timeout_ns = self.subflows[r].rtt.base_rto_ns() << self.timers.probe_backoff.min(8);
+            self.timers.probe_backoff += 1;
+            self.timers.probe_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+            self.wake_by(self.timers.probe_ns);
         }
     }
 

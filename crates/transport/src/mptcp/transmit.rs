@@ -5,23 +5,15 @@ use wire::{
     SackBlocks, Segment,
 };
 
-use super::connection::{Connection, Mode};
+use super::connection::Connection;
 use super::plain::Attempt;
+use super::state::fallback::Mode;
 use crate::congestion::Phase;
 use crate::host::SubflowId;
-use crate::queue::{SendQueue, Stream};
+use crate::queue::Stream;
 use crate::scheduler::{Choice, Context, Decision, Demand, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
-
-/// DSS on a data segment: 64-bit DATA_ACK and DSN (RFC 8684 figure 9): 26 bytes, aligned.
-const DATA_DSS_LEN: usize = 28;
-
-/// Option bytes of a data segment: they take from the MSS (RFC 9293 §3.7.1).
-pub(super) fn data_options_len(mode: Mode, timestamps: bool) -> usize {
-    let dss = if mode == Mode::Mptcp { DATA_DSS_LEN } else { 0 };
-    dss + if timestamps { wire::TIMESTAMPS_LEN } else { 0 }
-}
 
 /// What a data segment carries.
 pub(super) struct Carried<P> {
@@ -83,19 +75,19 @@ impl<P: Stream> Connection<P> {
     pub fn transmit_either(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
         self.clock_ns = now_ns;
         self.last_is_ect = false;
-        if self.attention.0 | self.signal_due.0 | self.ack_due.0 == 0 && !self.may_send {
+        if self.due.is_nothing() {
             return None;
         }
         self.transmit_due(now_ns, out)
     }
 
     fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
-        if self.attention.0 | self.signal_due.0 != 0
+        if self.due.is_before_data()
             && let Some(r) = self.transmit_first(now_ns, &mut out.segment)
         {
             return Some((SubflowId(r as u8), Form::Whole));
         }
-        if self.may_send {
+        if self.due.data {
             let sent = match self.transmit_plain(now_ns, out) {
                 Attempt::Sent(r, form) => Some((r, form)),
                 Attempt::Nothing => None,
@@ -104,14 +96,14 @@ impl<P: Stream> Connection<P> {
             if let Some((r, form)) = sent {
                 return Some((SubflowId(r as u8), form));
             }
-            self.may_send = false;
-            if self.frto_waits && self.release_retransmissions() {
+            self.due.data = false;
+            if self.due.frto_waits && self.release_retransmissions() {
                 return self.transmit_due(now_ns, out);
             }
         }
-        while let Some(r) = self.ack_due.pop() {
+        while let Some(r) = self.due.acks.pop() {
             if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
-                if self.plain.contains(r) {
+                if self.short.is_plain(r) {
                     let seq = self.subflows[r].snd_nxt;
                     self.compact_into(now_ns, r, seq, &mut out.compact);
                     out.compact.payload = P::empty();
@@ -126,15 +118,15 @@ impl<P: Stream> Connection<P> {
 
     /// What goes before all data: SYN, reset, retransmissions, FIN, control options.
     fn transmit_first(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
-        while self.attention.0 != 0 {
-            let r = self.attention.0.trailing_zeros() as usize;
+        while self.due.attention.0 != 0 {
+            let r = self.due.attention.0.trailing_zeros() as usize;
             if self.transmit_urgent(now_ns, r, out) {
                 self.unsettle();
                 return Some(r);
             }
-            self.attention.pop();
+            self.due.attention.pop();
         }
-        if self.signal_due.0 != 0
+        if self.due.signals.0 != 0
             && let Some((r, segment)) = self.transmit_signal(now_ns)
         {
             self.unsettle();
@@ -204,7 +196,7 @@ impl<P: Stream> Connection<P> {
 
     /// A reinjection or new data on the subflow that the scheduler chooses.
     fn transmit_data(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
-        if std::mem::take(&mut self.probe_due) {
+        if std::mem::take(&mut self.timers.probe_due) {
             return self.zero_window_probe(now_ns, out);
         }
         if self.mode == Mode::Mptcp
@@ -214,15 +206,15 @@ impl<P: Stream> Connection<P> {
         {
             return Some(sent);
         }
-        let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.snd_una) } else { None };
+        let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.tx.una()) } else { None };
         if self.bound.is_some() && reinjection.is_none() && self.mode == Mode::Mptcp && self.established {
             return self.transmit_bound(now_ns, out);
         }
-        let unsent = self.write_end - self.snd_nxt;
+        let unsent = self.tx.unsent();
         let (demand, from, available) = match reinjection {
             Some(range) => (Demand::Reinjection { tried: range.tried }, range.from, range.to - range.from),
             None => {
-                let open = self.snd_right.saturating_sub(self.snd_nxt);
+                let open = self.tx.open();
                 if unsent == 0 {
                     return self.transmit_data_fin(now_ns, out);
                 }
@@ -233,7 +225,7 @@ impl<P: Stream> Connection<P> {
                     self.arm_probe(now_ns);
                     return None;
                 }
-                (Demand::New, self.snd_nxt, unsent.min(open))
+                (Demand::New, self.tx.nxt(), unsent.min(open))
             }
         };
         if !self.established {
@@ -242,7 +234,7 @@ impl<P: Stream> Connection<P> {
         let context = Context {
             now_ns,
             unsent_bytes: unsent,
-            free_window_bytes: self.snd_right.saturating_sub(self.snd_nxt),
+            free_window_bytes: self.tx.open(),
             retransmissions: self.retransmissions,
         };
         let decision = if self.burst.1 > 0 && demand == Demand::New && usable(&self.views[self.burst.0]) {
@@ -268,7 +260,7 @@ impl<P: Stream> Connection<P> {
         };
         let mss = u64::from(self.views[r].mss);
         let len = available.min(mss);
-        if demand == Demand::New && len < mss && len < unsent && self.snd_nxt > self.snd_una {
+        if demand == Demand::New && len < mss && len < unsent && self.tx.nxt() > self.tx.una() {
             // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
             // it opens while acknowledgments are under way.
             if self.orp() && self.retransmit_opportunistically(now_ns) {
@@ -280,25 +272,25 @@ impl<P: Stream> Connection<P> {
             && demand == Demand::New
             && len < mss
             && len == unsent
-            && self.snd_nxt > self.snd_una
-            && !self.close_requested
+            && self.tx.nxt() > self.tx.una()
+            && !self.ending.requested
         {
             return None; // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out
         }
-        let payload = self.queue.slice(from, len as u32);
+        let payload = self.tx.slice(from, len);
         match demand {
-            Demand::New => self.snd_nxt += len,
+            Demand::New => self.tx.advance(len),
             Demand::Reinjection { .. } => {
                 self.reinjections.sent(len);
-                if from == self.snd_una {
-                    self.hole_tried.insert(r);
+                if from == self.tx.una() {
+                    self.timers.hole_tried.insert(r);
                 }
                 self.subflows[r].statistics.reinjections += 1;
             }
         }
         self.arm_data_timer(now_ns);
         // Under TCP the last data carries the FIN.
-        let fin = self.mode == Mode::Tcp && self.close_requested && self.snd_nxt == self.write_end;
+        let fin = self.mode == Mode::Tcp && self.ending.requested && self.tx.is_sent();
         if fin {
             self.note_fin(r);
         }
@@ -367,7 +359,7 @@ impl<P: Stream> Connection<P> {
 
     fn fin(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) {
         self.note_fin(r);
-        let offset = self.snd_nxt;
+        let offset = self.tx.nxt();
         self.first_transmission(now_ns, r, offset, P::empty(), true, out);
     }
 
@@ -387,7 +379,7 @@ impl<P: Stream> Connection<P> {
         let Carried { seq, offset, payload, fin } = carried;
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
-        if offset + len == self.write_end {
+        if offset + len == self.tx.end() {
             flags = flags | Flags::PSH;
         }
         if fin {
@@ -400,15 +392,15 @@ impl<P: Stream> Connection<P> {
                 segment.options.dss = None;
                 segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {
-                let end = self.close_requested && offset + len == self.write_end;
+                let end = self.ending.requested && offset + len == self.tx.end();
                 if end {
                     self.unsettle();
-                    self.data_fin_sent = true;
+                    self.ending.data_fin_sent = true;
                 }
                 dss.data_fin = end;
                 let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
                 let checksum = self.checksum_of(offset, ssn, len, &payload);
-                dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.dsn(offset)), ssn, len, checksum });
+                dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(offset)), ssn, len, checksum });
             }
         } else if self.mode == Mode::Tcp && self.subflows[r].has_blocks() {
             // Blocks that fit beside a full segment would not: they go where the segment is short enough.
@@ -426,7 +418,7 @@ impl<P: Stream> Connection<P> {
         let subflow = &self.subflows[r];
         if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
             // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
-            let (key, remote_key) = (self.local_key, self.remote_key.unwrap_or(0));
+            let (key, remote_key) = (self.keys.local, self.keys.remote.unwrap_or(0));
             let hmac = wire::keys::join_hmac_ack(key, remote_key, join.local_nonce, join.remote_nonce);
             segment.options.dss = None;
             segment.options.rare = rare(MptcpOption::MpJoin(MpJoin::Ack { hmac }));
@@ -452,8 +444,8 @@ impl<P: Stream> Connection<P> {
         rare(MptcpOption::MpCapable(MpCapable {
             version: 1,
             flags: self.capable_flags(),
-            sender_key: Some(self.local_key),
-            receiver_key: self.remote_key,
+            sender_key: Some(self.keys.local),
+            receiver_key: self.keys.remote,
             data,
         }))
     }
@@ -474,7 +466,9 @@ impl<P: Stream> Connection<P> {
                 let data_ack = Some(DataNumber::Long(self.data_ack()));
                 out.options.dss = Some(Dss { data_ack, mapping: None, data_fin: false });
             }
-            Mode::Tcp if self.infinite.is_some() && r == self.tcp_subflow => out.options.dss = self.infinite_mapping(),
+            Mode::Tcp if self.fallback.tells() && r == self.fallback.subflow() => {
+                out.options.dss = self.fallback.mapping()
+            }
             Mode::Tcp => out.options.dss = None,
         }
         if !out.options.sack.is_empty() {
@@ -484,7 +478,7 @@ impl<P: Stream> Connection<P> {
             out.options.rare = None;
         }
         let subflow = &mut self.subflows[r];
-        out.window = self.window.announce(self.rcv_nxt, subflow.rcv_wscale);
+        out.window = self.rx.announce(subflow.rcv_wscale);
         out.options.timestamps = subflow.timestamps_now(now_ns);
         subflow.ack.sent();
         (out.src_port, out.dst_port) = subflow.ports;
@@ -506,7 +500,7 @@ impl<P: Stream> Connection<P> {
         let seq = 0;
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
-        segment.window = self.window.right().min(0xffff) as u16;
+        segment.window = self.rx.window.right().min(0xffff) as u16;
         segment.options.dss = None;
         if !passive {
             segment.ack = 0;
@@ -516,7 +510,7 @@ impl<P: Stream> Connection<P> {
         let mptcp = self.syn_option(r, passive);
         segment.options.rare = Some(Box::new(RareOptions {
             mss: Some(self.config.mss),
-            window_scale: (!passive || self.subflows[r].peer_scales).then(|| self.window.scale()),
+            window_scale: (!passive || self.subflows[r].peer_scales).then(|| self.rx.window.scale()),
             sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.sack },
             mptcp: mptcp.into_iter().collect(),
             unknown: Vec::new(),
@@ -539,18 +533,18 @@ impl<P: Stream> Connection<P> {
             (None, _) => MptcpOption::MpCapable(MpCapable {
                 version: 1,
                 flags: self.capable_flags(),
-                sender_key: passive.then_some(self.local_key),
+                sender_key: passive.then_some(self.keys.local),
                 receiver_key: None,
                 data: None,
             }),
             (Some(join), false) => MptcpOption::MpJoin(MpJoin::Syn {
                 backup: subflow.backup,
                 address_id: subflow.local_id,
-                token: wire::keys::token(self.remote_key.unwrap_or(0)),
+                token: wire::keys::token(self.keys.remote.unwrap_or(0)),
                 nonce: join.local_nonce,
             }),
             (Some(join), true) => {
-                let (local, remote) = (self.local_key, self.remote_key.unwrap_or(0));
+                let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
                 MptcpOption::MpJoin(MpJoin::SynAck {
                     backup: subflow.backup,
                     address_id: subflow.local_id,
@@ -561,37 +555,32 @@ impl<P: Stream> Connection<P> {
         })
     }
 
-    /// The data sequence number of a place in our stream.
-    pub(super) fn dsn(&self, offset: u64) -> u64 {
-        self.local_idsn.wrapping_add(1).wrapping_add(offset)
-    }
-
     /// The DATA_ACK: the next data sequence number expected, the DATA_FIN counted (RFC 8684 §3.3.3).
     #[inline]
     pub(super) fn data_ack(&self) -> u64 {
-        self.remote_idsn.wrapping_add(1).wrapping_add(self.rcv_nxt).wrapping_add(u64::from(self.end_received))
+        self.numbers.theirs(self.rx.nxt()).wrapping_add(u64::from(self.rx.ended()))
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
     pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
         if self.mode != Mode::Mptcp
-            || !self.close_requested
-            || self.fin_acknowledged
-            || (self.data_fin_sent && !self.data_fin_due)
+            || !self.ending.requested
+            || self.ending.fin_acknowledged
+            || (self.ending.data_fin_sent && !self.ending.data_fin_due)
         {
             return None;
         }
         let r = self.best_subflow()?;
-        self.data_fin_due = false;
+        self.ending.data_fin_due = false;
         self.unsettle();
-        self.data_fin_sent = true;
+        self.ending.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
         self.segment_into(now_ns, r, seq, Flags::ACK, out);
         if let Some(dss) = &mut out.options.dss {
-            let (end, ssn, len) = (self.write_end, 0, 1);
+            let (end, ssn, len) = (self.tx.end(), 0, 1);
             let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;
-            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.dsn(end)), ssn, len, checksum });
+            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(end)), ssn, len, checksum });
         }
         self.arm_data_timer(now_ns);
         Some(r)

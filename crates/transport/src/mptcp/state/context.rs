@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wire::MptcpOption;
 
-use super::checksum::Verifying;
 use super::reset::Reset;
+use super::verifying::Verifying;
 use crate::reassembly::Piece;
 use crate::tcp::acknowledge::NEVER;
 

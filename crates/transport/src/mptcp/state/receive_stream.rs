@@ -1,0 +1,166 @@
+//! The stream that this host receives: what came in order, what waits for bytes before it, the window, the end.
+
+use super::ready::Ready;
+use super::waiting::{Early, Waiting};
+use super::window::ReceiveWindow;
+use crate::ReceiveBuffer;
+use crate::queue::Stream;
+use crate::reassembly::Part;
+use crate::statistics::{DelayHistogram, Statistics};
+
+/// The peer's stream.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ReceiveStream<P: Stream> {
+    /// The first byte that has not arrived.
+    nxt: u64,
+    /// Where it ends, as the peer's DATA_FIN has it.
+    end: Option<u64>,
+    /// Everything before its end has arrived.
+    ended: bool,
+    pub window: ReceiveWindow,
+    pub ready: Ready<P>,
+    /// What came before what precedes it in the stream.
+    waiting: Waiting<P>,
+    delays: DelayHistogram,
+}
+
+impl<P: Stream> ReceiveStream<P> {
+    pub fn new(buffer: ReceiveBuffer) -> Self {
+        ReceiveStream {
+            nxt: 0,
+            end: None,
+            ended: false,
+            window: ReceiveWindow::new(buffer),
+            ready: Ready::new(),
+            waiting: Waiting::new(),
+            delays: DelayHistogram::default(),
+        }
+    }
+
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    #[inline]
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether something came before what precedes it.
+    #[inline]
+    pub fn has_hole(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether the end is known, or reached.
+    #[inline]
+    pub fn is_ending(&self) -> bool {
+        self.ended || self.end.is_some()
+    }
+
+    /// How long what was delivered had waited.
+    pub fn delays(&self) -> &DelayHistogram {
+        &self.delays
+    }
+
+    /// Pieces held.
+    pub fn len(&self) -> usize {
+        self.ready.len() + self.waiting.len()
+    }
+
+    /// The next piece, and whether the peer should be told at once that the window opened.
+    #[inline]
+    pub fn read(&mut self, mss: u16) -> Option<(P, bool)> {
+        let payload = self.ready.pop()?;
+        let opened = self.window.read(payload.len() as u64, self.nxt, mss);
+        Some((payload, opened))
+    }
+
+    /// The window field that acknowledges what has arrived.
+    #[inline]
+    pub fn announce(&mut self, scale: u8) -> u16 {
+        self.window.announce(self.nxt, scale)
+    }
+
+    /// The stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
+    pub fn note_end(&mut self, end: u64) {
+        if !self.ended && end >= self.nxt {
+            self.end = Some(end);
+        }
+    }
+
+    /// Whether everything before the end has arrived, and it was not known yet.
+    #[inline(always)]
+    pub fn is_complete(&self) -> bool {
+        !self.ended && self.end == Some(self.nxt)
+    }
+
+    pub fn note_ended(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether bytes at `place` are the next ones and nothing waits behind them.
+    #[inline(always)]
+    pub fn is_next(&self, place: u64) -> bool {
+        place == self.nxt && self.waiting.is_empty()
+    }
+
+    /// Appends bytes that [are the next](Self::is_next) and did not wait.
+    #[inline(always)]
+    pub fn extend(&mut self, payload: P) {
+        let len = payload.len() as u64;
+        self.delays.add(0, len);
+        self.nxt += len;
+        self.ready.push(payload);
+    }
+
+    /// Keeps bytes that lie behind others still missing, and within the window. Answers how many of them are new.
+    #[inline(always)]
+    pub fn keep(&mut self, early: Early<P>) -> u64 {
+        self.waiting.insert(self.nxt, early)
+    }
+
+    /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
+    /// subflow that brought them.
+    pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Statistics) {
+        let Some(early) = early.above(self.nxt) else { return };
+        if self.ended {
+            return; // nothing follows the end
+        }
+        let (at, len, via) = (early.at, early.payload.len() as u64, early.via);
+        let next = at == self.nxt;
+        let new = if next && self.waiting.is_empty() {
+            self.append(now_ns, via, early, account);
+            len
+        } else if !self.window.allows(at, len) {
+            0 // beyond the window nothing is kept; the peer was not allowed to send it
+        } else if next && self.waiting.pass(at, len) {
+            self.append(now_ns, via, early, account);
+            len
+        } else {
+            self.waiting.insert(self.nxt, early)
+        };
+        account.new_bytes_received += new;
+        if next && !self.waiting.is_empty() {
+            while let Some(early) = self.waiting.pop(self.nxt) {
+                self.append(now_ns, via, early, account);
+            }
+        }
+    }
+
+    /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
+    #[inline(always)]
+    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Statistics) {
+        let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
+        self.delays.add(waited_ns, len);
+        if waited_ns > 0 {
+            let own = early.via == via;
+            let sum = if own { &mut account.own_waited_byte_ns } else { &mut account.others_waited_byte_ns };
+            *sum += u128::from(waited_ns) * u128::from(len);
+        }
+        self.nxt = early.at + len;
+        self.ready.push(early.payload);
+    }
+}

@@ -1,0 +1,125 @@
+//! The stream that this host sends: what was written, sent and acknowledged at the data level.
+
+use crate::queue::{SendQueue, Stream};
+
+/// Edges of the stream, and its bytes from the first unacknowledged on.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SendStream<P: Stream> {
+    /// End of what was written.
+    end: u64,
+    /// First byte not acknowledged at the data level.
+    una: u64,
+    /// First byte never sent, nor bound to a subflow to be sent.
+    nxt: u64,
+    /// The peer's window ends here.
+    right: u64,
+    queue: P::Queue,
+}
+
+impl<P: Stream> SendStream<P> {
+    pub fn new() -> Self {
+        SendStream { end: 0, una: 0, nxt: 0, right: 0, queue: P::Queue::default() }
+    }
+
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    #[inline]
+    pub fn right(&self) -> u64 {
+        self.right
+    }
+
+    /// Bytes written and never sent.
+    #[inline]
+    pub fn unsent(&self) -> u64 {
+        self.end - self.nxt
+    }
+
+    /// New bytes that the peer's window allows.
+    #[inline]
+    pub fn open(&self) -> u64 {
+        self.right.saturating_sub(self.nxt)
+    }
+
+    /// Whether something is sent and not acknowledged at the data level.
+    #[inline]
+    pub fn is_outstanding(&self) -> bool {
+        self.una < self.nxt
+    }
+
+    /// Whether all that was written is sent.
+    #[inline]
+    pub fn is_sent(&self) -> bool {
+        self.nxt == self.end
+    }
+
+    pub fn write(&mut self, payload: P) {
+        self.end = self.end.saturating_add(self.queue.push(payload));
+    }
+
+    /// So many bytes more, whose content follows from their places.
+    pub fn offer(&mut self, bytes: u64) {
+        self.end = self.end.saturating_add(bytes);
+    }
+
+    /// What was written and never sent is taken back.
+    pub fn withdraw(&mut self) {
+        self.end = self.nxt;
+    }
+
+    /// The bytes `[from, from + len)`.
+    #[inline]
+    pub fn slice(&self, from: u64, len: u64) -> P {
+        self.queue.slice(from, len as u32)
+    }
+
+    /// The next `len` bytes are sent, or bound to a subflow.
+    #[inline]
+    pub fn advance(&mut self, len: u64) {
+        self.nxt += len;
+    }
+
+    /// What lies at `to` and beyond was bound to a subflow and not sent: it is unsent again.
+    pub fn retreat(&mut self, to: u64) {
+        self.nxt = to.max(self.una);
+    }
+
+    /// The window that the peer told on its handshake.
+    pub fn begin(&mut self, window: u16) {
+        self.right = u64::from(window);
+    }
+
+    /// The peer's window reaches up to `right`. Answers whether it grew: it never shrinks.
+    #[inline(always)]
+    pub fn open_to(&mut self, right: u64) -> bool {
+        let grew = right > self.right;
+        if grew {
+            self.right = right;
+        }
+        grew
+    }
+
+    /// Everything below `to` has arrived. Answers whether that is news.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, to: u64) -> bool {
+        let news = to > self.una;
+        if news {
+            self.una = to;
+            self.queue.release(to);
+        }
+        news
+    }
+}

@@ -1,0 +1,53 @@
+//! Timers of the data level: retransmission there, and probes of a closed window.
+
+use crate::scheduler::SubflowSet;
+use crate::tcp::acknowledge::NEVER;
+
+/// When they expire, and how often they have in vain.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamTimers {
+    /// Retransmission at the data level.
+    pub retransmit_ns: u64,
+    /// Subflows that carried the first byte not acknowledged at the data level again.
+    pub hole_tried: SubflowSet,
+    /// Zero-window probe.
+    pub probe_ns: u64,
+    pub backoff: u32,
+    pub probe_backoff: u32,
+    /// A zero-window probe is to be sent.
+    pub probe_due: bool,
+}
+
+impl StreamTimers {
+    pub fn new() -> Self {
+        StreamTimers {
+            retransmit_ns: NEVER,
+            hole_tried: SubflowSet::default(),
+            probe_ns: NEVER,
+            backoff: 0,
+            probe_backoff: 0,
+            probe_due: false,
+        }
+    }
+
+    /// The peer's window opened.
+    #[inline(always)]
+    pub fn window_opened(&mut self) {
+        self.probe_ns = NEVER;
+        self.probe_backoff = 0;
+    }
+
+    /// The first missing byte has arrived at the peer.
+    #[inline(always)]
+    pub fn acknowledged(&mut self) {
+        self.backoff = 0;
+        self.hole_tried = SubflowSet::default();
+        self.retransmit_ns = NEVER;
+    }
+
+    /// Nothing is to be sent any more.
+    pub fn stop(&mut self) {
+        self.retransmit_ns = NEVER;
+        self.probe_ns = NEVER;
+    }
+}
