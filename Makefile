@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: missing-core help setup run test test-rust test-python lint format bench interop notebooks fuzz lock wheel clean
+.PHONY: missing-core help setup run test test-rust test-python lint format bench interop notebooks fuzz lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,11 +90,22 @@ lock: setup  ## Write requirements.lock anew from what .venv holds
 	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
-# The scenario files and the papers stand outside of the package; a wheel takes a copy along.
-wheel: setup  ## A wheel in target/wheels that knows its commit and has the ready-made scenarios and the papers
-	@trap 'rm -rf python/mptcplab/scenarios python/mptcplab/papers' EXIT; \
-	cp -r scenarios papers python/mptcplab/; find python/mptcplab/papers -name __pycache__ -type d -exec rm -rf {} +; \
-	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked
+# Zig links against an old glibc, so that the wheel installs on distributions from 2014 on (manylinux2014: glibc 2.17).
+wheel: setup  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs
+	rm -f target/wheels/*.whl
+	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
+	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out target/wheels
+
+sdist: setup  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
+	rm -f target/wheels/*.tar.gz
+	$(BIN)/maturin sdist --out target/wheels
+
+check-install: wheel  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and try it
+	$(BIN)/python -m tools.release.install target/wheels/*.whl $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
+
+VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release: setup  ## Check that VERSION can be released and write its notes; TAG=1 also makes the tag
+	$(BIN)/python -m tools.release $(VERSION) $(if $(TAG),--tag)
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) target fuzz/target out .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,6 +1,14 @@
-"""Files that come with the package: the ready-made scenarios and the papers, of the checkout or of the wheel."""
+"""Files that come with the package: ready-made scenarios and papers.
 
+In a checkout the package has symbolic links to the folders at the root; a wheel holds copies of what they lead to.
+"""
+
+import re
 from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).parent
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def checkout() -> Path | None:
@@ -10,17 +18,32 @@ def checkout() -> Path | None:
 
 
 def scenario_directory() -> Path | None:
-    """Where the ready-made scenario files are; None when neither checkout nor package has them."""
-    return _beside("scenarios")
+    """Where the ready-made scenario files are; None when the package was built without them."""
+    return _inside("scenarios")
 
 
 def papers_directory() -> Path | None:
-    """Where the papers' folders are; None when neither checkout nor package has them."""
-    return _beside("papers")
+    """Where the papers' folders are; None when the package was built without them."""
+    return _inside("papers")
 
 
-def _beside(name: str) -> Path | None:
-    root = checkout()
-    places = [] if root is None else [root / name]
-    places.append(Path(__file__).parent / name)
-    return next((place for place in places if place.is_dir()), None)
+def scenario_names() -> list[str]:
+    """The names of the ready-made scenarios, sorted."""
+    place = scenario_directory()
+    return [] if place is None else sorted(file.stem for file in place.glob("*.toml"))
+
+
+def scenario_file(name: str) -> Path | None:
+    """The file of the ready-made scenario of this name; None when there is no such scenario."""
+    place = scenario_directory()
+    return None if place is None or name not in scenario_names() else place / f"{name}.toml"
+
+
+def is_name(text: str) -> bool:
+    """Whether this can be the name of a ready-made scenario; a path with a directory or an ending cannot."""
+    return _NAME.fullmatch(text) is not None
+
+
+def _inside(name: str) -> Path | None:
+    place = (_PACKAGE / name).resolve()
+    return place if place.is_dir() else None

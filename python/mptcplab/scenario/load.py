@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mptcplab import registry
+from mptcplab import registry, shipped
 from mptcplab.scenario import canonical, describe, support
-from mptcplab.scenario.errors import Problem, ScenarioError, UnsupportedError
+from mptcplab.scenario.errors import Problem, ScenarioError, UnsupportedError, did_you_mean
 from mptcplab.scenario.lines import Key, Places
 from mptcplab.scenario.model import Document
 from mptcplab.scenario.overrides import FILE, apply
@@ -60,8 +60,18 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> "Scenario":
-        """Reads a file; raises `ScenarioError` with everything that is wrong, an unreadable file too."""
+        """Reads a file, or a ready-made scenario by its name ("wifi-lte") where there is no file of that name.
+
+        Raises `ScenarioError`, which lists every error in the file; also when the file cannot be read.
+        """
         source = os.fspath(path)
+        if shipped.is_name(source) and not Path(source).exists():
+            file = shipped.scenario_file(source)
+            if file is None:
+                hint = did_you_mean(source, shipped.scenario_names())
+                expected = f"a scenario file or the name of a ready-made scenario{hint}"
+                raise ScenarioError([Problem(source, "", "neither of this name", expected)])
+            source = str(file)
         try:
             text = Path(source).read_bytes().decode("utf-8-sig")
         except OSError as error:

@@ -37,10 +37,7 @@ class Flow:
 
 def scenario_text(name: str) -> str:
     """The ready-made scenario of this name."""
-    # A checkout has the scenario files at its root, an installed package inside.
-    package = Path(__file__).parents[1]
-    directory = next(d for d in (package / "scenarios", package.parents[1] / "scenarios") if d.is_dir())
-    return (directory / f"{name}.toml").read_text(encoding="utf-8")
+    return (Path(__file__).parents[1] / "scenarios" / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def run(text: str, *, seeds: int, jobs: int = 1, overrides: Sequence[str] = (), engine: str = "sim") -> Result:

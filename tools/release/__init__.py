@@ -1,0 +1,1 @@
+"""Building, checking and tagging a release."""

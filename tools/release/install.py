@@ -1,0 +1,101 @@
+"""Install the wheel into empty environments and try it there, with the oldest dependencies it allows and the newest.
+
+`python -m tools.release.install WHEEL [--python P …] [--resolution R …] [--tests]`; `make check-install` runs it on the
+wheel in target/wheels. No checkout and no Rust is visible to what is tried.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PYTHONS: Final = ("3.11", "3.12", "3.13")
+RESOLUTIONS: Final = {"oldest": "lowest-direct", "newest": "highest"}
+TESTS: Final = ("scenario", "result", "report", "cli", "models", "model_engine", "designs", "analysis")
+"""Folders of tests/ that need neither a compiler nor privileges."""
+TEST_PACKAGES: Final = ("pytest>=8", "hypothesis>=6.100", "jsonschema>=4.20", "nbformat>=5.10")
+TRIED: Final = (
+    ("mptcplab", "--version"),
+    ("mptcplab", "list", "scenarios"),
+    ("mptcplab", "run", "wifi-lte", "--out", "out/wifi-lte"),
+    ("mptcplab", "run", "wifi-lte", "--engine", "model"),
+    ("mptcplab", "reproduce", "khalili-2013", "--quick", "--item", "figure-9"),
+    ("python", "-W", "error", "-c", "import mptcplab; mptcplab.Scenario.load('two-paths')"),
+)
+
+
+def usable(pythons: Sequence[str]) -> list[str]:
+    """Those of the interpreters (versions or paths) that this machine has."""
+    return [python for python in pythons if _quietly(uv(), "python", "find", "--no-python-downloads", python)]
+
+
+def _quietly(*command: str) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def uv() -> str:
+    """The uv of the environment that runs this."""
+    return str(Path(sys.executable).parent / "uv")
+
+
+def check(wheel: Path, python: str, resolution: str, *, tests: bool) -> bool:
+    """Whether the wheel installs with this interpreter and these dependencies, and works."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        environment = {
+            "PATH": f"{place / 'venv' / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin",
+            "HOME": str(place),
+            "VIRTUAL_ENV": str(place / "venv"),
+        }
+
+        def run(*command: str, where: Path = place, inherit: bool = False) -> bool:
+            variables = os.environ | environment if inherit else environment
+            done = subprocess.run(command, cwd=where, env=variables, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                sys.stdout.write(f"  failed ({done.returncode}): {' '.join(command)}\n{done.stdout}{done.stderr}\n")
+            return done.returncode == 0
+
+        packages = [str(wheel), *(TEST_PACKAGES if tests else ())]
+        install = ("pip", "install", "--quiet", "--resolution", RESOLUTIONS[resolution], "--only-binary", ":all:")
+        make = ("venv", "--quiet", "--no-python-downloads", "--python", python)
+        good = run(uv(), *make, str(place / "venv"), inherit=True)
+        good = good and run(uv(), *install, *packages, inherit=True)
+        if not good:
+            return False
+        failed = [command for command in TRIED if not run(*command)]
+        good = not failed
+        if tests:
+            folders = [str(ROOT / "tests" / folder) for folder in TESTS]
+            good &= run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, where=ROOT)
+        return good
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 when every combination works."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--python", nargs="+", default=list(PYTHONS), help="versions or paths of interpreters")
+    parser.add_argument("--resolution", nargs="+", choices=list(RESOLUTIONS), default=list(RESOLUTIONS))
+    parser.add_argument("--tests", action="store_true", help="run the tests that need no compiler too")
+    chosen = parser.parse_args(arguments)
+    pythons = usable(chosen.python)
+    for python in chosen.python:
+        if python not in pythons:
+            sys.stdout.write(f"Python {python}: not on this machine, not tried\n")
+    failed = not pythons
+    for python in pythons:
+        for resolution in chosen.resolution:
+            good = check(chosen.wheel.resolve(), python, resolution, tests=chosen.tests)
+            sys.stdout.write(f"Python {python}, {resolution} dependencies: {'works' if good else 'FAILS'}\n")
+            sys.stdout.flush()
+            failed |= not good
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
