@@ -91,12 +91,12 @@ lock: setup  ## Write requirements.lock anew from what .venv holds
 	@mv requirements.lock.new requirements.lock
 
 # Zig links against an old glibc, so that the wheel installs on distributions from 2014 on (manylinux2014: glibc 2.17).
-wheel: setup  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs
+wheel: $(VENV)/.packages  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs
 	rm -f target/wheels/*.whl
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
 	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out target/wheels
 
-sdist: setup  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
+sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
 	rm -f target/wheels/*.tar.gz
 	$(BIN)/maturin sdist --out target/wheels
 

@@ -29,13 +29,12 @@ TRIED: Final = (
 )
 
 
-def usable(pythons: Sequence[str]) -> list[str]:
-    """Those of the interpreters (versions or paths) that this machine has."""
-    return [python for python in pythons if _quietly(uv(), "python", "find", "--no-python-downloads", python)]
-
-
-def _quietly(*command: str) -> bool:
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def interpreter(python: str) -> str | None:
+    """The path of an interpreter, given as a version or a path; None when this machine does not have it."""
+    done = subprocess.run(
+        [uv(), "python", "find", "--no-python-downloads", python], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def uv() -> str:
@@ -83,14 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resolution", nargs="+", choices=list(RESOLUTIONS), default=list(RESOLUTIONS))
     parser.add_argument("--tests", action="store_true", help="run the tests that need no compiler too")
     chosen = parser.parse_args(arguments)
-    pythons = usable(chosen.python)
-    for python in chosen.python:
-        if python not in pythons:
+    found = {python: interpreter(python) for python in chosen.python}
+    failed = not any(found.values())
+    for python, path in found.items():
+        if path is None:
             sys.stdout.write(f"Python {python}: not on this machine, not tried\n")
-    failed = not pythons
-    for python in pythons:
+            continue
         for resolution in chosen.resolution:
-            good = check(chosen.wheel.resolve(), python, resolution, tests=chosen.tests)
+            good = check(chosen.wheel.resolve(), path, resolution, tests=chosen.tests)
             sys.stdout.write(f"Python {python}, {resolution} dependencies: {'works' if good else 'FAILS'}\n")
             sys.stdout.flush()
             failed |= not good
