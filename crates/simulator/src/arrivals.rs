@@ -52,7 +52,7 @@ impl ArrivalProcess {
             Size::Pareto { mean_bytes, shape } => {
                 let least = mean_bytes as f64 * (shape - 1.0) / shape;
                 // The logarithm of a Pareto variable above its least is exponential with mean 1/shape.
-                least * (random::exponential(&mut self.sizes) / shape).exp()
+                least * random::exp(random::exponential(&mut self.sizes) / shape)
             }
         };
         bytes.round().clamp(1.0, SIZE_LIMIT) as u64

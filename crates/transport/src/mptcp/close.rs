@@ -88,8 +88,10 @@ impl<P: Stream> Connection<P> {
             State::FinWait2 => self.time_wait(now_ns, r),
             _ => {}
         }
-        // The peer has done with this subflow: so have we, once what is in flight on it has arrived.
-        if self.mode == Mode::Mptcp && self.subflows[r].state == State::CloseWait {
+        // The peer has done with this subflow: so have we, once what is in flight on it has arrived. But a peer whose
+        // stream has ended may end its subflows while ours goes on: DATA_FIN, as FIN, is for one direction (RFC 8684
+        // §3.3.3). Then the subflow stays half-closed until our own end is acknowledged.
+        if self.mode == Mode::Mptcp && self.subflows[r].state == State::CloseWait && !self.rx.is_ending() {
             self.request_fin(now_ns, r);
         }
     }

@@ -96,8 +96,8 @@ pub struct Connection<P: Stream> {
     /// What waits on subflows, under the scheduler `linux`.
     pub(super) bound: Option<Box<Bound>>,
     pub(super) control: ControlTimers,
-    /// Retransmissions on all subflows so far.
-    pub(super) retransmissions: u64,
+    /// How often the window kept the fastest subflow from sending though it had room.
+    pub(super) window_blocks: u64,
     /// Opportunistic retransmission went this far.
     pub(super) orp_sent_to: u64,
     /// No penalty before this time.
@@ -149,7 +149,7 @@ impl<P: Stream> Connection<P> {
             path_manager: PathManager::new(&config.path_manager, &origin),
             bound: binds.then(Box::default),
             control: ControlTimers::new(),
-            retransmissions: 0,
+            window_blocks: 0,
             orp_sent_to: 0,
             next_penalty_ns: 0,
             wait_until_ns: NEVER,

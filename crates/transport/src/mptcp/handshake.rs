@@ -63,7 +63,7 @@ impl<P: Stream> Connection<P> {
         let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
         local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
         c.addresses = Addresses::new(local, tuple.local.port());
-        let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.flags & 0x01 != 0 && m.sender_key.is_none());
+        let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.sender_key.is_none());
         if offered {
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
         } else {
@@ -104,7 +104,7 @@ impl<P: Stream> Connection<P> {
         }
         match capable(segment) {
             Some(MpCapable { version: 1, flags, sender_key: Some(key), receiver_key: None, .. })
-                if self.mode == Mode::Mptcp && flags & 0x01 != 0 =>
+                if self.mode == Mode::Mptcp =>
             {
                 let tuple = self.subflows[r].tuple;
                 self.learn_key(*key);
@@ -235,7 +235,9 @@ impl<P: Stream> Connection<P> {
             }
         } else if self.mode == Mode::Mptcp {
             match capable(segment) {
-                Some(MpCapable { sender_key: Some(key), receiver_key: Some(ours), .. }) if *ours == self.keys.local => {
+                Some(MpCapable { version: 1, sender_key: Some(key), receiver_key: Some(ours), .. })
+                    if *ours == self.keys.local =>
+                {
                     self.learn_key(*key);
                     self.fully_established = true;
                 }

@@ -15,6 +15,7 @@
 use wire::{MpCapable, MpJoin, MptcpOption, Segment};
 
 use super::connection::Connection;
+use super::transmit::{CAPABLE_B, CAPABLE_H};
 use crate::queue::Stream;
 
 /// Address ids in one REMOVE_ADDR: what fits beside timestamps.
@@ -25,10 +26,11 @@ pub(super) fn mptcp_options<P>(segment: &Segment<P>) -> impl Iterator<Item = &Mp
     segment.options.rare.as_deref().into_iter().flat_map(|rare| &rare.mptcp)
 }
 
-/// The MP_CAPABLE of a segment.
+/// The MP_CAPABLE of a segment. With B set it "MUST be silently ignored", and so without an algorithm that is understood
+/// (RFC 8684 §3.1).
 pub(super) fn capable<P>(segment: &Segment<P>) -> Option<&MpCapable> {
     mptcp_options(segment).find_map(|o| match o {
-        MptcpOption::MpCapable(m) => Some(m),
+        MptcpOption::MpCapable(m) if m.flags & (CAPABLE_B | CAPABLE_H) == CAPABLE_H => Some(m),
         _ => None,
     })
 }

@@ -120,14 +120,10 @@ impl<P: Stream> Connection<P> {
         }
         // Second and fourth: RST and SYN, with the challenge ACK of RFC 5961 §3.2, §4.2.
         if segment.flags.rst() {
-            if self.receive_fastclose(now_ns, r, segment) {
-                return; // it proves itself by our key
-            }
-            let subflow = &mut self.subflows[r];
-            if seq == subflow.rcv_nxt {
+            if seq != subflow.rcv_nxt {
+                self.challenge(now_ns, r); // also with MP_FASTCLOSE, as Linux does
+            } else if !self.receive_fastclose(now_ns, r, segment) {
                 self.receive_reset(now_ns, r, segment);
-            } else {
-                self.challenge(now_ns, r);
             }
             return;
         }

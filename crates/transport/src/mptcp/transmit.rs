@@ -154,7 +154,6 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
-            self.retransmissions += 1;
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
             subflow.note_retransmission(now_ns);
@@ -219,6 +218,7 @@ impl<P: Stream> Connection<P> {
                     return self.transmit_data_fin(now_ns, out);
                 }
                 if open == 0 {
+                    self.note_window_blocked();
                     if self.orp() && self.retransmit_opportunistically(now_ns) {
                         return self.transmit_data(now_ns, out);
                     }
@@ -235,7 +235,8 @@ impl<P: Stream> Connection<P> {
             now_ns,
             unsent_bytes: unsent,
             free_window_bytes: self.tx.open(),
-            retransmissions: self.retransmissions,
+            window_bytes: self.tx.window(),
+            window_blocks: self.window_blocks,
         };
         let decision = if self.burst.1 > 0 && demand == Demand::New && usable(&self.views[self.burst.0]) {
             Decision::Send { on: SubflowSet::one(self.burst.0), burst: self.burst.1 }
@@ -263,6 +264,7 @@ impl<P: Stream> Connection<P> {
         if demand == Demand::New && len < mss && len < unsent && self.tx.nxt() > self.tx.una() {
             // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
             // it opens while acknowledgments are under way.
+            self.note_window_blocked();
             if self.orp() && self.retransmit_opportunistically(now_ns) {
                 return self.transmit_data(now_ns, out);
             }
@@ -307,6 +309,12 @@ impl<P: Stream> Connection<P> {
                 self.subflows[r].note_limited();
             }
         }
+    }
+
+    /// The connection-level window has no room for a segment. It matters when the fastest subflow could have carried it.
+    fn note_window_blocked(&mut self) {
+        let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt_ns);
+        self.window_blocks += u64::from(fastest.is_some_and(usable));
     }
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
@@ -599,8 +607,10 @@ impl<P: Stream> Connection<P> {
 pub(super) const CAPABLE_A: u8 = 0x80;
 /// C: no joins to the address and port of the first subflow.
 pub(super) const CAPABLE_C: u8 = 0x20;
+/// B: an extension that is not defined yet.
+pub(super) const CAPABLE_B: u8 = 0x40;
 /// H: HMAC-SHA256.
-const CAPABLE_H: u8 = 0x01;
+pub(super) const CAPABLE_H: u8 = 0x01;
 
 fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
     Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))

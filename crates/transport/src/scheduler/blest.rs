@@ -4,18 +4,19 @@ use super::{Context, Decision, Demand, MinRtt, PacketScheduler, usable};
 use crate::congestion::View;
 
 /// Smallest RTT first, but when the fastest subflow f is full, a slower one s is used only if f will not run out of
-/// window while the segment travels on s: it waits when X·λ > the send window that is free once s has its segment,
-/// with X what f sends in rtt_s/rtt_f + 1 of its rounds. λ learns: up after a retransmission, slowly down otherwise.
+/// window while the segment travels on s: it waits when X·λ > |M| − MSS_s·(inflight_s + 1), where |M| is the whole
+/// connection-level window and X what f sends in rtt_s/rtt_f + 1 of its rounds, its present one among them. λ learns: up
+/// when the window has blocked f all the same, slowly down otherwise.
 #[derive(Debug)]
 pub struct Blest {
     lambda: f64,
-    retransmissions: u64,
+    window_blocks: u64,
     next_change_ns: u64,
 }
 
 impl Default for Blest {
     fn default() -> Self {
-        Blest { lambda: 1.2, retransmissions: 0, next_change_ns: 0 }
+        Blest { lambda: 1.2, window_blocks: 0, next_change_ns: 0 }
     }
 }
 
@@ -27,20 +28,21 @@ impl Blest {
         if context.now_ns < self.next_change_ns {
             return;
         }
-        let step = if context.retransmissions > self.retransmissions { 0.04 } else { -0.01 };
+        let step = if context.window_blocks > self.window_blocks { 0.04 } else { -0.01 };
         self.lambda = (self.lambda + step).clamp(*LAMBDA.start(), *LAMBDA.end());
-        self.retransmissions = context.retransmissions;
+        self.window_blocks = context.window_blocks;
         self.next_change_ns = context.now_ns + slow.min_rtt_ns;
     }
 
     /// Bytes that `fast` can send while a segment travels on `slow`.
     fn fast_bytes(fast: &View, slow: &View) -> f64 {
         let rounds = (slow.srtt_ns / fast.srtt_ns.max(1) + 1) as f64;
-        let segments = if fast.in_slow_start() {
-            // w + 2w + 4w + … = w·(2^rounds − 1); by shifts, for powf differs from machine to machine.
+        let segments = if fast.ssthresh.is_infinite() {
+            // The first slow start: w + 2w + 4w + … = w·(2^rounds − 1); by shifts, for powf differs from machine to machine.
             fast.cwnd * (2u64.saturating_pow(rounds.min(62.0) as u32) - 1) as f64
         } else {
-            (fast.cwnd + (rounds - 1.0) / 2.0) * rounds
+            // A later one is soon over: as if it were.
+            (fast.cwnd.max(fast.ssthresh + 1.0) + (rounds - 1.0) / 2.0) * rounds
         };
         segments * f64::from(fast.mss)
     }
@@ -62,7 +64,9 @@ impl PacketScheduler for Blest {
             return decision;
         }
         self.learn(slow, context);
-        let free = context.free_window_bytes.saturating_sub(u64::from(slow.mss));
+        // What is under way on s keeps its place in the window until the segment arrives; what is on f is in X.
+        let on_slow = u64::from(slow.mss) * (u64::from(slow.in_flight) + 1);
+        let free = context.window_bytes.saturating_sub(on_slow);
         if Self::fast_bytes(fast, slow) * self.lambda > free as f64 {
             Decision::Wait { until_ns: u64::MAX }
         } else {
@@ -80,18 +84,37 @@ mod tests {
         View { srtt_ns, min_rtt_ns: srtt_ns, in_flight, active: true, ssthresh: 1.0, ..View::new(10.0, 1000) }
     }
 
-    fn context(free: u64) -> Context {
-        Context { unsent_bytes: u64::MAX, free_window_bytes: free, ..Context::default() }
+    fn context(window: u64) -> Context {
+        // Ten segments are in flight on the fast subflow.
+        let free_window_bytes = u64::saturating_sub(window, 10_000);
+        Context { unsent_bytes: u64::MAX, free_window_bytes, window_bytes: window, ..Context::default() }
     }
 
     #[test]
     fn waits_when_the_fast_subflow_would_run_out_of_window() {
         // rounds = 100/20 + 1 = 6; X = (10 + 5/2)·6 = 75 segments = 75 kB; λ falls to 1.19 at the first look, so the
-        // limit is 89.25 kB of window beside the slow segment's 1 kB.
+        // window must be 89.25 kB beside the slow segment's 1 kB.
         let group = [view(20, 10), view(100, 0)];
         let decide = |free| Blest::default().choose(Demand::New, &group, &context(free));
         assert_eq!(decide(90_000), Decision::Wait { until_ns: u64::MAX });
         assert!(matches!(decide(91_000), Decision::Send { .. }));
+    }
+
+    #[test]
+    fn what_is_in_flight_on_the_fast_subflow_is_not_counted_twice() {
+        // The paper's window beside the slow subflow: |M| − MSS·(inflight_s + 1). X counts the fast one's first round.
+        // 75 kB · 1.19 = 89.25 kB; with 3 segments in flight on the slow one |M| must be 93.25 kB.
+        let group = [view(20, 10), view(100, 3)];
+        let decide = |window| Blest::default().choose(Demand::New, &group, &context(window));
+        assert_eq!(decide(93_000), Decision::Wait { until_ns: u64::MAX });
+        assert!(matches!(decide(93_500), Decision::Send { .. }));
+    }
+
+    #[test]
+    fn after_a_timeout_the_fast_subflow_counts_as_if_in_avoidance_already() {
+        // cwnd 2 below ssthresh 9: (10 + 5/2)·6 = 75 segments, and not 2·(2⁶ − 1).
+        let fast = View { cwnd: 2.0, ssthresh: 9.0, ..view(20, 2) };
+        assert_eq!(Blest::fast_bytes(&fast, &view(100, 0)), 75_000.0);
     }
 
     #[test]
@@ -116,16 +139,16 @@ mod tests {
         let mut blest = Blest::default();
         let slow = view(100, 0);
         let mut now_ns = 0;
-        for retransmissions in 1..10 {
-            blest.learn(&slow, &Context { now_ns, retransmissions, ..context(0) });
+        for window_blocks in 1..10 {
+            blest.learn(&slow, &Context { now_ns, window_blocks, ..context(0) });
             let before = blest.lambda;
-            blest.learn(&slow, &Context { now_ns: now_ns + 1, retransmissions: 99, ..context(0) });
+            blest.learn(&slow, &Context { now_ns: now_ns + 1, window_blocks: 99, ..context(0) });
             assert_eq!(blest.lambda, before, "once in a round trip");
             now_ns += 100_000_000;
         }
         assert_eq!(blest.lambda, 1.3);
         for _ in 0..50 {
-            blest.learn(&slow, &Context { now_ns, retransmissions: 9, ..context(0) });
+            blest.learn(&slow, &Context { now_ns, window_blocks: 9, ..context(0) });
             now_ns += 100_000_000;
         }
         assert_eq!(blest.lambda, 1.0);

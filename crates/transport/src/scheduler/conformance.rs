@@ -62,7 +62,8 @@ fn run(mut scheduler: Box<dyn PacketScheduler>, seed: u64) -> Result<Vec<Decisio
             now_ns,
             unsent_bytes: 1 + draw.below(1_000_000),
             free_window_bytes: 1_420 + draw.below(300_000),
-            retransmissions: step as u64 / 50,
+            window_bytes: 400_000,
+            window_blocks: step as u64 / 50,
         };
         let decision = scheduler.choose(demand, &group, &context);
         if let Some(rule) = broken(demand, &group, now_ns, decision) {

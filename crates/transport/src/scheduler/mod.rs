@@ -74,8 +74,10 @@ pub struct Context {
     pub unsent_bytes: u64,
     /// Bytes that the connection-level window still allows.
     pub free_window_bytes: u64,
-    /// Retransmissions on all subflows so far.
-    pub retransmissions: u64,
+    /// The whole connection-level window: what may be under way at once.
+    pub window_bytes: u64,
+    /// How often so far the connection-level window kept the fastest subflow from sending though it had room.
+    pub window_blocks: u64,
 }
 
 /// A scheduler's answer.

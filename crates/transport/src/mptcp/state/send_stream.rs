@@ -54,6 +54,11 @@ impl<P: Stream> SendStream<P> {
         self.right.saturating_sub(self.nxt)
     }
 
+    /// The whole window: what may be under way at once.
+    pub fn window(&self) -> u64 {
+        self.right.saturating_sub(self.una)
+    }
+
     /// Whether something is sent and not acknowledged at the data level.
     #[inline]
     pub fn is_outstanding(&self) -> bool {
