@@ -1,19 +1,6 @@
 //! The record of a packet in a link's ring: small, so that a link's packets lie together in memory.
 
-/// Explicit congestion notification field of the IP header (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct = 0b00,
-    /// ECN-capable transport, codepoint 1.
-    Ect1 = 0b01,
-    /// ECN-capable transport, codepoint 0.
-    Ect0 = 0b10,
-    /// Congestion experienced.
-    Ce = 0b11,
-}
+pub use wire::Ecn;
 
 /// A packet on its way. What it carries lies with the caller, who finds it again by `tag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +60,7 @@ impl<T> Packet<T> {
     /// Its ECN codepoint.
     #[must_use]
     pub const fn ecn(&self) -> Ecn {
-        match self.flags & ECN_MASK {
-            0b00 => Ecn::NotEct,
-            0b01 => Ecn::Ect1,
-            0b10 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        Ecn::from_bits(self.flags & ECN_MASK)
     }
 
     pub(crate) const fn rest(&self) -> Rest {

@@ -2,8 +2,8 @@
 //! samples. It stands beside the event queue, so that an action comes before all events of its moment and one more
 //! action does not change the order of events.
 
-use crate::application::Application;
 use crate::description::Description;
+use application::Application;
 
 /// Something to be done at its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +29,13 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    pub fn new(description: &Description, applications: &[Application]) -> Agenda {
+    pub fn new(description: &Description, applications: &[Application<()>]) -> Agenda {
         let mut actions = vec![(description.warmup_ns, Action::WarmUpEnds)];
         actions.extend(description.events.iter().enumerate().map(|(n, event)| (event.at_ns, Action::Change(n))));
         actions
             .extend(applications.iter().enumerate().map(|(n, application)| (application.start_ns, Action::Start(n))));
         for (number, application) in applications.iter().enumerate() {
-            if let Some(stop_ns) = application.stop_ns(&description.connections[application.kind as usize]) {
+            if let Some(stop_ns) = application.stop_ns {
                 actions.push((stop_ns, Action::Stop(number)));
             }
         }

@@ -6,8 +6,6 @@
 
 mod agenda;
 mod ahead;
-mod application;
-pub mod arrivals;
 mod boxes;
 pub mod convert;
 pub mod description;
@@ -19,16 +17,15 @@ mod in_flight;
 pub mod link_meter;
 pub mod outcome;
 mod probe;
-pub mod random;
 mod slab;
 mod summary;
-mod tally;
 mod tap;
 mod through_wire;
 mod transfer;
 mod validate;
 mod world;
 
+pub use application::random;
 pub use network::{Trace, TraceError};
 pub use tap::{Interface, Tap};
 

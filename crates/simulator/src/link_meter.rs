@@ -5,7 +5,7 @@ use crate::convert;
 use crate::description::{Change, Description};
 use crate::outcome;
 use crate::outcome::LinkSamples;
-use crate::tally::fraction;
+use application::fraction;
 use network::{Counters, Link, Trace};
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! What a simulation answers. Python gives it the names and units of the Result (docs/results.md).
 
+pub use application::outcome::{Connection, Subflow, SubflowSamples, Transfers};
 use serde::Serialize;
 
 /// The outcome of one run.
@@ -15,73 +16,6 @@ pub struct Outcome {
     pub link_samples: LinkSamples,
     /// What the simulator did.
     pub work: Work,
-}
-
-/// One connection.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Connection {
-    /// Index into the description's connections.
-    pub kind: usize,
-    /// 0 to count − 1.
-    pub index: u32,
-    /// When it started.
-    pub start_s: f64,
-    /// In-order application bytes per second received after warm-up, while the connection was active.
-    pub goodput_bps: Option<f64>,
-    /// In-order application bytes received from start to end.
-    pub bytes_delivered: u64,
-    /// From start to the arrival of the last byte; absent while there is more to come.
-    pub completion_s: Option<f64>,
-    /// Mean over bytes of the time between a byte's arrival and its in-order delivery.
-    pub out_of_order_delay_mean_s: Option<f64>,
-    /// Its 95th percentile.
-    pub out_of_order_delay_p95_s: Option<f64>,
-    /// Whether MPTCP fell back to TCP.
-    pub fallback: bool,
-    /// Whether its stream has come to its end or it has failed; of `requests` and `flows`, all those that are there.
-    pub ended: bool,
-    /// Of `requests` and `flows`, each of which has a connection of its own: those begun after the warm-up.
-    pub transfers: Option<Transfers>,
-    /// Subflows in the order they were opened; of `requests` and `flows` one for each path, with all that crossed it.
-    pub subflows: Vec<Subflow>,
-}
-
-/// Requests or flows; the columns, of equal length and ordered by completion, are those that became complete.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Transfers {
-    /// How many were begun.
-    pub begun: u64,
-    /// When each began.
-    pub start_s: Vec<f64>,
-    /// Its size.
-    pub size_bytes: Vec<u64>,
-    /// From its start, when its connection is opened, to the arrival of its last byte.
-    pub completion_s: Vec<f64>,
-}
-
-/// One subflow. Counters are of the data sender; rates and losses leave out the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Subflow {
-    /// Index into the description's paths.
-    pub path: usize,
-    /// New application bytes per second that arrived by this subflow.
-    pub goodput_bps: Option<f64>,
-    /// Its part of the connection's bytes, in [0, 1].
-    pub share: Option<f64>,
-    /// Data segments sent, retransmissions counted.
-    pub segments_sent: u64,
-    /// Retransmissions on the subflow.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Segments that carried data sent before on another subflow.
-    pub reinjections: u64,
-    /// Data segments lost in the network over data segments sent.
-    pub loss_rate: Option<f64>,
-    /// Mean of the RTT samples.
-    pub rtt_mean_s: Option<f64>,
-    /// Time-weighted mean of the congestion window.
-    pub cwnd_mean_segments: Option<f64>,
 }
 
 /// One direction of a link; warm-up left out.
@@ -101,25 +35,6 @@ pub struct Link {
     pub queue_mean_packets: f64,
     /// The most there were.
     pub queue_max_packets: u64,
-}
-
-/// Samples of subflows as columns of equal length.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SubflowSamples {
-    /// End of the interval.
-    pub time_s: Vec<f64>,
-    /// Index into `Outcome::connections`.
-    pub connection: Vec<u32>,
-    /// Index into its subflows.
-    pub subflow: Vec<u32>,
-    /// New application bytes that arrived by this subflow, per second of the interval.
-    pub goodput_bps: Vec<f64>,
-    /// Congestion window in segments.
-    pub cwnd_segments: Vec<f64>,
-    /// Smoothed RTT; NaN before the first sample.
-    pub srtt_s: Vec<f64>,
-    /// Segments in flight.
-    pub in_flight_segments: Vec<u32>,
 }
 
 /// Samples of links as columns of equal length.

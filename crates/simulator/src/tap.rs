@@ -1,7 +1,7 @@
 //! Packets as a capture on the hosts' interfaces would have them: every one that a host sends or receives, as bytes.
 //! Each end of each path is an interface of its host.
 
-use crate::transfer::{CLIENT, SERVER};
+use application::{CLIENT, SERVER};
 use transport::Tuple;
 use wire::{Ecn, IpHeader, Segment, Span};
 
@@ -39,13 +39,7 @@ impl Tapped {
     }
 
     /// `segment` passes the interface of `side` on `path`; `tuple` has the ends as its sender sees them there.
-    pub fn see(&mut self, now_ns: u64, at: (u32, usize), tuple: Tuple, segment: &Segment<Span>, ecn: network::Ecn) {
-        let ecn = match ecn {
-            network::Ecn::NotEct => Ecn::NotEct,
-            network::Ecn::Ect0 => Ecn::Ect0,
-            network::Ecn::Ect1 => Ecn::Ect1,
-            network::Ecn::Ce => Ecn::Ce,
-        };
+    pub fn see(&mut self, now_ns: u64, at: (u32, usize), tuple: Tuple, segment: &Segment<Span>, ecn: Ecn) {
         let header = IpHeader { ecn, ..IpHeader::new(tuple.local.ip(), tuple.remote.ip()) };
         self.bytes.clear();
         if let Err(error) = wire::encode(&header, segment, &mut self.bytes) {

@@ -5,6 +5,7 @@ use crate::convert;
 use crate::description::{Application, Arrivals, Connection, Description, Middlebox, Protocol, Size, Tcp, Way};
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
+use application::GROWTH_LIMIT_BYTES;
 use network::Trace;
 use std::collections::BTreeSet;
 
@@ -14,8 +15,6 @@ const MSS_LARGEST: u16 = u16::MAX - 40;
 const MSS_LEAST: u16 = 88;
 /// An address id is one octet (RFC 8684 §3.2).
 const PATHS_LIMIT: usize = 255;
-/// The most bytes that a box puts in.
-pub const GROWTH_LIMIT_BYTES: u32 = 1000;
 /// The most content of a segment that fits an IPv4 packet with all TCP options: 65,535 − 20 − 60.
 const CONTENT_LIMIT_BYTES: u16 = u16::MAX - 80;
 /// The longest of TCP's times, a day: no sum of them overflows.

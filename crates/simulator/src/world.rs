@@ -1,11 +1,10 @@
 //! The main loop: takes events in their order, moves packets from link to link and into the hosts, and lets
 //! connections and applications act.
 
-use crate::agenda::{Action, Agenda};
+use crate::agenda::{self, Agenda};
 use crate::ahead;
-use crate::application::Application;
 use crate::convert;
-use crate::description::Description;
+use crate::description::{Connection, Description};
 use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{
@@ -16,8 +15,9 @@ use crate::huge_pages::HugePages;
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
-use crate::transfer::{Amount, CLIENT, News, SERVER, Transfer};
-use crate::{SimulateError, description, random, summary};
+use crate::transfer::Transfer;
+use crate::{SimulateError, summary};
+use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, Form, Handle, Host, LocalAddress, Outgoing, Tuple};
@@ -41,7 +41,7 @@ pub struct World<'d> {
     fabric: Fabric,
     /// One machine for all clients, one for all servers.
     hosts: [Host<Span>; 2],
-    applications: Vec<Application>,
+    runtime: Runtime<()>,
     /// One for each connection. Those of applications that repeat leave their places to others.
     transfers: Vec<Transfer>,
     /// Transfer `t` has its client's end at `2 t` and its server's at `2 t + 1`.
@@ -79,26 +79,23 @@ impl<'d> World<'d> {
         let configs = description.connections.iter().map(convert::transport).collect::<Result<Vec<_>, _>>()?;
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
-        let mut applications = Vec::new();
         let mut callers = Vec::new();
         let mut addresses = 0;
         for (kind, connection) in description.connections.iter().enumerate() {
             hosts[SERVER].listen(port(kind), configs[kind][SERVER].clone());
-            for index in 0..connection.count {
-                let name = format!("connection/{}/{index}/start", connection.name);
-                let start_ns = random::uniform_ns(&mut random::generator(seed, &name), connection.start_ns);
-                applications.push(Application::new(kind as u32, index, start_ns, description));
+            for _ in 0..connection.count {
                 callers.push((addresses, CLIENT_PORT));
                 addresses += connection.paths.len() as u32;
             }
         }
+        let runtime = Runtime::new(seed, description.warmup_ns, description.connections.iter().map(Connection::kind));
         let fabric = Fabric::new(description);
         Ok(World {
             now_ns: 0,
             other_events: 0,
             boxes: fabric.links.len() as u32,
             first_application: fabric.links.len() as u32 + 1,
-            first_timer: (fabric.links.len() + 1 + applications.len()) as u32,
+            first_timer: (fabric.links.len() + 1 + runtime.applications.len()) as u32,
             fabric,
             hosts,
             transfers: Vec::new(),
@@ -108,8 +105,8 @@ impl<'d> World<'d> {
             strays: Vec::new(),
             callers,
             addresses,
-            agenda: Agenda::new(description, &applications),
-            applications,
+            agenda: Agenda::new(description, &runtime.applications),
+            runtime,
             configs,
             probe: Probe::new(description),
             huge_pages: HugePages::new(),
@@ -149,7 +146,7 @@ impl<'d> World<'d> {
     pub fn into_outcome(mut self) -> Outcome {
         let view = View {
             hosts: &self.hosts,
-            applications: &self.applications,
+            applications: &mut self.runtime.applications,
             transfers: &mut self.transfers,
             fabric: &mut self.fabric,
         };
@@ -208,7 +205,7 @@ impl<'d> World<'d> {
             return self.timer((target - self.first_timer) as usize);
         }
         if target != self.boxes {
-            return self.next_offer((target - self.first_application) as usize);
+            return self.wake(target - self.first_application);
         }
         self.fabric.boxes_event(at_ns);
         while let Some(arrived) = self.fabric.arrived()? {
@@ -264,31 +261,31 @@ impl<'d> World<'d> {
         });
     }
 
-    fn act(&mut self, action: Action) -> Step {
+    fn act(&mut self, action: agenda::Action) -> Step {
         let now_ns = self.now_ns;
         match action {
-            Action::Sample => {
+            agenda::Action::Sample => {
                 let view = View {
                     hosts: &self.hosts,
-                    applications: &self.applications,
+                    applications: &mut self.runtime.applications,
                     transfers: &mut self.transfers,
                     fabric: &mut self.fabric,
                 };
                 self.probe.sample(now_ns, view);
                 Ok(())
             }
-            Action::WarmUpEnds => {
-                self.applications.iter_mut().for_each(Application::warm_up_ends);
+            agenda::Action::WarmUpEnds => {
+                self.runtime.warm_up_ends();
                 let view = View {
                     hosts: &self.hosts,
-                    applications: &self.applications,
+                    applications: &mut self.runtime.applications,
                     transfers: &mut self.transfers,
                     fabric: &mut self.fabric,
                 };
                 self.probe.warm_up_ends(now_ns, view);
                 Ok(())
             }
-            Action::Change(number) => {
+            agenda::Action::Change(number) => {
                 let event = &self.description.events[number];
                 for (changes, link) in [(event.down, 2 * event.link), (event.up, 2 * event.link + 1)] {
                     if changes {
@@ -298,41 +295,49 @@ impl<'d> World<'d> {
                 }
                 Ok(())
             }
-            Action::Start(application) => self.start(application),
-            Action::Stop(application) => self.stop(application),
-        }
-    }
-
-    fn start(&mut self, application: usize) -> Step {
-        match &self.applications[application].arrivals {
-            Some(arrivals) => {
-                self.fabric.queue.push(arrivals.next_ns(), self.first_application + application as u32);
-                Ok(())
+            agenda::Action::Start(number) => {
+                self.runtime.start(number as u32);
+                self.carry_out()
             }
-            None => self.open(application, self.applications[application].amount()),
+            agenda::Action::Stop(number) => {
+                self.runtime.stop(number as u32);
+                self.carry_out()
+            }
         }
     }
 
-    /// The application has something to do: a flow comes, or a step of its rate is due.
-    fn next_offer(&mut self, number: usize) -> Step {
-        let application = &mut self.applications[number];
-        if application.stopped {
-            return Ok(());
-        }
-        if let Some(arrivals) = &mut application.arrivals {
-            let amount = Amount::Bytes(arrivals.take());
-            self.fabric.queue.push(arrivals.next_ns(), self.first_application + number as u32);
-            return self.open(number, amount);
-        }
-        let Some(&transfer) = application.transfers.first() else { return Ok(()) };
-        let endpoint = 2 * transfer as usize + application.sender;
-        let transfer = &self.transfers[transfer as usize];
-        if let (true, Some(id)) = (transfer.is_writing(), self.endpoints[endpoint].id) {
-            application.steps.1 += 1;
-            let next_ns = application.next_step_ns(transfer.step_bytes);
-            self.hosts[endpoint % 2].connection_mut(id).offer(transfer.step_bytes);
-            self.fabric.queue.push(next_ns, self.first_application + number as u32);
-            self.drive(endpoint)?;
+    /// The time has come that an application asked for.
+    fn wake(&mut self, number: u32) -> Step {
+        self.runtime.wake(number, |transfer| Some(&self.transfers[transfer as usize].stream));
+        self.carry_out()
+    }
+
+    /// Does what applications want done.
+    #[inline]
+    fn carry_out(&mut self) -> Step {
+        while let Some(action) = self.runtime.next_action() {
+            match action {
+                Action::Open { application, amount } => self.open(application as usize, amount)?,
+                Action::Wake { application, at_ns } => {
+                    self.fabric.queue.push(at_ns, self.first_application + application);
+                }
+                Action::Write { transfer } => {
+                    let stream = &mut self.transfers[transfer as usize].stream;
+                    stream.offer_step();
+                    let endpoint = 2 * transfer as usize + stream.sender;
+                    if let Some(id) = self.endpoints[endpoint].id {
+                        self.hosts[endpoint % 2].connection_mut(id).offer(stream.step_bytes);
+                    }
+                    self.drive(endpoint)?;
+                }
+                Action::Stop { transfer } => {
+                    let endpoint = 2 * transfer as usize + self.transfers[transfer as usize].stream.sender;
+                    let id = self.endpoints[endpoint].id;
+                    let connection = id.map(|id| self.hosts[endpoint % 2].connection_mut(id));
+                    self.transfers[transfer as usize].stop(self.now_ns, connection);
+                    self.drive(endpoint)?;
+                }
+            }
         }
         Ok(())
     }
@@ -340,7 +345,8 @@ impl<'d> World<'d> {
     /// Opens a connection of this application.
     fn open(&mut self, application: usize, amount: Amount) -> Step {
         self.let_go();
-        let kind = self.applications[application].kind as usize;
+        let Application { kind, sender, .. } = self.runtime.applications[application];
+        let kind = kind as usize;
         let paths = self.description.connections[kind].paths.len() as u32;
         let (first_address, from_port) = self.callers[application];
         // No two connections have both ends alike, ever: when the ports are used up, new addresses come.
@@ -352,13 +358,10 @@ impl<'d> World<'d> {
                 (self.addresses - paths, CLIENT_PORT)
             }
         };
-        let (now_ns, sender) = (self.now_ns, self.applications[application].sender);
-        let transfer = Transfer::new(application as u32, now_ns, first_address, amount, sender);
+        let now_ns = self.now_ns;
+        let transfer = Transfer::new(application as u32, first_address, Stream::new(now_ns, amount, sender));
         let number = self.place(transfer)? as usize;
-        self.applications[application].transfers.push(number as u32);
-        if self.fabric.measuring || self.description.warmup_ns == 0 {
-            self.applications[application].done.begun += 1;
-        }
+        self.runtime.opened(now_ns, application as u32, number as u32);
         let addresses: Vec<LocalAddress> = (0..paths)
             .map(|path| LocalAddress { id: path as u8, address: client_address(first_address + path), backup: false })
             .collect();
@@ -392,25 +395,6 @@ impl<'d> World<'d> {
         Box::new(SimulateError::TooMany { at_ns: self.now_ns, reason: reason.to_owned() })
     }
 
-    fn stop(&mut self, application: usize) -> Step {
-        self.applications[application].stopped = true;
-        if matches!(self.applications[application].content, description::Application::Flows { .. }) {
-            return Ok(());
-        }
-        for number in self.applications[application].transfers.clone() {
-            let transfer = &mut self.transfers[number as usize];
-            let endpoint = 2 * number as usize + transfer.sender;
-            match self.endpoints[endpoint].id {
-                None => transfer.stop(self.now_ns, None),
-                Some(id) => {
-                    transfer.stop(self.now_ns, Some(self.hosts[endpoint % 2].connection_mut(id)));
-                    self.drive(endpoint)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// What happened to a transfer has consequences.
     #[cold]
     fn hear(&mut self, number: usize, news: News) -> Step {
@@ -418,43 +402,22 @@ impl<'d> World<'d> {
         if transfer.stray_of.is_some() {
             return Ok(());
         }
-        let place = transfer.application as usize;
-        let application = &mut self.applications[place];
-        if news.has(News::ESTABLISHED) && matches!(application.content, description::Application::Rate { .. }) {
-            application.steps = (self.now_ns, 0);
-            let next_ns = application.next_step_ns(transfer.step_bytes);
-            if transfer.is_writing() {
-                self.fabric.queue.push(next_ns, self.first_application + place as u32);
-            }
-        }
-        if let (true, Some(at_ns)) = (news.has(News::COMPLETED), transfer.completion_ns) {
-            // What was cut off is not counted, whenever its last byte came.
-            let cut_off =
-                application.stopped && matches!(application.content, description::Application::Requests { .. });
-            if application.content.repeats() && !cut_off && transfer.start_ns >= self.description.warmup_ns {
-                application.done.start_s.push(transfer.start_ns as f64 / 1e9);
-                application.done.size_bytes.push(transfer.bytes_read);
-                application.done.completion_s.push((at_ns - transfer.start_ns) as f64 / 1e9);
-            }
+        let place = transfer.application;
+        self.runtime.hear(self.now_ns, place, &transfer.stream, news);
+        if news.has(News::COMPLETED) {
             let view = View {
                 hosts: &self.hosts,
-                applications: &self.applications,
+                applications: &mut self.runtime.applications,
                 transfers: &mut self.transfers,
                 fabric: &mut self.fabric,
             };
             self.probe.completed(self.now_ns, number, &view);
         }
-        let application = &self.applications[place];
-        if news.has(News::OVER) && application.content.repeats() && !self.leaving.contains(&(number as u32)) {
+        let repeats = self.runtime.applications[place as usize].content.repeats();
+        if news.has(News::OVER) && repeats && !self.leaving.contains(&(number as u32)) {
             self.leaving.push(number as u32);
         }
-        if news.has(News::ENDED)
-            && !application.stopped
-            && matches!(application.content, description::Application::Requests { .. })
-        {
-            return self.open(place, application.amount());
-        }
-        Ok(())
+        self.carry_out()
     }
 
     /// Takes in what transfers have counted that are over at both ends, and gives their places to others.
@@ -468,17 +431,18 @@ impl<'d> World<'d> {
     fn leave(&mut self, number: u32) -> bool {
         let transfer = &self.transfers[number as usize];
         // An end that never came to be and to which nothing is on its way will not be.
-        let is_over = |side: usize| transfer.over[side] || self.endpoints[2 * number as usize + side].id.is_none();
+        let is_over =
+            |side: usize| transfer.stream.over[side] || self.endpoints[2 * number as usize + side].id.is_none();
         let is_quiet = transfer.subflows.iter().all(|&subflow| self.fabric.is_quiet(subflow));
         let mut strays = self.strays.iter().filter(|&&(parent, _)| parent == number);
-        let alone = strays.all(|&(_, stray)| self.transfers[stray as usize].over.contains(&true));
+        let alone = strays.all(|&(_, stray)| self.transfers[stray as usize].stream.over.contains(&true));
         if !(is_over(CLIENT) && is_over(SERVER) && is_quiet && alone) {
             return false;
         }
         let (place, warmup_ns) = (transfer.application as usize, self.description.warmup_ns);
         let view = View {
             hosts: &self.hosts,
-            applications: &self.applications,
+            applications: &mut self.runtime.applications,
             transfers: &mut self.transfers,
             fabric: &mut self.fabric,
         };
@@ -486,18 +450,10 @@ impl<'d> World<'d> {
         let tallies = summary::tallies(transfer, &self.probe, &view, warmup_ns, self.now_ns);
         let waited = summary::receiver(transfer, &view)
             .map(|receiver| (receiver.out_of_order_delays().clone(), receiver.is_fallback()));
-        let application = &mut self.applications[place];
-        for tally in &tallies {
-            let place = application.tally_position(tally.path);
-            application.tallies[place].add(tally);
-        }
+        let application = &mut self.runtime.applications[place];
         let transfer = &mut self.transfers[number as usize];
-        let (delays, fallback) = waited.unwrap_or_default();
-        application.bytes_read += transfer.bytes_read;
-        application.warm_bytes += transfer.warm_bytes;
-        application.delays.merge(&delays);
-        application.fallback |= fallback;
-        application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
+        let waited = waited.as_ref().map(|(delays, fallback)| (delays, *fallback));
+        application.record.add(&transfer.stream, tallies, waited);
         application.transfers.retain(|&own| own != number);
         for subflow in std::mem::take(&mut transfer.subflows) {
             self.fabric.release(subflow);
@@ -594,7 +550,8 @@ impl<'d> World<'d> {
     fn stray(&mut self, flow: u32, to: usize, handle: Handle) -> Step {
         let (parent, side) = ((to / 2) as u32, to % 2);
         let of = &self.transfers[parent as usize];
-        let mut transfer = Transfer::new(of.application, self.now_ns, of.first_address, Amount::Bytes(0), 1 - side);
+        let stream = Stream::new(self.now_ns, Amount::Bytes(0), 1 - side);
+        let mut transfer = Transfer::new(of.application, of.first_address, stream);
         transfer.stray_of = Some(parent);
         let number = self.place(transfer)?;
         self.strays.push((parent, number));
@@ -639,7 +596,7 @@ impl<'d> World<'d> {
         let connection = self.hosts[side].connection_mut(id);
         let transfer = &mut self.transfers[number];
         if let Err(misplaced) = transfer.poll(now_ns, side, connection) {
-            let application = &self.applications[transfer.application as usize];
+            let application = &self.runtime.applications[transfer.application as usize];
             let name = &self.description.connections[application.kind as usize].name;
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
@@ -647,13 +604,13 @@ impl<'d> World<'d> {
             let flow = match end.flow(subflow) {
                 Some(flow) => flow,
                 None => {
-                    let application = &mut self.applications[transfer.application as usize];
+                    let application = &mut self.runtime.applications[transfer.application as usize];
                     let paths = &self.description.connections[application.kind as usize].paths;
                     let tuple = connection.tuple(subflow);
                     let handle = Handle { connection: id, subflow };
                     let opened = subflow_of(tuple, side, number as u32, transfer.first_address, paths, handle);
                     if application.content.repeats() {
-                        application.tally_position(opened.path);
+                        application.record.place(opened.path);
                     }
                     let flow = self.fabric.open(opened) + side as u32;
                     transfer.subflows.push(flow / 2);

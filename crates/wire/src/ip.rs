@@ -44,33 +44,34 @@ impl IpHeader {
 
 /// The two ECN bits of an IP header (RFC 3168 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
 pub enum Ecn {
     /// 00: the transport does not take part.
     #[default]
-    NotEct,
-    /// 10: it does.
-    Ect0,
-    /// 01: it does, the other code point.
-    Ect1,
+    NotEct = 0b00,
+    /// 01: it does, code point 1.
+    Ect1 = 0b01,
+    /// 10: it does, code point 0, which is the usual one.
+    Ect0 = 0b10,
     /// 11: congestion was met.
-    Ce,
+    Ce = 0b11,
 }
 
 impl Ecn {
-    const fn bits(self) -> u8 {
-        match self {
-            Ecn::NotEct => 0,
-            Ecn::Ect1 => 1,
-            Ecn::Ect0 => 2,
-            Ecn::Ce => 3,
-        }
+    /// The two bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self as u8
     }
 
-    const fn from_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
+    /// Of the lowest two bits.
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
             _ => Ecn::Ce,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use network::Ecn;
+use wire::Ecn;
 
 const TCP: u8 = 6;
 
@@ -48,7 +48,7 @@ impl Header {
         } else {
             None
         };
-        Some(Header { destination, ecn: codepoint(fixed[1]), data })
+        Some(Header { destination, ecn: Ecn::from_bits(fixed[1]), data })
     }
 
     fn read_v6(packet: &[u8]) -> Option<Header> {
@@ -56,7 +56,7 @@ impl Header {
         let address = |at: usize| fixed[at..].first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
         let (source, destination) = (address(8)?, address(24)?);
         let data = if fixed[6] == TCP { flow(&packet[40..], source, destination) } else { None };
-        Some(Header { destination, ecn: codepoint(fixed[1] >> 4), data })
+        Some(Header { destination, ecn: Ecn::from_bits(fixed[1] >> 4), data })
     }
 }
 
@@ -75,15 +75,6 @@ pub fn mark_congestion(packet: &mut [u8]) {
         }
         Some(6) if packet.len() >= 40 => packet[1] |= (Ecn::Ce as u8) << 4,
         _ => {}
-    }
-}
-
-fn codepoint(octet: u8) -> Ecn {
-    match octet & 0b11 {
-        0b00 => Ecn::NotEct,
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        _ => Ecn::Ce,
     }
 }
 

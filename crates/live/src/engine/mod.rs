@@ -1,7 +1,9 @@
 //! What the engines in real time share: the emulator's devices as Python hands them over, the thread of the hosts beside the
 //! emulator's, and the rows of the outcome.
 
+pub(crate) mod agenda;
 pub mod outcome;
+pub(crate) mod seen;
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -9,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Deserialize;
+use simulator::description::{Connection, Protocol};
 
 use crate::clock::Clock;
 use crate::emulator::{self, Asked, Captures, Network, Route, Running};
@@ -16,6 +19,19 @@ use crate::emulator::{self, Asked, Captures, Network, Route, Running};
 /// What the threads need until they stand ready; time 0 is after it.
 pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
 const LOOK_AFTER: Duration = Duration::from_millis(20);
+
+/// Options of a data segment, which take from the MSS: timestamps, and under Multipath TCP a mapping with a DATA_ACK.
+const TCP_OPTIONS: u16 = 12;
+const MPTCP_OPTIONS: u16 = 40;
+
+/// The data of a full segment that the kernel sends.
+pub(crate) fn kernel_step_bytes(connection: &Connection) -> u64 {
+    let options = match connection.protocol {
+        Protocol::Tcp => TCP_OPTIONS,
+        Protocol::Mptcp => MPTCP_OPTIONS,
+    };
+    u64::from(connection.mss_bytes.saturating_sub(options).max(1))
+}
 
 /// A device of the emulator's and where packets that come in by it go. Its descriptor stays the caller's.
 #[derive(Clone, Debug, Deserialize)]

@@ -1,7 +1,9 @@
 //! What a run in real time answers: rows as those of the simulator, with nothing where a host does not tell.
 
+pub use application::outcome::Connection;
+use application::outcome::SubflowSamples;
 use serde::Serialize;
-use simulator::outcome::{Link, LinkSamples, SubflowSamples, Transfers};
+use simulator::outcome::{Link, LinkSamples};
 
 use crate::emulator::{FlowCount, FlowKey, Lateness, Report};
 
@@ -63,40 +65,4 @@ impl From<&Report> for Emulation {
 pub(crate) fn sent_and_lost(report: &Report, key: &FlowKey) -> (u64, u64) {
     let flow = report.flows.iter().find(|flow| flow.key == *key);
     flow.map_or((0, 0), |flow| (flow.data_sent, flow.data_lost))
-}
-
-/// One connection; see [`simulator::outcome::Connection`].
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)] // as there
-pub struct Connection {
-    pub kind: usize,
-    pub index: u32,
-    pub start_s: f64,
-    pub goodput_bps: Option<f64>,
-    pub bytes_delivered: u64,
-    pub completion_s: Option<f64>,
-    pub out_of_order_delay_mean_s: Option<f64>,
-    pub out_of_order_delay_p95_s: Option<f64>,
-    pub fallback: bool,
-    pub transfers: Option<Transfers>,
-    pub subflows: Vec<Subflow>,
-    /// Why it ended before its time, if it did.
-    pub failure: Option<String>,
-}
-
-/// One subflow; see [`simulator::outcome::Subflow`]. Bytes are those that arrived in order on the subflow, also when they
-/// had arrived by another.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)] // as there
-pub struct Subflow {
-    pub path: usize,
-    pub goodput_bps: Option<f64>,
-    pub share: Option<f64>,
-    pub segments_sent: u64,
-    pub retransmissions: u64,
-    pub timeouts: Option<u64>,
-    pub reinjections: Option<u64>,
-    pub loss_rate: Option<f64>,
-    pub rtt_mean_s: Option<f64>,
-    pub cwnd_mean_segments: Option<f64>,
 }

@@ -3,7 +3,6 @@
 //!
 //! Two threads: the emulator, and one that is all programs. Nothing is left when the process ends, however it ends.
 
-mod application;
 pub(crate) mod info;
 mod plan;
 mod sampling;
@@ -17,15 +16,15 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use application::outcome::SubflowSamples;
+use application::{Application, Runtime};
 use simulator::description::Description;
 
 use crate::clock::Clock;
-use crate::emulator::{EmulatorError, Report, Running};
+use crate::emulator::{EmulatorError, FlowKey, Report, Running};
 use crate::engine::outcome::{self, Connection, Emulation, Outcome, Summary};
 use crate::engine::{SET_OFF, beside, network};
-use application::Application;
 pub use plan::{Hosts, Plan};
-use track::Tally;
 use traffic::{Pair, Traffic};
 use transfer::Transfer;
 
@@ -74,8 +73,8 @@ pub fn run(
         let mut traffic = Traffic::new(&description, &pairs, clock)?;
         traffic.run(stop)?;
         let end_ns = clock.now_ns().min(description.duration_ns);
-        let Traffic { applications, transfers, samples, .. } = traffic;
-        Ok::<Rows, LinuxError>(Rows { applications, transfers, samples, end_ns })
+        let Traffic { runtime, transfers, samples, .. } = traffic;
+        Ok::<Rows, LinuxError>(Rows { runtime, transfers, samples, end_ns })
     };
     let played = beside(&emulator, (clock, description.duration_ns), watch, "programs", play)?;
     let Some(rows) = played else { return Err(LinuxError::Stopped) };
@@ -89,62 +88,32 @@ fn borrow(fd: &OwnedFd) -> BorrowedFd<'_> {
 
 /// What is left of the programs when they have ended.
 struct Rows {
-    applications: Vec<Application>,
+    runtime: Runtime<FlowKey>,
     transfers: Vec<Option<Transfer>>,
-    samples: simulator::outcome::SubflowSamples,
+    samples: SubflowSamples,
     end_ns: u64,
 }
 
 impl Rows {
     fn into_outcome(self, description: &Description, report: Report) -> Outcome {
-        let Rows { applications, transfers, samples, end_ns } = self;
-        let connections = applications
-            .into_iter()
-            .map(|application| connection(application, &transfers, description.warmup_ns, end_ns, &report))
-            .collect();
+        let connection = |application| self.connection(application, description.warmup_ns, &report);
+        let connections = self.runtime.applications.iter().map(connection).collect();
         let emulation = Emulation::from(&report);
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
-            subflow_samples: samples,
+            subflow_samples: self.samples,
             link_samples: report.link_samples,
         }
     }
-}
 
-fn connection(
-    mut application: Application,
-    transfers: &[Option<Transfer>],
-    warmup_ns: u64,
-    end_ns: u64,
-    report: &Report,
-) -> Connection {
-    let repeats = application.repeats();
-    for transfer in application.transfers.clone().into_iter().filter_map(|place| transfers[place].as_ref()) {
-        application.bytes_read += transfer.read;
-        application.warm_bytes += transfer.warm_read;
-        application.fallback |= transfer.fallback;
-        for tally in transfer.tracks.iter().map(Tally::of) {
-            if repeats { application.add(tally) } else { application.tallies.push(tally) }
+    fn connection(&self, application: &Application<FlowKey>, warmup_ns: u64, report: &Report) -> Connection {
+        let mut record = application.record.clone();
+        for transfer in application.transfers.iter().filter_map(|&place| self.transfers[place as usize].as_ref()) {
+            record.add(&transfer.stream, transfer.tallies(warmup_ns, self.end_ns), None);
+            record.fallback |= transfer.fallback;
         }
-    }
-    let from_ns = application.start_ns.max(warmup_ns);
-    let to_ns = application.completion_ns.unwrap_or(end_ns).min(end_ns);
-    let window_ns = to_ns.saturating_sub(from_ns);
-    let arrived = application.tallies.iter().map(Tally::bytes).sum();
-    let counts = |key: &_| outcome::sent_and_lost(report, key);
-    let bytes = application.bytes_read - application.warm_bytes;
-    Connection {
-        kind: application.kind,
-        index: application.index,
-        start_s: application.start_ns as f64 / 1e9,
-        goodput_bps: (window_ns > 0).then(|| bytes as f64 * 8e9 / window_ns as f64),
-        bytes_delivered: application.bytes_read,
-        completion_s: application.completion_ns.map(|at_ns| (at_ns.saturating_sub(application.start_ns)) as f64 / 1e9),
-        out_of_order_delay_mean_s: None,
-        out_of_order_delay_p95_s: None,
-        fallback: application.fallback,
-        transfers: repeats.then(|| application.done.clone()),
-        subflows: application.tallies.iter().map(|tally| tally.row(arrived, window_ns, counts)).collect(),
-        failure: application.failure,
+        let stream = |place| traffic::stream(&self.transfers, place);
+        let counts = |key: &_| outcome::sent_and_lost(report, key);
+        application.row(record, stream, (warmup_ns, self.end_ns), counts)
     }
 }

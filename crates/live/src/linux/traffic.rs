@@ -1,25 +1,27 @@
 //! The programs of all hosts: one thread opens, writes, reads and looks at every connection of a scenario, by the machine's
 //! clock. A socket stays in the namespace where it was made, so that one thread serves them all.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use application::outcome::SubflowSamples;
+use application::{Action, Amount, CLIENT, Content, News, Runtime, SERVER, Stream};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use simulator::description::{Application as Content, Description, Protocol};
-use simulator::outcome::SubflowSamples;
+use simulator::description::{Connection, Description, Protocol};
 
-use super::application::Application;
 use super::plan::Hosts;
+use super::sampling;
 use super::socket::{self, Options};
-use super::transfer::{Buffers, CLIENT, Left, SERVER, Transfer};
-use super::{sampling, track::Tally};
+use super::transfer::{Buffers, Left, Transfer};
 use crate::clock::{Clock, sleep_exactly, timespec};
+use crate::emulator::FlowKey;
+use crate::engine::agenda::{self, Agenda, Due};
+use crate::engine::kernel_step_bytes;
 use crate::namespace;
 use crate::system;
 
@@ -33,17 +35,6 @@ const LONGEST_WAIT_NS: u64 = 20_000_000;
 const FIRST_LISTENER: u64 = 1 << 63;
 /// How many connections one run may have at a time.
 const TRANSFER_LIMIT: usize = 20_000;
-
-/// What is due at a time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Action {
-    Look,
-    WarmUpEnds,
-    Start(usize),
-    Arrive(usize),
-    Step(usize),
-    Stop(usize),
-}
 
 /// A kind's two hosts, and how its sockets are made.
 pub struct Pair<'p> {
@@ -60,14 +51,14 @@ pub struct Traffic<'p> {
     clock: Clock,
     waiting: OwnedFd,
     listeners: Vec<OwnedFd>,
-    pub applications: Vec<Application>,
+    pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<Transfer>>,
     free: Vec<usize>,
     /// Places that are free when the events at hand are through.
     freed: Vec<usize>,
     /// Who called and was not accepted yet, by kind and the client's end.
     callers: BTreeMap<(usize, SocketAddr), usize>,
-    agenda: BinaryHeap<Reverse<(u64, Action)>>,
+    agenda: Agenda,
     /// Ends that used their turn up.
     again: Vec<(usize, usize)>,
     buffers: Buffers,
@@ -93,15 +84,11 @@ impl<'p> Traffic<'p> {
             options.push(of_kind);
             listeners.push(listener);
         }
-        let applications = Application::all(description);
-        let look_ns = sampling::interval_ns(description.sample_ns, applications.len());
-        let mut agenda = BinaryHeap::new();
-        agenda.push(Reverse((description.warmup_ns, Action::WarmUpEnds)));
-        agenda.push(Reverse((look_ns, Action::Look)));
-        for (number, application) in applications.iter().enumerate() {
-            agenda.push(Reverse((application.start_ns, Action::Start(number))));
-            agenda.extend(application.stop_ns.map(|stop_ns| Reverse((stop_ns, Action::Stop(number)))));
-        }
+        let kinds = description.connections.iter().map(Connection::kind);
+        let runtime = Runtime::new(description.seed, description.warmup_ns, kinds);
+        let look_ns = sampling::interval_ns(description.sample_ns, runtime.applications.len());
+        let mut agenda = Agenda::new(description, &runtime);
+        agenda.push(look_ns, Due::Look);
         Ok(Traffic {
             description,
             pairs,
@@ -109,7 +96,7 @@ impl<'p> Traffic<'p> {
             clock,
             waiting,
             listeners,
-            applications,
+            runtime,
             transfers: Vec::new(),
             free: Vec::new(),
             freed: Vec::new(),
@@ -138,17 +125,17 @@ impl<'p> Traffic<'p> {
             if now_ns >= end_ns || stop.load(Ordering::Relaxed) {
                 break;
             }
-            while let Some(&Reverse((at_ns, action))) = self.agenda.peek()
-                && at_ns <= now_ns
-            {
-                self.agenda.pop();
-                self.act(at_ns, action)?;
+            while let Some((at_ns, due)) = self.agenda.take(now_ns) {
+                self.act(at_ns, due);
+                self.carry_out(at_ns)?;
             }
+            self.carry_out(now_ns)?;
             for (number, end) in std::mem::take(&mut self.again) {
                 self.turn(number, end);
             }
-            let next_ns = self.agenda.peek().map_or(end_ns, |&Reverse((at_ns, _))| at_ns.min(end_ns));
-            let wait_ns = if self.again.is_empty() { next_ns.saturating_sub(self.clock.now_ns()) } else { 0 };
+            let idle = self.again.is_empty() && self.runtime.actions_waiting() == 0;
+            let next_ns = self.agenda.next_ns().min(end_ns);
+            let wait_ns = if idle { next_ns.saturating_sub(self.clock.now_ns()) } else { 0 };
             ready.clear();
             let wait = timespec(wait_ns.min(LONGEST_WAIT_NS));
             match epoll::wait(&self.waiting, rustix::buffer::spare_capacity(&mut ready), Some(&wait)) {
@@ -165,67 +152,56 @@ impl<'p> Traffic<'p> {
         Ok(())
     }
 
-    fn act(&mut self, at_ns: u64, action: Action) -> io::Result<()> {
-        match action {
-            Action::Look => {
+    fn act(&mut self, at_ns: u64, due: Due) {
+        match due {
+            Due::Look | Due::Sample => {
                 self.look(at_ns);
                 if let Some(sample_ns) = self.description.sample_ns
                     && at_ns.is_multiple_of(sample_ns)
                 {
                     sampling::sample(self, at_ns, sample_ns);
                 }
-                self.agenda.push(Reverse((at_ns + self.look_ns, Action::Look)));
+                self.agenda.push(at_ns + self.look_ns, Due::Look);
             }
-            Action::WarmUpEnds => {
+            Due::WarmUpEnds => {
                 self.look(at_ns);
-                self.transfers.iter_mut().flatten().for_each(Transfer::warm_up_ends);
-                for application in &mut self.applications {
-                    application.warm_bytes = application.bytes_read;
-                    application.tallies.iter_mut().for_each(Tally::warm_up_ends);
-                }
+                self.transfers.iter_mut().flatten().for_each(|transfer| transfer.warm_up_ends(at_ns));
+                self.runtime.warm_up_ends();
             }
-            Action::Start(number) => self.start(number, at_ns)?,
-            Action::Arrive(number) => {
-                if !self.applications[number].stopped {
-                    self.arrive(number, at_ns)?;
-                }
+            Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
+                let transfers = &self.transfers;
+                agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
             }
-            Action::Step(number) => self.step(number),
-            Action::Stop(number) => self.stop(number),
+        }
+    }
+
+    /// Does what applications want done by now. What they want because of that has its turn later, so that a connection
+    /// that fails at once does not open another for ever.
+    fn carry_out(&mut self, at_ns: u64) -> io::Result<()> {
+        for _ in 0..self.runtime.actions_waiting() {
+            match self.runtime.next_action() {
+                Some(Action::Open { application, amount }) => self.open(application, amount, at_ns)?,
+                Some(Action::Wake { application, at_ns }) => self.agenda.push(at_ns, Due::Wake(application)),
+                Some(Action::Write { transfer }) => {
+                    if let Some(writing) = &mut self.transfers[transfer as usize] {
+                        writing.stream.offer_step();
+                        let sender = writing.stream.sender;
+                        self.turn(transfer as usize, sender);
+                    }
+                }
+                Some(Action::Stop { transfer }) => self.stop(transfer as usize),
+                None => {}
+            }
         }
         Ok(())
     }
 
-    fn start(&mut self, number: usize, at_ns: u64) -> io::Result<()> {
-        let application = &self.applications[number];
-        match application.content {
-            Content::Bulk => self.open(number, u64::MAX, true, at_ns),
-            Content::File { size_bytes } | Content::Requests { size_bytes, .. } => {
-                self.open(number, size_bytes, false, at_ns)
-            }
-            Content::Rate { .. } => self.open(number, application.step_bytes, true, at_ns),
-            Content::Flows { .. } => {
-                let first_ns = application.arrivals.as_ref().map_or(u64::MAX, |arrivals| arrivals.next_ns());
-                self.agenda.push(Reverse((first_ns, Action::Arrive(number))));
-                Ok(())
-            }
-        }
-    }
-
-    /// The next flow comes.
-    fn arrive(&mut self, number: usize, at_ns: u64) -> io::Result<()> {
-        let Some(arrivals) = &mut self.applications[number].arrivals else { return Ok(()) };
-        let size_bytes = arrivals.take();
-        self.agenda.push(Reverse((arrivals.next_ns(), Action::Arrive(number))));
-        self.open(number, size_bytes, false, at_ns)
-    }
-
-    fn open(&mut self, number: usize, offered: u64, open_ended: bool, at_ns: u64) -> io::Result<()> {
+    fn open(&mut self, number: u32, amount: Amount, at_ns: u64) -> io::Result<()> {
         if self.transfers.len() - self.free.len() >= TRANSFER_LIMIT {
             return Err(io::Error::other(format!("more than {TRANSFER_LIMIT} connections at one time")));
         }
-        let application = &mut self.applications[number];
-        let (kind, sender) = (application.kind, application.sender);
+        let application = &self.runtime.applications[number as usize];
+        let (kind, sender) = (application.kind as usize, application.sender);
         let (pair, options) = (&self.pairs[kind], &self.options[kind]);
         namespace::enter(pair.client)?;
         let (socket, local) = socket::call(pair.hosts.client, pair.hosts.server, options)?;
@@ -237,12 +213,9 @@ impl<'p> Traffic<'p> {
             self.transfers.len() - 1
         });
         epoll::add(&self.waiting, &socket, token(place, CLIENT), interest())?;
-        let mut transfer = Transfer::new(number, kind, options.mptcp, sender, at_ns, socket);
-        (transfer.offered, transfer.open_ended) = (offered, open_ended);
-        transfer.measured = at_ns >= self.description.warmup_ns;
-        application.done.begun += u64::from(transfer.measured);
-        application.transfers.push(place);
-        self.transfers[place] = Some(transfer);
+        let stream = Stream::new(at_ns, amount, sender);
+        self.transfers[place] = Some(Transfer::new(number, kind, options.mptcp, stream, socket));
+        self.runtime.opened(at_ns, number, place as u32);
         self.callers.insert((kind, local), place);
         Ok(())
     }
@@ -268,62 +241,42 @@ impl<'p> Traffic<'p> {
         Ok(())
     }
 
-    /// A rate begins when its connection stands.
+    /// The sender may write when its end of the connection stands.
     fn stands(&mut self, number: usize) {
-        let Some(transfer) = &self.transfers[number] else { return };
-        let application = &mut self.applications[transfer.application];
-        if matches!(application.content, Content::Rate { .. })
-            && application.steps.is_none()
-            && transfer.writable[transfer.sender]
-        {
-            application.steps = Some((self.clock.now_ns(), 0));
-            self.agenda
-                .extend(application.next_step_ns().map(|at_ns| Reverse((at_ns, Action::Step(transfer.application)))));
+        let Some(transfer) = &mut self.transfers[number] else { return };
+        if transfer.writable[transfer.stream.sender] && !transfer.stream.is_established() {
+            transfer.stream.establish(kernel_step_bytes(&self.description.connections[transfer.kind]));
+            self.hear(number);
         }
     }
 
-    fn step(&mut self, number: usize) {
-        let application = &mut self.applications[number];
-        let (Some(&place), false) = (application.transfers.first(), application.stopped) else { return };
-        let Some((_, steps)) = &mut application.steps else { return };
-        *steps += 1;
-        let bytes = application.step_bytes;
-        self.agenda.extend(application.next_step_ns().map(|at_ns| Reverse((at_ns, Action::Step(number)))));
-        if let Some(transfer) = &mut self.transfers[place] {
-            transfer.offered += bytes;
-            let sender = transfer.sender;
-            self.turn(place, sender);
+    /// What happened to a transfer has consequences.
+    fn hear(&mut self, number: usize) {
+        let Some(transfer) = &mut self.transfers[number] else { return };
+        let (now_ns, news) = (self.clock.now_ns(), transfer.stream.take_news());
+        if news.has(News::COMPLETED) {
+            transfer.completed(now_ns);
         }
+        self.runtime.hear(now_ns, transfer.application, &transfer.stream, news);
     }
 
+    /// The sender of a transfer writes nothing more. What has a size is cut off.
     fn stop(&mut self, number: usize) {
-        let application = &mut self.applications[number];
-        application.stopped = true;
-        let content = application.content;
-        for place in application.transfers.clone() {
-            let Some(transfer) = &mut self.transfers[place] else { continue };
-            match content {
-                Content::Bulk => transfer.offered = transfer.written,
-                Content::File { .. } | Content::Requests { .. } => {
-                    if transfer.completion_ns.is_none() {
-                        self.cut(place);
-                    }
-                    continue;
-                }
-                Content::Rate { .. } => {}
-                Content::Flows { .. } => continue,
-            }
-            transfer.open_ended = false;
-            self.settle(place);
+        let Some(transfer) = &mut self.transfers[number] else { return };
+        transfer.stream.stop();
+        let content = self.runtime.applications[transfer.application as usize].content;
+        if !matches!(content, Content::File { .. } | Content::Requests { .. }) {
+            self.settle(number);
+        } else if transfer.stream.completion_ns.is_none() {
+            self.cut(number);
         }
-        self.end_of_repeating(number);
     }
 
     fn accept(&mut self, kind: usize) -> io::Result<()> {
         while let Some((socket, peer)) = socket::accept(&self.listeners[kind])? {
             let Some(number) = self.callers.remove(&(kind, peer)) else { continue };
             let Some(transfer) = &mut self.transfers[number] else { continue };
-            if transfer.sender == SERVER {
+            if transfer.stream.sender == SERVER {
                 socket::check_congestion(&socket, &self.options[kind].congestion)?;
                 // A connection that fell back is one of TCP and takes it too.
                 socket::bound_unsent(&socket)?;
@@ -340,7 +293,8 @@ impl<'p> Traffic<'p> {
     /// An end writes or reads what it can.
     fn turn(&mut self, number: usize, end: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        let left = if transfer.sender == end {
+        let sender = transfer.stream.sender;
+        let left = if sender == end {
             transfer.write(&self.buffers)
         } else {
             let clock = self.clock;
@@ -354,7 +308,7 @@ impl<'p> Traffic<'p> {
                 return;
             }
         }
-        if end != self.transfers[number].as_ref().map_or(end, |transfer| transfer.sender) {
+        if end != sender {
             self.settle(number);
         }
     }
@@ -362,13 +316,13 @@ impl<'p> Traffic<'p> {
     /// Ends a transfer that has all its bytes.
     fn settle(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        if !transfer.is_whole() || transfer.completion_ns.is_some() || transfer.ends[SERVER].is_none() {
+        if !transfer.stream.is_all_read() || transfer.stream.ended || transfer.ends[SERVER].is_none() {
             return;
         }
         let now_ns = self.clock.now_ns();
         // What cannot be looked at any more stays as it was last seen.
         let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts);
-        transfer.completion_ns = Some(transfer.last_read_ns);
+        transfer.stream.end(transfer.stream.last_read_ns);
         transfer.ends = [None, None];
         self.over(number);
     }
@@ -376,17 +330,22 @@ impl<'p> Traffic<'p> {
     /// Ends a transfer at once.
     fn cut(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
+        if transfer.stream.ended {
+            return;
+        }
         let now_ns = self.clock.now_ns();
         let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts);
         for socket in transfer.ends.iter_mut().filter_map(Option::take) {
             socket::abort(socket);
         }
+        transfer.stream.fail(transfer.stream.sender);
         self.over(number);
     }
 
     fn fail(&mut self, number: usize, error: &io::Error) {
         if let Some(transfer) = &self.transfers[number] {
-            self.applications[transfer.application].failure.get_or_insert_with(|| error.to_string());
+            let application = &mut self.runtime.applications[transfer.application as usize];
+            application.record.failure.get_or_insert_with(|| error.to_string());
         }
         self.cut(number);
     }
@@ -394,41 +353,18 @@ impl<'p> Traffic<'p> {
     /// A transfer's sockets are closed: what repeats takes its counts and goes on.
     fn over(&mut self, number: usize) {
         self.callers.retain(|_, &mut place| place != number);
+        self.hear(number);
         let Some(transfer) = &self.transfers[number] else { return };
-        let (which, now_ns) = (transfer.application, self.clock.now_ns());
-        let application = &mut self.applications[which];
-        application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
-        if !application.repeats() {
-            application.completion_ns = transfer.completion_ns;
+        let application = &mut self.runtime.applications[transfer.application as usize];
+        if !application.content.repeats() {
             return;
         }
-        for track in &transfer.tracks {
-            application.add(Tally::of(track));
-        }
-        application.bytes_read += transfer.read;
-        application.warm_bytes += transfer.warm_read;
-        application.fallback |= transfer.fallback;
-        if let (Some(at_ns), true) = (transfer.completion_ns, transfer.measured) {
-            application.done.start_s.push(transfer.start_ns as f64 / 1e9);
-            application.done.size_bytes.push(transfer.offered);
-            application.done.completion_s.push((at_ns - transfer.start_ns) as f64 / 1e9);
-        }
-        application.transfers.retain(|&place| place != number);
+        let tallies = transfer.tallies(self.description.warmup_ns, self.clock.now_ns());
+        application.record.add(&transfer.stream, tallies, None);
+        application.record.fallback |= transfer.fallback;
+        application.transfers.retain(|&place| place as usize != number);
         self.transfers[number] = None;
         self.freed.push(number);
-        self.end_of_repeating(which);
-        if let (Content::Requests { .. }, false) = (self.applications[which].content, self.applications[which].stopped)
-        {
-            // By the agenda, so that a request that fails at once does not call the next from within itself.
-            self.agenda.push(Reverse((now_ns, Action::Start(which))));
-        }
-    }
-
-    fn end_of_repeating(&mut self, number: usize) {
-        let application = &mut self.applications[number];
-        if application.repeats() && application.stopped && application.transfers.is_empty() {
-            application.completion_ns = Some(application.last_read_ns);
-        }
     }
 
     /// Looks at every connection that stands.
@@ -439,6 +375,12 @@ impl<'p> Traffic<'p> {
             let _ = transfer.measure(now_ns, hosts);
         }
     }
+}
+
+/// The stream of a transfer that has not left.
+pub fn stream(transfers: &[Option<Transfer>], place: u32) -> &Stream {
+    let transfer = transfers[place as usize].as_ref();
+    &transfer.unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for")).stream
 }
 
 fn token(number: usize, end: usize) -> EventData {

@@ -5,16 +5,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
+use application::CLIENT;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use simulator::description::{Description, Protocol};
-use transport::Statistics;
 use wire::{Payload, Span};
 
 use super::plan::Plan;
-use super::transfer::{Amount, CLIENT, Transfer};
-use crate::linux::info::{self, TcpInfo};
+use super::transfer::Transfer;
+use crate::linux::info;
 use crate::linux::socket::{self, Options};
 use crate::namespace;
 
@@ -111,7 +111,7 @@ impl Kernel {
     /// Makes a socket that of a transfer.
     pub fn adopt(&self, number: usize, kind: usize, socket: OwnedFd, transfer: &mut Transfer) -> io::Result<()> {
         let stands = self.side != CLIENT;
-        if transfer.sender == self.side {
+        if transfer.stream.sender == self.side {
             socket::check_congestion(&socket, &self.options[kind].congestion)?;
             socket::bound_unsent(&socket)?;
         }
@@ -125,8 +125,8 @@ impl Kernel {
     pub fn serve(&mut self, now_ns: u64, step_bytes: u64, transfer: &mut Transfer) -> bool {
         let Some(mut end) = transfer.kernel.take() else { return false };
         let side = self.side;
-        if end.stands && transfer.sender == side && !transfer.established {
-            transfer.stands(step_bytes);
+        if end.stands && transfer.stream.sender == side && !transfer.stream.is_established() {
+            transfer.stream.establish(step_bytes);
         }
         let done = match &end.socket {
             Some(socket) if end.stands => transfer.serve_socket(now_ns, side, socket, &mut self.buffer),
@@ -135,13 +135,13 @@ impl Kernel {
         match done {
             Ok(Done::Nothing | Done::More) => {}
             Ok(Done::Over) => {
-                transfer.over[side] = true;
+                transfer.stream.end_is_over(side);
                 end.look(now_ns, side, transfer);
                 end.socket = None;
             }
             Err(_) => {
                 // As a connection of ours that is aborted.
-                (transfer.over[side], transfer.ended) = (true, true);
+                transfer.stream.fail(side);
                 end.socket = None;
             }
         }
@@ -197,41 +197,6 @@ impl End {
     }
 }
 
-/// A subflow as the kernel has told of it, in the words of our own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
-    pub statistics: Statistics,
-    pub has_timeouts: bool,
-    bytes_acked: u64,
-}
-
-impl Seen {
-    fn says(&mut self, now_ns: u64, tcp: TcpInfo) {
-        let of = &mut self.statistics;
-        let cwnd = f64::from(tcp.cwnd_segments);
-        if of.established_ns == 0 {
-            (of.established_ns, of.cwnd_integral_until_ns, of.cwnd_segments) = (now_ns.max(1), now_ns, cwnd);
-        }
-        let passed_ns = now_ns.saturating_sub(of.cwnd_integral_until_ns);
-        of.cwnd_integral_segment_ns += (of.cwnd_segments + cwnd) / 2.0 * passed_ns as f64;
-        of.cwnd_integral_until_ns = now_ns;
-        (of.cwnd_segments, of.srtt_ns) = (cwnd, u64::from(tcp.srtt_us) * 1000);
-        of.in_flight_segments = tcp.in_flight_segments;
-        of.data_segments_sent = tcp.data_segments_sent.into();
-        of.retransmissions = tcp.retransmissions.into();
-        of.timeouts = tcp.timeouts.into();
-        self.has_timeouts = tcp.has_timeouts;
-        of.new_bytes_received = of.new_bytes_received.max(tcp.bytes_received);
-        // Smoothed RTTs, each weighted by the bytes acknowledged while it was so.
-        let acked = tcp.bytes_acked.saturating_sub(self.bytes_acked);
-        self.bytes_acked = tcp.bytes_acked;
-        if tcp.srtt_us > 0 {
-            of.rtt_samples += acked;
-            of.rtt_sum_ns += u128::from(acked) * u128::from(of.srtt_ns);
-        }
-    }
-}
-
 impl Transfer {
     /// Takes down what the kernel says of its end, if it has one there.
     pub fn look(&mut self, now_ns: u64, side: usize) {
@@ -242,14 +207,14 @@ impl Transfer {
     }
 
     fn serve_socket(&mut self, now_ns: u64, side: usize, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Done> {
-        if side == self.sender {
+        if side == self.stream.sender {
             self.send_to(socket, buffer)?;
         }
         for _ in 0..TURN_BYTES / PIECE_BYTES {
             match recv(socket, &mut *buffer, RecvFlags::empty()) {
                 Ok((0, _)) => {
-                    if side != self.sender {
-                        self.end_of_stream(now_ns);
+                    if side != self.stream.sender {
+                        self.stream.end(now_ns);
                     }
                     return Ok(Done::Over);
                 }
@@ -264,19 +229,18 @@ impl Transfer {
 
     /// Writes what is offered, as far as the kernel takes it, and the end when there is no more.
     fn send_to(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<()> {
-        while self.written < self.offered && !self.stopped {
-            let len = (self.offered - self.written).min(buffer.len() as u64) as usize;
-            Span { offset: self.written, len: len as u32 }.write_to(&mut buffer[..len]);
+        let stream = &mut self.stream;
+        while stream.to_write() > 0 {
+            let len = stream.to_write().min(buffer.len() as u64) as usize;
+            Span { offset: stream.written(), len: len as u32 }.write_to(&mut buffer[..len]);
             match send(socket, &buffer[..len], SendFlags::NOSIGNAL) {
-                Ok(sent) => self.written += sent as u64,
+                Ok(sent) => stream.wrote(sent as u64),
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let whole = self.written == self.offered && self.amount != Amount::Steps;
-        if (whole || self.stopped) && !self.closed {
-            self.closed = true;
+        if stream.take_close() {
             shutdown(socket, Shutdown::Write)?;
         }
         Ok(())

@@ -1,16 +1,14 @@
 //! The hosts when one of them is the kernel's.
 
-use std::cmp::Reverse;
 use std::os::fd::OwnedFd;
+
+use application::{CLIENT, SERVER};
 
 use super::StackError;
 use super::kernel::{Happened, Kernel, LOOK_NS};
-use super::transfer::{CLIENT, SERVER, Subflow};
-use super::world::{Action, World};
-
-/// Options of a data segment, which take from the MSS: timestamps, and under Multipath TCP a mapping with a DATA_ACK.
-const TCP_OPTIONS: u16 = 12;
-const MPTCP_OPTIONS: u16 = 40;
+use super::world::World;
+use crate::engine::agenda::Due;
+use crate::engine::kernel_step_bytes;
 
 impl World<'_> {
     /// Does what there is to do on the kernel's side, if there is one. Answers whether there is more.
@@ -31,7 +29,7 @@ impl World<'_> {
                     let Some(transfer) = self.transfers.get_mut(number).and_then(Option::as_mut) else { continue };
                     if transfer.kernel.as_mut().is_some_and(|end| end.hear(flags)) {
                         let side = self.kernel.as_ref().map_or(CLIENT, |kernel| kernel.side);
-                        (transfer.over[side], transfer.ended) = (true, true);
+                        transfer.stream.fail(side);
                     }
                     self.serve_kernel(number)?;
                 }
@@ -51,25 +49,20 @@ impl World<'_> {
 
     fn adopt(&mut self, number: usize, socket: OwnedFd) -> Result<(), StackError> {
         let (Some(kernel), Some(transfer)) = (&self.kernel, &mut self.transfers[number]) else { return Ok(()) };
-        let kind = self.applications[transfer.application].kind;
-        Ok(kernel.adopt(number, kind, socket, transfer)?)
+        let kind = self.runtime.applications[transfer.application as usize].kind;
+        Ok(kernel.adopt(number, kind as usize, socket, transfer)?)
     }
 
     fn serve_kernel(&mut self, number: usize) -> Result<(), StackError> {
         let now_ns = self.clock.now_ns();
         let (Some(kernel), Some(transfer)) = (&mut self.kernel, &mut self.transfers[number]) else { return Ok(()) };
-        let connection = &self.description.connections[self.applications[transfer.application].kind];
-        let options = match connection.protocol {
-            simulator::description::Protocol::Tcp => TCP_OPTIONS,
-            simulator::description::Protocol::Mptcp => MPTCP_OPTIONS,
-        };
-        let step_bytes = u64::from(connection.mss_bytes.saturating_sub(options).max(1));
-        let was_complete = transfer.completion_ns.is_some();
+        let kind = self.runtime.applications[transfer.application as usize].kind;
+        let step_bytes = kernel_step_bytes(&self.description.connections[kind as usize]);
         if kernel.serve(now_ns, step_bytes, transfer) {
             kernel.again.push(number);
         }
         self.check(number)?;
-        self.hear(now_ns, number, was_complete);
+        self.hear(now_ns, number);
         Ok(())
     }
 
@@ -83,15 +76,16 @@ impl World<'_> {
     /// Looks now, and again from time to time.
     pub fn look_and_go_on(&mut self, now_ns: u64, at_ns: u64) {
         self.look(now_ns);
-        self.agenda.push(Reverse((at_ns.saturating_add(LOOK_NS), Action::Look)));
+        self.agenda.push(at_ns.saturating_add(LOOK_NS), Due::Look);
     }
 
     /// The sender of a transfer may have something to write.
     pub fn touch_sender(&mut self, number: usize) {
         let Some(transfer) = &self.transfers[number] else { return };
-        match (&mut self.kernel, transfer.ids[transfer.sender]) {
-            (Some(kernel), _) if kernel.side == transfer.sender => kernel.again.push(number),
-            (_, Some(id)) => self.drivers[transfer.sender].touch(id),
+        let sender = transfer.stream.sender;
+        match (&mut self.kernel, transfer.ids[sender]) {
+            (Some(kernel), _) if kernel.side == sender => kernel.again.push(number),
+            (_, Some(id)) => self.drivers[sender].touch(id),
             _ => {}
         }
     }
@@ -101,15 +95,7 @@ impl World<'_> {
         let Some(transfer) = &self.transfers[number] else { return true };
         [CLIENT, SERVER].into_iter().all(|side| {
             let kernels = self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) && transfer.kernel.is_some();
-            transfer.over[side] || (transfer.ids[side].is_none() && !kernels)
+            transfer.stream.over[side] || (transfer.ids[side].is_none() && !kernels)
         })
-    }
-}
-
-impl Subflow {
-    /// Whether its sender is the kernel, which does not tell of reinjections, nor (before Linux 6.7) of timeouts.
-    pub fn tells(&self, sender: usize) -> (bool, bool) {
-        let ours = self.ids[sender].is_some();
-        (ours || self.kernel.is_none_or(|seen| seen.has_timeouts), ours || self.kernel.is_none())
     }
 }

@@ -5,7 +5,6 @@
 //! any host's. Python furnishes the namespaces and hands over a [`Plan`]. Two threads: the emulator, and one for the
 //! hosts with their programs.
 
-mod application;
 mod kernel;
 mod kernel_side;
 mod marks;

@@ -1,25 +1,25 @@
 //! The hosts and their programs: one thread opens, serves and looks at every connection, by the machine's clock.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use application::outcome::SubflowSamples;
+use application::{Action, Amount, CLIENT, Kept, News, Runtime, SERVER, Stream, Tally, Window};
 use rustix::event::{PollFd, PollFlags, poll};
 use simulator::convert;
-use simulator::description::{Application as Content, Description};
-use simulator::outcome::SubflowSamples;
+use simulator::description::{Connection, Description};
 use transport::{Config, ConnectionId, LocalAddress, SubflowId};
 
 use super::StackError;
-use super::application::Application;
 use super::kernel::Kernel;
-use super::marks::{Mark, Tally};
 use super::plan::{PLACES, Plan};
-use super::transfer::{Amount, CLIENT, SERVER, Subflow, Transfer};
+use super::transfer::{Subflow, Transfer};
 use crate::clock::{Clock, sleep_exactly, timespec};
+use crate::emulator::FlowKey;
+use crate::engine::agenda::{self, Agenda, Due};
 use crate::stack::{Address, Device, Driver, Settings};
 use crate::system;
 
@@ -33,18 +33,6 @@ const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Packets that one host takes in before the other has its turn.
 const BATCH: usize = 32;
 
-/// What is due at a time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Action {
-    Look,
-    Sample,
-    WarmUpEnds,
-    Start(usize),
-    Arrive(usize),
-    Step(usize),
-    Stop(usize),
-}
-
 /// Both hosts.
 pub struct World<'p> {
     pub plan: &'p Plan,
@@ -55,7 +43,7 @@ pub struct World<'p> {
     pub drivers: [Driver; 2],
     pub kernel: Option<Kernel>,
     configs: Vec<[Config; 2]>,
-    pub applications: Vec<Application>,
+    pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<Transfer>>,
     free: Vec<usize>,
     /// By connection of each host, its transfer.
@@ -64,7 +52,7 @@ pub struct World<'p> {
     pub callers: BTreeMap<SocketAddr, usize>,
     /// Connections opened so far.
     opened: u32,
-    pub agenda: BinaryHeap<Reverse<(u64, Action)>>,
+    pub agenda: Agenda,
     pub samples: SubflowSamples,
     pub end_ns: u64,
 }
@@ -109,16 +97,14 @@ impl<'p> World<'p> {
         for (kind, config) in configs.iter().enumerate() {
             drivers[SERVER].listen(plan.server(kind).port(), config[SERVER].clone());
         }
-        let applications = Application::all(description);
-        let mut agenda = BinaryHeap::new();
+        let kinds = description.connections.iter().map(Connection::kind);
+        let runtime = Runtime::new(description.seed, description.warmup_ns, kinds);
+        let mut agenda = Agenda::new(description, &runtime);
         if kernel.is_some() {
-            agenda.push(Reverse((0, Action::Look)));
+            agenda.push(0, Due::Look);
         }
-        agenda.push(Reverse((description.warmup_ns, Action::WarmUpEnds)));
-        agenda.extend(description.sample_ns.map(|sample_ns| Reverse((sample_ns, Action::Sample))));
-        for (number, application) in applications.iter().enumerate() {
-            agenda.push(Reverse((application.start_ns, Action::Start(number))));
-            agenda.extend(application.stop_ns.map(|stop_ns| Reverse((stop_ns, Action::Stop(number)))));
+        if let Some(sample_ns) = description.sample_ns {
+            agenda.push(sample_ns, Due::Sample);
         }
         Ok(World {
             plan,
@@ -127,7 +113,7 @@ impl<'p> World<'p> {
             drivers,
             kernel,
             configs,
-            applications,
+            runtime,
             transfers: Vec::new(),
             free: Vec::new(),
             transfer_of: [BTreeMap::new(), BTreeMap::new()],
@@ -156,17 +142,15 @@ impl<'p> World<'p> {
             if now_ns >= end_ns || stop.load(Ordering::Relaxed) {
                 break;
             }
-            while let Some(&Reverse((at_ns, action))) = self.agenda.peek()
-                && at_ns <= now_ns
-            {
-                self.agenda.pop();
-                self.act(now_ns, at_ns, action)?;
+            while let Some((at_ns, due)) = self.agenda.take(now_ns) {
+                self.act(now_ns, at_ns, due);
             }
+            self.carry_out(now_ns)?;
             let mut more = self.turn_kernel()?;
             for side in [CLIENT, SERVER] {
                 more |= self.turn(side)?;
             }
-            if !more {
+            if !more && self.runtime.actions_waiting() == 0 {
                 self.wait(end_ns)?;
             }
         }
@@ -197,7 +181,7 @@ impl<'p> World<'p> {
     }
 
     fn wait(&mut self, end_ns: u64) -> io::Result<()> {
-        let due_ns = self.agenda.peek().map_or(end_ns, |&Reverse((at_ns, _))| at_ns.min(end_ns));
+        let due_ns = self.agenda.next_ns().min(end_ns);
         let next_ns = self.drivers.iter().map(Driver::next_ns).fold(due_ns, u64::min);
         let wait_ns = next_ns.saturating_sub(self.clock.now_ns()).min(LONGEST_WAIT_NS);
         let devices = self.drivers.iter().flat_map(Driver::devices);
@@ -228,12 +212,11 @@ impl<'p> World<'p> {
             }
         };
         let Some(transfer) = self.transfers[number].as_mut() else { return self.transmit(now_ns, side, id) };
-        let was_complete = transfer.completion_ns.is_some();
         transfer.serve(now_ns, side, self.drivers[side].serving(id));
         self.check(number)?;
         self.transmit(now_ns, side, id)?;
         self.note_subflows(side, id, number);
-        self.hear(now_ns, number, was_complete);
+        self.hear(now_ns, number);
         Ok(())
     }
 
@@ -241,7 +224,9 @@ impl<'p> World<'p> {
     pub fn check(&self, number: usize) -> Result<(), StackError> {
         let Some(transfer) = &self.transfers[number] else { return Ok(()) };
         if let Some(place) = transfer.corrupt {
-            let name = &self.description.connections[self.applications[transfer.application].kind].name;
+            let name = &self.description.connections
+                [self.runtime.applications[transfer.application as usize].kind as usize]
+                .name;
             return Err(StackError::Hosts(io::Error::other(format!(
                 "connection «{name}»: byte {place} of its stream, or one soon after, is not the one that was sent"
             ))));
@@ -268,57 +253,31 @@ impl<'p> World<'p> {
                     let mut ids = [None; 2];
                     ids[side] = Some(id);
                     let path = self.plan.path_of(client.ip()).unwrap_or(0);
-                    transfer.subflows.push(Subflow {
-                        client,
-                        path,
-                        ids,
-                        kernel: None,
-                        warm: Mark::default(),
-                        completed_cwnd: None,
-                        sampled_bytes: 0,
-                    });
+                    transfer.subflows.push(Subflow { client, path, ids, kernel: None, kept: Kept::default() });
                 }
             }
         }
     }
 
     /// What happened to a transfer has consequences.
-    pub fn hear(&mut self, now_ns: u64, number: usize, was_complete: bool) {
-        let Some(transfer) = &mut self.transfers[number] else { return };
-        let place = transfer.application;
-        let application = &mut self.applications[place];
-        if matches!(application.content, Content::Rate { .. }) && application.steps.is_none() && transfer.is_writing() {
-            application.steps = Some((now_ns, 0));
-            let next_ns = application.next_step_ns(transfer.step_bytes);
-            self.agenda.extend(next_ns.map(|at_ns| Reverse((at_ns, Action::Step(place)))));
+    pub fn hear(&mut self, now_ns: u64, number: usize) {
+        let Some(mut transfer) = self.transfers[number].take() else { return };
+        let news = transfer.stream.take_news();
+        if !news.is_empty() {
+            self.runtime.hear(now_ns, transfer.application, &transfer.stream, news);
         }
-        if let (false, Some(at_ns)) = (was_complete, transfer.completion_ns) {
-            let cut_off = application.stopped && matches!(application.content, Content::Requests { .. });
-            if application.repeats() && !cut_off && transfer.start_ns >= self.description.warmup_ns {
-                application.done.start_s.push(transfer.start_ns as f64 / 1e9);
-                application.done.size_bytes.push(transfer.bytes_read);
-                application.done.completion_s.push((at_ns - transfer.start_ns) as f64 / 1e9);
+        if news.has(News::COMPLETED) {
+            if let Some(Kernel { side, .. }) = self.kernel {
+                transfer.look(now_ns, side);
             }
-            if let Some(mut complete) = self.transfers[number].take() {
-                if let Some(Kernel { side, .. }) = self.kernel {
-                    complete.look(now_ns, side);
-                }
-                for place in 0..complete.subflows.len() {
-                    let mark = Mark::at(now_ns, &complete.subflows[place], &complete, &self.drivers);
-                    complete.subflows[place].completed_cwnd = Some(mark.cwnd_integral);
-                }
-                self.transfers[number] = Some(complete);
+            for place in 0..transfer.subflows.len() {
+                let mark = transfer.subflows[place].mark(now_ns, &transfer, &self.drivers);
+                transfer.subflows[place].kept.completed_cwnd = Some(mark.cwnd_integral);
             }
         }
-        let Some(transfer) = &mut self.transfers[number] else { return };
-        let application = &mut self.applications[place];
-        if transfer.ended && !transfer.told {
-            transfer.told = true;
-            if matches!(application.content, Content::Requests { .. }) && !application.stopped {
-                self.agenda.push(Reverse((now_ns, Action::Start(place))));
-            }
-        }
-        if application.repeats() && self.is_over(number) {
+        let repeats = self.runtime.applications[transfer.application as usize].content.repeats();
+        self.transfers[number] = Some(transfer);
+        if repeats && self.is_over(number) {
             self.leave(now_ns, number);
         }
     }
@@ -327,19 +286,13 @@ impl<'p> World<'p> {
     fn leave(&mut self, now_ns: u64, number: usize) {
         let Some(transfer) = self.transfers[number].take() else { return };
         let tallies = self.tallies(&transfer, now_ns);
-        let receiver = transfer.receiver();
-        let application = &mut self.applications[transfer.application];
-        tallies.into_iter().for_each(|tally| application.add(tally));
-        if let Some(id) = transfer.ids[receiver] {
-            let connection = self.drivers[receiver].connection(id);
-            application.delays.merge(connection.out_of_order_delays());
-            application.fallback |= connection.is_fallback();
-        }
-        application.fallback |= transfer.fallback;
-        application.bytes_read += transfer.bytes_read;
-        application.warm_bytes += transfer.warm_bytes;
-        application.last_read_ns = application.last_read_ns.max(transfer.last_read_ns);
-        application.transfers.retain(|&own| own != number);
+        let receiver = transfer.ids[transfer.stream.receiver()].map(|id| (transfer.stream.receiver(), id));
+        let told = receiver.map(|(side, id)| self.drivers[side].connection(id));
+        let told = told.map(|connection| (connection.out_of_order_delays(), connection.is_fallback()));
+        let application = &mut self.runtime.applications[transfer.application as usize];
+        application.record.add(&transfer.stream, tallies, told);
+        application.record.fallback |= transfer.fallback;
+        application.transfers.retain(|&own| own as usize != number);
         for side in [CLIENT, SERVER] {
             if let Some(id) = transfer.ids[side] {
                 self.transfer_of[side].remove(&id);
@@ -351,52 +304,64 @@ impl<'p> World<'p> {
     }
 
     /// What each subflow of a transfer has counted.
-    pub fn tallies(&self, transfer: &Transfer, end_ns: u64) -> Vec<Tally> {
-        let from_ns = transfer.start_ns.max(self.description.warmup_ns);
-        let to_ns = transfer.completion_ns.unwrap_or(end_ns).min(end_ns);
-        transfer.subflows.iter().map(|each| Tally::of(each, transfer, &self.drivers, from_ns, to_ns)).collect()
+    pub fn tallies(&self, transfer: &Transfer, end_ns: u64) -> Vec<Tally<FlowKey>> {
+        let stream = &transfer.stream;
+        let window = Window::of(stream.start_ns, stream.completion_ns, self.description.warmup_ns, end_ns);
+        transfer.subflows.iter().map(|each| each.tally(transfer, &self.drivers, window)).collect()
     }
 
-    fn act(&mut self, now_ns: u64, at_ns: u64, action: Action) -> Result<(), StackError> {
-        match action {
-            Action::Look => self.look_and_go_on(now_ns, at_ns),
-            Action::Sample => {
+    fn act(&mut self, now_ns: u64, at_ns: u64, due: Due) {
+        match due {
+            Due::Look => self.look_and_go_on(now_ns, at_ns),
+            Due::Sample => {
                 self.look(now_ns);
                 self.sample(at_ns);
                 let sample_ns = self.description.sample_ns.unwrap_or(u64::MAX);
-                self.agenda.push(Reverse((at_ns.saturating_add(sample_ns), Action::Sample)));
+                self.agenda.push(at_ns.saturating_add(sample_ns), Due::Sample);
             }
-            Action::WarmUpEnds => self.warm_up_ends(now_ns),
-            Action::Start(number) => match &self.applications[number].arrivals {
-                Some(arrivals) => self.agenda.push(Reverse((arrivals.next_ns(), Action::Arrive(number)))),
-                None if self.applications[number].stopped => {}
-                None => self.open(now_ns, number, self.applications[number].amount())?,
-            },
-            Action::Arrive(number) => {
-                let application = &mut self.applications[number];
-                if let (Some(arrivals), false) = (&mut application.arrivals, application.stopped) {
-                    let amount = Amount::Bytes(arrivals.take());
-                    self.agenda.push(Reverse((arrivals.next_ns(), Action::Arrive(number))));
-                    self.open(now_ns, number, amount)?;
+            Due::WarmUpEnds => self.warm_up_ends(now_ns),
+            Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
+                let transfers = &self.transfers;
+                agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
+            }
+        }
+    }
+
+    /// Does what applications want done by now. What they want because of that has its turn later, so that a connection
+    /// that fails at once does not open another for ever.
+    fn carry_out(&mut self, now_ns: u64) -> Result<(), StackError> {
+        for _ in 0..self.runtime.actions_waiting() {
+            match self.runtime.next_action() {
+                Some(Action::Open { application, amount }) => self.open(now_ns, application, amount)?,
+                Some(Action::Wake { application, at_ns }) => self.agenda.push(at_ns, Due::Wake(application)),
+                Some(Action::Write { transfer }) => {
+                    if let Some(transfer) = &mut self.transfers[transfer as usize] {
+                        transfer.stream.offer_step();
+                    }
+                    self.touch_sender(transfer as usize);
                 }
+                Some(Action::Stop { transfer }) => {
+                    if let Some(transfer) = &mut self.transfers[transfer as usize] {
+                        transfer.stream.stop();
+                    }
+                    self.touch_sender(transfer as usize);
+                }
+                None => {}
             }
-            Action::Step(number) => self.step(number),
-            Action::Stop(number) => self.stop(number),
         }
         Ok(())
     }
 
     /// Opens a connection of an application.
-    fn open(&mut self, now_ns: u64, number: usize, amount: Amount) -> Result<(), StackError> {
-        let application = &mut self.applications[number];
-        let (kind, sender) = (application.kind, application.sender);
-        application.done.begun += u64::from(now_ns >= self.description.warmup_ns);
+    fn open(&mut self, now_ns: u64, number: u32, amount: Amount) -> Result<(), StackError> {
+        let application = &self.runtime.applications[number as usize];
+        let (kind, sender) = (application.kind as usize, application.sender);
         let place = self.free.pop().unwrap_or_else(|| {
             self.transfers.push(None);
             self.transfers.len() - 1
         });
-        application.transfers.push(place);
-        let mut transfer = Transfer::new(number, now_ns, amount, sender);
+        self.runtime.opened(now_ns, number, place as u32);
+        let mut transfer = Transfer::new(number, Stream::new(now_ns, amount, sender));
         if self.kernel.as_ref().is_some_and(|kernel| kernel.side == CLIENT) {
             self.transfers[place] = Some(transfer);
             return self.call(place, kind);
@@ -422,48 +387,17 @@ impl<'p> World<'p> {
         Ok(())
     }
 
-    /// The next step of a rate.
-    fn step(&mut self, number: usize) {
-        let application = &mut self.applications[number];
-        let (Some(&place), false) = (application.transfers.first(), application.stopped) else { return };
-        let Some(transfer) = self.transfers[place].as_mut().filter(|transfer| transfer.is_writing()) else { return };
-        transfer.offer_step();
-        if let Some((_, steps)) = &mut application.steps {
-            *steps += 1;
-        }
-        let next_ns = application.next_step_ns(transfer.step_bytes);
-        self.agenda.extend(next_ns.map(|at_ns| Reverse((at_ns, Action::Step(number)))));
-        self.touch_sender(place);
-    }
-
-    fn stop(&mut self, number: usize) {
-        let application = &mut self.applications[number];
-        application.stopped = true;
-        if matches!(application.content, Content::Flows { .. }) {
-            return;
-        }
-        for place in application.transfers.clone() {
-            if let Some(transfer) = &mut self.transfers[place] {
-                transfer.stopped = true;
-                self.touch_sender(place);
-            }
-        }
-    }
-
     fn warm_up_ends(&mut self, now_ns: u64) {
         self.look(now_ns);
         for place in 0..self.transfers.len() {
             let Some(mut transfer) = self.transfers[place].take() else { continue };
-            transfer.warm_bytes = transfer.bytes_read;
+            transfer.stream.warm_up_ends();
             for subflow in 0..transfer.subflows.len() {
-                transfer.subflows[subflow].warm =
-                    Mark::at(now_ns, &transfer.subflows[subflow], &transfer, &self.drivers);
+                let mark = transfer.subflows[subflow].mark(now_ns, &transfer, &self.drivers);
+                transfer.subflows[subflow].kept.warm = mark;
             }
             self.transfers[place] = Some(transfer);
         }
-        for application in &mut self.applications {
-            application.warm_bytes = application.bytes_read;
-            application.tallies.iter_mut().for_each(Tally::warm_up_ends);
-        }
+        self.runtime.warm_up_ends();
     }
 }

@@ -65,13 +65,13 @@ fn connections_that_are_over_leave_their_places() {
     for (content, protocol) in [(requests, Protocol::Tcp), (flows, Protocol::Tcp), (flows, Protocol::Mptcp)] {
         let description = description(content, protocol);
         let world = end(&description);
-        let begun = world.applications[0].done.begun;
+        let begun = world.runtime.applications[0].record.done.begun;
         assert!(begun > 500, "{begun}");
         // At 2 % loss some wait for timeouts of a second and more.
         assert!(world.transfers.len() < 150, "{} of {begun} {content:?} {protocol:?}", world.transfers.len());
         assert!(world.fabric.subflows.len() < 300, "{}", world.fabric.subflows.len());
         assert_eq!(world.endpoints.len(), 2 * world.transfers.len());
-        assert_eq!(world.applications[0].transfers.len() + world.free.len(), world.transfers.len());
+        assert_eq!(world.runtime.applications[0].transfers.len() + world.free.len(), world.transfers.len());
         let connections = world.hosts.each_ref().map(Host::connection_count);
         assert!(connections.iter().all(|&count| count <= world.transfers.len()), "{connections:?}");
     }
@@ -88,7 +88,7 @@ fn ten_thousand_flows_take_no_more_memory_than_those_of_the_moment() {
         description.duration_ns = 105_000_000_000;
         description.through_wire = false;
         let world = end(&description);
-        let begun = world.applications[0].done.begun;
+        let begun = world.runtime.applications[0].record.done.begun;
         assert!(begun > 10_000, "{begun}");
         let connections = world.hosts.each_ref().map(Host::connection_count);
         assert!(connections.iter().all(|&count| count < 250), "{connections:?} of {begun} {protocol:?}");
@@ -104,7 +104,7 @@ fn new_addresses_come_when_the_ports_are_used_up() {
     assert_eq!((world.callers[0], world.addresses), ((0, CLIENT_PORT), 2));
     world.run(&mut |_| true).unwrap();
     // 64 connections to a port range, 2 addresses to a connection.
-    let begun = world.applications[0].done.begun;
+    let begun = world.runtime.applications[0].record.done.begun;
     let (first_address, port) = world.callers[0];
     assert_eq!(u64::from(first_address), 2 * (begun / 64));
     assert_eq!(world.addresses, first_address + 2);

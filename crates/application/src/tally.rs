@@ -1,17 +1,26 @@
 //! What subflows have counted: of one subflow, or of all that an application opened over one path.
 
+use crate::mark::{Kept, Mark};
 use crate::outcome::Subflow;
-use crate::probe::{Kept, SubflowMark, View};
-use crate::transfer::Transfer;
 
 /// The part of the run in which something was active and measured.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Window {
+    /// Its beginning.
     pub from_ns: u64,
+    /// Its end.
     pub to_ns: u64,
 }
 
 impl Window {
+    /// Of something that started and became complete at these times, in a run with this end.
+    pub fn of(start_ns: u64, completion_ns: Option<u64>, warmup_ns: u64, end_ns: u64) -> Window {
+        Window {
+            from_ns: start_ns.max(warmup_ns),
+            to_ns: completion_ns.map_or(end_ns, |completion_ns| completion_ns.min(end_ns)),
+        }
+    }
+
     /// Per second of the window; `None` when it has no length.
     pub fn rate(self, amount: f64) -> Option<f64> {
         (self.to_ns > self.from_ns).then(|| amount * 1e9 / (self.to_ns - self.from_ns) as f64)
@@ -23,10 +32,25 @@ pub fn fraction(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Counters of the data sender and bytes that arrived. Those "since" leave out the warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Index into the description's paths.
+/// Which of its counters a sender tells; a kernel does not tell all.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// Retransmission timeouts.
+    pub timeouts: bool,
+    /// Reinjections.
+    pub reinjections: bool,
+}
+
+impl Told {
+    /// All of them.
+    pub const ALL: Told = Told { timeouts: true, reinjections: true };
+}
+
+/// Counters of the data sender and bytes that arrived. Those "since" leave out the warm-up. `F` names a flow in whose packets
+/// the network's losses are counted, where that is known only at the end of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally<F = ()> {
+    /// Index into the scenario's paths.
     pub path: u32,
     /// New bytes that arrived, from start to end.
     pub all_bytes: u64,
@@ -34,8 +58,9 @@ pub struct Tally {
     bytes: u64,
     segments_sent: u64,
     retransmissions: u64,
-    timeouts: u64,
-    reinjections: u64,
+    /// None when a sender did not tell.
+    timeouts: Option<u64>,
+    reinjections: Option<u64>,
     /// Since.
     rtt_samples: u64,
     rtt_sum_ns: u128,
@@ -46,60 +71,86 @@ pub struct Tally {
     established: bool,
     /// Data segments sent and lost since.
     data: [u64; 2],
+    /// Flows whose data segments are to be added to these.
+    flows: Vec<F>,
 }
 
-impl Tally {
+impl<F> Tally<F> {
     /// Nothing yet over `path`.
-    pub fn empty(path: u32) -> Tally {
-        Tally { path, ..Tally::default() }
+    pub fn empty(path: u32) -> Tally<F> {
+        Tally {
+            path,
+            all_bytes: 0,
+            bytes: 0,
+            segments_sent: 0,
+            retransmissions: 0,
+            timeouts: Some(0),
+            reinjections: Some(0),
+            rtt_samples: 0,
+            rtt_sum_ns: 0,
+            cwnd_integral: 0.0,
+            cwnd_ns: 0,
+            established: false,
+            data: [0; 2],
+            flows: Vec::new(),
+        }
     }
 
-    /// What subflow `number` of `transfer` counted in `window`.
-    pub fn of(number: u32, transfer: &Transfer, kept: &Kept, view: &View, window: Window) -> Tally {
-        let mark = SubflowMark::at(window.to_ns, number, transfer, view);
+    /// What a subflow over `path` counted in `window`, at the end of which it stands at `mark`.
+    pub fn of(path: u32, mark: &Mark, kept: &Kept, told: Told, window: Window) -> Tally<F> {
         let (now, warm) = (&mark.sender, &kept.warm.sender);
-        // The flow that leads away from the sender carries the data: up (even) from the client, down (odd) from the server.
-        let data = &view.fabric.flows[2 * number as usize + transfer.sender];
         let established = now.established_ns > 0;
         let from_ns = window.from_ns.max(now.established_ns);
         Tally {
-            path: view.fabric.subflows[number as usize].path,
             all_bytes: mark.bytes_received,
             bytes: mark.bytes_received - kept.warm.bytes_received,
             segments_sent: now.data_segments_sent,
             retransmissions: now.retransmissions,
-            timeouts: now.timeouts,
-            reinjections: now.reinjections,
+            timeouts: told.timeouts.then_some(now.timeouts),
+            reinjections: told.reinjections.then_some(now.reinjections),
             rtt_samples: now.rtt_samples - warm.rtt_samples,
             rtt_sum_ns: now.rtt_sum_ns - warm.rtt_sum_ns,
             cwnd_integral: kept.completed_cwnd.unwrap_or(mark.cwnd_integral) - kept.warm.cwnd_integral,
             cwnd_ns: if established { window.to_ns.saturating_sub(from_ns) } else { 0 },
             established,
-            data: [data.data_sent, data.data_lost],
+            ..Tally::empty(path)
         }
+    }
+
+    /// With so many data segments that the network saw since, and lost.
+    #[must_use]
+    pub fn with_data(mut self, sent: u64, lost: u64) -> Tally<F> {
+        self.data = [sent, lost];
+        self
+    }
+
+    /// With the flow whose data segments count.
+    #[must_use]
+    pub fn with_flow(mut self, flow: Option<F>) -> Tally<F> {
+        self.flows.extend(flow);
+        self
     }
 
     /// All that was counted so far belongs to the warm-up.
     pub fn warm_up_ends(&mut self) {
         *self = Tally {
-            path: self.path,
             all_bytes: self.all_bytes,
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             reinjections: self.reinjections,
-            ..Tally::default()
+            ..Tally::empty(self.path)
         };
     }
 
     /// Adds what another subflow over the same path counted.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: Tally<F>) {
         self.all_bytes += other.all_bytes;
         self.bytes += other.bytes;
         self.segments_sent += other.segments_sent;
         self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
-        self.reinjections += other.reinjections;
+        self.timeouts = self.timeouts.zip(other.timeouts).map(|(one, two)| one + two);
+        self.reinjections = self.reinjections.zip(other.reinjections).map(|(one, two)| one + two);
         self.rtt_samples += other.rtt_samples;
         self.rtt_sum_ns += other.rtt_sum_ns;
         if other.cwnd_ns > 0 {
@@ -108,6 +159,7 @@ impl Tally {
         }
         self.established |= other.established;
         self.data = [self.data[0] + other.data[0], self.data[1] + other.data[1]];
+        self.flows.extend(other.flows);
     }
 
     /// New bytes that arrived since the warm-up.
@@ -115,9 +167,11 @@ impl Tally {
         self.bytes
     }
 
-    /// The row of the outcome. `window` is that of the connection, and `arrived` what arrived by all of its subflows.
-    pub fn row(&self, arrived: u64, window: Window) -> Subflow {
-        let [data_sent, data_lost] = self.data;
+    /// The row of the outcome. `window` is that of the connection, and `arrived` what arrived by all of its subflows;
+    /// `counted` answers how many data segments of a flow the network saw since, and lost.
+    pub fn row(&self, arrived: u64, window: Window, counted: impl Fn(&F) -> (u64, u64)) -> Subflow {
+        let [data_sent, data_lost] =
+            self.flows.iter().map(counted).fold(self.data, |sum, one| [sum[0] + one.0, sum[1] + one.1]);
         let rtt_mean_s = || self.rtt_sum_ns as f64 / self.rtt_samples as f64 / 1e9;
         Subflow {
             path: self.path as usize,
@@ -142,7 +196,6 @@ mod tests {
     #[test]
     fn means_are_over_all_and_rates_over_the_window() {
         let one = Tally {
-            path: 3,
             all_bytes: 900,
             bytes: 500,
             segments_sent: 10,
@@ -152,13 +205,19 @@ mod tests {
             cwnd_ns: 4_000_000_000,
             established: true,
             data: [10, 1],
-            ..Tally::default()
+            ..Tally::<u64>::empty(3)
         };
-        let mut sum = one;
-        sum.add(&Tally { rtt_samples: 3, rtt_sum_ns: 90_000_000, cwnd_integral: 40e9, cwnd_ns: 1_000_000_000, ..one });
+        let mut sum = one.clone();
+        sum.add(Tally {
+            rtt_samples: 3,
+            rtt_sum_ns: 90_000_000,
+            cwnd_integral: 40e9,
+            cwnd_ns: 1_000_000_000,
+            ..one.clone()
+        });
         // A subflow that never stood has no window.
-        sum.add(&Tally { established: false, cwnd_ns: 0, cwnd_integral: 0.0, data: [0, 0], ..one });
-        let row = sum.row(3000, Window { from_ns: 0, to_ns: 10_000_000_000 });
+        sum.add(Tally { established: false, cwnd_ns: 0, cwnd_integral: 0.0, data: [0, 0], ..one });
+        let row = sum.row(3000, Window { from_ns: 0, to_ns: 10_000_000_000 }, |_| unreachable!());
         assert_eq!((row.path, row.segments_sent, row.goodput_bps, row.share), (3, 30, Some(1200.0), Some(0.5)));
         assert_eq!(row.loss_rate, Some(0.1));
         // (10 + 90 + 10) ms over 5 samples; (40 + 40) segment seconds over 5 s.
@@ -166,11 +225,34 @@ mod tests {
         assert_eq!(sum.all_bytes, 2700);
         // The warm-up leaves the counters from start to end as they are.
         sum.warm_up_ends();
-        let row = sum.row(0, Window { from_ns: 0, to_ns: 1 });
+        let row = sum.row(0, Window { from_ns: 0, to_ns: 1 }, |_| unreachable!());
         assert_eq!((sum.all_bytes, row.segments_sent), (2700, 30));
         assert_eq!(
             (row.goodput_bps, row.rtt_mean_s, row.cwnd_mean_segments, row.loss_rate),
             (Some(0.0), None, None, None)
         );
+    }
+
+    #[test]
+    fn what_one_sender_does_not_tell_the_sum_does_not_know() {
+        let window = Window::of(0, Some(7), 2, 9);
+        assert_eq!((window.from_ns, window.to_ns), (2, 7));
+        let mut mark = Mark::default();
+        (mark.sender.timeouts, mark.sender.reinjections) = (2, 3);
+        let of = |told| Tally::<u64>::of(1, &mark, &Kept::default(), told, window);
+        let mut sum = of(Told::ALL);
+        sum.add(of(Told { timeouts: true, reinjections: false }));
+        let row = sum.row(0, window, |_| unreachable!());
+        assert_eq!((row.timeouts, row.reinjections), (Some(4), None));
+    }
+
+    #[test]
+    fn losses_of_flows_are_added_at_the_end() {
+        let mut sum = Tally::empty(0).with_data(5, 0).with_flow(Some(7_u64));
+        sum.add(Tally::empty(0).with_flow(Some(8)).with_flow(None));
+        let row = |sum: &Tally<u64>| sum.row(0, Window { from_ns: 0, to_ns: 1 }, |&flow| (10 * flow, flow - 7));
+        assert_eq!(row(&sum).loss_rate, Some(1.0 / 155.0));
+        sum.warm_up_ends();
+        assert_eq!(row(&sum).loss_rate, None);
     }
 }

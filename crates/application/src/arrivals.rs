@@ -1,7 +1,7 @@
 //! Flows that arrive: when, and how large they are. Times and sizes have a generator each, so that another distribution
 //! of sizes leaves the times as they are.
 
-use crate::description::{Arrivals, Size};
+use crate::content::{Arrivals, Size};
 use crate::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,0 +1,23 @@
+//! What the hosts' applications do, without a clock and without I/O: when a connection is opened, how much is written to it,
+//! when it ends, and what is counted of it. The engines `sim`, `stack` and `linux` all drive this.
+//!
+//! Time is an argument. The driver reports what happened ([`Runtime::start`], [`Runtime::wake`], [`Runtime::hear`],
+//! [`Runtime::stop`]) and carries out what comes out ([`Runtime::next_action`]). The state of one connection's data is a
+//! [`Stream`], which stands in the driver's own record of the connection.
+
+pub mod arrivals;
+pub mod content;
+mod mark;
+pub mod outcome;
+pub mod random;
+mod record;
+mod runtime;
+mod stream;
+mod tally;
+
+pub use content::{Arrivals, Content, Size};
+pub use mark::{Kept, Mark, Present};
+pub use record::Record;
+pub use runtime::{Action, Application, Kind, Runtime};
+pub use stream::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, SERVER, Stream};
+pub use tally::{Tally, Told, Window, fraction};

@@ -1,0 +1,108 @@
+//! Rows of the outcome of a run, which are the same whichever engine ran it.
+
+use serde::Serialize;
+
+use crate::mark::Present;
+
+/// One connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Connection {
+    /// Index into the scenario's connections.
+    pub kind: usize,
+    /// 0 to count − 1.
+    pub index: u32,
+    /// When it started.
+    pub start_s: f64,
+    /// In-order application bytes per second received after warm-up, while the connection was active.
+    pub goodput_bps: Option<f64>,
+    /// In-order application bytes received from start to end.
+    pub bytes_delivered: u64,
+    /// From start to the arrival of the last byte; absent while there is more to come.
+    pub completion_s: Option<f64>,
+    /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent where the receiver does not
+    /// tell.
+    pub out_of_order_delay_mean_s: Option<f64>,
+    /// Its 95th percentile.
+    pub out_of_order_delay_p95_s: Option<f64>,
+    /// Whether MPTCP fell back to TCP.
+    pub fallback: bool,
+    /// Whether its stream has come to its end or it has failed; of `requests` and `flows`, all those that are there.
+    pub ended: bool,
+    /// Of `requests` and `flows`, each of which has a connection of its own: those begun after the warm-up.
+    pub transfers: Option<Transfers>,
+    /// Subflows in the order they were opened; of `requests` and `flows` one for each path, with all that crossed it.
+    pub subflows: Vec<Subflow>,
+    /// Why it ended before its time, where the operating system says so.
+    pub failure: Option<String>,
+}
+
+/// Requests or flows; the columns, of equal length and ordered by completion, are those that became complete.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Transfers {
+    /// How many were begun.
+    pub begun: u64,
+    /// When each began.
+    pub start_s: Vec<f64>,
+    /// Its size.
+    pub size_bytes: Vec<u64>,
+    /// From its start, when its connection is opened, to the arrival of its last byte.
+    pub completion_s: Vec<f64>,
+}
+
+/// One subflow. Counters are of the data sender; rates and losses leave out the warm-up. Of a kernel's receiver, bytes are
+/// those that arrived in order on the subflow, also when they had arrived by another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Subflow {
+    /// Index into the scenario's paths.
+    pub path: usize,
+    /// New application bytes per second that arrived by this subflow.
+    pub goodput_bps: Option<f64>,
+    /// Its part of the connection's bytes, in [0, 1].
+    pub share: Option<f64>,
+    /// Data segments sent, retransmissions counted.
+    pub segments_sent: u64,
+    /// Retransmissions on the subflow.
+    pub retransmissions: u64,
+    /// Retransmission timeouts; absent where the sender does not tell.
+    pub timeouts: Option<u64>,
+    /// Segments that carried data sent before on another subflow; absent where the sender does not tell.
+    pub reinjections: Option<u64>,
+    /// Data segments lost in the network over data segments sent.
+    pub loss_rate: Option<f64>,
+    /// Mean of the RTT samples.
+    pub rtt_mean_s: Option<f64>,
+    /// Time-weighted mean of the congestion window.
+    pub cwnd_mean_segments: Option<f64>,
+}
+
+/// Samples of subflows as columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SubflowSamples {
+    /// End of the interval.
+    pub time_s: Vec<f64>,
+    /// Index into the outcome's connections.
+    pub connection: Vec<u32>,
+    /// Index into its subflows.
+    pub subflow: Vec<u32>,
+    /// New application bytes that arrived by this subflow, per second of the interval.
+    pub goodput_bps: Vec<f64>,
+    /// Congestion window in segments.
+    pub cwnd_segments: Vec<f64>,
+    /// Smoothed RTT; NaN before the first sample.
+    pub srtt_s: Vec<f64>,
+    /// Segments in flight.
+    pub in_flight_segments: Vec<u32>,
+}
+
+impl SubflowSamples {
+    /// Adds the sample of an interval of `sample_ns` that ends at `now_ns`, in which `bytes` arrived.
+    pub fn push(&mut self, now_ns: u64, sample_ns: u64, [connection, subflow]: [usize; 2], bytes: u64, now: &Present) {
+        self.time_s.push(now_ns as f64 / 1e9);
+        self.connection.push(connection as u32);
+        self.subflow.push(subflow as u32);
+        self.goodput_bps.push(bytes as f64 * 8e9 / sample_ns as f64);
+        self.cwnd_segments.push(now.cwnd_segments);
+        self.srtt_s.push(now.srtt_s());
+        self.in_flight_segments.push(now.in_flight_segments);
+    }
+}

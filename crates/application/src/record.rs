@@ -1,0 +1,132 @@
+//! What an application has come to: the sum over its transfers.
+
+use transport::DelayHistogram;
+
+use crate::mark::{Mark, Present};
+use crate::outcome::{Connection, Transfers};
+use crate::stream::Stream;
+use crate::tally::{Tally, Window};
+
+/// Sums over transfers that were taken in.
+#[derive(Clone, Debug)]
+pub struct Record<F> {
+    /// Of an application that repeats: by path, in the order of first use; else by subflow.
+    pub tallies: Vec<Tally<F>>,
+    /// Bytes read: in all, and before the end of the warm-up.
+    pub bytes_read: u64,
+    warm_bytes: u64,
+    /// How long bytes waited for the ones before them.
+    delays: DelayHistogram,
+    /// When the last byte was read.
+    pub last_read_ns: u64,
+    /// Whether one had fallen back to TCP.
+    pub fallback: bool,
+    /// Of an application that repeats: what was begun after the warm-up.
+    pub done: Transfers,
+    /// Why the first that failed did.
+    pub failure: Option<String>,
+    /// Of an application that repeats, by path: bytes at the last sample.
+    sampled: Vec<u64>,
+    repeats: bool,
+}
+
+impl<F: Clone> Record<F> {
+    /// Nothing yet.
+    pub fn new(start_ns: u64, repeats: bool) -> Record<F> {
+        Record {
+            tallies: Vec::new(),
+            bytes_read: 0,
+            warm_bytes: 0,
+            delays: DelayHistogram::default(),
+            last_read_ns: start_ns,
+            fallback: false,
+            done: Transfers::default(),
+            failure: None,
+            sampled: Vec::new(),
+            repeats,
+        }
+    }
+
+    /// Takes in what a transfer has counted, subflow by subflow; `receiver` knows how long bytes waited and whether it
+    /// fell back.
+    pub fn add(&mut self, stream: &Stream, tallies: Vec<Tally<F>>, receiver: Option<(&DelayHistogram, bool)>) {
+        for tally in tallies {
+            if self.repeats {
+                let place = self.place(tally.path);
+                self.tallies[place].add(tally);
+            } else {
+                self.tallies.push(tally);
+            }
+        }
+        if let Some((delays, fallback)) = receiver {
+            self.delays.merge(delays);
+            self.fallback |= fallback;
+        }
+        self.bytes_read += stream.bytes_read;
+        self.warm_bytes += stream.warm_bytes;
+        self.last_read_ns = self.last_read_ns.max(stream.last_read_ns);
+    }
+
+    /// Where the tally of `path` stands; it is made when there is none.
+    pub fn place(&mut self, path: u32) -> usize {
+        self.tallies.iter().position(|tally| tally.path == path).unwrap_or_else(|| {
+            self.tallies.push(Tally::empty(path));
+            self.tallies.len() - 1
+        })
+    }
+
+    /// What was taken in so far belongs to the warm-up.
+    pub fn warm_up_ends(&mut self) {
+        self.warm_bytes = self.bytes_read;
+        self.tallies.iter_mut().for_each(Tally::warm_up_ends);
+    }
+
+    /// A sample of an application that repeats, path by path: bytes that arrived since the last one, and the present of
+    /// what is there. `standing`: the subflows of its transfers that were not taken in, each with its path and whether the
+    /// transfer is complete; the windows of those do not count.
+    pub fn sample_paths(&mut self, standing: impl Iterator<Item = (u32, Mark, bool)>) -> Vec<(u64, Present)> {
+        let mut bytes: Vec<u64> = self.tallies.iter().map(|tally| tally.all_bytes).collect();
+        let mut present = vec![Present::default(); bytes.len()];
+        for (path, mark, complete) in standing {
+            let place = self.place(path);
+            bytes.resize(self.tallies.len(), 0);
+            present.resize(self.tallies.len(), Present::default());
+            bytes[place] += mark.bytes_received;
+            if !complete {
+                present[place].add(&mark);
+            }
+        }
+        self.sampled.resize(bytes.len(), 0);
+        let since =
+            bytes.iter().zip(&mut self.sampled).map(|(&now, last)| now.saturating_sub(std::mem::replace(last, now)));
+        since.zip(present).collect()
+    }
+
+    /// The row of the outcome, when all transfers were taken in. `counted` as for [`Tally::row`].
+    pub fn row(
+        self,
+        (kind, index): (u32, u32),
+        (start_ns, completion_ns): (u64, Option<u64>),
+        (warmup_ns, end_ns): (u64, u64),
+        ended: bool,
+        counted: impl Fn(&F) -> (u64, u64),
+    ) -> Connection {
+        let window = Window::of(start_ns, completion_ns, warmup_ns, end_ns);
+        let arrived = self.tallies.iter().map(Tally::bytes).sum();
+        Connection {
+            kind: kind as usize,
+            index,
+            start_s: start_ns as f64 / 1e9,
+            goodput_bps: window.rate((self.bytes_read - self.warm_bytes) as f64 * 8.0),
+            bytes_delivered: self.bytes_read,
+            completion_s: completion_ns.map(|at_ns| at_ns.saturating_sub(start_ns) as f64 / 1e9),
+            out_of_order_delay_mean_s: self.delays.mean_s(),
+            out_of_order_delay_p95_s: self.delays.quantile_s(0.95),
+            fallback: self.fallback,
+            ended,
+            transfers: self.repeats.then_some(self.done),
+            subflows: self.tallies.iter().map(|tally| tally.row(arrived, window, &counted)).collect(),
+            failure: self.failure,
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! All applications of a run: what each does when, and what it wants done.
+
+use std::collections::VecDeque;
+
+use crate::arrivals::ArrivalProcess;
+use crate::content::Content;
+use crate::outcome::Connection;
+use crate::random;
+use crate::record::Record;
+use crate::stream::{Amount, News, Stream};
+
+/// What the driver is to do; applications by their number, transfers by the number the driver gave them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Open a connection that carries so much, and enter it with [`Runtime::opened`].
+    Open {
+        /// Whose it is.
+        application: u32,
+        /// How much it carries.
+        amount: Amount,
+    },
+    /// Call [`Runtime::wake`] at that time.
+    Wake {
+        /// Of which application.
+        application: u32,
+        /// When.
+        at_ns: u64,
+    },
+    /// The sender of the transfer writes one more step: [`Stream::offer_step`].
+    Write {
+        /// Which transfer.
+        transfer: u32,
+    },
+    /// The sender of the transfer writes nothing more: [`Stream::stop`].
+    Stop {
+        /// Which transfer.
+        transfer: u32,
+    },
+}
+
+/// A kind of connection: `count` applications alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind<'a> {
+    /// Its name in the scenario, from which its random numbers come.
+    pub name: &'a str,
+    /// How many.
+    pub count: u32,
+    /// What each sends.
+    pub content: Content,
+    /// The end that writes.
+    pub sender: usize,
+    /// Start, drawn uniformly from this range for each.
+    pub start_ns: [u64; 2],
+    /// When each stops.
+    pub stop_ns: Option<u64>,
+}
+
+/// One of the `count` connections of a kind; or, of an application that repeats, what opens them.
+pub struct Application<F> {
+    /// Index into the scenario's connections.
+    pub kind: u32,
+    /// 0 to count − 1.
+    pub index: u32,
+    /// When it starts.
+    pub start_ns: u64,
+    /// When it stops, if it does.
+    pub stop_ns: Option<u64>,
+    /// What it sends.
+    pub content: Content,
+    /// The end that writes.
+    pub sender: usize,
+    /// Whether it has stopped.
+    pub stopped: bool,
+    /// Its transfers, in the order of opening. Those of an application that repeats leave when they are over.
+    pub transfers: Vec<u32>,
+    /// Sums over the transfers that left.
+    pub record: Record<F>,
+    /// When flows arrive and how large they are.
+    arrivals: Option<Box<ArrivalProcess>>,
+    /// Of `rate`: when its first step was offered, and how many since.
+    steps: (u64, u64),
+}
+
+impl<F: Clone> Application<F> {
+    fn new(seed: u64, kind: u32, index: u32, of: &Kind) -> Application<F> {
+        let name = format!("connection/{}/{index}", of.name);
+        let start_ns = random::uniform_ns(&mut random::generator(seed, &format!("{name}/start")), of.start_ns);
+        let limit_ns = match of.content {
+            Content::Requests { limit_ns, .. } => limit_ns.map(|limit_ns| start_ns.saturating_add(limit_ns)),
+            _ => None,
+        };
+        let arrivals = match of.content {
+            Content::Flows { size, arrivals } => {
+                Some(Box::new(ArrivalProcess::new(seed, &name, start_ns, size, arrivals)))
+            }
+            _ => None,
+        };
+        Application {
+            kind,
+            index,
+            start_ns,
+            stop_ns: [of.stop_ns, limit_ns].into_iter().flatten().min(),
+            content: of.content,
+            sender: of.sender,
+            stopped: false,
+            transfers: Vec::new(),
+            record: Record::new(start_ns, of.content.repeats()),
+            arrivals,
+            steps: (0, 0),
+        }
+    }
+
+    /// What its first or only transfer sends; a flow's size is drawn when it comes.
+    fn amount(&self) -> Amount {
+        match self.content {
+            Content::Bulk => Amount::Endless,
+            Content::File { size_bytes } | Content::Requests { size_bytes, .. } => Amount::Bytes(size_bytes),
+            Content::Rate { .. } => Amount::Steps,
+            Content::Flows { .. } => Amount::Bytes(0),
+        }
+    }
+
+    /// When the next step of a rate is due, `bytes` each: a step is offered when the rate has made up for all before.
+    fn next_step_ns(&self, bytes: u64) -> u64 {
+        let Content::Rate { rate_bps } = self.content else { return u64::MAX };
+        let (first_ns, steps) = self.steps;
+        let bits = 8 * u128::from(bytes) * u128::from(steps + 1);
+        let after_ns = (bits * 1_000_000_000).div_ceil(u128::from(rate_bps));
+        u64::try_from(u128::from(first_ns) + after_ns).unwrap_or(u64::MAX)
+    }
+
+    /// When the last byte arrived, if there is nothing more to come. `stream` finds a transfer's.
+    pub fn completion_ns<'s>(&self, stream: impl Fn(u32) -> &'s Stream) -> Option<u64> {
+        let own = || self.transfers.iter().map(|&transfer| stream(transfer));
+        if !self.content.repeats() {
+            return own().next()?.completion_ns;
+        }
+        let over = self.stopped && own().all(|stream| stream.ended);
+        over.then(|| own().map(|stream| stream.last_read_ns).fold(self.record.last_read_ns, u64::max))
+    }
+
+    /// The row of the outcome at the end of the run. `record` is its own with all transfers taken in; `counted` as for
+    /// [`crate::Tally::row`].
+    pub fn row<'s>(
+        &self,
+        record: Record<F>,
+        stream: impl Fn(u32) -> &'s Stream,
+        run_ns: (u64, u64),
+        counted: impl Fn(&F) -> (u64, u64),
+    ) -> Connection {
+        let ended = self.transfers.iter().all(|&transfer| stream(transfer).ended);
+        let times_ns = (self.start_ns, self.completion_ns(stream));
+        record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
+    }
+}
+
+/// All applications of a run.
+pub struct Runtime<F> {
+    /// In the scenario's order, `count` of each kind.
+    pub applications: Vec<Application<F>>,
+    warmup_ns: u64,
+    actions: VecDeque<Action>,
+}
+
+impl<F: Clone> Runtime<F> {
+    /// Nothing has started yet. The same seed gives the same starts, arrivals and sizes in every engine.
+    pub fn new<'k>(seed: u64, warmup_ns: u64, kinds: impl Iterator<Item = Kind<'k>>) -> Runtime<F> {
+        let kinds = (0..).zip(kinds);
+        let all = kinds.flat_map(|(kind, of)| (0..of.count).map(move |index| Application::new(seed, kind, index, &of)));
+        Runtime { applications: all.collect(), warmup_ns, actions: VecDeque::new() }
+    }
+
+    /// What is to be done next, if anything.
+    #[inline]
+    pub fn next_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// How many actions wait.
+    pub fn actions_waiting(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// It is the time at which an application starts.
+    pub fn start(&mut self, number: u32) {
+        let application = &self.applications[number as usize];
+        match &application.arrivals {
+            Some(_) => self.wake_for_next_flow(number),
+            None if application.stopped => {}
+            None => self.actions.push_back(Action::Open { application: number, amount: application.amount() }),
+        }
+    }
+
+    /// It is the time that was asked for: a flow comes, or a step of a rate is due. `stream` finds a transfer's.
+    pub fn wake<'s>(&mut self, number: u32, stream: impl FnOnce(u32) -> Option<&'s Stream>) {
+        let application = &mut self.applications[number as usize];
+        if application.stopped {
+            return;
+        }
+        if let Some(arrivals) = &mut application.arrivals {
+            let amount = Amount::Bytes(arrivals.take());
+            self.wake_for_next_flow(number);
+            self.actions.push_back(Action::Open { application: number, amount });
+            return;
+        }
+        let Some(&transfer) = application.transfers.first() else { return };
+        if let Some(stream) = stream(transfer).filter(|stream| stream.is_writing()) {
+            application.steps.1 += 1;
+            let at_ns = application.next_step_ns(stream.step_bytes);
+            // The order matters where events of one time are taken in the order of their making.
+            self.actions.push_back(Action::Wake { application: number, at_ns });
+            self.actions.push_back(Action::Write { transfer });
+        }
+    }
+
+    /// The driver has opened a connection for an application.
+    pub fn opened(&mut self, now_ns: u64, number: u32, transfer: u32) {
+        let application = &mut self.applications[number as usize];
+        application.transfers.push(transfer);
+        application.record.done.begun += u64::from(now_ns >= self.warmup_ns);
+    }
+
+    /// It is the time at which an application stops: it opens nothing more, and all but flows stop writing.
+    pub fn stop(&mut self, number: u32) {
+        let application = &mut self.applications[number as usize];
+        application.stopped = true;
+        if !matches!(application.content, Content::Flows { .. }) {
+            self.actions.extend(application.transfers.iter().map(|&transfer| Action::Stop { transfer }));
+        }
+    }
+
+    /// What happened to the stream of one of an application's transfers has consequences.
+    pub fn hear(&mut self, now_ns: u64, number: u32, stream: &Stream, news: News) {
+        let application = &mut self.applications[number as usize];
+        if news.has(News::ESTABLISHED) && matches!(application.content, Content::Rate { .. }) {
+            application.steps = (now_ns, 0);
+            let at_ns = application.next_step_ns(stream.step_bytes);
+            if stream.is_writing() {
+                self.actions.push_back(Action::Wake { application: number, at_ns });
+            }
+        }
+        if let (true, Some(at_ns)) = (news.has(News::COMPLETED), stream.completion_ns) {
+            // What was cut off is not counted, whenever its last byte came.
+            let cut_off = application.stopped && matches!(application.content, Content::Requests { .. });
+            if application.content.repeats() && !cut_off && stream.start_ns >= self.warmup_ns {
+                let done = &mut application.record.done;
+                done.start_s.push(stream.start_ns as f64 / 1e9);
+                done.size_bytes.push(stream.bytes_read);
+                done.completion_s.push((at_ns - stream.start_ns) as f64 / 1e9);
+            }
+        }
+        if news.has(News::ENDED) && !application.stopped && matches!(application.content, Content::Requests { .. }) {
+            let amount = application.amount();
+            self.actions.push_back(Action::Open { application: number, amount });
+        }
+    }
+
+    /// What left before now, was left before the end of the warm-up.
+    pub fn warm_up_ends(&mut self) {
+        self.applications.iter_mut().for_each(|application| application.record.warm_up_ends());
+    }
+
+    fn wake_for_next_flow(&mut self, number: u32) {
+        if let Some(arrivals) = &self.applications[number as usize].arrivals {
+            self.actions.push_back(Action::Wake { application: number, at_ns: arrivals.next_ns() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Arrivals, Size};
+    use crate::stream::SERVER;
+
+    fn runtime(content: Content) -> Runtime<()> {
+        let kind = Kind { name: "c", count: 1, content, sender: SERVER, start_ns: [5, 5], stop_ns: None };
+        Runtime::new(1, 100, std::iter::once(kind))
+    }
+
+    fn actions(runtime: &mut Runtime<()>) -> Vec<Action> {
+        std::iter::from_fn(|| runtime.next_action()).collect()
+    }
+
+    fn stands(now_ns: u64, amount: Amount, step_bytes: u64) -> Stream {
+        let mut stream = Stream::new(now_ns, amount, SERVER);
+        stream.establish(step_bytes);
+        stream
+    }
+
+    #[test]
+    fn steps_keep_to_the_rate_without_drift() {
+        // 1000 bytes at 3 Mbit/s: 2 666 666⅔ ns each, rounded up; the third is due at 8 ms sharp.
+        let mut runtime = runtime(Content::Rate { rate_bps: 3_000_000 });
+        runtime.start(0);
+        assert_eq!(actions(&mut runtime), [Action::Open { application: 0, amount: Amount::Steps }]);
+        runtime.opened(0, 0, 9);
+        let mut stream = stands(0, Amount::Steps, 1000);
+        let news = stream.take_news();
+        runtime.hear(1_000, 0, &stream, news);
+        let mut due_ns = Vec::new();
+        for _ in 0..5 {
+            let wanted = actions(&mut runtime);
+            due_ns.extend(wanted.iter().filter_map(|action| match action {
+                Action::Wake { at_ns, .. } => Some(at_ns - 1_000),
+                _ => None,
+            }));
+            runtime.wake(0, |_| Some(&stream));
+        }
+        assert_eq!(due_ns, [2_666_667, 5_333_334, 8_000_000, 10_666_667, 13_333_334]);
+        assert_eq!(actions(&mut runtime)[1], Action::Write { transfer: 9 });
+        // Nothing more once it has stopped.
+        runtime.stop(0);
+        runtime.wake(0, |_| Some(&stream));
+        assert_eq!(actions(&mut runtime), [Action::Stop { transfer: 9 }]);
+    }
+
+    #[test]
+    fn the_slowest_of_rates_ends_beyond_all_time() {
+        let mut runtime = runtime(Content::Rate { rate_bps: 1 });
+        runtime.applications[0].steps = (0, u64::MAX - 1);
+        assert_eq!(runtime.applications[0].next_step_ns(1000), u64::MAX);
+    }
+
+    #[test]
+    fn a_request_follows_the_end_of_the_one_before_until_the_stop() {
+        let mut runtime = runtime(Content::Requests { size_bytes: 10, limit_ns: Some(1000) });
+        assert_eq!(runtime.applications[0].stop_ns, Some(1005));
+        let open = Action::Open { application: 0, amount: Amount::Bytes(10) };
+        runtime.start(0);
+        assert_eq!(actions(&mut runtime), [open]);
+        for now_ns in [50, 150] {
+            runtime.opened(now_ns, 0, 0);
+            let mut stream = stands(now_ns, Amount::Bytes(10), 5);
+            stream.read(now_ns + 20, 10);
+            let news = stream.take_news();
+            runtime.hear(now_ns + 20, 0, &stream, news);
+            assert_eq!(actions(&mut runtime), [], "the stream has not ended");
+            stream.end(now_ns + 30);
+            let news = stream.take_news();
+            runtime.hear(now_ns + 30, 0, &stream, news);
+            assert_eq!(actions(&mut runtime), [open]);
+        }
+        // One was begun before the end of the warm-up.
+        let done = &runtime.applications[0].record.done;
+        assert_eq!((done.begun, &done.size_bytes, &done.completion_s), (1, &vec![10], &vec![20e-9]));
+        // What is cut off is not counted, and nothing follows.
+        runtime.applications[0].transfers = vec![3];
+        runtime.stop(0);
+        assert_eq!(actions(&mut runtime), [Action::Stop { transfer: 3 }]);
+        let mut cut = stands(200, Amount::Bytes(10), 5);
+        cut.read(220, 10);
+        cut.end(220);
+        let news = cut.take_news();
+        runtime.hear(220, 0, &cut, news);
+        assert_eq!((actions(&mut runtime), runtime.applications[0].record.done.start_s.len()), (vec![], 1));
+        // Nor after a stop that came before the start.
+        runtime.start(0);
+        assert_eq!(actions(&mut runtime), []);
+    }
+
+    #[test]
+    fn flows_come_until_the_stop_and_those_under_way_go_on() {
+        let content = Content::Flows {
+            size: Size::Constant { mean_bytes: 7 },
+            arrivals: Arrivals::Periodic { rate_per_s: 1e9 / 50.0 },
+        };
+        let mut runtime = runtime(content);
+        let wake = |at_ns| Action::Wake { application: 0, at_ns };
+        let open = Action::Open { application: 0, amount: Amount::Bytes(7) };
+        runtime.start(0);
+        assert_eq!(actions(&mut runtime), [wake(5)]);
+        runtime.wake(0, |_| None);
+        assert_eq!(actions(&mut runtime), [wake(55), open]);
+        runtime.opened(5, 0, 4);
+        runtime.stop(0);
+        runtime.wake(0, |_| None);
+        assert_eq!(actions(&mut runtime), []);
+        // Complete when the last of them has ended.
+        let mut stream = stands(5, Amount::Bytes(7), 7);
+        assert_eq!(runtime.applications[0].completion_ns(|_| &stream), None);
+        stream.read(70, 7);
+        stream.end(80);
+        assert_eq!(runtime.applications[0].completion_ns(|_| &stream), Some(70));
+    }
+}

@@ -1,0 +1,357 @@
+//! One connection's data: one end writes, the other reads.
+
+/// The client's end.
+pub const CLIENT: usize = 0;
+/// The server's end.
+pub const SERVER: usize = 1;
+
+/// By how many bytes a box may lengthen a stream.
+pub const GROWTH_LIMIT_BYTES: u32 = 1000;
+
+/// How much is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// As much as the connection takes, until it is stopped.
+    Endless,
+    /// So many bytes, then the end.
+    Bytes(u64),
+    /// One full segment now; its application offers the others, until it is stopped.
+    Steps,
+}
+
+/// What has happened to a stream since it was last asked, as bits: see the constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct News(u8);
+
+impl News {
+    /// The sender may write.
+    pub const ESTABLISHED: News = News(1);
+    /// The last byte has arrived.
+    pub const COMPLETED: News = News(2);
+    /// The reader has come to the end of the stream, or the connection has failed.
+    pub const ENDED: News = News(4);
+    /// One end is done with the connection.
+    pub const OVER: News = News(8);
+
+    /// Nothing has.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all of `news` is among it.
+    pub fn has(self, news: News) -> bool {
+        self.0 & news.0 != 0
+    }
+
+    fn add(&mut self, news: News) {
+        self.0 |= news.0;
+    }
+}
+
+/// The state of one connection's data.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// When its connection was opened.
+    pub start_ns: u64,
+    amount: Amount,
+    /// The end that writes, [`CLIENT`] or [`SERVER`].
+    pub sender: usize,
+    /// A full segment's data, once the connection stands.
+    pub step_bytes: u64,
+    /// What the sender may write in all; `u64::MAX` without an end.
+    offered: u64,
+    /// What it has written; counted by [`Stream::wrote`], which a driver whose connections take any amount does not need.
+    written: u64,
+    established: bool,
+    stopped: bool,
+    /// The sender has closed its end.
+    closed: bool,
+    /// In-order bytes that the other end has read.
+    pub bytes_read: u64,
+    /// Of those, how many before the end of the warm-up.
+    pub warm_bytes: u64,
+    /// When it last read any.
+    pub last_read_ns: u64,
+    /// When the last byte arrived, once it is known to be the last.
+    pub completion_ns: Option<u64>,
+    /// The reader has come to the end of the stream, or the connection has failed.
+    pub ended: bool,
+    /// The ends that are done with the connection.
+    pub over: [bool; 2],
+    news: News,
+    /// How many bytes more than were sent have come, because a box changed the content; `None` while it changed none.
+    pub grown: Option<i64>,
+    /// What was read last had been changed.
+    pub altered: bool,
+}
+
+impl Stream {
+    /// Of a connection that is opened at `start_ns`.
+    pub fn new(start_ns: u64, amount: Amount, sender: usize) -> Stream {
+        Stream {
+            start_ns,
+            amount,
+            sender,
+            step_bytes: 0,
+            offered: match amount {
+                Amount::Endless => u64::MAX,
+                Amount::Bytes(bytes) => bytes,
+                Amount::Steps => 0,
+            },
+            written: 0,
+            established: false,
+            stopped: false,
+            closed: false,
+            bytes_read: 0,
+            warm_bytes: 0,
+            last_read_ns: start_ns,
+            completion_ns: None,
+            ended: false,
+            over: [false; 2],
+            news: News::default(),
+            grown: None,
+            altered: false,
+        }
+    }
+
+    /// The end that reads.
+    pub fn receiver(&self) -> usize {
+        1 - self.sender
+    }
+
+    /// How much is sent.
+    #[inline]
+    pub fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    /// Whether the sender may write.
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// Whether the sender was told to write no more.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// What has happened since the last call.
+    #[inline]
+    pub fn take_news(&mut self) -> News {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The sender may write from now on; `step_bytes` is a full segment's data.
+    pub fn establish(&mut self, step_bytes: u64) {
+        self.established = true;
+        self.step_bytes = step_bytes;
+        if self.amount == Amount::Steps && !self.stopped {
+            self.offered = step_bytes;
+        }
+        self.news.add(News::ESTABLISHED);
+    }
+
+    /// One more step of a rate may be written.
+    pub fn offer_step(&mut self) {
+        self.offered += self.step_bytes;
+    }
+
+    /// Whether the application may still offer data.
+    pub fn is_writing(&self) -> bool {
+        self.established && !self.stopped && !self.over[self.sender]
+    }
+
+    /// How many bytes the sender has yet to write.
+    pub fn to_write(&self) -> u64 {
+        if self.established { self.offered - self.written } else { 0 }
+    }
+
+    /// The place of the next byte to write.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The sender has written so much.
+    pub fn wrote(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+
+    /// Whether the sender shall close its end now; true once.
+    pub fn take_close(&mut self) -> bool {
+        let due = self.established && !self.closed && self.is_finite() && self.written == self.offered;
+        self.closed |= due;
+        due
+    }
+
+    /// The sender shall offer nothing more. What it offered in steps is still sent, else what was not written is not.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+        if self.amount != Amount::Steps {
+            self.offered = self.written;
+        }
+    }
+
+    /// Whether it is known how much will have been written.
+    fn is_finite(&self) -> bool {
+        self.stopped || matches!(self.amount, Amount::Bytes(_))
+    }
+
+    /// Whether every byte that there will be has been read.
+    pub fn is_all_read(&self) -> bool {
+        self.is_finite() && self.bytes_read >= self.offered
+    }
+
+    /// The reader has read `bytes` in order.
+    #[inline(always)]
+    pub fn read(&mut self, now_ns: u64, bytes: u64) {
+        self.bytes_read += bytes;
+        self.last_read_ns = now_ns;
+        // Of content that a box changed the end of the stream tells.
+        if self.amount == Amount::Bytes(self.bytes_read) && self.grown.is_none() {
+            self.complete(now_ns);
+        }
+    }
+
+    /// The reader has come to the end of the stream.
+    pub fn end(&mut self, now_ns: u64) {
+        match self.amount {
+            _ if self.completion_ns.is_some() => {}
+            Amount::Endless | Amount::Steps => self.complete(self.last_read_ns),
+            Amount::Bytes(0) => self.complete(now_ns),
+            Amount::Bytes(size_bytes) if self.grown.is_some_and(|grown| self.is_whole(size_bytes, grown)) => {
+                self.complete(self.last_read_ns);
+            }
+            // A file that was stopped before its last byte was sent never becomes complete.
+            Amount::Bytes(_) => {}
+        }
+        self.ended = true;
+        self.news.add(News::ENDED);
+    }
+
+    /// One end is done with the connection.
+    pub fn end_is_over(&mut self, side: usize) {
+        self.over[side] = true;
+        self.news.add(News::OVER);
+    }
+
+    /// The connection has failed at one end.
+    pub fn fail(&mut self, side: usize) {
+        self.end_is_over(side);
+        self.ended = true;
+        self.news.add(News::ENDED);
+    }
+
+    /// All so far belongs to the warm-up.
+    pub fn warm_up_ends(&mut self) {
+        self.warm_bytes = self.bytes_read;
+    }
+
+    /// Whether all of a stream of `size_bytes` has been read, in which a box put `grown` bytes; what it put in at the
+    /// very end shows in nothing that follows.
+    fn is_whole(&self, size_bytes: u64, grown: i64) -> bool {
+        let missing = size_bytes.wrapping_add_signed(grown).wrapping_sub(self.bytes_read) as i64;
+        missing == 0 || (self.altered && missing.unsigned_abs() <= u64::from(GROWTH_LIMIT_BYTES))
+    }
+
+    fn complete(&mut self, at_ns: u64) {
+        self.completion_ns = Some(at_ns);
+        self.news.add(News::COMPLETED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn download(amount: Amount) -> Stream {
+        let mut stream = Stream::new(5, amount, SERVER);
+        stream.establish(10);
+        stream
+    }
+
+    #[test]
+    fn a_file_is_complete_with_its_last_byte() {
+        let mut stream = download(Amount::Bytes(100));
+        stream.read(10, 60);
+        assert_eq!((stream.bytes_read, stream.completion_ns), (60, None));
+        stream.read(20, 40);
+        stream.end(30);
+        assert_eq!((stream.bytes_read, stream.completion_ns), (100, Some(20)));
+        let news = stream.take_news();
+        assert!(news.has(News::ESTABLISHED) && news.has(News::COMPLETED) && news.has(News::ENDED));
+        assert!(!news.has(News::OVER) && stream.take_news().is_empty());
+    }
+
+    #[test]
+    fn a_stream_without_a_size_is_complete_when_it_ended() {
+        let mut stream = download(Amount::Endless);
+        stream.read(10, 60);
+        assert_eq!(stream.completion_ns, None);
+        stream.end(30);
+        assert_eq!(stream.completion_ns, Some(10));
+        // Of an empty file the end is all there is.
+        let mut empty = download(Amount::Bytes(0));
+        empty.end(30);
+        assert_eq!(empty.completion_ns, Some(30));
+    }
+
+    #[test]
+    fn a_file_cut_short_is_not_complete() {
+        let mut stream = download(Amount::Bytes(100));
+        stream.read(10, 60);
+        stream.end(30);
+        assert_eq!((stream.completion_ns, stream.ended), (None, true));
+    }
+
+    #[test]
+    fn the_sender_closes_when_all_is_written() {
+        let mut file = Stream::new(5, Amount::Bytes(100), CLIENT);
+        assert_eq!((file.to_write(), file.take_close()), (0, false), "before the connection stands");
+        file.establish(10);
+        assert_eq!((file.to_write(), file.take_close()), (100, false));
+        file.wrote(100);
+        assert_eq!((file.to_write(), file.take_close(), file.take_close()), (0, true, false));
+
+        // Without an end: what is not written when it is stopped is not sent.
+        let mut bulk = download(Amount::Endless);
+        bulk.wrote(70);
+        assert!(!bulk.take_close());
+        bulk.stop();
+        assert_eq!((bulk.to_write(), bulk.take_close()), (0, true));
+        bulk.read(10, 69);
+        assert!(!bulk.is_all_read());
+        bulk.read(10, 1);
+        assert!(bulk.is_all_read());
+
+        // What was offered in steps is.
+        let mut steps = download(Amount::Steps);
+        steps.offer_step();
+        steps.wrote(10);
+        steps.stop();
+        assert_eq!((steps.to_write(), steps.take_close(), steps.is_writing()), (10, false, false));
+        steps.wrote(10);
+        assert!(steps.take_close());
+    }
+
+    #[test]
+    fn what_was_stopped_before_it_began_is_empty() {
+        for amount in [Amount::Endless, Amount::Bytes(100), Amount::Steps] {
+            let mut stream = Stream::new(5, amount, SERVER);
+            stream.stop();
+            assert!(!stream.take_close());
+            stream.establish(10);
+            assert_eq!((stream.to_write(), stream.take_close()), (0, true), "{amount:?}");
+        }
+    }
+
+    #[test]
+    fn of_content_that_a_box_changed_the_end_tells() {
+        let mut stream = download(Amount::Bytes(100));
+        stream.grown = Some(3);
+        stream.read(10, 100);
+        assert_eq!(stream.completion_ns, None);
+        stream.read(11, 3);
+        stream.end(12);
+        assert_eq!(stream.completion_ns, Some(11));
+    }
+}

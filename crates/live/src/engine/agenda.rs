@@ -1,0 +1,73 @@
+//! What is due when, in a run by the machine's clock.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use application::{Runtime, Stream};
+use simulator::description::Description;
+
+/// Something to be done at its time; at one time in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Due {
+    /// Ask the kernel of its sockets.
+    Look,
+    /// Take a sample.
+    Sample,
+    /// Note where all counters stand.
+    WarmUpEnds,
+    /// An application starts.
+    Start(u32),
+    /// The time has come that an application asked for.
+    Wake(u32),
+    /// An application stops.
+    Stop(u32),
+}
+
+/// All that is due.
+#[derive(Debug)]
+pub struct Agenda {
+    due: BinaryHeap<Reverse<(u64, Due)>>,
+}
+
+impl Agenda {
+    /// What is known beforehand: the end of the warm-up, starts and stops.
+    pub fn new<F: Clone>(description: &Description, applications: &Runtime<F>) -> Agenda {
+        let mut agenda = Agenda { due: BinaryHeap::new() };
+        agenda.push(description.warmup_ns, Due::WarmUpEnds);
+        for (number, application) in (0..).zip(&applications.applications) {
+            agenda.push(application.start_ns, Due::Start(number));
+            if let Some(stop_ns) = application.stop_ns {
+                agenda.push(stop_ns, Due::Stop(number));
+            }
+        }
+        agenda
+    }
+
+    /// Adds something.
+    pub fn push(&mut self, at_ns: u64, due: Due) {
+        self.due.push(Reverse((at_ns, due)));
+    }
+
+    /// When the next is due; `u64::MAX` when nothing is.
+    pub fn next_ns(&self) -> u64 {
+        self.due.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns)
+    }
+
+    /// The next that is due at `now_ns`, with the time when it was.
+    pub fn take(&mut self, now_ns: u64) -> Option<(u64, Due)> {
+        if self.next_ns() > now_ns {
+            return None;
+        }
+        self.due.pop().map(|Reverse(due)| due)
+    }
+}
+
+/// Starts, wakes or stops an application. `stream` finds a transfer's.
+pub fn tell<'s, F: Clone>(applications: &mut Runtime<F>, due: Due, stream: impl FnOnce(u32) -> Option<&'s Stream>) {
+    match due {
+        Due::Start(number) => applications.start(number),
+        Due::Wake(number) => applications.wake(number, stream),
+        Due::Stop(number) => applications.stop(number),
+        Due::Look | Due::Sample | Due::WarmUpEnds => {}
+    }
+}
