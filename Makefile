@@ -103,6 +103,10 @@ sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing 
 check-install: wheel  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and try it
 	$(BIN)/python -m tools.release.install target/wheels/*.whl $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
 
+docs: setup  ## The documentation as a website in target/site, which works offline; fails on a broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "target/site/index.html"
+
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 release: setup  ## Check that VERSION can be released and write its notes; TAG=1 also makes the tag
 	$(BIN)/python -m tools.release $(VERSION) $(if $(TAG),--tag)

@@ -43,6 +43,25 @@ def _parameter(parameter: Parameter, value: object) -> Value:
     return kind(value)
 
 
+def _schema(family: str) -> dict[str, object]:
+    """Each algorithm by its name, or as a table with its parameters."""
+    kinds = {bool: "boolean", int: "integer", float: "number"}
+    either: list[object] = []
+    for entry in registry.FAMILIES[family]:
+        either.append({"const": entry.name, "description": entry.summary})
+        properties: dict[str, object] = {"name": {"const": entry.name}}
+        for each in entry.parameters:
+            if isinstance(each.default, str):
+                allowed: dict[str, object] = {"enum": list(each.choices)}
+            elif isinstance(each.default, bool):
+                allowed = {"type": "boolean"}
+            else:
+                allowed = {"type": kinds[type(each.default)], "minimum": each.minimum, "maximum": each.maximum}
+            properties[each.name] = allowed | {"default": each.default}
+        either.append({"type": "object", "properties": properties, "required": ["name"], "additionalProperties": False})
+    return {"anyOf": either}
+
+
 def algorithm(family: str, noun: str) -> Kind:
     """An algorithm of a family: its name, or a table of its name and parameters."""
     names = registry.names(family)
@@ -78,7 +97,7 @@ def algorithm(family: str, noun: str) -> Kind:
             raise faults(noun, wrong)
         return Named(entry.name, parameters)
 
-    return Kind(kind, validate, Named.written)
+    return Kind(kind, validate, Named.written, _schema(family))
 
 
 CONGESTION = algorithm("congestion", "congestion control")

@@ -163,7 +163,8 @@ def _command() -> Kind:
             raise fault(show(value), kind)
         return tuple(words)
 
-    return Kind(kind, validate, shlex.join)
+    words = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    return Kind(kind, validate, shlex.join, {"anyOf": [{"type": "string"}, words]})
 
 
 def _files(value: object) -> dict[str, int]:
@@ -187,6 +188,7 @@ _FILES = Kind(
     'a table of names with sizes, such as { "data" = "20 MB" }',
     _files,
     lambda files: {name: _FILE_SIZE.write(size) for name, size in files.items()},
+    {"type": "object", "additionalProperties": _FILE_SIZE.schema},
 )
 
 

@@ -65,7 +65,8 @@ def _start() -> Kind:
         first, last = (MOMENT.write(moment) for moment in times)
         return first if first == last else [first, last]
 
-    return Kind(kind, validate, write)
+    two = {"type": "array", "items": MOMENT.schema, "minItems": 2, "maxItems": 2}
+    return Kind(kind, validate, write, {"anyOf": [MOMENT.schema, two]})
 
 
 def _named(kind: Kind, for_tcp: str, for_mptcp: str) -> Callable[[dict[str, Any]], Named]:

@@ -5,10 +5,10 @@ library reaches a user. `Table` is the base of every model: it explains unknown 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, Final, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -32,6 +32,15 @@ HOUR = 3600 * SECOND
 
 _FIRST = ("kind", "distribution", "paths")
 
+_NUMBER: Final = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?\s*"
+
+
+def _written(*dimensions: Dimension) -> dict[str, Any]:
+    """The schema of a quantity of one of these dimensions."""
+    names = sorted({unit for dimension in dimensions for unit in dimension.units}, key=len, reverse=True)
+    examples = [dimension.example for dimension in dimensions]
+    return {"type": "string", "pattern": f"{_NUMBER}({'|'.join(names)})$", "examples": examples}
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -42,6 +51,8 @@ class Kind:
     validate: Callable[[object], Any]
     write: Callable[[Any], Any] = lambda value: value
     """The value as the file has it: the inverse of `validate`."""
+    schema: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What an editor can check, as JSON Schema; in it a `Table` stands for the schema of that table."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_plain_validator_function(self.validate)
@@ -145,7 +156,7 @@ def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, no
             raise fault(show(value), f"{noun} that is a whole number of {dimension.base}")
         return int(number)
 
-    return Kind(kind, validate, partial(units.write, dimension))
+    return Kind(kind, validate, partial(units.write, dimension), _written(dimension))
 
 
 def amount(fractional_packets: bool = False) -> Kind:
@@ -167,7 +178,7 @@ def amount(fractional_packets: bool = False) -> Kind:
             raise fault(show(value), f"a length that is a whole number of {dimension.base}")
         return Amount(dimension, number)
 
-    return Kind(kind, validate, str)
+    return Kind(kind, validate, str, _written(*dimensions))
 
 
 def integer(low: int, high: int, what: str) -> Kind:
@@ -179,7 +190,7 @@ def integer(low: int, high: int, what: str) -> Kind:
             raise fault(show(value), kind)
         return value
 
-    return Kind(kind, validate)
+    return Kind(kind, validate, schema={"type": "integer", "minimum": low, "maximum": high})
 
 
 def number(accept: Callable[[float], bool], kind: str) -> Kind:
@@ -191,7 +202,7 @@ def number(accept: Callable[[float], bool], kind: str) -> Kind:
             raise fault(show(value), kind)
         return float(value)
 
-    return Kind(kind, validate)
+    return Kind(kind, validate, schema={"type": "number"})
 
 
 def boolean(kind: str = "true or false") -> Kind:
@@ -202,7 +213,7 @@ def boolean(kind: str = "true or false") -> Kind:
             raise fault(show(value), kind)
         return value
 
-    return Kind(kind, validate)
+    return Kind(kind, validate, schema={"type": "boolean"})
 
 
 def text(kind: str) -> Kind:
@@ -213,7 +224,7 @@ def text(kind: str) -> Kind:
             raise fault(show(value), kind)
         return value
 
-    return Kind(kind, validate)
+    return Kind(kind, validate, schema={"type": "string", "minLength": 1})
 
 
 def choice(*names: str) -> Kind:
@@ -226,7 +237,7 @@ def choice(*names: str) -> Kind:
             raise fault(show(value), f"{kind}{hint}")
         return value
 
-    return Kind(kind, validate)
+    return Kind(kind, validate, schema={"enum": list(names)})
 
 
 def name_list(kind: str) -> Kind:
@@ -240,7 +251,8 @@ def name_list(kind: str) -> Kind:
             raise fault(f"{show(twice)} twice", f"{kind}, each once")
         return tuple(value)
 
-    return Kind(kind, validate, list)
+    names = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+    return Kind(kind, validate, list, names)
 
 
 def one_kind(
@@ -266,7 +278,8 @@ def one_kind(
             raise faults(tag, [((tag,), found, f"{names}{hint}")])
         return tables[chosen].model_validate({**value, tag: chosen})
 
-    return Kind(kind, validate, lambda table: table.written())
+    schema = {"anyOf": [{"type": "string"}, *tables.values()]}
+    return Kind(kind, validate, lambda table: table.written(), schema)
 
 
 def attempt(validate: Callable[[object], T], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> T | None:
@@ -292,7 +305,18 @@ def or_word(word: str, kind: Kind) -> Kind:
             raise fault(found, f"{show(word)} or {want}")
         return result
 
-    return Kind(expected, validate, lambda value: word if value is None else kind.write(value))
+    schema = {"anyOf": [{"const": word}, kind.schema]}
+    return Kind(expected, validate, lambda value: word if value is None else kind.write(value), schema)
+
+
+def fields(table: type[Table]) -> list[tuple[str, FieldInfo, Kind | None]]:
+    """The keys of a table with their kinds; None where the key holds a table or anything."""
+    found = []
+    for name, each in table.model_fields.items():
+        members = (each, *get_args(each.annotation))
+        inside = [item for part in members for item in getattr(part, "metadata", getattr(part, "__metadata__", ()))]
+        found.append((each.alias or name, each, next((item for item in inside if isinstance(item, Kind)), None)))
+    return found
 
 
 @cache

@@ -135,4 +135,6 @@ def _boxes(value: object) -> tuple[Any, ...]:
     return tuple(boxes)
 
 
-BOXES: Kind = Kind(_LIST, _boxes, lambda boxes: [box.written() for box in boxes])
+BOXES: Kind = Kind(
+    _LIST, _boxes, lambda boxes: [box.written() for box in boxes], {"type": "array", "items": MIDDLEBOX.schema}
+)

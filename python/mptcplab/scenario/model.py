@@ -68,7 +68,7 @@ class Event(Table):
     expected: ClassVar[str] = "an event"
     at: Annotated[int, MOMENT]
     link: Annotated[str, text("the name of a link")]
-    set: Annotated[Change, Kind("what changes, such as { down = true }", _change, Change.written)]
+    set: Annotated[Change, Kind("what changes, such as { down = true }", _change, Change.written, {"anyOf": [Change]})]
     direction: Annotated[str, choice("down", "up")] | None = None
 
 

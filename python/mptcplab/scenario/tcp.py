@@ -55,4 +55,4 @@ def _tcp(value: object) -> Tcp:
     return Tcp.model_validate(value)
 
 
-TCP: Kind = Kind("the options of TCP, a table such as { pacing = true }", _tcp, Tcp.written)
+TCP: Kind = Kind("the options of TCP, a table such as { pacing = true }", _tcp, Tcp.written, {"anyOf": [Tcp]})

@@ -19,12 +19,18 @@ def _digest(value: object) -> str:
     return value
 
 
+_DIGEST = Kind("the SHA-256 of the file", _digest, schema={"type": "string", "pattern": "^[0-9a-f]{64}$"})
+
+
 class TraceFile(Table):
     """A trace as a scenario names it."""
 
     expected: ClassVar[str] = "a trace"
     file: Annotated[str, text("the name of a Mahimahi trace file")]
-    sha256: Annotated[str, Kind("the SHA-256 of the file", _digest)] | None = None
+    sha256: (
+        Annotated[str, Kind("the SHA-256 of the file", _digest, schema={"type": "string", "pattern": "^[0-9a-f]{64}$"})]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +94,6 @@ def _trace(value: object) -> TraceFile:
     return TraceFile.model_validate({"file": value} if isinstance(value, str) else value)
 
 
-TRACE: Kind = Kind("the name of a Mahimahi trace file", _trace, TraceFile.written)
+TRACE: Kind = Kind(
+    "the name of a Mahimahi trace file", _trace, TraceFile.written, {"anyOf": [{"type": "string"}, TraceFile]}
+)
