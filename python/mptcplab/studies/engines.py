@@ -181,7 +181,7 @@ def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) ->
             "median": f"{np.median(size):.1%}",
             "p90": f"{np.quantile(size, 0.9):.1%}",
             "worst": f"{values[size.argmax()]:+.1%}",
-            "mean with its sign": f"{values.mean():+.1%}",
+            "mean (bias)": f"{values.mean():+.1%}",
         }
 
 
