@@ -139,6 +139,17 @@ def test_an_unfit_outcome_is_found_out() -> None:
     ]
 
 
+def test_what_is_not_covered_says_why() -> None:
+    item = Item("t", "table", "1", 1, "c", {"a": Value("a", 1.0), "b": Value("b", 1.0)})
+    claim = Claim("a", "", 1, 1, "holds")
+    assert problems(item, Outcome([claim], not_covered={"b": "It needs a road."})) == []
+    assert problems(item, Outcome([claim], not_covered={"b": " ", "a": "x", "z": "x"})) == [
+        "t: b is not covered and says no reason",
+        "t: a is declared as not covered, but a claim is about it",
+        "t: z is declared as not covered, which published.toml has not",
+    ]
+
+
 def test_a_label_may_not_hide_a_column(tmp_path: Path) -> None:
     with Journal(tmp_path / "runs") as journal:
         context = Context(Item("t", "table", "1", 1, "c"), journal, tmp_path)

@@ -1,7 +1,7 @@
 """What the repetition of an item answers: claims with verdicts, tables and figures."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -44,6 +44,8 @@ class Outcome:
     """Captions and charts."""
     notes: Sequence[str] = field(default=())
     """What to keep in mind; one sentence each."""
+    not_covered: Mapping[str, str] = field(default_factory=dict)
+    """Published values and statements that no claim is about, by their keys, and why."""
 
 
 def compare(
@@ -90,6 +92,13 @@ def problems(item: Item, outcome: Outcome) -> list[str]:
         found += [f"{item.id}: the claim {claim.id} is about {name}, which published.toml has not" for name in unknown]
         if ids.count(claim.id) > 1:
             found.append(f"{item.id}: {claim.id} twice")
-    missing = sorted(known - covered(item, outcome))
+    for key, reason in outcome.not_covered.items():
+        if key not in known:
+            found.append(f"{item.id}: {key} is declared as not covered, which published.toml has not")
+        elif key in covered(item, outcome):
+            found.append(f"{item.id}: {key} is declared as not covered, but a claim is about it")
+        elif not reason.strip():
+            found.append(f"{item.id}: {key} is not covered and says no reason")
+    missing = sorted(known - covered(item, outcome) - outcome.not_covered.keys())
     found += [f"{item.id}: no claim is about the published {name}" for name in missing]
     return found

@@ -58,7 +58,9 @@ class Repetition:
             for verdict, words in zip(VERDICTS, ("hold", "hold in part", "differ"), strict=True)
         )
         items = f"{len(self.done)} of {len(self.paper.items)} items" if self._partial() else f"{len(self.done)} items"
-        return f"{items}, {claims} claims: {verdicts}"
+        left = sum(len(each.outcome.not_covered) for each in self.done)
+        rest = f"; {left} published values and statements are not covered" if left else ""
+        return f"{items}, {claims} claims: {verdicts}{rest}"
 
     def cost(self) -> str:
         """Time, runs and simulated hours in a sentence."""
@@ -200,7 +202,10 @@ def _published(item: Item, outcome: Outcome) -> str:
             f"<dt>{escape(each.key)}</dt><dd>{each.number:g} {escape(each.unit)}</dd>" for each in item.values.values()
         )
         parts.append(f"<details><summary>{len(item.values)} printed numbers</summary><dl>{rows}</dl></details>")
-    untested = sorted({*item.values, *item.statements} - covered(item, outcome))
+    for reason in dict.fromkeys(outcome.not_covered.values()):
+        keys = ", ".join(key for key, why in outcome.not_covered.items() if why == reason)
+        parts.append(f"<p>Not covered: {escape(keys)}. {escape(reason)}</p>")
+    untested = sorted({*item.values, *item.statements} - covered(item, outcome) - outcome.not_covered.keys())
     if untested:
         parts.append(f"<p>Not tested: {escape(', '.join(untested))}.</p>")
     return "".join([*parts, "</div>"])
