@@ -41,6 +41,22 @@ def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: 
     assert [connection["protocol"] for connection in document["connections"]] == ["mptcp", "tcp", "tcp"]
 
 
+def test_only_an_earlier_analysis_is_replaced(call: Call, captures: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "packets"
+    for _ in range(2):
+        assert call("analyze", *captures, "--out", out).status == 0
+    (out / "notes.md").write_text("precious")
+    done = call("analyze", *captures, "--out", out)
+    assert (done.status, done.out) == (2, ""), "refused before anything is read"
+    assert "notes.md" in done.err
+    assert (out / "notes.md").read_text() == "precious"
+    # The directory of a run's result is no analysis, whose report has the same name.
+    result = captures[0].parents[1]
+    before = (result / "report.html").read_bytes()
+    assert call("analyze", *captures, "--out", result).status == 2
+    assert (result / "report.html").read_bytes() == before
+
+
 def test_a_capture_that_is_cut_off_is_read_and_noted(call: Call, captures: list[Path]) -> None:
     file = captures[0]
     file.write_bytes(file.read_bytes()[:-3])

@@ -66,6 +66,28 @@ def test_a_second_call_runs_nothing(
     assert "quick" not in (out / "report.html").read_text(encoding="utf-8").split("<body>")[1].split("<script")[0]
 
 
+def test_files_of_others_are_kept(
+    paper_directory: Path, tmp_path: Path, call: Callable[..., tuple[int, str, str]]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").write_text("precious")
+    arguments = ("reproduce", paper_directory.name, "--item", "table-1", "--out", out)
+    status, _, said = call(*arguments)
+    assert (status, "does not hold a paper's repetition" in said) == (2, True)
+    assert (out / "report.html").read_text() == "precious"
+    (out / "report.html").unlink()
+
+    assert call(*arguments)[0] == 0
+    (out / "mine.txt").write_text("precious")
+    assert call(*arguments)[0] == 0, "a file beside the report disturbs nothing"
+    table = out / "tables" / "table-1-1.csv"
+    table.write_text("edited")
+    status, _, said = call(*arguments)
+    assert (status, "tables/table-1-1.csv" in said) == (2, True)
+    assert (table.read_text(), (out / "mine.txt").read_text()) == ("edited", "precious")
+
+
 def test_unknown_names_are_refused(
     paper_directory: Path, tmp_path: Path, call: Callable[..., tuple[int, str, str]]
 ) -> None:

@@ -1,6 +1,8 @@
 """A Result as a directory."""
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,7 +13,7 @@ from mptcplab.results.columns import FRAMES, polars_schema
 NAMES = ["goodput", "queues", "rtts", "windows"]
 EVERYTHING = sorted(
     [f"{name}.parquet" for name in FRAMES]
-    + ["report.html", "result.json", "scenario.toml"]
+    + ["files.sha256", "report.html", "result.json", "scenario.toml"]
     + [f"plots/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
 )
 
@@ -65,10 +67,13 @@ def test_an_empty_directory_will_do(result: Result, tmp_path: Path) -> None:
     assert files(tmp_path / "out") == EVERYTHING
 
 
-@pytest.mark.parametrize("name", ["notes.md", "plots/mine.txt"])
+@pytest.mark.parametrize(
+    "name", ["notes.md", "plots/mine.txt", "plots/mine.svg", "traces/mine.trace", "captures/mine.pcapng", "old/a.txt"]
+)
 def test_files_of_others_are_not_removed(result: Result, tmp_path: Path, name: str) -> None:
     place = tmp_path / "out"
     result.save(place)
+    (place / name).parent.mkdir(exist_ok=True)
     (place / name).write_text("precious")
     before = contents(place)
     with pytest.raises(store.OccupiedError, match=name):
@@ -76,11 +81,65 @@ def test_files_of_others_are_not_removed(result: Result, tmp_path: Path, name: s
     assert contents(place) == before
 
 
+def test_a_file_that_was_changed_is_not_replaced(result: Result, tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    result.save(place)
+    (place / "scenario.toml").write_text("# my notes")
+    before = contents(place)
+    with pytest.raises(store.OccupiedError, match=r"changed since .*: scenario\.toml"):
+        result.save(place)
+    assert contents(place) == before
+
+
+def test_what_appears_while_a_result_is_written_is_kept(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "out"
+    result.save(place)
+    write = plots.write_static
+
+    def meanwhile(*arguments: Any) -> None:
+        (place / "notes.md").write_text("precious")
+        write(*arguments)
+
+    monkeypatch.setattr(plots, "write_static", meanwhile)
+    with pytest.raises(store.OccupiedError, match=r"notes\.md"):
+        result.save(place)
+    assert (place / "notes.md").read_text() == "precious"
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_a_file_that_was_removed_does_not_matter(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    (tmp_path / "out" / "report.html").unlink()
+    result.save(tmp_path / "out")
+    assert files(tmp_path / "out") == EVERYTHING
+
+
+def test_a_link_is_not_followed(result: Result, tmp_path: Path) -> None:
+    place, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    result.save(place)
+    elsewhere.mkdir()
+    (place / "more").symlink_to(elsewhere)
+    with pytest.raises(store.OccupiedError, match="more"):
+        result.save(place)
+    assert (place / "more").is_symlink()
+
+
+def test_sha256sum_knows_the_inventory(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    lines = (tmp_path / "out" / "files.sha256").read_text().splitlines()
+    assert [line.split("  ")[1] for line in lines] == [name for name in EVERYTHING if name != "files.sha256"]
+    for line in lines:
+        digest, name = line.split("  ")
+        assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
+
+
 def test_a_directory_that_only_looks_like_a_result_is_not_replaced(result: Result, tmp_path: Path) -> None:
     place = tmp_path / "out"
     place.mkdir()
     (place / "scenario.toml").write_text('title = "mine"')
-    with pytest.raises(store.OccupiedError, match="not an earlier result"):
+    with pytest.raises(store.OccupiedError, match="does not hold a result"):
         result.save(place)
     assert files(place) == ["scenario.toml"]
 

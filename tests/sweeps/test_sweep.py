@@ -173,6 +173,36 @@ def test_a_directory_of_something_else_is_left_alone(sweep_file: Path, tmp_path:
     assert [file.name for file in out.iterdir()] == ["thesis.doc"]
 
 
+def test_files_of_others_in_the_folders_of_a_sweep_are_left_alone(
+    sweep_file: Path, tmp_path: Path, program: Program
+) -> None:
+    sweep_file.write_text('engine = "model"\n' + sweep_file.read_text(encoding="utf-8"), encoding="utf-8")
+    out = tmp_path / "out"
+    assert program.run("sweep", sweep_file, "--out", out, "--jobs", 1).returncode == 0
+    for name in ("links/mine.parquet", "runs/notes.txt", "dataset.part"):
+        (out / name).write_text("precious", encoding="utf-8")
+    done = program.run("sweep", sweep_file, "--out", out, "--resume", "--jobs", 1)
+    assert done.returncode == 2
+    assert "dataset.part, runs/notes.txt, links/mine.parquet" in done.stderr
+    for name in ("links/mine.parquet", "runs/notes.txt", "dataset.part"):
+        assert (out / name).read_text(encoding="utf-8") == "precious"
+        (out / name).unlink()
+    # What a killed process left is removed.
+    (out / "dataset.abcd_123.part").mkdir()
+    assert program.run("sweep", sweep_file, "--out", out, "--resume", "--jobs", 1).returncode == 0
+    assert not (out / "dataset.abcd_123.part").exists()
+
+
+def test_the_files_that_describe_a_sweep_are_no_sweep(sweep_file: Path, tmp_path: Path, program: Program) -> None:
+    (tmp_path / "base.toml").rename(tmp_path / "scenario.toml")
+    sweep_file.write_text(sweep_file.read_text(encoding="utf-8").replace("base", "scenario"), encoding="utf-8")
+    before = sweep_file.read_text(encoding="utf-8"), (tmp_path / "scenario.toml").read_text(encoding="utf-8")
+    done = program.run("sweep", sweep_file, "--out", tmp_path, "--resume")
+    assert done.returncode == 2
+    assert "does not hold a sweep" in done.stderr
+    assert before == (sweep_file.read_text(encoding="utf-8"), (tmp_path / "scenario.toml").read_text(encoding="utf-8"))
+
+
 def test_the_model_sweeps_too(sweep_file: Path, tmp_path: Path, program: Program) -> None:
     sweep_file.write_text('engine = "model"\n' + sweep_file.read_text(encoding="utf-8"), encoding="utf-8")
     done = program.run("sweep", sweep_file, "--out", tmp_path / "out", "--jobs", 1)

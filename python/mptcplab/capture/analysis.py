@@ -14,6 +14,8 @@ import polars as pl
 
 from mptcplab import _core
 from mptcplab.capture import frames
+from mptcplab.results import inventory
+from mptcplab.results.directory import replaced
 
 
 class CaptureError(ValueError):
@@ -79,15 +81,23 @@ class Analysis:
         return report.render(self)
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Write every frame (Parquet), analysis.json and report.html to `directory`, over an earlier analysis there."""
+        """Write every frame (Parquet), analysis.json and report.html to `directory`; an earlier analysis is replaced.
+
+        Raises OccupiedError when `directory` holds anything else.
+        """
         place = Path(directory)
-        place.mkdir(parents=True, exist_ok=True)
-        for name in (*frames.SCHEMAS, "sent", "received", "acks"):
-            frame: pl.DataFrame = getattr(self, name)
-            frame.write_parquet(place / f"{name}.parquet")
-        _write(place / "report.html", self.report())
-        _write(place / "analysis.json", self.to_json())
+        with replaced(place, check) as fresh:
+            for name in (*frames.SCHEMAS, "sent", "received", "acks"):
+                frame: pl.DataFrame = getattr(self, name)
+                frame.write_parquet(fresh / f"{name}.parquet")
+            _write(fresh / "report.html", self.report())
+            _write(fresh / "analysis.json", self.to_json())
         return place
+
+
+def check(directory: Path) -> None:
+    """Raise OccupiedError unless an analysis may be written to `directory`: absent, empty, or an earlier one."""
+    inventory.check(directory, "an analysis", "analysis.json")
 
 
 def analyze(

@@ -8,6 +8,7 @@ import typer
 
 from mptcplab.capture import CaptureError
 from mptcplab.capture import analyze as analyze_captures
+from mptcplab.capture.analysis import check
 from mptcplab.cli.common import WRONG_INPUT, Failure, console, say
 from mptcplab.cli.progress import Progress
 
@@ -37,6 +38,8 @@ def analyze(
 
     Example: `mptcplab analyze out/wifi-lte/captures/*.pcapng --out out/wifi-lte-packets`
     """
+    if out is not None:
+        check(out)
     with Progress("reading", sys.stderr) as progress:
         try:
             analysis = analyze_captures(files, from_s=from_s, to_s=to_s, progress=progress.update)

@@ -9,7 +9,7 @@ from pathlib import Path
 from mptcplab import _core, provenance
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.papers import Paper
-from mptcplab.reproduce.report import Done, Repetition
+from mptcplab.reproduce.report import RUNS, Done, Repetition, check
 from mptcplab.sweeps.journal import Journal
 
 
@@ -27,10 +27,11 @@ def repeat(
 
     `progress` gets what is being done and the part that is done; `finished` each item as it is done.
 
-    Raises PaperError, and what `Context.run_many` raises.
+    Raises PaperError, OccupiedError when `directory` holds something else, and what `Context.run_many` raises.
     """
+    check(directory)
     done = []
-    with Journal(directory / "runs") as journal:
+    with Journal(directory / RUNS) as journal:
         for name, study in paper.choose(items).items():
             began_s = time.monotonic()
             item = paper.published.items[name]

@@ -1,6 +1,7 @@
 """The report of a paper's repetition: one HTML page, and its charts as pictures."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -17,11 +18,15 @@ from mptcplab.reproduce.context import Work
 from mptcplab.reproduce.outcome import VERDICTS, Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
 from mptcplab.reproduce.published import Item
+from mptcplab.results import inventory
+from mptcplab.results.inventory import OccupiedError
 
 _CLASSES: Final = {"holds": "holds", "holds in part": "in-part", "differs": "differs"}
 _ROWS: Final = 300
 """The most rows of a table; the CSV files have them all."""
 _INK: Final = "#222222"
+RUNS: Final = "runs"
+"""The folder of the journal."""
 
 
 @dataclass(frozen=True)
@@ -98,25 +103,43 @@ def value(given: str | float | None) -> str:
     return given if isinstance(given, str) else f"{given:.4g}"
 
 
+def check(directory: Path) -> None:
+    """Raise OccupiedError unless a paper may be repeated in `directory`.
+
+    That is: it is absent, empty, or holds a repetition whose report has not been changed since.
+    """
+    if not os.path.lexists(directory):
+        return
+    if not directory.is_dir():
+        raise OccupiedError(f"{directory} is not a directory; name another one")
+    if any(directory.iterdir()) and not (directory / RUNS / "lock").exists():
+        raise OccupiedError(f"{directory} does not hold a paper's repetition (no {RUNS}/lock); name another directory")
+    differ = inventory.changed(directory)
+    if differ:
+        raise OccupiedError(
+            f"{directory} has files changed since they were written: {inventory.shown(differ)}; move them"
+        )
+
+
 def write(repetition: Repetition, directory: Path) -> Path:
-    """Write report.html, claims.csv, figures/ and tables/ to `directory`; answers the report's path."""
-    (directory / "figures").mkdir(parents=True, exist_ok=True)
-    (directory / "tables").mkdir(exist_ok=True)
+    """Write report.html, claims.csv, figures/ and tables/ to `directory`; answers the report's path.
+
+    Raises OccupiedError when that would overwrite a file that no repetition wrote.
+    """
     charts = list(_charts(repetition))
+    contents: dict[str, bytes] = {}
     for name, spec in charts:
         text = json.dumps({**spec, "config": {**spec.get("config", {}), **style.config(_INK), "background": "white"}})
         drawing = vl_convert.vegalite_to_svg(text)
-        (directory / "figures" / f"{name}.svg").write_text(drawing, encoding="utf-8")
-        (directory / "figures" / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
+        contents[f"figures/{name}.svg"] = drawing.encode()
+        contents[f"figures/{name}.png"] = vl_convert.svg_to_png(drawing, scale=2.0)
     for each in repetition.done:
         for number, (_, frame) in enumerate(each.outcome.tables, start=1):
-            _flat(frame).write_csv(directory / "tables" / f"{each.item.id}-{number}.csv")
-    claims_frame(repetition).write_csv(directory / "claims.csv")
-    report = directory / "report.html"
-    fresh = directory / "report.html.part"
-    fresh.write_text(_page(repetition, charts), encoding="utf-8")
-    fresh.replace(report)
-    return report
+            contents[f"tables/{each.item.id}-{number}.csv"] = _flat(frame).write_csv().encode()
+    contents["claims.csv"] = claims_frame(repetition).write_csv().encode()
+    contents["report.html"] = _page(repetition, charts).encode()
+    inventory.overwrite(directory, contents)
+    return directory / "report.html"
 
 
 def _charts(repetition: Repetition) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,21 +1,22 @@
 """A Result as a directory: written beside its place and then moved there, so it is complete or absent."""
 
-import json
-import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mptcplab.results import inventory
 from mptcplab.results.columns import FRAMES
+from mptcplab.results.inventory import OccupiedError
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
 
-_FILES = (*(f"{name}.parquet" for name in FRAMES), "scenario.toml", "result.json", "report.html")
+__all__ = ["OccupiedError", "beside", "check", "replaced", "save"]
+
 _PLOTS = "plots"
 _TRACES = "traces"
 _CAPTURES = "captures"
@@ -23,36 +24,40 @@ _PROGRAMS = "programs"
 _OUTPUTS = (".stdout", ".stderr")
 
 
-class OccupiedError(Exception):
-    """The directory holds something that is not an earlier result."""
-
-
 def check(directory: Path) -> None:
-    """Raise OccupiedError unless a result may be written to `directory`: absent, empty, or an earlier result."""
-    if not os.path.lexists(directory):
-        return
-    if not directory.is_dir():
-        raise OccupiedError(f"{directory} is not a directory; name another one")
-    found = sorted(entry.name for entry in directory.iterdir())
-    foreign = [name for name in found if name not in (*_FILES, _PLOTS, _TRACES, _CAPTURES, _PROGRAMS)]
-    foreign += sorted(
-        f"{_PLOTS}/{entry.name}"
-        for entry in (directory / _PLOTS).glob("*")
-        if entry.suffix not in (".svg", ".png") or not entry.is_file()
-    )
-    foreign += sorted(
-        f"{_CAPTURES}/{entry.name}" for entry in (directory / _CAPTURES).glob("*") if entry.suffix != ".pcapng"
-    )
-    foreign += sorted(
-        f"{_PROGRAMS}/{entry.name}" for entry in (directory / _PROGRAMS).glob("*") if entry.suffix not in _OUTPUTS
-    )
-    if foreign:
-        shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
-        raise OccupiedError(
-            f"{directory} holds what is not part of a result: {shown}; move it or name another directory"
-        )
-    if found and not _is_result(directory / "result.json"):
-        raise OccupiedError(f"{directory} is not an earlier result (no result.json of one); name another directory")
+    """Raise OccupiedError unless a result may be written to `directory`: absent, empty, or an earlier result that holds
+    only what was written then.
+    """
+    inventory.check(directory, "a result", "result.json")
+
+
+@contextmanager
+def replaced(directory: Path, check: Callable[[Path], None]) -> Iterator[Path]:
+    """A directory to write to, which takes the place of `directory` at the end, with an inventory of its files.
+
+    What was there stays until then, and after an error. `check` raises OccupiedError where it may not be replaced.
+    """
+    check(directory)
+    place = directory.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+    try:
+        fresh, old = work / "new", work / "old"
+        fresh.mkdir()
+        yield fresh
+        inventory.write(fresh)
+        # Somebody may have put a file there meanwhile.
+        check(directory)
+        if place.exists():
+            place.rename(old)
+        try:
+            fresh.rename(place)
+        except OSError:
+            if old.exists():
+                old.rename(place)
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 @contextmanager
@@ -77,13 +82,7 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
     from mptcplab import plots
     from mptcplab.render import report  # altair and vl-convert load slowly
 
-    check(directory)
-    place = directory.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    try:
-        fresh, old = work / "new", work / "old"
-        fresh.mkdir()
+    with replaced(directory, check) as fresh:
         for name in FRAMES:
             getattr(result, name).write_parquet(fresh / f"{name}.parquet", statistics=True)
         (fresh / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
@@ -101,16 +100,6 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
         (fresh / _PLOTS).mkdir()
         plots.write_static(figures, fresh / _PLOTS)
         (fresh / "result.json").write_text(result.to_json(samples_file="samples.parquet"), encoding="utf-8")
-        if place.exists():
-            place.rename(old)
-        try:
-            fresh.rename(place)
-        except OSError:
-            if old.exists():
-                old.rename(place)
-            raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return directory
 
 
@@ -127,11 +116,3 @@ def _write_programs(result: "Result", directory: Path) -> None:
             for output in _OUTPUTS:
                 text = program[output.removeprefix(".")]
                 (directory / f"{before}{name}{output}").write_text(text, encoding="utf-8", newline="")
-
-
-def _is_result(path: Path) -> bool:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and "provenance" in content and "engine" in content

@@ -10,6 +10,7 @@ runs/                        the journal (see `journal`): what `--resume` and an
 import json
 import os
 import platform
+import re
 import shutil
 import tempfile
 from importlib.metadata import version as package_version
@@ -19,7 +20,7 @@ from typing import Final
 import polars as pl
 
 from mptcplab import _core, provenance
-from mptcplab.results.directory import OccupiedError
+from mptcplab.results.inventory import OccupiedError, shown
 from mptcplab.sweeps.frames import TABLES, collect
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import Plan, design_csv
@@ -28,6 +29,12 @@ JOURNAL: Final = "runs"
 _FILES: Final = ("sweep.toml", "scenario.toml", "design.csv", "provenance.json")
 _KNOWN: Final = (*_FILES, *TABLES, JOURNAL)
 _RUNS_PER_PART: Final = 10_000
+_PART: Final = re.compile(r"part-\d{5,}\.parquet")
+_JOURNAL_FILE: Final = re.compile(r"lock|runs-\d{5,}\.journal")
+_WORK: Final = "dataset."
+_LEFT: Final = ".part"
+_LEFT_WORK: Final = re.compile(r"dataset\.[a-z0-9_]{8}\.part")
+_UNFINISHED: Final = tuple(name + _LEFT for name in _FILES)
 
 
 def check(directory: Path, *, resume: bool) -> None:
@@ -36,21 +43,31 @@ def check(directory: Path, *, resume: bool) -> None:
         return
     if not directory.is_dir():
         raise OccupiedError(f"{directory} is not a directory; name another one")
-    found = sorted(entry.name for entry in directory.iterdir() if not entry.name.endswith(".part"))
+    found = sorted(entry.name for entry in directory.iterdir() if not _is_left_over(entry.name))
     foreign = [name for name in found if name not in _KNOWN]
+    for folder, ours in ((JOURNAL, _JOURNAL_FILE), *((table, _PART) for table in TABLES)):
+        if (directory / folder).is_dir() and not (directory / folder).is_symlink():
+            inside = sorted(entry.name for entry in (directory / folder).iterdir())
+            foreign += [f"{folder}/{name}" for name in inside if not ours.fullmatch(name)]
+        elif folder in found:
+            foreign.append(folder)
     if foreign:
         raise OccupiedError(
-            f"{directory} holds what is not part of a sweep: {', '.join(foreign[:3])}; name another one"
+            f"{directory} holds what is not part of a sweep: {shown(foreign)}; move it or name another directory"
         )
+    if found and JOURNAL not in found:
+        raise OccupiedError(f"{directory} does not hold a sweep (no {JOURNAL}/); name another directory")
     if found and not resume:
         raise OccupiedError(f"{directory} holds a sweep; --resume goes on with it, or name another directory")
 
 
 def begin(directory: Path, made: Plan) -> None:
     """Write what was asked for, before anything is run."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for left in directory.glob("*.part"):  # of a process that was killed
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    # First the journal's folder, by which `check` knows the directory of a sweep.
+    (directory / JOURNAL).mkdir(parents=True, exist_ok=True)
+    for left in directory.iterdir():
+        if _is_left_over(left.name):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
     _write(directory / "sweep.toml", made.sweep.text)
     _write(directory / "scenario.toml", made.sweep.scenario.to_toml())
     _write(directory / "design.csv", design_csv(made))
@@ -60,12 +77,21 @@ def drop(directory: Path) -> None:
     """Remove an earlier dataset, which is not that of the sweep that begins; its journal stays."""
     (directory / "provenance.json").unlink(missing_ok=True)
     for name in TABLES:
-        shutil.rmtree(directory / name, ignore_errors=True)
+        for file in sorted((directory / name).glob("*")):
+            if _PART.fullmatch(file.name):
+                file.unlink()
+        if (directory / name).is_dir():
+            (directory / name).rmdir()
+
+
+def _is_left_over(name: str) -> bool:
+    """Whether a process that was killed left this behind."""
+    return name in _UNFINISHED or _LEFT_WORK.fullmatch(name) is not None
 
 
 def write(directory: Path, made: Plan, journal: Journal) -> None:
     """Write the dataset of a sweep whose runs are all in the journal; provenance.json comes last."""
-    work = Path(tempfile.mkdtemp(prefix="dataset.", suffix=".part", dir=directory))
+    work = Path(tempfile.mkdtemp(prefix=_WORK, suffix=_LEFT, dir=directory))
     try:
         for name in TABLES:
             (work / name).mkdir()
@@ -98,6 +124,6 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    fresh = file.with_name(file.name + ".part")
+    fresh = file.with_name(file.name + _LEFT)
     fresh.write_text(text, encoding="utf-8")
     fresh.replace(file)
