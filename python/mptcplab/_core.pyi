@@ -223,6 +223,9 @@ class Socket:
     def read(self, most: int, timeout_s: float) -> bytes:
         """The next bytes; empty at the end of the stream."""
 
+    def set_flow_size(self, size_bytes: int) -> None:
+        """Say how much will be written in all."""
+
     def close(self) -> None:
         """Write no more."""
 

@@ -178,6 +178,11 @@ impl PySocket {
         })
     }
 
+    /// Say how much will be written in all.
+    fn set_flow_size(&self, size_bytes: u64) {
+        self.0.set_flow_size(size_bytes);
+    }
+
     /// Write no more.
     fn close(&self) {
         self.0.close();

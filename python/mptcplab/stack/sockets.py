@@ -66,6 +66,14 @@ class Connection:
         """All that comes, to the end of the stream."""
         return b"".join(self.pieces(timeout_s))
 
+    def set_flow_size(self, size_bytes: int) -> None:
+        """Say how many bytes will have been sent in all before `close`, from the first one on.
+
+        Schedulers that look at what is left of a flow need it, as data is written bit by bit. It binds nobody and may
+        be said again.
+        """
+        self._socket.set_flow_size(size_bytes)
+
     def close(self) -> None:
         """Write no more; what was written is still sent, and reading goes on."""
         self._socket.close()

@@ -60,6 +60,8 @@ struct State {
     announced: bool,
     close_requested: bool,
     closed_at_transport: bool,
+    /// What the program says that it will have written in all, until the transport knows.
+    flow_bytes: Option<u64>,
     established: bool,
     end_of_stream: bool,
     flushed: bool,
@@ -90,6 +92,9 @@ impl Shared {
                 Event::Aborted => state.ended = state.ended.or(Some(Ended::Aborted)),
                 Event::SubflowEstablished(_) | Event::SubflowClosed(_) => {}
             }
+        }
+        if let Some(bytes) = state.flow_bytes.take() {
+            connection.set_flow_size(bytes);
         }
         while !state.to_send.is_empty() && connection.bytes_unacknowledged() < UNACKNOWLEDGED_LIMIT {
             let Some(chunk) = state.to_send.pop_front() else { break };
@@ -254,6 +259,12 @@ impl Socket {
             self.announce();
         }
         chunks
+    }
+
+    /// The program will have written so many bytes in all before it closes: for schedulers that look at what is left.
+    pub fn set_flow_size(&self, bytes: u64) {
+        self.shared.lock().flow_bytes = Some(bytes);
+        self.announce();
     }
 
     /// The program writes no more.

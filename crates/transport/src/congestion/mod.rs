@@ -122,6 +122,12 @@ impl View {
         self.srtt_ns as f64 * 1e-9
     }
 
+    /// How many segments more the congestion window allows, whatever pacing says.
+    #[must_use]
+    pub fn free_segments(&self) -> u32 {
+        (self.cwnd as u32).saturating_sub(self.in_flight)
+    }
+
     /// Whether another segment fits in the congestion window, and pacing allows it now.
     #[must_use]
     pub fn has_room(&self) -> bool {

@@ -77,6 +77,11 @@ impl Bound {
         self.waiting.iter().map(|w| w.ranges.len()).sum::<usize>() + self.returned.len()
     }
 
+    /// Bytes that wait on subflow `r`.
+    pub fn waiting_bytes(&self, r: usize) -> u64 {
+        self.waiting.get(r).map_or(0, |waiting| waiting.bytes)
+    }
+
     /// What was bound to a subflow, or is to be again.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.waiting.iter().flat_map(|w| w.ranges.iter()).chain(&self.returned).copied()

@@ -223,6 +223,12 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// Says how many bytes the application will have written in all before it [closes](Self::close). Schedulers that look at
+    /// what is left of a flow need it where the data is written bit by bit; it binds nobody, and may be said again.
+    pub fn set_flow_size(&mut self, bytes: u64) {
+        self.tx.announce(bytes);
+    }
+
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
         let (payload, opened) = self.rx.read(self.config.mss)?;

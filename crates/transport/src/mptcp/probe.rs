@@ -37,6 +37,7 @@ impl<P: Stream> Connection<P> {
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
                 subflow.statistics.retransmissions += 1;
+                subflow.repeats += 1;
             }
             subflow.probe_sent(now_ns, true);
             self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);

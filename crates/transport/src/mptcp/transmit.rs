@@ -5,15 +5,35 @@ use wire::{
     SackBlocks, Segment,
 };
 
+use super::bound::Bound;
 use super::connection::Connection;
 use super::plain::Attempt;
 use super::state::fallback::Mode;
 use crate::congestion::Phase;
 use crate::host::SubflowId;
 use crate::queue::Stream;
-use crate::scheduler::{Choice, Context, Decision, Demand, SubflowSet, usable};
+use crate::scheduler::{Choice, Context, Counters, Decision, Demand, Lookup, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::subflow::State;
+use crate::tcp::subflow::{State, Subflow};
+
+/// Where a scheduler looks up what subflows have counted.
+struct Subflows<'a, P: Stream> {
+    subflows: &'a [Subflow<P>],
+    bound: Option<&'a Bound>,
+}
+
+impl<P: Stream> Lookup for Subflows<'_, P> {
+    fn counters(&self, r: usize) -> Counters {
+        let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
+        Counters {
+            segments_sent: subflow.statistics.data_segments_sent,
+            segments_lost: subflow.statistics.retransmissions - subflow.repeats,
+            timeouts: subflow.statistics.timeouts,
+            unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,
+            queued_bytes: self.bound.map_or(0, |bound| bound.waiting_bytes(r)),
+        }
+    }
+}
 
 /// What a data segment carries.
 pub(super) struct Carried<P> {
@@ -233,10 +253,14 @@ impl<P: Stream> Connection<P> {
         }
         let context = Context {
             now_ns,
+            sent_bytes: self.tx.nxt(),
             unsent_bytes: unsent,
             free_window_bytes: self.tx.open(),
             window_bytes: self.tx.window(),
             window_blocks: self.window_blocks,
+            flow_bytes: self.tx.flow_bytes(self.ending.requested),
+            ended: self.ending.requested,
+            subflows: &Subflows { subflows: &self.subflows, bound: self.bound.as_deref() },
         };
         let decision = if self.burst.1 > 0 && demand == Demand::New && usable(&self.views[self.burst.0]) {
             Decision::Send { on: SubflowSet::one(self.burst.0), burst: self.burst.1 }

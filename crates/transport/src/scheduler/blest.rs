@@ -84,7 +84,7 @@ mod tests {
         View { srtt_ns, min_rtt_ns: srtt_ns, in_flight, active: true, ssthresh: 1.0, ..View::new(10.0, 1000) }
     }
 
-    fn context(window: u64) -> Context {
+    fn context(window: u64) -> Context<'static> {
         // Ten segments are in flight on the fast subflow.
         let free_window_bytes = u64::saturating_sub(window, 10_000);
         Context { unsent_bytes: u64::MAX, free_window_bytes, window_bytes: window, ..Context::default() }

@@ -5,7 +5,7 @@
 //! conformance::check(|| Box::new(MinRtt)).unwrap();
 //! ```
 
-use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use super::{Context, Counters, Decision, Demand, PacketScheduler, SubflowSet, usable};
 use crate::congestion::View;
 use crate::draw::Draw;
 
@@ -58,12 +58,22 @@ fn run(mut scheduler: Box<dyn PacketScheduler>, seed: u64) -> Result<Vec<Decisio
         } else {
             Demand::New
         };
+        let unsent_bytes = 1 + draw.below(1_000_000);
+        let free_window_bytes = 1_420 + draw.below(300_000);
+        // Of every third connection the size is known, of every sixth because the application has ended the stream.
+        let sent_bytes = 1_000_000 * (1 + step as u64);
+        let flow_bytes = seed.is_multiple_of(3).then_some(sent_bytes + unsent_bytes);
+        let counters = [Counters { segments_sent: sent_bytes, segments_lost: 900 * seed, ..Counters::default() }; 5];
         let context = Context {
             now_ns,
-            unsent_bytes: 1 + draw.below(1_000_000),
-            free_window_bytes: 1_420 + draw.below(300_000),
+            sent_bytes,
+            unsent_bytes,
+            free_window_bytes,
             window_bytes: 400_000,
             window_blocks: step as u64 / 50,
+            flow_bytes,
+            ended: seed.is_multiple_of(6),
+            subflows: &counters,
         };
         let decision = scheduler.choose(demand, &group, &context);
         if let Some(rule) = broken(demand, &group, now_ns, decision) {

@@ -3,11 +3,13 @@
 
 mod blest;
 pub mod conformance;
+mod context;
 mod linux;
 mod min_rtt;
 mod round_robin;
 
 pub use blest::Blest;
+pub use context::{Context, Counters, Lookup};
 pub use linux::Linux;
 pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
 pub use min_rtt::MinRtt;
@@ -63,21 +65,6 @@ pub enum Demand {
         /// The subflows that carried it.
         tried: SubflowSet,
     },
-}
-
-/// What a scheduler knows of the connection.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Context {
-    /// Now.
-    pub now_ns: u64,
-    /// Bytes written and never sent; `u64::MAX` when there is no end.
-    pub unsent_bytes: u64,
-    /// Bytes that the connection-level window still allows.
-    pub free_window_bytes: u64,
-    /// The whole connection-level window: what may be under way at once.
-    pub window_bytes: u64,
-    /// How often so far the connection-level window kept the fastest subflow from sending though it had room.
-    pub window_blocks: u64,
 }
 
 /// A scheduler's answer.

@@ -98,6 +98,8 @@ pub struct Subflow<P: Stream> {
     pub frto: Frto,
     /// A tail loss probe is to be sent.
     pub probe_due: bool,
+    /// Tail loss probes that sent a segment again, which nobody held to be lost.
+    pub repeats: u64,
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
     pub syn_sent_ns: u64,
@@ -148,6 +150,7 @@ impl<P: Stream> Subflow<P> {
             undo: None,
             frto: Frto::Off,
             probe_due: false,
+            repeats: 0,
             duplicate_acks: 0,
             timer_ns: NEVER,
             retries: 0,

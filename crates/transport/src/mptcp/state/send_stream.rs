@@ -15,11 +15,13 @@ pub struct SendStream<P: Stream> {
     /// The peer's window ends here.
     right: u64,
     queue: P::Queue,
+    /// What the application says that it will have written in all.
+    announced: Option<u64>,
 }
 
 impl<P: Stream> SendStream<P> {
     pub fn new() -> Self {
-        SendStream { end: 0, una: 0, nxt: 0, right: 0, queue: P::Queue::default() }
+        SendStream { end: 0, una: 0, nxt: 0, right: 0, queue: P::Queue::default(), announced: None }
     }
 
     #[inline]
@@ -78,6 +80,16 @@ impl<P: Stream> SendStream<P> {
     /// So many bytes more, whose content follows from their places.
     pub fn offer(&mut self, bytes: u64) {
         self.end = self.end.saturating_add(bytes);
+    }
+
+    /// The application will have written so much in all.
+    pub fn announce(&mut self, bytes: u64) {
+        self.announced = Some(bytes);
+    }
+
+    /// How long the stream will have become, where that is known; `ended`: the application writes no more.
+    pub fn flow_bytes(&self, ended: bool) -> Option<u64> {
+        if ended { (self.end < u64::MAX).then_some(self.end) } else { self.announced.map(|bytes| bytes.max(self.end)) }
     }
 
     /// What was written and never sent is taken back.

@@ -1,0 +1,126 @@
+//! What a scheduler can find out about its connection beside the views of the subflows.
+
+use std::fmt;
+
+/// What a scheduler knows of the connection. Places and sizes are in bytes of the stream.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Now.
+    pub now_ns: u64,
+    /// Bytes sent so far for the first time, or bound to a subflow: where new data begins.
+    pub sent_bytes: u64,
+    /// Bytes written and neither sent nor bound; of an application that always has more, next to `u64::MAX`.
+    pub unsent_bytes: u64,
+    /// Bytes that the connection-level window still allows.
+    pub free_window_bytes: u64,
+    /// The whole connection-level window: what may be under way at once.
+    pub window_bytes: u64,
+    /// How often so far the connection-level window kept the fastest subflow from sending though it had room.
+    pub window_blocks: u64,
+    /// What the application will have written in all, where it is known: it [said so](crate::Connection::set_flow_size), or
+    /// it has ended the stream.
+    pub flow_bytes: Option<u64>,
+    /// The application writes no more.
+    pub ended: bool,
+    /// Where [`counters`](Self::counters) looks.
+    pub subflows: &'a dyn Lookup,
+}
+
+impl Context<'_> {
+    /// Bytes of the flow that are neither sent nor bound, written or not; none where its size is not known.
+    #[must_use]
+    pub fn left_bytes(&self) -> Option<u64> {
+        self.flow_bytes.map(|bytes| bytes.saturating_sub(self.sent_bytes))
+    }
+
+    /// Bytes sent or bound and not acknowledged at the data level.
+    #[must_use]
+    pub fn outstanding_bytes(&self) -> u64 {
+        self.window_bytes.saturating_sub(self.free_window_bytes)
+    }
+
+    /// What the subflow with id `r` has counted; zeros for one that does not exist.
+    #[must_use]
+    pub fn counters(&self, r: usize) -> Counters {
+        self.subflows.counters(r)
+    }
+}
+
+impl Default for Context<'_> {
+    /// A connection that has nothing, without subflows: for tests of schedulers.
+    fn default() -> Self {
+        Context {
+            now_ns: 0,
+            sent_bytes: 0,
+            unsent_bytes: 0,
+            free_window_bytes: 0,
+            window_bytes: 0,
+            window_blocks: 0,
+            flow_bytes: None,
+            ended: false,
+            subflows: &[],
+        }
+    }
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("now_ns", &self.now_ns)
+            .field("sent_bytes", &self.sent_bytes)
+            .field("unsent_bytes", &self.unsent_bytes)
+            .field("free_window_bytes", &self.free_window_bytes)
+            .field("window_bytes", &self.window_bytes)
+            .field("window_blocks", &self.window_blocks)
+            .field("flow_bytes", &self.flow_bytes)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a subflow has counted so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Segments with data sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Of those, the retransmissions of segments that were held to be lost, rightly or not.
+    pub segments_lost: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Bytes sent and not acknowledged on the subflow.
+    pub unacknowledged_bytes: u64,
+    /// Bytes bound to the subflow and not sent yet.
+    pub queued_bytes: u64,
+}
+
+/// Where counters are looked up, one subflow at a time and only when a scheduler asks.
+pub trait Lookup {
+    /// Those of the subflow with id `r`; zeros when there is none.
+    fn counters(&self, r: usize) -> Counters;
+}
+
+/// For tests of schedulers.
+impl<const N: usize> Lookup for [Counters; N] {
+    fn counters(&self, r: usize) -> Counters {
+        self.get(r).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_known_with_the_size() {
+        let context = Context { sent_bytes: 30, unsent_bytes: 20, ..Context::default() };
+        assert_eq!(context.left_bytes(), None);
+        assert_eq!(Context { flow_bytes: Some(100), ..context }.left_bytes(), Some(70));
+    }
+
+    #[test]
+    fn counters_of_no_subflow_are_zeros() {
+        let counters = [Counters { segments_sent: 3, ..Counters::default() }];
+        let context = Context { subflows: &counters, ..Context::default() };
+        assert_eq!((context.counters(0).segments_sent, context.counters(1).segments_sent), (3, 0));
+    }
+}
