@@ -136,3 +136,85 @@ def simult_flows_limit_s(size_bytes: float, rate_1_bps: float, rate_2_bps: float
 def aggregates_as_linux_demands(elapsed_s: float, size_bytes: float, rate_1_bps: float, rate_2_bps: float) -> bool:
     """Whether a transfer meets `simult_flows_limit_s`. Raises MetricInputError."""
     return float(_non_negative("elapsed_s", elapsed_s)) <= simult_flows_limit_s(size_bytes, rate_1_bps, rate_2_bps)
+
+
+def traffic_shift(rates: npt.ArrayLike) -> Floats:
+    """How far the traffic has moved to one path: (s − 1/n)/(1 − 1/n), s the largest share; 0 even, 1 all on one.
+
+    ``rates``: shape (…, n) with two paths or more; nan where nothing was carried. Raises MetricInputError. After
+    Singh 2012 chapter IV C, which gives the share itself.
+    """
+    shares = path_shares(rates)
+    n = shares.shape[-1]
+    if n < 2:
+        raise MetricInputError("traffic can shift between two paths or more")
+    return np.asarray((shares.max(axis=-1) - 1 / n) / (1 - 1 / n))
+
+
+def flips(windows: npt.ArrayLike, dominance: float = 0.8) -> int:
+    """How often nearly all of the traffic moves from one path to another.
+
+    Args:
+        windows: windows (or rates) of n paths at one moment after another, shape (moments, n).
+        dominance: the share from which a path has nearly all, above 1/2. A flip is counted when another path gets that
+            far than the one that last had it: what comes back half way is none.
+
+    Raises:
+        MetricInputError: negative windows, a dominance out of (0.5, 1].
+
+    Source: what Wischik 2009 and Singh 2012 chapter IV B call flappiness, made a count.
+
+    """
+    if not 0.5 < dominance <= 1:
+        raise MetricInputError(f"dominance = {dominance!r}: expected above 1/2, at most 1")
+    shares = np.atleast_2d(path_shares(windows))
+    leading = shares.argmax(axis=-1)[np.nan_to_num(shares.max(axis=-1)) >= dominance]
+    return int((np.diff(leading) != 0).sum())
+
+
+def settling_time_s(
+    times_s: npt.ArrayLike,
+    values: npt.ArrayLike,
+    *,
+    since_s: float,
+    tolerance: float = 0.1,
+    average_s: float = 0.0,
+    final: float | None = None,
+) -> float | None:
+    """Time from ``since_s`` until a quantity stays within ``tolerance`` of where it ends up.
+
+    Args:
+        times_s: moments, increasing.
+        values: the quantity at each, such as a path's share of the rate.
+        since_s: when what it answers to happened.
+        tolerance: half the width of the band, in the unit of ``values``.
+        average_s: the quantity is first averaged over so long before each moment, and not before ``since_s``.
+        final: where it ends up; the mean over the last third of the time since ``since_s`` when not given.
+
+    Returns None if it has not settled for at least the last third.
+
+    Raises:
+        MetricInputError: no moments after ``since_s``, times that do not increase, different lengths.
+
+    After Singh 2012 chapter VII, which reads the time from a figure.
+
+    """
+    at, value = np.asarray(times_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if at.ndim != 1 or at.shape != value.shape:
+        raise MetricInputError(f"{at.shape} times and {value.shape} values: expected as many, in one row")
+    if (np.diff(at) <= 0).any():
+        raise MetricInputError("times_s must increase")
+    at, value = at[at > since_s], value[at > since_s]
+    if at.size == 0:
+        raise MetricInputError(f"no moment is after since_s = {since_s!r}")
+    if average_s > 0:
+        sums = np.concatenate([[0.0], np.cumsum(value)])
+        first = np.searchsorted(at, at - average_s, side="right")
+        value = (sums[1:] - sums[first]) / (np.arange(1, at.size + 1) - first)
+    late = at > since_s + (at[-1] - since_s) * 2 / 3
+    wanted = float(value[late].mean()) if final is None else final
+    outside = np.flatnonzero(np.abs(value - wanted) > tolerance)
+    if outside.size == 0:
+        return 0.0
+    last = int(outside[-1])
+    return None if late[last] else float(at[last + 1] - since_s)

@@ -4,6 +4,7 @@ The metrics on plain numbers are in `mptcplab.metrics`; the expressions give the
 """
 
 from mptcplab.analysis.batches import batch, batch_names, even_edges
+from mptcplab.analysis.dynamics import flappiness, settling_time, shares_over_time, traffic_shift
 from mptcplab.analysis.expressions import (
     aggregation_benefit,
     experimental_aggregation_benefit,
@@ -21,10 +22,14 @@ __all__ = [
     "batch_names",
     "even_edges",
     "experimental_aggregation_benefit",
+    "flappiness",
     "jain_index",
     "mean_loss_rate",
     "normalised_throughput",
     "path_share",
     "request_ratio",
     "sensitivity",
+    "settling_time",
+    "shares_over_time",
+    "traffic_shift",
 ]

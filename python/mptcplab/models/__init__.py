@@ -12,6 +12,7 @@ acknowledged by one ACK. Each module names its paper and, at the code, every mis
 ``network``             links, routes and users; ``red`` and ``link_laws`` say how links lose
 ``equilibrium``         rates and link prices of a whole network; ``control_laws`` holds each control's law
 ``queues``              the same with the queues and RTTs that drop-tail and RED make
+``pert``                PERT's answer to queueing delay, and the queue where its flows settle
 ``khalili_2013``        scenarios A, B, C in closed form
 ``optimum``, ``pareto`` the fair optimum with probing cost; can someone gain without anyone losing?
 ``fluid``               dx/dt, trajectories, time to converge

@@ -68,6 +68,33 @@ def _mppert_capped(x: Array, rtt: Array, b: Array, parameters: Parameters) -> tu
     return np.where(capped, alone, log_loss), np.where(capped[:, :, None], -2 * _eye(x), jacobian)
 
 
+def _pert(x: Array, rtt: Array, b: Array, parameters: Parameters) -> tuple[Array, Array]:
+    """p = α/(bβ w²) (Singh 2012 eq. 3.3)."""
+    return np.log(parameters["alpha"] / (b * parameters["beta"])) - 2 * np.log(x * rtt), -2 * _eye(x)
+
+
+def _epsilon(x: Array, rtt: Array, b: Array, parameters: Parameters) -> tuple[Array, Array]:
+    """p = 2a/(b w^ε w_total^(2−ε)), a as in `steady_state.epsilon`."""
+    order = parameters["epsilon"]
+    rest = 2 - order
+    released = np.minimum(1.0, rest)
+    w = x * rtt
+    log_w, log_total = np.log(w), np.log(w.sum(axis=1, keepdims=True))
+    merit = order * log_w - 2 * np.log(rtt)
+    log_goal = rest * log_total + merit.max(axis=1, keepdims=True) - 2 * np.log(x.sum(axis=1, keepdims=True))
+    log_loss = np.log(2 / b) + released * log_goal - rest * log_total - order * log_w
+    row = released * (rest * _share(w) + order * _one_hot(merit) - 2 * _share(x)) - rest * _share(w)
+    return log_loss, _rows(x, row) - order[:, :, None] * _eye(x)
+
+
+def _epsilon_capped(x: Array, rtt: Array, b: Array, parameters: Parameters) -> tuple[Array, Array]:
+    """The same with no increase above TCP's 1/w."""
+    log_loss, jacobian = _epsilon(x, rtt, b, parameters)
+    alone = np.log(2 / b) - 2 * np.log(x * rtt)
+    capped = alone < log_loss
+    return np.where(capped, alone, log_loss), np.where(capped[:, :, None], -2 * _eye(x), jacobian)
+
+
 def _olia(x: Array, rtt: Array, b: Array, _: Parameters) -> tuple[Array, Array]:
     """p ≥ 2/(b rtt_r² X²), equal on the routes used (Khalili 2013 eq. 16)."""
     total = x.sum(axis=1, keepdims=True)
@@ -115,6 +142,9 @@ LAWS: Mapping[str, ControlLaw] = {
     "lia-capped": ControlLaw(_mppert_capped, False, _PERT),
     "mppert": ControlLaw(_mppert, False, _PERT),
     "mppert-capped": ControlLaw(_mppert_capped, False, _PERT),
+    "pert": ControlLaw(_pert, False, {"alpha": 1.0, "beta": 0.5}),
+    "epsilon": ControlLaw(_epsilon, False, {"epsilon": 1.0}),
+    "epsilon-capped": ControlLaw(_epsilon_capped, False, {"epsilon": 1.0}),
     "olia": ControlLaw(_olia, True, {}),
     "coupled": ControlLaw(_coupled, True, {}),
     "balia": ControlLaw(_balia, False, {}),
@@ -124,6 +154,7 @@ LAWS: Mapping[str, ControlLaw] = {
 
 _RANGES: Mapping[str, tuple[float, float]] = {
     "k": (-1, 1),
+    "epsilon": (0, 2),
     "alpha": (0, np.inf),
     "beta": (0, 1),
     "a": (-1e-300, np.inf),

@@ -18,6 +18,8 @@ CONTROLS: Mapping[str, tuple[Callable[..., Array], frozenset[str]]] = {
     "lia-capped": (steady_state.lia_capped, frozenset()),
     "olia": (steady_state.olia, frozenset()),
     "balia": (steady_state.balia, frozenset({"decrease"})),
+    "epsilon": (steady_state.epsilon, frozenset({"epsilon"})),
+    "pert": (steady_state.pert, frozenset({"alpha", "beta"})),
     "mppert": (steady_state.mppert, frozenset({"k", "alpha", "beta"})),
     "mppert-capped": (steady_state.mppert_capped, frozenset({"k", "alpha", "beta"})),
 }
@@ -99,7 +101,8 @@ def predict(
         control: a name of `CONTROLS`.
         b: segments acknowledged by one ACK, 1 or more.
         mss: payload of a segment in bytes, for rates in bit/s.
-        parameters: what the control takes besides: ``k``, ``alpha``, ``beta`` (mppert), ``a`` (ewtcp), ``decrease``.
+        parameters: what the control takes besides: ``k``, ``alpha``, ``beta`` (mppert, pert), ``a`` (ewtcp),
+            ``epsilon`` (epsilon), ``decrease`` (balia).
 
     Raises:
         LossOutOfRangeError, RttError, LengthMismatchError: the paths are wrong.

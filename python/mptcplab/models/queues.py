@@ -14,6 +14,9 @@ segments sent, ∫ p(u) u du / ∫ u du, is the link's loss. One flow halves its
 β = 1 is then 5/9 full in the mean, and the link never idle). Of n flows, if all lost at once, d were 1/2 still; if one
 at a time, 1/(2n). What happens lies in between: d = n^−s / 2, with an s of each discipline that the simulator shows for
 2 to 20 flows (docs/models/engine.md has the figures). These two are the only fitted numbers.
+
+Where all flows answer to delay before loss (PERT), the queue is the inverse of their response (`pert`), and the link is
+never idle: the price of such a link is the equivalent loss.
 """
 
 from collections.abc import Mapping
@@ -29,6 +32,7 @@ from .equilibrium import Equilibrium
 from .interior_point import InteriorPoint
 from .link_laws import Capacity, RedCurve
 from .network import Network
+from .pert import Response
 
 DROP_TAIL_SPREAD = 0.3
 """How far flows lose at different times at a drop-tail queue: s of d = n^−s / 2; 0 for together, 1 for apart."""
@@ -57,7 +61,17 @@ class DropTail:
             raise ParameterError(f"a drop-tail queue of {self.limit_segments!r} segments: expected 0 or more")
 
 
-Queue: TypeAlias = RedCurve | DropTail
+@dataclass(frozen=True)
+class EarlyResponse:
+    """Any discipline that only PERT flows of one response use.
+
+    PERT sees the sum of the delays of its route; here each queue is answered for itself, so a route should have one.
+    """
+
+    response: Response
+
+
+Queue: TypeAlias = RedCurve | DropTail | EarlyResponse
 """A discipline with a law for its mean queue."""
 
 
@@ -252,6 +266,10 @@ class _Settling:
             product = float(network.capacity[link] * (crossing @ (now[routes] - delay[link])) / load)
             # As many as it would be if all were alike (an inverse Herfindahl index).
             flows = max(load**2 / float((crossing**2 / network.count[network.owner[routes]]).sum()), 1.0)
+            if isinstance(queue, EarlyResponse):
+                window = float(crossing @ (rates * now)[routes]) / load
+                wanted[0, link] = full * queue.response.delay_s(float(loss[link]), window) * network.capacity[link]
+                continue
             if isinstance(queue, DropTail):
                 mean, utilisation = drop_tail_sawtooth(queue.limit_segments / product, flows)
             else:

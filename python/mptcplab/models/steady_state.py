@@ -120,6 +120,32 @@ def mppert_capped(
     return np.asarray(np.where(capped, alone, split * scale[..., None]))
 
 
+def pert(p: npt.ArrayLike, rtt_s: npt.ArrayLike, b: float = 1.0, alpha: float = 1.0, beta: float = 0.5) -> Array:
+    """A PERT of its own on each path: W_r = √(α/(bβp_r)), p early responses and losses. Source: Singh 2012 eq. 3.3."""
+    return _mppert_parts(p, rtt_s, b, 1.0, alpha, beta)[1]
+
+
+def epsilon(p: npt.ArrayLike, rtt_s: npt.ArrayLike, b: float = 1.0, epsilon: float = 1.0) -> Array:
+    """The ε-family: w_r ∝ p_r^(−1/ε), from fully coupled at 0 over LIA at 1 to uncoupled at 2.
+
+    Increase per ACK a w_r^(1−ε)/w_total^(2−ε), decrease w_r/2. Up to ε = 1 the factor is the one that makes the total
+    the rate of TCP on the best path, a = w_total^(2−ε) max(w_r^ε/rtt_r²)/(Σ w_r/rtt_r)², LIA's at ε = 1; from there its
+    power 2 − ε, which is 1 at ε = 2: the total rises to that of a TCP on each path. MPPERT's k is ε − 1. At ε = 0 the
+    limit: the least lossy paths, equally. Source: Khalili 2013 §I; the form of the increase is Wischik 2009's.
+    """
+    loss, rtt = paths(p, rtt_s)
+    if not 0 <= epsilon <= 2:
+        raise ParameterError(f"epsilon = {epsilon!r}: expected 0 (fully coupled) to 2 (uncoupled)")
+    least = loss.min(axis=-1, keepdims=True)
+    powers = least / loss  # u^ε of the windows u relative to the largest
+    split = np.where(_best(1 / loss), 1.0, 0.0) if epsilon == 0 else powers ** (1 / epsilon)
+    total = split.sum(axis=-1)
+    goal = total ** (2 - epsilon) * (powers / rtt**2).max(axis=-1) / (split / rtt).sum(axis=-1) ** 2
+    gain = goal ** min(1.0, 2 - epsilon)
+    scale = _tcp(least[..., 0], b) * np.sqrt(gain / total ** (2 - epsilon))
+    return np.asarray(split * scale[..., None])
+
+
 def _best(quality: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(quality >= quality.max(axis=-1, keepdims=True) * (1 - TIE_TOLERANCE))
 
