@@ -167,7 +167,7 @@ SCHEDULERS = (
     Entry("ecf", "earliest completion first", "Lim 2017"),
     Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
     Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
-    Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4"),
+    Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4", ("model",)),
     Entry(
         "linux",
         "the smallest linger time, in bursts of 64 KiB",
@@ -232,7 +232,7 @@ MIDDLEBOXES = (
 
 APPLICATIONS = (
     Entry("bulk", "as much as the connection takes", "—", ("model", "sim", "stack", "linux")),
-    Entry("file", "so many bytes, then close", "—", ("sim", "stack", "linux")),
+    Entry("file", "so many bytes, then close", "—", ("model", "sim", "stack", "linux")),
     Entry(
         "requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "stack", "linux")
     ),

@@ -139,3 +139,29 @@ def test_what_is_wrong_is_said(call: Call, arguments: str, reason: str) -> None:
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("error: ")
     assert reason in done.err
+
+
+def test_a_file_and_the_paths_worth_using(call: Call) -> None:
+    """Figure 8 of Dong 2018 with real joins: the slow subflow is ready when all is sent."""
+    answer = document(call, '-p 0,0 -r 20,80 --size "50 kB" --rate "100 Mbit/s,100 Mbit/s" --initial-window 1')
+    assert answer["selected_paths"] == [0, 1]
+    assert answer["transfers"]["all paths"]["segments"] == [36, 0]
+    assert answer["transfers"]["tcp"]["receiver_s"] == pytest.approx(0.131, abs=0.001)
+    shown = call("predict", "-p", "0,0", "-r", "20,80", "--size", "50 kB")
+    assert "what DMPTCP selects" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('-p 0,0 -r 20,80 --size "50 kx"', 'no such unit as "kx"'),
+        ('-p 0,0 -r 20,80 --size "50 kB" --rate "1 Mbit/s"', "1 rates; expected one of each per path"),
+        ('-p 0,0 -r 20,80 --size "50 kB" -c olia', "leave out -c and --set"),
+        ("-p 0.1,0.1 -r 20,80 --initial-window 4", "--initial-window 4: goes with --size alone"),
+        ('-p 0,1 -r 20,80 --size "50 kB"', "loss_rate"),
+    ],
+)
+def test_what_a_file_does_not_take(call: Call, arguments: str, said: str) -> None:
+    done = call("predict", *shlex.split(arguments))
+    assert done.status == 2
+    assert said in " ".join(done.err.split())

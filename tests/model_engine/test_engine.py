@@ -233,3 +233,46 @@ def test_lia_keeps_its_cap() -> None:
     subflows = calculated([*changes, "link.wifi.rate=1 Gbit/s", "link.lte.down.rate=1 Gbit/s"]).subflows
     window = subflows.filter((pl.col("connection") == "download") & (pl.col("path") == "lte"))["cwnd_mean_segments"][0]
     assert window == pytest.approx(1.31 / np.sqrt(0.001), rel=1e-3)
+
+
+FILES = """
+duration = "10 s"
+[link.a]
+rate = "100 Mbit/s"
+delay = "10 ms"
+queue = "1000 packets"
+[link.b]
+rate = "100 Mbit/s"
+delay = "40 ms"
+queue = "1000 packets"
+[connection.c]
+paths = ["a", "b"]
+application = { kind = "file", size = "100 kB" }
+"""
+
+
+def test_files_are_answered_by_rounds() -> None:
+    """As long as simulated, within 3 %; what DMPTCP selects leaves the slow path alone."""
+    files = calculated(text=FILES)
+    simulated = mptcplab.run(Scenario.from_toml(FILES), "sim")
+    assert files.connections["completion_s"][0] == pytest.approx(simulated.connections["completion_s"][0], rel=0.03)
+    assert files.links.height == 0
+    large = ['connection.c.application.size="1 MB"', "connection.c.tcp.initial_window=2"]
+    both = calculated([*large, 'connection.c.scheduler="min-rtt"'], FILES).subflows["segments_sent"].to_list()
+    one = calculated([*large, 'connection.c.scheduler="dmptcp"'], FILES).subflows["segments_sent"].to_list()
+    assert both[1] > 0
+    assert one[1] == 0
+    late = calculated(['duration="100 ms"'], FILES)
+    assert late.connections["completion_s"][0] is None
+    assert any("not complete" in note for note in late.notes)
+
+
+def test_what_rounds_have_no_rules_for() -> None:
+    assert 'found "olia"; expected one of reno, lia for a file' in refused(['connection.c.congestion="olia"'], FILES)
+    assert "expected one of min-rtt, dmptcp for a file" in refused(['connection.c.scheduler="blest"'], FILES)
+    assert "expected 1 for a file" in refused(["connection.c.count=2"], FILES)
+    second = '\n[connection.d]\npaths = ["a"]\nprotocol = "tcp"\napplication = { kind = "file", size = "1 kB" }\n'
+    assert '"c" crosses "a", and rounds share nothing' in refused([], FILES + second)
+    assert "a file beside other traffic has no model" in refused(
+        ['connection.neighbour.application={ kind = "file", size = "1 kB" }']
+    )

@@ -1,9 +1,16 @@
 """Dong's round model: the paper's own numbers, exact small cases, and a simulation of the same rules."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mptcplab import Scenario, run
 from mptcplab.models.checks import LengthMismatchError, LossOutOfRangeError, ParameterError, RttError
 from mptcplab.models.rounds import (
     RoundModel,
@@ -13,9 +20,34 @@ from mptcplab.models.rounds import (
     choose_paths,
     lia_growth,
     multipath,
+    ready_times_s,
     throughput_curve,
+    transfer,
     transfer_time_s,
 )
+
+VECTORS: Any = json.loads((Path(__file__).parents[1] / "vectors" / "rounds.json").read_text(encoding="utf-8"))
+"""The same for the transport's `dmptcp`."""
+
+
+@pytest.mark.parametrize("case", VECTORS["capacity"], ids=str)
+def test_vectors_of_what_a_subflow_delivers(case: dict[str, Any]) -> None:
+    whole, part = divmod(case["rounds"], 1)
+    model = RoundModel(
+        initial_window=case["window"], initial_threshold=case["threshold"], restart_window=1, segment_bytes=1400
+    )
+    flow = after_rounds(RoundPath(1.0, case["loss_rate"]), int(whole), model)
+    found = flow.delivered_segments + part * flow.mean_window * (1 - case["loss_rate"])
+    assert found == pytest.approx(case["segments"], rel=1e-9)
+
+
+@pytest.mark.parametrize("case", VECTORS["selection"], ids=str)
+def test_vectors_of_the_selection(case: dict[str, Any]) -> None:
+    paths = [RoundPath(path["rtt_ms"] / 1e3, path["loss_rate"]) for path in case["paths"]]
+    model = RoundModel(initial_window=1, restart_window=1, segment_bytes=case["segment_bytes"])
+    windows = [path["window"] for path in case["paths"]]
+    thresholds = [path["threshold"] for path in case["paths"]]
+    assert choose_paths(case["left_bytes"], paths, model, windows, thresholds) == case["selected"]
 
 
 def test_section_4_2_2_four_rounds_from_a_window_of_8() -> None:
@@ -159,6 +191,69 @@ def test_three_paths_join_in_turn() -> None:
     assert choose_paths(18 * segment + 1, paths) == [0, 1, 2]
 
 
+def test_figure_8_by_hand() -> None:
+    """50 kB, windows 1, 2, 4, …: 36 segments. All subflows at once: 20, 40, 60 ms, and 8 + 1 of 29 left at 80 ms.
+
+    Rounds begin at 20, 40, 60, 80, 100 ms and a segment's time each, with 1, 2, 4, 8 and 16; the last 5 or 4 follow at
+    120 ms and arrive 10 ms later: about 131 ms.
+    """
+    paths, model = [RoundPath(0.02, 0, 1e8), RoundPath(0.08, 0, 1e8)], RoundModel(ack_bytes=0)
+    ready = ready_times_s([0.02, 0.08], at_once=True)
+    both = transfer(50e3, paths, model, ready_s=ready)
+    one = transfer(50e3, paths, model, ready_s=ready, select=True)
+    assert (both.segments, one.segments) == ((35, 1), (36, 0))
+    assert both.used == (0, 1)
+    assert one.receiver_s == pytest.approx(0.1311, abs=2e-4)
+    # At the receiver nothing is gained; at the sender the acknowledgment of the slow path's segment is missed.
+    assert one.receiver_s == pytest.approx(both.receiver_s, abs=2e-4)
+    assert both.sender_s - one.sender_s == pytest.approx(0.019, abs=1e-3)
+
+
+def test_when_subflows_are_ready() -> None:
+    assert ready_times_s([0.02, 0.08]) == pytest.approx([0.02, 0.2])
+    assert ready_times_s([0.02, 0.08], sender_opens=False) == pytest.approx([0.03, 0.16])
+    assert ready_times_s([0.02, 0.08], at_once=True) == pytest.approx([0.02, 0.08])
+
+
+SIM = """
+duration = "60 s"
+[link.a]
+rate = "100 Mbit/s"
+delay = "{delay} ms"
+queue = "10000 packets"
+up.loss = "{loss} %"
+[connection.c]
+paths = ["a"]
+protocol = "tcp"
+direction = "up"
+application = {{ kind = "file", size = "{size} kB" }}
+tcp = {{ segments_per_ack = 1 }}
+[measure]
+sample = "never"
+"""
+
+
+@pytest.mark.parametrize("rtt_ms", [10, 50, 200])
+@pytest.mark.parametrize("loss", [0.0, 0.0001, 0.001])
+@pytest.mark.parametrize("size_kb", [57, 1000])
+def test_a_file_takes_as_long_as_simulated(size_kb: int, loss: float, rtt_ms: int) -> None:
+    """Within 3 % without loss and 15 % with it: what a loss costs is a matter of its place in the window."""
+    text = SIM.format(delay=rtt_ms / 2, loss=loss * 100, size=size_kb)
+    simulated = run(Scenario.from_toml(text), "sim", repeat=1 if loss == 0 else 60).connections["completion_s"]
+    path = RoundPath(rtt_ms / 1e3, loss, 1e8 * 1448 / 1500)
+    model = RoundModel(initial_window=10, restart_window=1, segment_bytes=1448, ack_bytes=0)
+    found = transfer(size_kb * 1e3, [path], model).receiver_s
+    assert found == pytest.approx(fmean(simulated.to_list()), rel=0.03 if loss == 0 else 0.15)
+
+
+def test_a_timeout_takes_time_when_it_is_told_to() -> None:
+    model = RoundModel(restart_window=1)
+    path = RoundPath(0.1, 0.3)
+    quick = transfer(5 * 1400, [path], model).receiver_s
+    slow = transfer(5 * 1400, [path], replace(model, timeout_s=0.2)).receiver_s
+    assert slow > quick + 0.2
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(RttError):
         RoundPath(0)
@@ -176,5 +271,11 @@ def test_what_is_refused() -> None:
         choose_paths(1, [])
     with pytest.raises(LengthMismatchError, match="1 windows but 2 paths"):
         choose_paths(1, [RoundPath(0.1), RoundPath(0.2)], windows=[1])
+    with pytest.raises(LengthMismatchError, match="1 thresholds but 2 paths"):
+        choose_paths(1, [RoundPath(0.1), RoundPath(0.2)], thresholds=[1])
+    with pytest.raises(LengthMismatchError, match="1 times but 2 paths"):
+        transfer(1, [RoundPath(0.1), RoundPath(0.2)], ready_s=[0.0])
+    with pytest.raises(ParameterError, match="timeout_s"):
+        RoundModel(timeout_s=-1)
     with pytest.raises(ParameterError, match="rounds = -1"):
         after_rounds(RoundPath(0.1), -1)

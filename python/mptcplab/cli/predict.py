@@ -1,4 +1,4 @@
-"""`mptcplab predict`: the steady state of one connection from the loss rates and RTTs of its paths."""
+"""`mptcplab predict`: the steady state of one connection from its paths' loss rates and RTTs, or a file's time."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mptcplab.cli.common import WRONG_INPUT, Failure, console, print_line
+from mptcplab.cli.predict_file import predict_file, show_file
 from mptcplab.models.checks import ModelInputError
 from mptcplab.models.predict import CONTROLS, Prediction
 from mptcplab.models.predict import predict as steady_state
@@ -44,15 +45,37 @@ def predict(
         bool, typer.Option("-s", "--statistics", help="Add windows, shares and ratios of losses.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document instead.")] = False,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Instead: how long a file of this size takes.", show_default=False),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE,RATE…", help="With --size: capacity of each path; none: no limit.", show_default=False
+        ),
+    ] = None,
+    initial_window: Annotated[int, typer.Option(help="With --size: segments a subflow begins with.")] = 10,
 ) -> None:
     """Steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
 
-    Example: `mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s`
+    With `--size`: how long a file takes from its connection's SYN, round by round (`mptcplab.models.rounds`).
+
+    Examples: `mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s`,
+    `mptcplab predict -p 0,0 -r 20,80 --size "50 kB" --rate "100 Mbit/s,100 Mbit/s"`
     """
     losses, rtts = _numbers("-p", loss, "0.01,0.02"), _numbers("-r", rtt, "20,20")
     for value in rtts:
         if not (np.isfinite(value) and value > 0):
             raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; a round-trip time is positive")
+    if size is not None:
+        if control != "lia" or parameters:
+            raise Failure(WRONG_INPUT, "--size knows slow start and LIA alone: leave out -c and --set")
+        show_file(*predict_file(size, losses, rtts, rate, initial_window, mss), as_json=as_json)
+        return
+    for given, option in ((rate, "--rate"), (None if initial_window == 10 else initial_window, "--initial-window")):
+        if given is not None:
+            raise Failure(WRONG_INPUT, f"{option} {given}: goes with --size alone")
     try:
         answer = steady_state(
             losses, [value / 1e3 for value in rtts], control, b, mss, **_parameters(control, parameters or [])

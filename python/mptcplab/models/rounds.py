@@ -14,6 +14,8 @@ P. Dong et al., "Reducing transport latency for short flows with multipath TCP",
 * algorithm 1 lets j run to i; eq. 15 and the text have j < i.
 """
 
+import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -55,6 +57,8 @@ class RoundModel:
     ack_bytes: float = 40.0
     segments_per_ack: float = 2.0
     duplicate_acks: int = 3
+    timeout_s: float = 0.0
+    """What a timeout costs beyond its round; the paper has none. Only `transfer` heeds it."""
 
     def __post_init__(self) -> None:
         for name in ("initial_window", "initial_threshold", "window_limit", "duplicate_acks"):
@@ -65,6 +69,8 @@ class RoundModel:
             raise ParameterError(f"restart_window = {self.restart_window!r}: at least 1 segment")
         positive("segment_bytes", self.segment_bytes, "bytes")
         positive("segments_per_ack", self.segments_per_ack)
+        if not (np.isfinite(self.timeout_s) and self.timeout_s >= 0):
+            raise ParameterError(f"timeout_s = {self.timeout_s!r}: not negative")
         if not (np.isfinite(self.ack_bytes) and self.ack_bytes >= 0):
             raise ParameterError(f"ack_bytes = {self.ack_bytes!r}: not negative")
 
@@ -198,7 +204,11 @@ def throughput_curve(sizes_bytes: Sequence[float], path: RoundPath, model: Round
 
 
 def choose_paths(
-    remaining_bytes: float, paths: Sequence[RoundPath], model: RoundModel | None = None, windows: Sequence[int] = ()
+    remaining_bytes: float,
+    paths: Sequence[RoundPath],
+    model: RoundModel | None = None,
+    windows: Sequence[int] = (),
+    thresholds: Sequence[int] = (),
 ) -> list[int]:
     """The paths worth using for what is left to send, by index, shortest RTT first (algorithm 1).
 
@@ -210,10 +220,11 @@ def choose_paths(
         paths: the established paths.
         model: as for the round model.
         windows: present window of each path in segments; the initial one when not given.
+        thresholds: present slow-start threshold of each path in segments; the initial one when not given.
 
     Raises:
-        ParameterError: no path, nothing left to send, or a window below 1.
-        LengthMismatchError: as many windows as paths are needed.
+        ParameterError: no path, nothing left to send, a window or a threshold below 1.
+        LengthMismatchError: as many windows, and thresholds, as paths are needed.
 
     """
     positive("remaining_bytes", remaining_bytes, "bytes")
@@ -221,17 +232,176 @@ def choose_paths(
         raise ParameterError("a connection has at least one path")
     if windows and len(windows) != len(paths):
         raise LengthMismatchError(f"{len(windows)} windows but {len(paths)} paths: give one per path")
+    if thresholds and len(thresholds) != len(paths):
+        raise LengthMismatchError(f"{len(thresholds)} thresholds but {len(paths)} paths: give one per path")
     common = model or RoundModel()
     order = sorted(range(len(paths)), key=lambda i: (paths[i].rtt_s, i))
     for place in range(1, len(order)):
         slow = paths[order[place]].rtt_s
         carried = 0.0
         for j in order[:place]:
-            start = replace(common, initial_window=windows[j]) if windows else common
+            # A timeout restarts from the window of a new connection, not from the present one.
+            restart = common.initial_window if common.restart_window is None else common.restart_window
+            start = replace(common, restart_window=restart)
+            if windows:
+                start = replace(start, initial_window=windows[j])
+            if thresholds:
+                start = replace(start, initial_threshold=thresholds[j])
             carried += _segments(paths[j], slow / paths[j].rtt_s, start) * common.segment_bytes
         if carried >= remaining_bytes:
             return order[:place]
     return order
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A file over one or several paths, by the round model. Means over the draws; times since the connection's SYN."""
+
+    receiver_s: float
+    """When the last byte arrives."""
+    sender_s: float
+    """When the acknowledgment of everything is back at the sender."""
+    segments: tuple[float, ...]
+    """Sent on each path, what is lost counted."""
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The paths that carried something, by index."""
+        return tuple(path for path, sent in enumerate(self.segments) if sent > 0)
+
+
+def ready_times_s(rtts_s: Sequence[float], *, sender_opens: bool = True, at_once: bool = False) -> list[float]:
+    """When each subflow may carry data, in seconds since the SYN of the first; Source: RFC 8684 §3.1, §3.2.
+
+    The opener of a first subflow may send after a round trip, the other end half of one later. Joins begin when the
+    opener has heard a DATA_ACK, after two; it may send on them after two more of their own (the fourth ACK), the other
+    end after one and a half. ``at_once``: all subflows begin together, as in Dong's simulator.
+    """
+    wait = 1.0 if sender_opens else 1.5
+    first = rtts_s[0] if len(rtts_s) else 0.0
+    if at_once:
+        return [wait * rtt for rtt in rtts_s]
+    return [wait * first, *(2 * first + (2 if sender_opens else 1.5) * rtt for rtt in rtts_s[1:])]
+
+
+def transfer(
+    size_bytes: float,
+    paths: Sequence[RoundPath],
+    model: RoundModel | None = None,
+    *,
+    ready_s: Sequence[float] | None = None,
+    select: bool = False,
+    draws: int = 400,
+) -> Transfer:
+    """How long a file takes over all these paths: fastest first as min-rtt has it, or what DMPTCP selects of them.
+
+    The rules of a round are the model's, but losses are drawn, always the same way, and the answer is the mean: how
+    long a file takes is no function of how much is delivered on average. Three things the mean model leaves out, each
+    a matter of how TCP works: a subflow sends its next window a round trip later, or when this one has left if that is
+    later (eq. 3 adds both, but a window leaves while the acknowledgments of the one before come in); in slow start
+    the segments before the first lost one still open the window before it is halved; and losses in the round after,
+    sent before the first was known, are answered together with it. Whichever subflow is next sends again what was lost.
+
+    Args:
+        size_bytes: the file, positive.
+        paths: the first opens the connection.
+        model: as for the round model.
+        ready_s: when each may carry data; `ready_times_s` of an opener that sends, when not given.
+        select: algorithm 1 before each round, on what remains and the subflows that are ready.
+        draws: how many times; one is enough without loss.
+
+    Raises:
+        ParameterError: no path, no bytes.
+        LengthMismatchError: as many times as paths are needed.
+
+    """
+    positive("size_bytes", size_bytes, "bytes")
+    if not paths:
+        raise ParameterError("a connection has at least one path")
+    begins = ready_times_s([path.rtt_s for path in paths]) if ready_s is None else list(ready_s)
+    if len(begins) != len(paths):
+        raise LengthMismatchError(f"{len(begins)} times but {len(paths)} paths: give one per path")
+    common = model or RoundModel()
+    random = np.random.default_rng(1)
+    lossy = any(path.loss_rate > 0 for path in paths)
+    runs = [_drawn(size_bytes, paths, common, begins, random, select=select) for _ in range(draws if lossy else 1)]
+    columns = list(zip(*(run.segments for run in runs), strict=True))
+    return Transfer(
+        sum(run.receiver_s for run in runs) / len(runs),
+        sum(run.sender_s for run in runs) / len(runs),
+        tuple(sum(column) / len(runs) for column in columns),
+    )
+
+
+def _drawn(
+    size_bytes: float,
+    paths: Sequence[RoundPath],
+    model: RoundModel,
+    begins: Sequence[float],
+    random: np.random.Generator,
+    *,
+    select: bool,
+) -> Transfer:
+    """One transfer, round by round."""
+    segment, rtts = model.segment_bytes, [path.rtt_s for path in paths]
+    first = float(min(model.initial_window, model.window_limit))
+    restart = float(model.initial_window if model.restart_window is None else model.restart_window)
+    windows, thresholds = [first] * len(paths), [float(model.initial_threshold)] * len(paths)
+    recovering = [False] * len(paths)
+    left, sent = math.ceil(size_bytes / segment), [0] * len(paths)
+    last = size_bytes - (left - 1) * segment
+    losses: list[tuple[float, int]] = []
+    turns = [(begin, rtt, index) for index, (begin, rtt) in enumerate(zip(begins, rtts, strict=True))]
+    heapq.heapify(turns)
+    receiver = sender = 0.0
+    while left > 0 or losses:
+        now, rtt, index = heapq.heappop(turns)
+        while losses and losses[0][0] <= now:
+            left += heapq.heappop(losses)[1]
+        if left == 0:
+            heapq.heappush(turns, (losses[0][0], rtt, index))
+            continue
+        path = paths[index]
+        if select:
+            ready = [place for place in range(len(paths)) if begins[place] <= now]
+            present = [max(1, math.floor(windows[place])) for place in ready]
+            chosen = choose_paths(left * segment, [paths[place] for place in ready], model, present)
+            if index not in [ready[at] for at in chosen]:
+                heapq.heappush(turns, (now + min(rtts), rtt, index))
+                continue
+        carried = min(max(1, math.floor(windows[index])), left)
+        lost = int(random.binomial(carried, path.loss_rate)) if path.loss_rate > 0 else 0
+        left, sent[index] = left - carried, sent[index] + carried
+        # The file's last segment is short.
+        size = (carried - 1) * segment + (last if left == 0 else segment)
+        receiver = max(receiver, now + rtt / 2 + 8 * size / path.bandwidth_bps)
+        back = now + rtt + 8 * (size + model.ack_bytes) / path.bandwidth_bps
+        sender = max(sender, back)
+        onward = max(rtt + model.wire_time_s(1, path), 8 * windows[index] * segment / path.bandwidth_bps)
+        if lost == 0:
+            if windows[index] < thresholds[index]:
+                windows[index] *= 2
+            else:
+                windows[index] += min(lia_growth(windows, rtts) * windows[index], 1.0) if len(paths) > 1 else 1.0
+            windows[index] = min(windows[index], float(model.window_limit))
+            recovering[index] = False
+        elif recovering[index] and carried - lost >= model.duplicate_acks:
+            recovering[index] = False  # sent before the loss was known: one answer to both
+            heapq.heappush(losses, (back, lost))
+        else:
+            recovering[index] = True
+            timeout = carried - lost < model.duplicate_acks
+            before = 0
+            if windows[index] < thresholds[index]:
+                # Slow start: what comes before the first lost segment is acknowledged and still opens the window.
+                before = int(random.permutation(carried)[:lost].min())
+            half = max(math.floor((windows[index] + before) / 2), 1)
+            windows[index], thresholds[index] = (restart if timeout else float(half)), float(max(half, 2))
+            wait = model.timeout_s if timeout else 0.0
+            heapq.heappush(losses, (back + wait, lost))
+            onward += wait
+        heapq.heappush(turns, (now + onward, rtt, index))
+    return Transfer(receiver, sender, tuple(float(count) for count in sent))
 
 
 def _segments(path: RoundPath, rounds: float, model: RoundModel) -> float:

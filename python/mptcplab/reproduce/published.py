@@ -8,7 +8,7 @@ year = 2013
 id = "table-1"
 kind = "table"                  # or "figure"
 number = "I"                    # as the paper has it
-page = 5
+page = 5                        # or, where the text has no pages: section = "4.1"
 caption = "…"
 
 [[item.value]]                  # a number that is printed
@@ -53,12 +53,14 @@ class Item:
     id: str
     kind: str
     number: str
-    page: int
+    page: int | None
     caption: str
     values: Mapping[str, Value] = field(default_factory=dict)
     """By their keys."""
     statements: Mapping[str, str] = field(default_factory=dict)
     """Texts by their ids."""
+    section: str = ""
+    """Where the text has no pages."""
 
     def __getitem__(self, key: str) -> float:
         """The number printed under this key."""
@@ -68,6 +70,11 @@ class Item:
     def name(self) -> str:
         """`Table 5.3`, `Figure 9`."""
         return f"{self.kind.capitalize()} {self.number}"
+
+    @property
+    def place(self) -> str:
+        """`Page 5`, `Section 4.1`."""
+        return f"Section {self.section}" if self.page is None else f"Page {self.page}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,9 @@ class _Reader:
         return Published(title, tuple(str(name) for name in authors), year, items)
 
     def _item(self, key: Key, table: Mapping[str, Any]) -> Item:
-        self._known(table, key, ("id", "kind", "number", "page", "caption", "value", "statement"))
+        self._known(
+            table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement")
+        )
         kind = self._get(table, (*key, "kind"), str, '"table" or "figure"')
         if kind is not None and kind not in _KINDS:
             self._wrong((*key, "kind"), show(kind), '"table" or "figure"')
@@ -163,12 +172,15 @@ class _Reader:
                 statements[name] = text
         if not values and not statements:
             self._wrong(key, "an item without values or statements", "[[item.value]] or [[item.statement]] tables")
+        section = self._get(table, (*key, "section"), str, "the section") if "section" in table else ""
+        paged = "page" in table or "section" not in table
         return Item(
             id=self._get(table, (*key, "id"), str, 'an id, such as "table-5.3"'),
             kind=str(kind),
             number=str(self._get(table, (*key, "number"), (str, int), "the number that the paper gives it")),
-            page=self._get(table, (*key, "page"), int, "the page, a whole number"),
+            page=self._get(table, (*key, "page"), int, "the page, a whole number") if paged else None,
             caption=self._get(table, (*key, "caption"), str, "the caption"),
             values=values,
             statements=statements,
+            section=section or "",
         )

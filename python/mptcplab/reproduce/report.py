@@ -194,7 +194,7 @@ def _item(done: Done, numbers: Iterator[int]) -> str:
     item, outcome = done.item, done.outcome
     parts = [
         f'<section id="{escape(item.id)}"><h2>{escape(item.name)}: {escape(item.caption)}</h2>',
-        f'<p class="caption">Page {item.page}. {escape(_cost(done))}.</p>',
+        f'<p class="caption">{escape(item.place)}. {escape(_cost(done))}.</p>',
         _published(item, outcome),
         _claims([(item, claim) for claim in outcome.claims], items=False),
     ]

@@ -7,7 +7,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from mptcplab.engines.model.refusals import Found, at, unsupported
+from mptcplab.engines.model import files
+from mptcplab.engines.model.files import Found
+from mptcplab.engines.model.refusals import at, unsupported
 from mptcplab.engines.model.translate import Kind, Translation, key, random_loss, rate_bps, translate
 from mptcplab.models.checks import Array, ParameterError
 from mptcplab.models.equilibrium import Equilibrium
@@ -76,6 +78,8 @@ def run(
     problems = unsupported(scenario)
     if problems:
         raise UnsupportedError("model", problems)
+    if files.is_of_files(scenario.document):
+        return _of_files(scenario, seed)
     translation = translate(scenario.document)
     try:
         found = settle(translation.network, translation.queues, ack_wait_s=_ACK_WAIT_S)
@@ -95,6 +99,21 @@ def run(
             samples=polars_schema("samples", with_run=False).to_frame(),
         ),
         notes=tuple(_notes(settled)),
+    )
+
+
+def _of_files(scenario: Scenario, seed: int) -> Run:
+    """Files have an end, and no equilibrium before it."""
+    carried, duration_s = files.transfers(scenario), scenario.duration_ns / 1e9
+    return Run(
+        seed,
+        Frames(
+            connections=_frame("connections", list(files.connection_rows(carried, duration_s))),
+            subflows=_frame("subflows", list(files.subflow_rows(carried))),
+            links=polars_schema("links", with_run=False).to_frame(),
+            samples=polars_schema("samples", with_run=False).to_frame(),
+        ),
+        notes=tuple(files.notes(carried, duration_s)),
     )
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mptcplab.engines.model import files
+from mptcplab.engines.model.files import Found
 from mptcplab.scenario import Problem, Scenario, units
 from mptcplab.scenario.connections import traffic_key
 from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Red, Way
 from mptcplab.scenario.model import Document
-
-Found = tuple[tuple[Part, ...], str, str]
 
 _LONG_TERM: Final = "the model engine knows the steady state alone"
 
@@ -18,7 +18,9 @@ def unsupported(scenario: Scenario) -> list[Problem]:
     """Everything in the scenario that the engine cannot do, each with what would do."""
     # One complaint a key: the registry may have refused it already, or a value holds for both directions.
     problems: dict[str, Problem] = {}
-    for problem in (*scenario.unsupported("model"), *at(scenario, list(_found(scenario.document)))):
+    document = scenario.document
+    from_rules = [*_found(document), *files.refused(document)]
+    for problem in (*scenario.unsupported("model"), *at(scenario, from_rules)):
         problems.setdefault(problem.key, problem)
     return list(problems.values())
 
@@ -55,6 +57,8 @@ def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
 
 
 def _connections(document: Document) -> Iterator[Found]:
+    if files.is_of_files(document):
+        return  # a file has a beginning and an end
     warmup = units.write(units.TIME, document.measure.warmup)
     for name, connection in document.connections.items():
         if connection.start[1] > max(document.measure.warmup, 0):

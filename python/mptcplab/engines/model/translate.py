@@ -126,7 +126,7 @@ def translate(document: Document) -> Translation:
 def _kind(document: Document, name: str, connection: Connection) -> Kind:
     kind = Kind(name, connection, ())
     subflows = []
-    for path in _paths(connection):
+    for path in subflow_paths(connection):
         links = document.path_links(path)
         passed = 1.0
         for link in links:
@@ -135,7 +135,7 @@ def _kind(document: Document, name: str, connection: Connection) -> Kind:
     return replace(kind, subflows=tuple(subflows))
 
 
-def _paths(connection: Connection) -> Sequence[str]:
+def subflow_paths(connection: Connection) -> Sequence[str]:
     """The path of each subflow, in the order of opening."""
     if connection.protocol == "tcp" or connection.path_manager.name == "default":
         return connection.paths[:1]
@@ -154,7 +154,7 @@ def _user(document: Document, kind: Kind) -> User:
         routes=tuple(
             Route(
                 tuple(key(link, kind.way) for link in subflow.links),
-                _empty_rtt_s(document, kind, subflow),
+                route_rtt_s(document, kind.connection, subflow.path),
                 subflow.random_loss,
             )
             for subflow in kind.subflows
@@ -165,10 +165,11 @@ def _user(document: Document, kind: Kind) -> User:
     )
 
 
-def _empty_rtt_s(document: Document, kind: Kind, subflow: Subflow) -> float:
+def route_rtt_s(document: Document, connection: Connection, path: str) -> float:
     """Propagation and transmission, there and back, with all queues empty."""
+    kind = Kind("", connection, ())
     total = 0.0
-    for name in subflow.links:
+    for name in document.path_links(path):
         for way, size in ((kind.way, kind.wire_bytes), (kind.ack_way, kind.ack_bytes)):
             direction = document.links[name].direction(way)
             total += direction.delay_ns / 1e9 + 8 * size / rate_bps(direction)

@@ -1,0 +1,147 @@
+"""Files by the round model: how long each takes, where the engine's equilibrium has nothing to say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from mptcplab.engines.model.translate import Kind, random_loss, rate_bps, route_rtt_s, subflow_paths
+from mptcplab.models.rounds import RoundModel, RoundPath, Transfer, ready_times_s, transfer
+from mptcplab.scenario import Scenario
+from mptcplab.scenario.applications import File
+from mptcplab.scenario.connections import Connection
+from mptcplab.scenario.errors import Part, show
+from mptcplab.scenario.links import Bernoulli, Way
+from mptcplab.scenario.model import Document
+
+Found = tuple[tuple[Part, ...], str, str]
+"""What is refused: its key, what was found, what would do."""
+
+_CONTROLS: Final = ("reno", "lia")
+_SCHEDULERS: Final = ("min-rtt", "dmptcp")
+
+
+def is_of_files(document: Document) -> bool:
+    """Whether all connections carry files: then the question is when they end."""
+    return bool(document.connections) and all(
+        isinstance(connection.application, File) for connection in document.connections.values()
+    )
+
+
+def refused(document: Document) -> Iterator[Found]:
+    """What the round model has no rules for."""
+    if not is_of_files(document):
+        for name, connection in document.connections.items():
+            if isinstance(connection.application, File):
+                expected = "files alone, or bulk alone: a file beside other traffic has no model"
+                yield ("connection", name, "application", "kind"), show("file"), expected
+        return
+    users: dict[str, str] = {}
+    for name, connection in document.connections.items():
+        if connection.congestion.name not in _CONTROLS:
+            expected = f"one of {', '.join(_CONTROLS)} for a file: the round model has no other growth"
+            yield ("connection", name, "congestion"), show(connection.congestion.name), expected
+        if connection.protocol == "mptcp" and connection.scheduler.name not in _SCHEDULERS:
+            expected = f"one of {', '.join(_SCHEDULERS)} for a file: the round model has no other choice"
+            yield ("connection", name, "scheduler"), show(connection.scheduler.name), expected
+        if connection.count > 1:
+            yield ("connection", name, "count"), str(connection.count), "1 for a file: the round model has no sharing"
+        for path in subflow_paths(connection):
+            for link in document.path_links(path):
+                if link in users:
+                    expected = f"links of its own: {show(users[link])} crosses {show(link)}, and rounds share nothing"
+                    yield ("connection", name, "paths"), show(path), expected
+                users.setdefault(link, name)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A connection's file."""
+
+    name: str
+    connection: Connection
+    size_bytes: int
+    paths: tuple[str, ...]
+    found: Transfer
+
+
+def transfers(scenario: Scenario) -> list[Carried]:
+    """Every file's transfer."""
+    document = scenario.document
+    return [_carried(document, name, connection) for name, connection in document.connections.items()]
+
+
+def _carried(document: Document, name: str, connection: Connection) -> Carried:
+    assert isinstance(connection.application, File), "asked before"
+    way: Way = "up" if connection.direction == "up" else "down"
+    kind = Kind(name, connection, ())
+    paths, names = [], tuple(subflow_paths(connection))
+    for path in names:
+        passed, narrowest = 1.0, float("inf")
+        for link in document.path_links(path):
+            direction = document.links[link].direction(way)
+            if isinstance(direction.loss, Bernoulli):
+                passed *= 1 - random_loss(direction)
+            narrowest = min(narrowest, rate_bps(direction))
+        # The capacity in data: a segment's headers are on the wire too.
+        paths.append(
+            RoundPath(
+                route_rtt_s(document, connection, path), 1 - passed, narrowest * kind.payload_bytes / kind.wire_bytes
+            )
+        )
+    tcp = connection.tcp
+    model = RoundModel(
+        initial_window=tcp.initial_window,
+        initial_threshold=tcp.initial_ssthresh or 2**16,
+        restart_window=1,
+        segment_bytes=kind.payload_bytes,
+        ack_bytes=0,
+        segments_per_ack=tcp.segments_per_ack,
+    )
+    ready = ready_times_s([path.rtt_s for path in paths], sender_opens=way == "up")
+    select = connection.protocol == "mptcp" and connection.scheduler.name == "dmptcp"
+    found = transfer(connection.application.size, paths, model, ready_s=ready, select=select)
+    return Carried(name, connection, connection.application.size, names, found)
+
+
+def connection_rows(carried: list[Carried], duration_s: float) -> Iterator[dict[str, object]]:
+    """As the engine's frame has them; what does not end within the run has no completion."""
+    for each in carried:
+        first, last = each.connection.start
+        start = (first + last) / 2e9
+        ends = start + each.found.receiver_s <= duration_s
+        yield {
+            "name": each.name,
+            "index": 0,
+            "protocol": each.connection.protocol,
+            "congestion": each.connection.congestion.name,
+            "scheduler": each.connection.scheduler.name if each.connection.protocol == "mptcp" else None,
+            "paths": list(each.connection.paths),
+            "start_s": first / 1e9 if first == last else None,
+            "goodput_bps": 8 * each.size_bytes / each.found.receiver_s,
+            "bytes_delivered": each.size_bytes if ends else None,
+            "completion_s": each.found.receiver_s if ends else None,
+        }
+
+
+def subflow_rows(carried: list[Carried]) -> Iterator[dict[str, object]]:
+    """What each path carried, losses counted."""
+    for each in carried:
+        total = sum(each.found.segments)
+        for number, (path, sent) in enumerate(zip(each.paths, each.found.segments, strict=True)):
+            yield {
+                "connection": each.name,
+                "index": 0,
+                "subflow": number,
+                "path": path,
+                "goodput_bps": 8 * each.size_bytes / each.found.receiver_s * sent / total,
+                "share": sent / total,
+                "segments_sent": round(sent),
+            }
+
+
+def notes(carried: list[Carried], duration_s: float) -> Iterator[str]:
+    """What to keep in mind."""
+    yield "files by the round model: no queue overflows, and a timeout costs a round"
+    late = [each.name for each in carried if each.connection.start[1] / 1e9 + each.found.receiver_s > duration_s]
+    if late:
+        yield f"not complete within the scenario's duration: {', '.join(late)}"
