@@ -2,8 +2,8 @@
 
 Where the text is ambiguous, both readings are run, and these decide which one the verdict is about:
 
-* the round-trip times are round trips: the word says so, and figure 8's times fit it. The one-way reading stands beside;
-* completion is the receiver's, the last byte's arrival: what a user waits for. The sender's last DATA_ACK stands beside;
+* the round-trip times are round trips: the word says so, and figure 8's times fit it. One way stands beside;
+* completion is the receiver's, the last byte's arrival: what a user waits for. The sender's stands beside;
 * loss is the printed percentage. 5 % stands beside 0.05 %, as so few losses cannot make the timeouts of table 2.
 
 "Sooner", "later", "more" hold when the means differ that way by more than 2 %, hold in part within 2 % either way, and

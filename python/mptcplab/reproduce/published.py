@@ -149,9 +149,7 @@ class _Reader:
         return Published(title, tuple(str(name) for name in authors), year, items)
 
     def _item(self, key: Key, table: Mapping[str, Any]) -> Item:
-        self._known(
-            table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement")
-        )
+        self._known(table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement"))
         kind = self._get(table, (*key, "kind"), str, '"table" or "figure"')
         if kind is not None and kind not in _KINDS:
             self._wrong((*key, "kind"), show(kind), '"table" or "figure"')
