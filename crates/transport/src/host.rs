@@ -1,14 +1,14 @@
 //! A machine's transport: its connections, which of them a segment belongs to, and who may open new ones.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Compact, Flags, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
 use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
+use crate::secrets::Secrets;
 use crate::{Config, LocalAddress};
 
 /// A connection of a host, until the host [forgets](Host::forget) it; then the id may name another.
@@ -37,26 +37,42 @@ pub struct Tuple {
     pub remote: SocketAddr,
 }
 
+/// RFC 6056 §3.2: "should use the whole range of available port numbers", the registered ones included.
+const EPHEMERAL_PORTS: std::ops::RangeInclusive<u16> = 1024..=u16::MAX;
+
 /// A machine's transport.
 #[derive(Debug)]
 pub struct Host<P: Stream> {
-    rng: Xoshiro256PlusPlus,
+    secrets: Secrets,
     connections: Vec<Option<Connection<P>>>,
     /// Places of connections that were forgotten, the last one first.
     free: Vec<u32>,
     listeners: BTreeMap<u16, Config>,
     addresses: Vec<LocalAddress>,
     by_tuple: BTreeMap<Tuple, Handle>,
-    by_token: BTreeMap<u32, ConnectionId>,
+    /// By what [stands for](Secrets::blinded) the token.
+    by_token: BTreeMap<u64, ConnectionId>,
     outgoing: VecDeque<(Tuple, Segment<P>)>,
 }
 
 impl<P: Stream> Host<P> {
-    /// A host without connections. Keys, nonces and initial sequence numbers are drawn from `rng`.
+    /// A host without connections, for simulation: keys, nonces and initial sequence numbers are drawn from `rng`, and who
+    /// knows its seed knows them.
     #[must_use]
     pub fn new(rng: Xoshiro256PlusPlus) -> Self {
+        Self::with(Secrets::seeded(rng))
+    }
+
+    /// A host without connections, for real packets. `fill` writes random bytes that nobody can guess, the operating system's;
+    /// keys, nonces and the key behind initial sequence numbers (RFC 6528) are drawn from it. `rng` is for plug-ins.
+    #[must_use]
+    pub fn with_source(rng: Xoshiro256PlusPlus, fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
+        Self::with(Secrets::system(rng, Box::new(fill)))
+    }
+
+    fn with(secrets: Secrets) -> Self {
         Host {
-            rng,
+            secrets,
             connections: Vec::new(),
             free: Vec::new(),
             listeners: BTreeMap::new(),
@@ -79,7 +95,8 @@ impl<P: Stream> Host<P> {
     }
 
     /// Opens a connection from `local[0]` and `local_port`; its SYN comes out of [`Connection::transmit`]. The other
-    /// addresses are the path manager's. Panics when `local` is empty.
+    /// addresses are the path manager's. No other subflow may have these ends: see [`Host::is_in_use`] and
+    /// [`Host::free_port`]. Panics when `local` is empty.
     pub fn connect(
         &mut self,
         now_ns: u64,
@@ -89,28 +106,45 @@ impl<P: Stream> Host<P> {
         remote: SocketAddr,
     ) -> ConnectionId {
         let tuple = Tuple { local: SocketAddr::new(local[0].address, local_port), remote };
-        let (key, rng) = self.draw_key();
-        let connection = Connection::open(now_ns, config, local, tuple, key, rng);
+        let (key, secrets) = self.draw_key();
+        let connection = Connection::open(now_ns, config, local, tuple, key, secrets);
         let id = self.add(connection);
         self.adopt_new_subflows(id);
         id
     }
 
-    /// A key whose token no connection of this host has (RFC 8684 §3.1), and a stream for the connection's draws.
-    fn draw_key(&mut self) -> (u64, Xoshiro256PlusPlus) {
+    /// A port for a connection from a local address: a random one (RFC 6056 §3.3.1), or the next one after it that no subflow
+    /// between these ends has and nobody listens on. None: all are in use.
+    pub fn free_port(&mut self, local: IpAddr, remote: SocketAddr) -> Option<u16> {
+        let count = EPHEMERAL_PORTS.count() as u32;
+        let first = self.secrets.draw_u32() % count;
+        (0..count).map(|step| *EPHEMERAL_PORTS.start() + ((first + step) % count) as u16).find(|port| {
+            let tuple = Tuple { local: SocketAddr::new(local, *port), remote };
+            !self.is_in_use(tuple) && !self.listeners.contains_key(port)
+        })
+    }
+
+    /// Whether a subflow between these ends is open, or past its end but not past its TIME-WAIT.
+    #[must_use]
+    pub fn is_in_use(&self, tuple: Tuple) -> bool {
+        self.by_tuple.get(&tuple).is_some_and(|at| !self.connection(at.connection).is_closed(at.subflow))
+    }
+
+    /// A key whose token no connection of this host has (RFC 8684 §3.1), and a source for the connection's draws.
+    fn draw_key(&mut self) -> (u64, Secrets) {
         let key = loop {
-            let key = self.rng.next_u64();
-            if !self.by_token.contains_key(&wire::keys::token(key)) {
+            let key = self.secrets.draw_u64();
+            if !self.by_token.contains_key(&self.secrets.blinded(wire::keys::token(key))) {
                 break key;
             }
         };
-        (key, Xoshiro256PlusPlus::seed_from_u64(self.rng.next_u64()))
+        (key, self.secrets.for_connection())
     }
 
     fn add(&mut self, connection: Connection<P>) -> ConnectionId {
         let id = ConnectionId(self.free.pop().unwrap_or(self.connections.len() as u32));
         if let Some(token) = connection.local_token() {
-            self.by_token.insert(token, id);
+            self.by_token.insert(self.secrets.blinded(token), id);
         }
         if id.0 as usize == self.connections.len() {
             self.connections.push(None);
@@ -172,8 +206,8 @@ impl<P: Stream> Host<P> {
 
     fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
         let config = self.listeners.get(&tuple.local.port())?.clone();
-        let (key, rng) = self.draw_key();
-        let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, rng, syn);
+        let (key, secrets) = self.draw_key();
+        let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, secrets, syn);
         let id = self.add(connection);
         self.adopt_new_subflows(id);
         Some(Handle { connection: id, subflow: SubflowId(0) })
@@ -187,7 +221,7 @@ impl<P: Stream> Host<P> {
         syn: &Segment<P>,
     ) -> Result<Handle, (ResetReason, bool)> {
         // RFC 8684 §3.2: an unknown token is refused with a reset that names an MPTCP-specific error.
-        let id = *self.by_token.get(&token).ok_or((ResetReason::MptcpError, false))?;
+        let id = *self.by_token.get(&self.secrets.blinded(token)).ok_or((ResetReason::MptcpError, false))?;
         let subflow = self.connection_mut(id).accept_join(now_ns, tuple, syn)?;
         self.adopt_new_subflows(id);
         Ok(Handle { connection: id, subflow })
@@ -293,7 +327,7 @@ impl<P: Stream> Host<P> {
             }
         }
         // A connection that fell back to TCP was entered with its token all the same.
-        let token = wire::keys::token(connection.local_key());
+        let token = self.secrets.blinded(wire::keys::token(connection.local_key()));
         if self.by_token.get(&token) == Some(&id) {
             self.by_token.remove(&token);
         }

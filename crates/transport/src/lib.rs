@@ -10,7 +10,8 @@
 //! 4. ask [`Connection::poll_event`] and [`Connection::read`] for what happened and what arrived.
 //!
 //! Nothing here knows a wall clock, draws from a global random source or iterates in hash order: the same calls give
-//! the same segments. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
+//! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from
+//! a source given with [`Host::with_source`]. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
 
 mod config;
 pub mod congestion;
@@ -23,6 +24,7 @@ mod queue;
 mod reassembly;
 mod row;
 pub mod scheduler;
+mod secrets;
 mod statistics;
 mod tcp;
 

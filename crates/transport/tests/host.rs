@@ -158,6 +158,49 @@ fn a_join_takes_a_port_that_nobody_has() {
     assert!(ports.iter().all(|&p| p >= 49_152 || (40_000..=40_003).contains(&p)), "{ports:?}");
 }
 
+/// Until one seed stood for a fixed row of 1,024 ports, of which the next one took the first again, alive or not.
+#[test]
+fn a_port_is_free_until_all_are_taken() {
+    let config = config(Protocol::Tcp, Choice::Passive);
+    let rng = Xoshiro256PlusPlus::seed_from_u64(4);
+    let mut host: Host<Span> = Host::with_source(rng, |out| out.fill(0x17));
+    // Ports that are listened to are never taken, so that few remain.
+    for port in 3_000..u16::MAX {
+        host.listen(port, config.clone());
+    }
+    let mut taken = std::collections::BTreeSet::new();
+    while let Some(port) = host.free_port(address(0).address, server()) {
+        assert!((port < 3_000 || port == u16::MAX) && port >= 1024 && taken.insert(port), "{port}");
+        host.connect(0, config.clone(), &[address(0)], port, server());
+    }
+    assert_eq!(taken.len(), 3_000 - 1_024 + 1);
+    // Towards another server all of them are free.
+    assert!(host.free_port(address(0).address, SocketAddr::new(server().ip(), 81)).is_some());
+}
+
+/// Two hosts of one seed, each with its own source of random numbers, as two runs on real packets have.
+#[test]
+fn with_a_source_the_seed_tells_nothing() {
+    let config = config(Protocol::Mptcp, Choice::Passive);
+    let syn_of = |salt: u8| {
+        let calls = std::sync::atomic::AtomicU64::new(1);
+        let fill = move |out: &mut [u8]| {
+            let call = calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for (at, byte) in out.iter_mut().enumerate() {
+                *byte = (call >> (8 * (at % 8))) as u8 ^ salt;
+            }
+        };
+        let mut host: Host<Span> = Host::with_source(Xoshiro256PlusPlus::seed_from_u64(4), fill);
+        let port = host.free_port(address(0).address, server()).unwrap();
+        let id = host.connect(0, config.clone(), &[address(0)], 40_000, server());
+        let (_, syn) = host.connection_mut(id).transmit(0).unwrap();
+        (port, syn.seq)
+    };
+    let (one, same, other) = (syn_of(1), syn_of(1), syn_of(2));
+    assert_eq!(one, same);
+    assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
+}
+
 #[test]
 fn a_port_whose_connection_is_closed_can_be_called_from_again() {
     let tcp = config(Protocol::Tcp, Choice::Passive);

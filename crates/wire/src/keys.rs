@@ -4,6 +4,7 @@
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
+use subtle::ConstantTimeEq;
 
 /// The token that names a connection in MP_JOIN: the most significant 32 bits of SHA-256 of the key (§3.2).
 #[must_use]
@@ -16,6 +17,18 @@ pub fn token(key: u64) -> u32 {
 #[must_use]
 pub fn idsn(key: u64) -> u64 {
     last_u64(&Sha256::digest(key.to_be_bytes()))
+}
+
+/// Whether two HMACs, keys or the like are the same, in a time that does not tell how far they agree.
+#[must_use]
+pub fn same(a: &[u8], b: &[u8]) -> bool {
+    a.ct_eq(b).into()
+}
+
+/// As [`same`], for numbers.
+#[must_use]
+pub fn same_u64(a: u64, b: u64) -> bool {
+    a.ct_eq(&b).into()
 }
 
 /// HMAC with SHA-256 (RFC 2104), all 256 bits.
@@ -142,6 +155,19 @@ mod tests {
         assert_eq!(v4, 0x1e13_5713_deee_8926);
         let v6 = add_addr_hmac(key_a, key_b, 6, "2001:db8::1".parse().unwrap(), Some(8080));
         assert_eq!(v6, 0x918b_d9ae_95aa_f90d_u64);
+    }
+
+    #[test]
+    fn comparison_finds_a_difference_in_any_place() {
+        let one = [0x5a; 20];
+        assert!(same(&one, &one) && same_u64(9, 9));
+        for bit in 0..160 {
+            let mut other = one;
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert!(!same(&one, &other), "bit {bit}");
+        }
+        assert!((0..64).all(|bit| !same_u64(9, 9 ^ (1 << bit))));
+        assert!(!same(&one, &one[..19]));
     }
 
     #[test]

@@ -45,14 +45,25 @@ pub struct Driver {
     bundle: Bundle,
     /// Of each connection, by subflow.
     mappings: Vec<Vec<Mappings>>,
-    next_port: u16,
 }
 
 impl Driver {
-    /// A host without connections. Addresses whose id is not 0 are announced by path managers that announce.
+    /// A host without connections. Addresses whose id is not 0 are announced by path managers that announce. Keys, nonces,
+    /// initial sequence numbers and ports come from the operating system.
     #[must_use]
     pub fn new(settings: &Settings, devices: Vec<Device>) -> Self {
-        let mut host = Host::new(Xoshiro256PlusPlus::seed_from_u64(settings.seed));
+        let fill = |out: &mut [u8]| getrandom::fill(out).expect("the kernel's random numbers need no device");
+        Self::with_host(settings, devices, Host::with_source(Xoshiro256PlusPlus::seed_from_u64(settings.seed), fill))
+    }
+
+    /// As [`new`](Self::new), but keys, nonces, initial sequence numbers and ports come from the seed: for tests that
+    /// repeat, not for a network.
+    #[must_use]
+    pub fn predictable(settings: &Settings, devices: Vec<Device>) -> Self {
+        Self::with_host(settings, devices, Host::new(Xoshiro256PlusPlus::seed_from_u64(settings.seed)))
+    }
+
+    fn with_host(settings: &Settings, devices: Vec<Device>, mut host: Host<Chunk>) -> Self {
         let addresses: Vec<LocalAddress> = settings.addresses.iter().map(local).collect();
         host.set_addresses(&addresses);
         Driver {
@@ -68,8 +79,6 @@ impl Driver {
             outgoing: Outgoing::default(),
             bundle: Bundle::default(),
             mappings: Vec::new(),
-            // From the ephemeral range of RFC 6335, so that two runs against one peer seldom meet in a port.
-            next_port: 49_152 + (settings.seed % 1000) as u16 * 16,
         }
     }
 
@@ -90,7 +99,7 @@ impl Driver {
     }
 
     /// Opens a connection from the addresses with these ids, or from all; the first of the peer's family opens it.
-    /// None: there is no such address.
+    /// None: there is no such address, or no port is free.
     pub fn connect(&mut self, now_ns: u64, config: Config, from: &[u8], remote: SocketAddr) -> Option<ConnectionId> {
         let mut addresses: Vec<LocalAddress> =
             self.addresses.iter().filter(|a| from.is_empty() || from.contains(&a.id)).map(local).collect();
@@ -103,8 +112,7 @@ impl Driver {
                 other.id = 128 + place as u8;
             }
         }
-        let port = self.next_port;
-        self.next_port = self.next_port.checked_add(16).unwrap_or(49_152);
+        let port = self.host.free_port(addresses[0].address, remote)?;
         Some(self.open(now_ns, config, &addresses, port, remote))
     }
 
@@ -329,6 +337,9 @@ impl Driver {
         self.devices.iter().map(Device::next_release_ns).fold(timer_ns, u64::min)
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 fn local(address: &Address) -> LocalAddress {
     LocalAddress { id: address.id, address: address.address, backup: address.backup }

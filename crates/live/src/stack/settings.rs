@@ -25,6 +25,6 @@ pub struct Address {
 pub struct Settings {
     /// Addresses. Connections are opened from the first of the peer's family unless it is said which.
     pub addresses: Vec<Address>,
-    /// Of keys, nonces, initial sequence numbers and ports.
+    /// Of what plug-ins draw. Keys, nonces, initial sequence numbers and ports come from the operating system.
     pub seed: u64,
 }

@@ -41,7 +41,7 @@ impl<P: Stream> Connection<P> {
         }
         // "If the HMAC … does not match, the option MUST be silently ignored" (RFC 8684 §3.4.1).
         let hmac = wire::keys::add_addr_hmac(remote_key, self.keys.local, add.id, add.address, add.port);
-        if add.hmac != Some(hmac) {
+        if !add.hmac.is_some_and(|theirs| wire::keys::same_u64(theirs, hmac)) {
             return;
         }
         self.signal(r, MptcpOption::AddAddr(AddAddr { echo: true, hmac: None, ..*add }));

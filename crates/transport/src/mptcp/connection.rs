@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use rand_core::RngCore;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::Span;
 
 use super::bound::Bound;
@@ -25,6 +23,7 @@ use crate::path_manager::PathManager;
 use crate::plugin::Origin;
 use crate::queue::Stream;
 use crate::scheduler::{self, Scheduler};
+use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -87,7 +86,7 @@ pub struct Connection<P: Stream> {
     pub(super) config: Config,
     pub(super) initiator: bool,
     pub(super) keys: Keys,
-    pub(super) rng: Xoshiro256PlusPlus,
+    pub(super) secrets: Secrets,
     pub(super) addresses: Addresses,
     /// A subflow waits for a sign of life because its address was withdrawn.
     pub(super) removals: bool,
@@ -110,13 +109,13 @@ impl<P: Stream> Connection<P> {
     /// How many bytes at its beginning nearly every segment touches.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
 
-    pub(super) fn new(config: Config, initiator: bool, key: u64, rng: Xoshiro256PlusPlus) -> Self {
+    pub(super) fn new(config: Config, initiator: bool, key: u64, secrets: Secrets) -> Self {
         let mode = match config.protocol {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
         let binds = mode == Mode::Mptcp && matches!(config.scheduler, scheduler::Choice::Linux);
-        let origin = Origin::new(initiator, &rng);
+        let origin = Origin::new(initiator, secrets.generator());
         Connection {
             subflows: Vec::new(),
             views: Vec::new(),
@@ -142,7 +141,7 @@ impl<P: Stream> Connection<P> {
             reinjections: Reinjections::default(),
             initiator,
             keys: Keys { local: key, remote: None },
-            rng,
+            secrets,
             addresses: Addresses::default(),
             removals: false,
             scheduler: Scheduler::new(&config.scheduler, &origin),
@@ -155,10 +154,6 @@ impl<P: Stream> Connection<P> {
             wait_until_ns: NEVER,
             config,
         }
-    }
-
-    pub(super) fn draw_u32(&mut self) -> u32 {
-        self.rng.next_u32()
     }
 
     /// Enters a subflow with its view; it gets the next id.

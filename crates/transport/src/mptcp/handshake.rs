@@ -1,6 +1,5 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
-use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{MpCapable, Segment};
 
 use super::connection::{Connection, Event};
@@ -11,6 +10,7 @@ use super::transmit::{CAPABLE_A, CAPABLE_C};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::secrets::Secrets;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::{Config, LocalAddress};
@@ -32,12 +32,12 @@ impl<P: Stream> Connection<P> {
         local: &[LocalAddress],
         tuple: Tuple,
         key: u64,
-        rng: Xoshiro256PlusPlus,
+        secrets: Secrets,
     ) -> Self {
-        let mut c = Connection::new(config, true, key, rng);
+        let mut c = Connection::new(config, true, key, secrets);
         c.clock_ns = now_ns;
         c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
-        let iss = c.draw_u32();
+        let iss = c.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.local_id = local[0].id;
         subflow.backup = local[0].backup;
@@ -54,10 +54,10 @@ impl<P: Stream> Connection<P> {
         addresses: &[LocalAddress],
         tuple: Tuple,
         key: u64,
-        rng: Xoshiro256PlusPlus,
+        secrets: Secrets,
         syn: &Segment<P>,
     ) -> Self {
-        let mut c = Connection::new(config, false, key, rng);
+        let mut c = Connection::new(config, false, key, secrets);
         c.clock_ns = now_ns;
         // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
         let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
@@ -70,7 +70,7 @@ impl<P: Stream> Connection<P> {
             c.mode = Mode::Tcp;
             c.fallback.receive_single();
         }
-        let iss = c.draw_u32();
+        let iss = c.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.state = State::SynReceived;
         subflow.active_open = false;
@@ -236,7 +236,7 @@ impl<P: Stream> Connection<P> {
         } else if self.mode == Mode::Mptcp {
             match capable(segment) {
                 Some(MpCapable { version: 1, sender_key: Some(key), receiver_key: Some(ours), .. })
-                    if *ours == self.keys.local =>
+                    if wire::keys::same_u64(*ours, self.keys.local) =>
                 {
                     self.learn_key(*key);
                     self.fully_established = true;

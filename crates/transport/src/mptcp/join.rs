@@ -39,12 +39,12 @@ impl<P: Stream> Connection<P> {
         let taken = self.subflows.iter().filter(|s| s.tuple.local.ip() == local.address).count() as u16;
         let port = self.addresses.port().wrapping_add(taken);
         let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: remote.address };
-        let iss = self.draw_u32();
+        let iss = self.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.local_id = local_id;
         subflow.remote_id = remote_id;
         subflow.backup = backup;
-        subflow.join = Some(Join { local_nonce: self.draw_u32(), ..Join::default() });
+        subflow.join = Some(Join { local_nonce: self.secrets.draw_u32(), ..Join::default() });
         subflow.syn_due = true;
         self.clock_ns = now_ns;
         self.add_subflow(subflow);
@@ -118,7 +118,7 @@ impl<P: Stream> Connection<P> {
             return Err((ResetReason::Resources, self.subflows.len() < SUBFLOW_LIMIT));
         }
         self.clock_ns = now_ns;
-        let iss = self.draw_u32();
+        let iss = self.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
         subflow.state = State::SynReceived;
         subflow.active_open = false;
@@ -126,7 +126,7 @@ impl<P: Stream> Connection<P> {
         if let Some(local) = self.addresses.local_at(tuple.local.ip()) {
             (subflow.local_id, subflow.backup) = (local.id, local.backup);
         }
-        subflow.join = Some(Join { local_nonce: self.draw_u32(), remote_nonce: nonce, confirmed: false });
+        subflow.join = Some(Join { local_nonce: self.secrets.draw_u32(), remote_nonce: nonce, confirmed: false });
         subflow.syn_due = true;
         negotiate(&self.config, self.rx.window.scale(), &mut subflow, syn);
         let r = self.add_subflow(subflow);
@@ -142,7 +142,10 @@ impl<P: Stream> Connection<P> {
         let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
             Some(&MpJoin::SynAck { backup, address_id, hmac, nonce })
-                if hmac == wire::keys::join_hmac_syn_ack(local, remote, join.local_nonce, nonce) =>
+                if wire::keys::same_u64(
+                    hmac,
+                    wire::keys::join_hmac_syn_ack(local, remote, join.local_nonce, nonce),
+                ) =>
             {
                 let subflow = &mut self.subflows[r];
                 subflow.join = Some(Join { remote_nonce: nonce, ..join });
@@ -172,7 +175,10 @@ impl<P: Stream> Connection<P> {
         let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
             Some(MpJoin::Ack { hmac })
-                if *hmac == wire::keys::join_hmac_ack(remote, local, join.remote_nonce, join.local_nonce) =>
+                if wire::keys::same(
+                    hmac,
+                    &wire::keys::join_hmac_ack(remote, local, join.remote_nonce, join.local_nonce),
+                ) =>
             {
                 self.subflows[r].join = Some(Join { confirmed: true, ..join });
                 true

@@ -25,8 +25,11 @@ impl<P: Stream> Connection<P> {
 
     /// Whether a segment ends the connection with MP_FASTCLOSE, and if so does it. A wrong key says nothing.
     pub(super) fn receive_fastclose(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
-        let ours = MptcpOption::MpFastclose { receiver_key: self.keys.local };
-        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(|o| *o == ours);
+        let has_our_key = |option: &MptcpOption| match option {
+            MptcpOption::MpFastclose { receiver_key } => wire::keys::same_u64(*receiver_key, self.keys.local),
+            _ => false,
+        };
+        let valid = self.mode == Mode::Mptcp && mptcp_options(segment).any(has_our_key);
         if valid {
             self.fastclose(now_ns, r, !segment.flags.rst());
         }
