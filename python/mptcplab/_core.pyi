@@ -7,6 +7,8 @@ from typing import TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import NDArray
 
+from mptcplab.errors import Error
+
 __all__ = [
     "SimulationError",
     "Socket",
@@ -58,7 +60,7 @@ class Outcome(TypedDict):
     subflow_samples: SubflowSamples | None
     link_samples: LinkSamples | None
 
-class SimulationError(Exception):
+class SimulationError(Error):
     """A simulation that could not be carried out or finished."""
 
 def simulate(

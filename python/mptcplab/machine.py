@@ -1,6 +1,5 @@
 """Looks at this machine, one question a function: privileges, devices, the kernel, tools. They change nothing."""
 
-import ctypes.util
 import os
 import shutil
 import sys
@@ -90,6 +89,8 @@ def kernel_types(root: Path = ROOT) -> Finding:
 
 def libbpf() -> Finding:
     """Is there the library that loads programs?"""
+    import ctypes.util  # slow to load
+
     found = ctypes.util.find_library("bpf")
     if found is None:
         return Finding("libbpf", False, "not found", "install it, on Debian: apt-get install libbpf1")

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from mptcplab.errors import Error
+
 Floats = npt.NDArray[np.float64]
 
 
-class MetricInputError(ValueError):
+class MetricInputError(Error, ValueError):
     """A metric was asked about numbers that have no meaning for it."""
 
 

@@ -33,6 +33,12 @@ def scenario_names() -> list[str]:
     return [] if place is None else sorted(file.stem for file in place.glob("*.toml"))
 
 
+def paper_names() -> list[str]:
+    """The names of the papers, sorted."""
+    place = papers_directory()
+    return [] if place is None else sorted(file.parent.name for file in place.glob("*/published.toml"))
+
+
 def scenario_file(name: str) -> Path | None:
     """The file of the ready-made scenario of this name; None when there is no such scenario."""
     place = scenario_directory()

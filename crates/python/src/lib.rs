@@ -11,10 +11,12 @@ mod watch;
 
 use pyo3::prelude::*;
 
+// The base of all errors of the package is written in Python, where it can be read without the core.
+pyo3::import_exception!(mptcplab.errors, Error);
 pyo3::create_exception!(
     mptcplab._core,
     SimulationError,
-    pyo3::exceptions::PyException,
+    Error,
     "A simulation that could not be carried out or finished."
 );
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from mptcplab.bpf import libbpf
 from mptcplab.bpf.compile import PROGRAMS, built
+from mptcplab.errors import Error
 
 NAMES: Final = tuple(sorted(path.name.removesuffix(".bpf.c") for path in PROGRAMS.glob("*.bpf.c")))
 """Of the controls that there are programs for."""
@@ -21,7 +22,7 @@ _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
 
-class NotLoadedError(LookupError):
+class NotLoadedError(Error, LookupError):
     """There is nothing of this name to unload."""
 
 

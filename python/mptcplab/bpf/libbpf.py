@@ -10,6 +10,8 @@ import os
 import platform
 from pathlib import Path
 
+from mptcplab.errors import Error
+
 BPF_F_LINK = 1 << 13
 _BPF_LINK_CREATE = 28
 _BPF_STRUCT_OPS = 44
@@ -17,11 +19,11 @@ _SYSCALL = {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 _PRINT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 
-class BpfError(RuntimeError):
+class BpfError(Error, RuntimeError):
     """The kernel or libbpf refused a program; the text has what they said."""
 
 
-class BpfUnavailableError(RuntimeError):
+class BpfUnavailableError(Error, RuntimeError):
     """This machine cannot load programs; the text has the remedy."""
 
 

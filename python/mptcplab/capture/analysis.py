@@ -14,11 +14,12 @@ import polars as pl
 
 from mptcplab import _core
 from mptcplab.capture import frames
+from mptcplab.errors import Error
 from mptcplab.results import inventory
 from mptcplab.results.directory import replaced
 
 
-class CaptureError(ValueError):
+class CaptureError(Error, ValueError):
     """A file that is no capture, or has nothing in it that can be analysed."""
 
 

@@ -1,202 +1,94 @@
-"""The command `mptcplab`. Exit status: 0 done, 1 the run failed, 2 the input is wrong, 3 this machine cannot do it."""
+"""The command `mptcplab`. Exit status: 0 done, 1 the run failed, 2 the input is wrong, 3 this machine cannot do it.
+
+Every command is a module, which is loaded when the command is called: the help, the version and the completion of a
+shell load none of them.
+"""
 
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
-import typer
-from rich.console import Console
+import click
 
 import mptcplab
-from mptcplab.capture.settings import SNAP_LENGTH, Capture
-from mptcplab.cli import bpf
-from mptcplab.cli import doctor as machine
-from mptcplab.cli import list as listing
-from mptcplab.cli.analyze import analyze
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, print_line, say
-from mptcplab.cli.compare import compare
-from mptcplab.cli.design import design
-from mptcplab.cli.get import get
-from mptcplab.cli.predict import predict
-from mptcplab.cli.progress import Progress
-from mptcplab.cli.reproduce import reproduce
-from mptcplab.cli.sweep import sweep
-from mptcplab.engines.catalogue import ALL, ENGINES, available
-from mptcplab.engines.runner import Interrupted, captures, run
-from mptcplab.errors import EngineUnavailableError, UnknownEngineError
-from mptcplab.models.checks import NotConvergedError
-from mptcplab.render import text_tables
-from mptcplab.results import directory as store
-from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
+from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
+from mptcplab.errors import EngineUnavailableError, Error, UnknownEngineError
 
-_INTERRUPTED = 130  # what typer makes of Ctrl-C
+COMMANDS: Final = {
+    "run": ("run:run", "Run a scenario on one engine."),
+    "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
+    "check": ("check:check", "Validate a scenario; run nothing."),
+    "analyze": ("analyze:analyze", "Analyse packet captures."),
+    "predict": ("predict:predict", "Steady-state throughput from losses and RTTs."),
+    "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
+    "design": ("design:design", "Print the points of a design."),
+    "reproduce": ("reproduce:reproduce", "Repeat a paper's tables and figures."),
+    "get": ("get:get", "Fetch a file with our own Multipath TCP."),
+    "list": ("list:list_topics", "List algorithms, scenarios and papers."),
+    "completion": ("completion:completion", "Print the completion script of a shell."),
+    "doctor": ("doctor:doctor", "Show what this machine can run."),
+    "bpf": ("bpf:app", "Coupled congestion controls in the Linux kernel."),
+}
+"""Each command with its function (or its own commands) in mptcplab.cli, and what the list of commands says of it."""
 
-app = typer.Typer(
-    name="mptcplab",
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-EngineName = Annotated[str, typer.Option("--engine", metavar="|".join(ALL), help="What runs it.")]
+COMPLETE: Final = "_MPTCPLAB_COMPLETE"
+"""The variable with which a shell asks for completions."""
+_SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
-def _version(wanted: bool) -> None:
+class _Late(click.Command):
+    """A command by its name and summary, until somebody calls it."""
+
+    def __init__(self, name: str, home: str, summary: str) -> None:
+        super().__init__(name, short_help=summary)
+        self._home = home
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401
+    ) -> click.Context:
+        """That of the real command, which is loaded here; the context then calls that one."""
+        return loaded(self._home).make_context(info_name, args, parent, **extra)
+
+
+class _Commands(click.Group):
+    """The commands in the order of their table, in which one would learn them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        return list(self.commands)
+
+
+def loaded(home: str) -> click.Command:
+    """The command, or the group of commands, out of its module."""
+    module, _, attribute = home.partition(":")
+    command: click.Command = getattr(import_module(f"mptcplab.cli.{module}"), attribute)
+    return command
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         print_line(f"mptcplab {mptcplab.__version__}")
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+@click.group(cls=_Commands, invoke_without_command=True, context_settings=_SETTINGS)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
+@click.pass_context
+def app(context: click.Context) -> None:
     """The laboratory for Multipath TCP: describe a network once; calculate, simulate and run it."""
+    if context.invoked_subcommand is None:
+        print_line(context.get_help())
 
 
-@app.command("run")
-def run_command(
-    file: File,
-    engine: EngineName = "sim",
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed in place of the scenario's.", show_default=False)
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs, with the seeds N, N + 1, …")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; the result does not depend on it.")] = 1,
-    overrides: Overrides = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write Parquet files, plots and report.html there; replaces an earlier result.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON document instead.")] = False,
-    through_wire: Annotated[
-        bool, typer.Option("--through-wire", help="Encode, decode and compare every simulated segment (slow).")
-    ] = False,
-    capture: Annotated[
-        bool,
-        typer.Option("--capture", help="With --out: write captures/*.pcapng, one for each interface of the hosts."),
-    ] = False,
-    snap_length: Annotated[
-        int, typer.Option(min=0, metavar="BYTES", help="Bytes kept of each packet in a capture; 0 keeps all.")
-    ] = SNAP_LENGTH,
-) -> None:
-    """Run a scenario.
-
-    Example: `mptcplab run scenarios/wifi-lte.toml --set link.wifi.rate="10 Mbit/s" --out out/slow-wifi`
-    """
-    available(engine)
-    if through_wire and not available(engine).through_wire:
-        raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
-    scenario = Scenario.load(file, overrides=overrides or [])
-    if out is not None:
-        store.check(out)
-    if capture:
-        if out is None:
-            raise Failure(WRONG_INPUT, "--capture writes beside the result: give --out DIR too")
-        try:
-            captures(engine, scenario, repeat)
-        except ValueError as error:
-            raise Failure(WRONG_INPUT, str(error)) from None
-    interrupted = None
-    with store.beside(out if capture else None) as directory:
-        with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
-            try:
-                result = run(
-                    scenario,
-                    engine,
-                    seed=seed,
-                    repeat=repeat,
-                    jobs=jobs,
-                    progress=progress.update,
-                    through_wire=through_wire,
-                    capture=None if directory is None else Capture(directory, snap_length),
-                )
-            except Interrupted as stop:
-                if stop.finished is None:
-                    raise Failure(FAILED, str(stop)) from None
-                interrupted, result = stop, stop.finished
-        if out is not None:
-            result.save(out, captures=directory)
-    if as_json:
-        sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
-    else:
-        terminal = console()
-        terminal.print(
-            f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
-        )
-        terminal.print(text_tables.for_terminal(result, terminal))
-    for note in result.notes:
-        say(f"note: {note}")
-    if out is not None:
-        say(f"wrote {out / 'report.html'}")
-    if interrupted is not None:
-        raise Failure(FAILED, f"{interrupted}; what was finished is above")
-    if result.failures:
-        raise Failure(FAILED, *result.failures)
-
-
-app.command("compare")(compare)
-
-
-@app.command()
-def check(file: File, overrides: Overrides = None) -> None:
-    """Validate a scenario and say which engines can run it; run nothing.
-
-    Example: `mptcplab check scenarios/wifi-lte.toml`
-    """
-    scenario = Scenario.load(file, overrides=overrides or [])
-    print_line(f"{file}: valid")
-    for engine in ENGINES.values():
-        problems = engine.unsupported(scenario)
-        print_line(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
-        for problem in problems:
-            print_line(f"         {problem}")
-
-
-app.command("analyze")(analyze)
-app.command("predict")(predict)
-app.command("sweep")(sweep)
-app.command("design")(design)
-app.command("reproduce")(reproduce)
-app.command("get")(get)
-app.add_typer(bpf.app, name="bpf")
-
-
-@app.command("list")
-def list_command(
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            metavar=f"[{'|'.join(listing.TOPICS)}]", help="Only this; everything without it.", show_default=False
-        ),
-    ] = None,
-) -> None:
-    """What there is, one line each, and which engines can do it.
-
-    Example: `mptcplab list congestion`
-    """
-    if what is not None and what not in listing.TOPICS:
-        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; there are {', '.join(listing.TOPICS)}")
-    console().print(listing.show(what))
-
-
-@app.command()
-def doctor() -> None:
-    """What this machine can run, and what to do about the rest.
-
-    Example: `mptcplab doctor`
-    """
-    console().print(machine.show(machine.examine()))
+for _name, (_home, _summary) in COMMANDS.items():
+    app.add_command(_Late(_name, _home, _summary))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -207,39 +99,55 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its status."""
     try:
-        status = app(args=None if arguments is None else list(arguments), prog_name="mptcplab", standalone_mode=False)
+        status = app.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="mptcplab",
+            complete_var=COMPLETE,
+            standalone_mode=False,
+        )
+    except click.Abort:  # what click makes of Ctrl-C
+        return _fail(FAILED, "interrupted")
     except Failure as failure:
         return _fail(failure.status, *failure.lines)
-    except typer.TyperException as error:
+    except click.ClickException as error:
         return _usage(error)
-    except ScenarioError as error:
-        return _fail(WRONG_INPUT, *map(str, error.problems))
-    except UnsupportedError as error:
-        return _fail(CANNOT, *map(str, error.problems))
-    except (UnknownEngineError, store.OccupiedError) as error:
-        return _fail(WRONG_INPUT, str(error))
-    except EngineUnavailableError as error:
-        return _fail(CANNOT, str(error))
-    except (mptcplab.SimulationError, NotConvergedError) as error:
-        return _fail(FAILED, str(error))
+    except Error as error:
+        return _refused(error)
     except BrokenPipeError:
         # Whoever read standard output has seen enough; nothing more can be said there, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
         return _fail(FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    if status == _INTERRUPTED:
-        return _fail(FAILED, "interrupted")
     return status if isinstance(status, int) else 0
 
 
-def _usage(error: typer.TyperException) -> int:
+def _refused(error: Error) -> int:
+    """The status and the words for an error of the package; what raised it has been loaded."""
+    from mptcplab.results.inventory import OccupiedError
+    from mptcplab.scenario.errors import ScenarioError, UnsupportedError
+
+    match error:
+        case ScenarioError():
+            return _fail(WRONG_INPUT, *map(str, error.problems))
+        case UnsupportedError():
+            return _fail(CANNOT, *map(str, error.problems))
+        case UnknownEngineError() | OccupiedError():
+            return _fail(WRONG_INPUT, str(error))
+        case EngineUnavailableError():
+            return _fail(CANNOT, str(error))
+    return _fail(FAILED, str(error))
+
+
+def _usage(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
     command = "mptcplab" if context is None else context.command_path
     return _fail(WRONG_INPUT, error.format_message(), remedy=f"{command} --help shows what it takes")
 
 
 def _fail(status: int, *lines: str, remedy: str | None = None) -> int:
+    from rich.console import Console
+
     errors = Console(stderr=True, soft_wrap=True, highlight=False)
     for line in lines:
         errors.print("[bold red]error:[/] ", end="")
@@ -247,8 +155,3 @@ def _fail(status: int, *lines: str, remedy: str | None = None) -> int:
     if remedy is not None:
         errors.print(remedy, markup=False)
     return status
-
-
-def _seeds(result: mptcplab.Result) -> str:
-    seeds = [run.seed for _, run in result.runs]
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"

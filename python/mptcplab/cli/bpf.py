@@ -1,30 +1,37 @@
 """`mptcplab bpf`: coupled congestion controls in the Linux kernel."""
 
-from typing import Annotated
+import click
 
-import typer
-from rich import box
-from rich.table import Table
-
-from mptcplab import bpf, registry
 from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line, say
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Coupled congestion controls for the Linux kernel: lia, olia, balia and ewtcp as BPF programs.\n\n"
-    "Example: `mptcplab bpf load olia`",
-)
+NAMES = ("balia", "ewtcp", "lia", "olia")
+"""As in mptcplab.bpf, which loads slowly."""
 
-_Name = Annotated[str, typer.Argument(metavar="|".join((*bpf.NAMES, "all")), help="Which.", show_default=False)]
+
+@click.group()
+def app() -> None:
+    """Coupled congestion controls for the Linux kernel: lia, olia, balia and ewtcp as BPF programs.
+
+    \b
+    Example: mptcplab bpf load olia
+    """
+
+
+_NAME = click.argument("name", metavar="|".join((*NAMES, "all")))
 
 
 @app.command()
-def load(name: _Name) -> None:
+@_NAME
+def load(name: str) -> None:
     """Make a control available to every program of this machine, until it is unloaded or the next boot.
 
-    Example: `mptcplab bpf load olia`, and then `sysctl -w net.ipv4.tcp_congestion_control=olia`
+    \b
+    Example: mptcplab bpf load olia
+
+    Then `sysctl -w net.ipv4.tcp_congestion_control=olia` makes it the default.
     """
+    from mptcplab import bpf
+
     for one in _names(name):
         try:
             new = bpf.load(one)
@@ -36,11 +43,15 @@ def load(name: _Name) -> None:
 
 
 @app.command()
-def unload(name: _Name) -> None:
+@_NAME
+def unload(name: str) -> None:
     """Take a control away again; connections that use it keep it until they end.
 
-    Example: `mptcplab bpf unload olia`
+    \b
+    Example: mptcplab bpf unload olia
     """
+    from mptcplab import bpf
+
     loaded = {control.name for control in bpf.controls() if control.kept}
     for one in _names(name):
         if name == "all" and one not in loaded:
@@ -60,8 +71,14 @@ def unload(name: _Name) -> None:
 def list_command() -> None:
     """The controls that there are programs for, and which are in the kernel now.
 
-    Example: `mptcplab bpf list`
+    \b
+    Example: mptcplab bpf list
     """
+    from rich import box
+    from rich.table import Table
+
+    from mptcplab import bpf, registry
+
     try:
         controls = bpf.controls()
     except bpf.BpfUnavailableError as error:
@@ -78,7 +95,7 @@ def list_command() -> None:
 
 def _names(name: str) -> tuple[str, ...]:
     if name == "all":
-        return bpf.NAMES
-    if name not in bpf.NAMES:
-        raise Failure(WRONG_INPUT, f"there is no program for {name!r}; there are {', '.join(bpf.NAMES)}, or all")
+        return NAMES
+    if name not in NAMES:
+        raise Failure(WRONG_INPUT, f"there is no program for {name!r}; there are {', '.join(NAMES)}, or all")
     return (name,)

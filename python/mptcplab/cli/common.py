@@ -2,11 +2,15 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-from rich.console import Console
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FAILED: Final = 1
 WRONG_INPUT: Final = 2
@@ -15,13 +19,27 @@ CANNOT: Final = 3
 # What a table may take where nobody's terminal bounds it (a file, a pipe) and COLUMNS is not set.
 _UNBOUNDED_WIDTH = 160
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key of the scenario; may be repeated.", show_default=False
-    ),
-]
+
+def _scenarios(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    from mptcplab.shipped import scenario_names
+
+    names = [CompletionItem(name) for name in scenario_names() if name.startswith(begun)]
+    return [*names, CompletionItem(begun, type="file")]
+
+
+def complete(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What completes the names that the function gives."""
+    return lambda _, __, begun: [name for name in names() if name.startswith(begun)]
+
+
+FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path), shell_complete=_scenarios)
+"""A scenario file, or the name of a ready-made scenario."""
+OVERRIDES = click.option(
+    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key of the scenario; may be repeated."
+)
+SEED = click.option("--seed", type=click.IntRange(min=0), help="Seed in place of the scenario's.")
+AT_LEAST_1 = click.IntRange(min=1)
+FILE_PATH = click.Path(path_type=Path)
 
 
 class Failure(Exception):  # noqa: N818 - it ends the command, with the status it carries
@@ -33,8 +51,10 @@ class Failure(Exception):  # noqa: N818 - it ends the command, with the status i
         self.lines = lines
 
 
-def console() -> Console:
+def console() -> "Console":
     """Where tables go: as wide as the terminal, or wide enough for a file."""
+    from rich.console import Console
+
     bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(width=None if bounded else _UNBOUNDED_WIDTH, highlight=False)
 

@@ -2,45 +2,49 @@
 
 import json
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, File, Overrides, console, say
+from mptcplab.cli.common import AT_LEAST_1, CANNOT, FAILED, FILE, OVERRIDES, SEED, WRONG_INPUT, Failure, console, say
 from mptcplab.cli.progress import Progress
-from mptcplab.comparison import Comparison, engine_names
 from mptcplab.engines.catalogue import ALL, available, find
-from mptcplab.engines.runner import Interrupted, run
-from mptcplab.render import text_tables
-from mptcplab.results.result import Result
-from mptcplab.scenario import Scenario
+
+if TYPE_CHECKING:
+    from mptcplab.results.result import Result
 
 
+@click.command()
+@FILE
+@click.option(
+    "--engines", metavar="A,B…", default="sim,model", help=f"Of {', '.join(ALL)}; differences are to the first."
+)
+@SEED
+@click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs on each engine, with the seeds N, N + 1, …")
+@click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
+@OVERRIDES
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(
-    file: File,
-    engines: Annotated[
-        str,
-        typer.Option("--engines", metavar="A,B…", help=f"Of {', '.join(ALL)}; differences are to the first."),
-    ] = "sim,model",
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed in place of the scenario's.", show_default=False)
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs on each engine, with the seeds N, N + 1, …")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; the result does not depend on it.")] = 1,
-    overrides: Overrides = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON document instead.")] = False,
+    file: Path, engines: str, seed: int | None, repeat: int, jobs: int, overrides: tuple[str, ...], as_json: bool
 ) -> None:
     """Run a scenario on several engines and show their answers side by side, with relative differences.
 
-    Example: `mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3`
+    \b
+    Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3
     """
+    from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
+    from mptcplab.engines.runner import Interrupted, run
+    from mptcplab.render import text_tables
+    from mptcplab.scenario import Scenario
+
     try:
         names = engine_names(engines)
     except ValueError as error:
         raise Failure(WRONG_INPUT, f"--engines: {error}") from None
     for name in names:
         available(name)
-    scenario = Scenario.load(file, overrides=overrides or [])
+    scenario = Scenario.load(file, overrides=overrides)
     # Before any of them runs: the simulator may take minutes.
     refused = [f"{name}: {problem}" for name in names for problem in find(name).unsupported(scenario)]
     if refused:

@@ -4,11 +4,11 @@ import csv
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from mptcplab.cli.common import WRONG_INPUT, Failure, say
+from mptcplab.cli.common import AT_LEAST_1, FILE_PATH, WRONG_INPUT, Failure, say
 
 if TYPE_CHECKING:
     from mptcplab.designs import Factor
@@ -17,39 +17,35 @@ if TYPE_CHECKING:
 _KINDS = ("wsp", "lhs", "grid", "random")
 
 
+@click.command()
+@click.argument("kind", metavar="|".join(_KINDS))
+@click.option("--points", type=AT_LEAST_1, metavar="N", help="How many; of a grid: in all.")
+@click.option("--dimensions", type=AT_LEAST_1, metavar="D", help="Of the unit cube.")
+@click.option(
+    "--factor",
+    "factors",
+    metavar="KEY=FROM..TO",
+    multiple=True,
+    help='A dimension by its name and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Other seeds give other designs of the same kind.")
+@click.option("--candidates", type=AT_LEAST_1, help="wsp: points to choose from; 10 a point, at least 1000.")
+@click.option("--out", type=FILE_PATH, metavar="FILE", help="Write the CSV there instead of printing it.")
+@click.option("--plot", type=FILE_PATH, metavar="FILE", help="Draw the design: .png or .svg.")
 def design(
-    kind: Annotated[str, typer.Argument(metavar="|".join(_KINDS), help="How the points are chosen.")],
-    points: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many; of a grid: in all.", show_default=False)
-    ] = None,
-    dimensions: Annotated[
-        int | None, typer.Option(min=1, metavar="D", help="Of the unit cube.", show_default=False)
-    ] = None,
-    factors: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--factor",
-            metavar="KEY=FROM..TO",
-            help='A dimension by its name and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Other seeds give other designs of the same kind.")] = 1,
-    candidates: Annotated[
-        int | None,
-        typer.Option(min=1, help="wsp: points to choose from; 10 a point, at least 1000.", show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the CSV there instead of printing it.", show_default=False),
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the design: .png or .svg.", show_default=False)
-    ] = None,
+    kind: str,
+    points: int | None,
+    dimensions: int | None,
+    factors: tuple[str, ...],
+    seed: int,
+    candidates: int | None,
+    out: Path | None,
+    plot: Path | None,
 ) -> None:
     """Print the points of a design as CSV, and say how evenly they fill the space.
 
-    Example: `mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png`
+    \b
+    Example: mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png
     """
     from mptcplab.designs import DesignError, FactorError, quality  # scipy loads slowly
 

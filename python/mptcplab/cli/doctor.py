@@ -1,15 +1,27 @@
-"""What this machine can run, engine by engine, and what to do about the rest. It looks and changes nothing."""
+"""`mptcplab doctor`: what this machine can run, engine by engine. It looks and changes nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mptcplab import machine
+from mptcplab.cli.common import console
 from mptcplab.engines.catalogue import ENGINES
 from mptcplab.machine import Finding
+
+
+@click.command()
+def doctor() -> None:
+    """What this machine can run, and what to do about the rest.
+
+    \b
+    Example: mptcplab doctor
+    """
+    console().print(show(examine()))
 
 
 @dataclass(frozen=True)

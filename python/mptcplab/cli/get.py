@@ -5,41 +5,49 @@ import socket
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from mptcplab import machine
-from mptcplab.cli.common import FAILED, WRONG_INPUT, Failure, say
+from mptcplab.cli.common import FAILED, FILE_PATH, WRONG_INPUT, Failure, say
 
 _PATH_LIMIT = 8
 
 
+@click.command()
+@click.argument("url", metavar="URL")
+@click.option("--out", "-o", type=FILE_PATH, metavar="FILE", help="Where to; standard output without it.")
+@click.option(
+    "--paths", type=click.IntRange(min=1, max=_PATH_LIMIT), default=2, help="TUN devices to make, each a path."
+)
+@click.option(
+    "--tun",
+    metavar="NAME=ADDRESS",
+    multiple=True,
+    help="Use a TUN device that is there, with this address for our stack, instead; may be repeated.",
+)
+@click.option("--congestion", default="lia", help="Congestion control.")
+@click.option("--checksum", is_flag=True, help="Ask for DSS checksums.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=30, help="Seconds without news after which it is given up."
+)
 def get(
-    url: Annotated[str, typer.Argument(metavar="URL", help="http://address:port/file", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to; standard output without it.", show_default=False),
-    ] = None,
-    paths: Annotated[int, typer.Option(min=1, max=_PATH_LIMIT, help="TUN devices to make, each a path.")] = 2,
-    tun: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=ADDRESS",
-            help="Use a TUN device that is there, with this address for our stack, instead; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    congestion: Annotated[str, typer.Option(help="Congestion control.")] = "lia",
-    checksum: Annotated[bool, typer.Option("--checksum", help="Ask for DSS checksums.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without news after which it is given up.")] = 30,
+    url: str,
+    out: Path | None,
+    paths: int,
+    tun: tuple[str, ...],
+    congestion: str,
+    checksum: bool,
+    timeout: float,
 ) -> None:
     """Fetch a file with our own Multipath TCP instead of the kernel's, from any HTTP server that this machine reaches.
 
     The stack stands behind TUN devices that the command makes: the server is on this machine, in one of its namespaces,
     or elsewhere when this machine forwards and translates the stack's addresses (10.213.0.0/16).
 
-    Example: `mptcplab get http://192.0.2.1:8080/file -o file`
+    \b
+    Example: mptcplab get http://192.0.2.1:8080/file -o file
     """
     from mptcplab.stack import Stack
     from mptcplab.stack.http import HttpError, Url, UrlError, fetch

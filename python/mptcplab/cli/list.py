@@ -1,63 +1,91 @@
-"""What there is: algorithms from the registry, scenario files from the checkout or the package."""
+"""`mptcplab list`: algorithms from the registry, scenario files and papers from the checkout or the package."""
 
+import os
+import shutil
+import sys
+import textwrap
 import tomllib
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+import click
 
 from mptcplab import registry
+from mptcplab.cli.common import WRONG_INPUT, Failure, complete
 from mptcplab.shipped import papers_directory, scenario_directory
 
 TOPICS: Final = (*registry.FAMILIES, "scenarios", "papers")
+_GAP: Final = "   "
+_WIDTH: Final = 160
+"""Where no terminal bounds a table."""
+_LEAST_WIDTH: Final = 12
 
 
-def show(topic: str | None) -> RenderableType:
-    """One topic of `TOPICS`, or all of them under headings."""
-    topics = TOPICS if topic is None else (topic,)
-    return Group(*(part for name in topics for part in (_heading(name), _table(name), Text())))
+@click.command("list")
+@click.argument("what", metavar=f"[{'|'.join(TOPICS)}]", required=False, shell_complete=complete(lambda: TOPICS))
+def list_topics(what: str | None) -> None:
+    """What there is, one line each, and which engines can do it.
+
+    \b
+    Example: mptcplab list congestion
+    """
+    if what is not None and what not in TOPICS:
+        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; there are {', '.join(TOPICS)}")
+    width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
+    for topic in TOPICS if what is None else (what,):
+        click.echo(_heading(topic))
+        for line in _lines(*_table(topic), width):
+            click.echo(line)
+        click.echo()
 
 
-def _heading(topic: str) -> Text:
+def _heading(topic: str) -> str:
+    heading = click.style(topic, bold=True)
     if topic not in ("scenarios", "papers"):
-        return Text(topic, style="bold")
+        return heading
     place = scenario_directory() if topic == "scenarios" else papers_directory()
-    return Text.assemble((topic, "bold"), " (none here)" if place is None else f" in {_short(place)}")
+    return heading + (" (none here)" if place is None else f" in {_short(place)}")
 
 
-def _table(topic: str) -> Table:
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+def _table(topic: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The headers and rows of a topic."""
     if topic == "scenarios":
-        for header in ("file", "title"):
-            drawn.add_column(header, overflow="fold")
         place = scenario_directory()
-        for file in [] if place is None else sorted(place.glob("*.toml")):
-            drawn.add_row(Text(file.name), Text(_entry(file, "title")))
-        return drawn
+        files = [] if place is None else sorted(place.glob("*.toml"))
+        return ("file", "title"), [(file.name, _entry(file, "title")) for file in files]
     if topic == "papers":
-        for header in ("paper", "title", "year"):
-            drawn.add_column(header, overflow="fold")
         place = papers_directory()
-        for file in [] if place is None else sorted(place.glob("*/published.toml")):
-            drawn.add_row(Text(file.parent.name), Text(_entry(file, "title")), Text(_entry(file, "year")))
-        return drawn
-    drawn.add_column("name", no_wrap=True)
-    drawn.add_column("engines", no_wrap=True)
-    drawn.add_column("what it is", overflow="fold")
-    drawn.add_column("source", overflow="fold")
-    for entry in registry.FAMILIES[topic]:
-        engines = Text(", ".join(entry.engines)) if entry.engines else Text("none yet", style="dim")
-        drawn.add_row(Text(entry.name), engines, Text(entry.summary), Text(entry.source))
-    return drawn
+        files = [] if place is None else sorted(place.glob("*/published.toml"))
+        rows = [(file.parent.name, _entry(file, "title"), _entry(file, "year")) for file in files]
+        return ("paper", "title", "year"), rows
+    return ("name", "engines", "what it is", "source"), [
+        (entry.name, ", ".join(entry.engines) or "none yet", entry.summary, entry.source)
+        for entry in registry.FAMILIES[topic]
+    ]
+
+
+def _lines(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """A table as lines of at most `width`; the widest columns are folded. rich takes longer to load than the rest."""
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    while sum(widths) + len(_GAP) * (len(widths) - 1) > width and max(widths) > _LEAST_WIDTH:
+        widths[widths.index(max(widths))] -= 1
+    yield _GAP.join(map(str.ljust, headers, widths)).rstrip()
+    yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    for row in rows:
+        cells = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, widths, strict=True)]
+        for parts in zip_longest(*cells, fillvalue=""):
+            yield _GAP.join(map(str.ljust, parts, widths)).rstrip()
 
 
 def _entry(file: Path, key: str) -> str:
     """An entry as it stands; a file that is no TOML is listed all the same, `check` says what is wrong."""
     try:
-        return str(tomllib.loads(file.read_text(encoding="utf-8")).get(key, ""))
+        text = file.read_text(encoding="utf-8")
+        # What stands before the first table is enough, and quicker to read than the whole.
+        head, _, _ = text.partition("\n[")
+        return str(tomllib.loads(head).get(key, ""))
     except (OSError, ValueError):
         return "(not readable)"
 

@@ -1,84 +1,82 @@
 """`mptcplab predict`: the steady state of one connection from its paths' loss rates and RTTs, or a file's time."""
 
 import json
+import math
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import numpy as np
-import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
+import click
 
-from mptcplab.cli.common import WRONG_INPUT, Failure, console, print_line
-from mptcplab.cli.predict_file import predict_file, show_file
-from mptcplab.models.checks import ModelInputError
-from mptcplab.models.predict import CONTROLS, Prediction
-from mptcplab.models.predict import predict as steady_state
+from mptcplab.cli.common import WRONG_INPUT, Failure, complete, console, print_line
+from mptcplab.models.control_names import PREDICTED
 
-_Losses = Annotated[
-    str, typer.Option("-p", "--loss", metavar="P,P…", help="Loss rate of each path, a fraction.", show_default=False)
-]
-_Rtts = Annotated[
-    str, typer.Option("-r", "--rtt", metavar="MS,MS…", help="Round-trip time of each path, ms.", show_default=False)
-]
-_Mss = Annotated[
-    float | None,
-    typer.Option("-m", "--mss", metavar="BYTES", help="Payload of a segment: answers in bit/s.", show_default=False),
-]
-_Parameters = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the control; may be repeated.", show_default=False),
-]
+if TYPE_CHECKING:
+    from mptcplab.models.predict import Prediction
 
 
+@click.command()
+@click.option("-p", "--loss", metavar="P,P…", required=True, help="Loss rate of each path, a fraction.")
+@click.option("-r", "--rtt", metavar="MS,MS…", required=True, help="Round-trip time of each path, ms.")
+@click.option("-b", "--segments-per-ack", "b", type=float, default=1.0, help="Segments that one ACK acknowledges.")
+@click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment: answers in bit/s.")
+@click.option(
+    "-c",
+    "--congestion",
+    "control",
+    metavar="NAME",
+    default="lia",
+    shell_complete=complete(lambda: PREDICTED),
+    help=f"One of {', '.join(PREDICTED)}.",
+)
+@click.option(
+    "--set", "parameters", metavar="NAME=VALUE", multiple=True, help="Parameter of the control; may be repeated."
+)
+@click.option("-s", "--statistics", is_flag=True, help="Add windows, shares and ratios of losses.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document instead.")
+@click.option("--size", metavar="SIZE", help="Instead: how long a file of this size takes.")
+@click.option("--rate", metavar="RATE,RATE…", help="With --size: capacity of each path; none: no limit.")
+@click.option("--initial-window", type=int, default=10, help="With --size: segments a subflow begins with.")
 def predict(
-    loss: _Losses,
-    rtt: _Rtts,
-    b: Annotated[float, typer.Option("-b", "--segments-per-ack", help="Segments that one ACK acknowledges.")] = 1.0,
-    mss: _Mss = None,
-    control: Annotated[
-        str, typer.Option("-c", "--congestion", metavar="NAME", help=f"One of {', '.join(CONTROLS)}.")
-    ] = "lia",
-    parameters: _Parameters = None,
-    statistics: Annotated[
-        bool, typer.Option("-s", "--statistics", help="Add windows, shares and ratios of losses.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON document instead.")] = False,
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="Instead: how long a file of this size takes.", show_default=False),
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATE,RATE…", help="With --size: capacity of each path; none: no limit.", show_default=False
-        ),
-    ] = None,
-    initial_window: Annotated[int, typer.Option(help="With --size: segments a subflow begins with.")] = 10,
+    loss: str,
+    rtt: str,
+    b: float,
+    mss: float | None,
+    control: str,
+    parameters: tuple[str, ...],
+    statistics: bool,
+    as_json: bool,
+    size: str | None,
+    rate: str | None,
+    initial_window: int,
 ) -> None:
     """Steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
 
     With `--size`: how long a file takes from its connection's SYN, round by round (`mptcplab.models.rounds`).
 
-    Examples: `mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s`,
-    `mptcplab predict -p 0,0 -r 20,80 --size "50 kB" --rate "100 Mbit/s,100 Mbit/s"`
+    \b
+    Example: mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s
+    Example: mptcplab predict -p 0,0 -r 20,80 --size "50 kB" --rate "100 Mbit/s,100 Mbit/s"
     """
+    from mptcplab.models import predict as model  # numpy loads slowly
+    from mptcplab.models.checks import ModelInputError
+
     losses, rtts = _numbers("-p", loss, "0.01,0.02"), _numbers("-r", rtt, "20,20")
     for value in rtts:
-        if not (np.isfinite(value) and value > 0):
+        if not (math.isfinite(value) and value > 0):
             raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; a round-trip time is positive")
     if size is not None:
         if control != "lia" or parameters:
             raise Failure(WRONG_INPUT, "--size knows slow start and LIA alone: leave out -c and --set")
+        from mptcplab.cli.predict_file import predict_file, show_file
+
         show_file(*predict_file(size, losses, rtts, rate, initial_window, mss), as_json=as_json)
         return
     for given, option in ((rate, "--rate"), (None if initial_window == 10 else initial_window, "--initial-window")):
         if given is not None:
             raise Failure(WRONG_INPUT, f"{option} {given}: goes with --size alone")
     try:
-        answer = steady_state(
-            losses, [value / 1e3 for value in rtts], control, b, mss, **_parameters(control, parameters or [])
+        answer = model.predict(
+            losses, [value / 1e3 for value in rtts], control, b, mss, **_parameters(control, parameters)
         )
     except ModelInputError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
@@ -103,8 +101,10 @@ def _numbers(option: str, text: str, example: str) -> list[float]:
     return numbers
 
 
-def _parameters(control: str, given: list[str]) -> dict[str, float | str]:
+def _parameters(control: str, given: tuple[str, ...]) -> dict[str, float | str]:
     """`k=-0.5` by name; a word stays a word, which only BALIA's decrease takes."""
+    from mptcplab.models.predict import CONTROLS
+
     read: dict[str, float | str] = {}
     for item in given:
         name, equals, value = item.partition("=")
@@ -121,7 +121,7 @@ def _parameters(control: str, given: list[str]) -> dict[str, float | str]:
     return read
 
 
-def _document(answer: Prediction, b: float) -> dict[str, object]:
+def _document(answer: "Prediction", b: float) -> dict[str, object]:
     bps = answer.rates_bps
     columns = {
         "loss_rate": answer.loss_rate,
@@ -150,7 +150,11 @@ def _document(answer: Prediction, b: float) -> dict[str, object]:
     }
 
 
-def _show(answer: Prediction, *, statistics: bool) -> None:
+def _show(answer: "Prediction", *, statistics: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     bps, total_bps = answer.rates_bps, answer.total_bps
     in_bits = bps is not None and total_bps is not None
     rates = bps if bps is not None else answer.rates_segments_per_s

@@ -2,11 +2,11 @@
 
 import time
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import TYPE_CHECKING, Final, Self, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 _QUIET_S: Final = 0.5
 """Work that takes less says nothing."""
@@ -22,7 +22,7 @@ class Progress:
         self._began_s = time.monotonic()
         self._next_line_s = self._began_s + _LINE_EVERY_S
         self._bar: RichProgress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -43,22 +43,29 @@ class Progress:
                 self._stream.flush()
             return
         if self._bar is None and now_s - self._began_s >= _QUIET_S and part < 1.0:
-            self._bar = RichProgress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeElapsedColumn(),
-                TextColumn("·"),
-                TimeRemainingColumn(),
-                TextColumn("left"),
-                console=Console(file=self._stream),
-                transient=True,
-            )
+            self._bar = _bar(self._stream)
             self._task = self._bar.add_task(self._what, total=1.0)
             self._bar.start()
-        if self._bar is not None:
+        if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=part)
 
     def _line(self, part: float, elapsed_s: float) -> str:
         left = f", about {elapsed_s * (1 - part) / part:.0f} s left" if part > 0 else ""
         return f"{self._what}: {part:.0%} after {elapsed_s:.0f} s{left}"
+
+
+def _bar(stream: TextIO) -> "RichProgress":
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("·"),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("left"),
+        console=Console(file=stream),
+        transient=True,
+    )

@@ -3,18 +3,13 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
+import click
 
-from mptcplab.cli.common import FAILED, WRONG_INPUT, Failure, console, say
+from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, complete, console, say
 from mptcplab.cli.progress import Progress
-from mptcplab.sweeps.carry_out import RunsFailedError
-from mptcplab.sweeps.journal import BusyError
-from mptcplab.sweeps.pool import WorkerError
+from mptcplab.shipped import paper_names
 
 if TYPE_CHECKING:
     from mptcplab.reproduce import report as reports
@@ -22,32 +17,29 @@ if TYPE_CHECKING:
 _STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
 
 
-def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Of `mptcplab list papers`.", show_default=False)],
-    item: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="Only this table or figure; may be repeated.", show_default=False),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A thinner design, in minutes.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where report, pictures and runs go; out/reproduce/PAPER by default. Called again, it goes on there.",
-            show_default=False,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; all cores by default.", show_default=False)
-    ] = None,
-) -> None:
+@click.command()
+@click.argument("paper", metavar="PAPER", shell_complete=complete(paper_names))
+@click.option("--item", metavar="ID", multiple=True, help="Only this table or figure; may be repeated.")
+@click.option("--quick", is_flag=True, help="A thinner design, in minutes.")
+@click.option(
+    "--out",
+    type=FILE_PATH,
+    metavar="DIR",
+    help="Where report, pictures and runs go; out/reproduce/PAPER by default. Called again, it goes on there.",
+)
+@click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default.")
+def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None) -> None:
     """Repeat a paper's tables and figures: what was published, what we find, and whether it holds.
 
-    Example: `mptcplab reproduce khalili-2013 --quick`
+    \b
+    Example: mptcplab reproduce khalili-2013 --quick
     """
     from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
     from mptcplab.reproduce import report as reports
     from mptcplab.reproduce.repeat import repeat
+    from mptcplab.sweeps.carry_out import RunsFailedError
+    from mptcplab.sweeps.journal import BusyError
+    from mptcplab.sweeps.pool import WorkerError
 
     try:
         loaded = load_paper(paper)
@@ -83,6 +75,10 @@ def reproduce(
 
 
 def _show(repetition: "reports.Repetition") -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     from mptcplab.reproduce import report as reports
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)

@@ -4,42 +4,36 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line, say
+from mptcplab.cli.common import AT_LEAST_1, CANNOT, FAILED, FILE_PATH, WRONG_INPUT, Failure, print_line, say
 from mptcplab.cli.progress import Progress
 from mptcplab.engines.catalogue import ENGINES
-from mptcplab.sweeps.carry_out import RunsFailedError, Workers, carry_out, tally
-from mptcplab.sweeps.journal import BusyError, Journal
-from mptcplab.sweeps.pool import WorkerError
 
 if TYPE_CHECKING:
+    from mptcplab.sweeps.carry_out import Workers
+    from mptcplab.sweeps.journal import Journal
     from mptcplab.sweeps.planned import Planned
 
 
-def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep file (TOML).", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the dataset goes.", show_default=False)],
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Runs at a time; all cores by default (one in real time).", show_default=False),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with what DIR has; finished runs are not run again.")
-    ] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.", show_default=False),
-    ] = None,
-) -> None:
+@click.command()
+@click.argument("file", metavar="FILE", type=FILE_PATH)
+@click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="Where the dataset goes.")
+@click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default (one in real time).")
+@click.option("--resume", is_flag=True, help="Go on with what DIR has; finished runs are not run again.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
+def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | None) -> None:
     """Run a scenario at every point of a design, and write one dataset.
 
-    Example: `mptcplab sweep scenarios/sweeps/two-paths.toml --out out/two-paths`
+    \b
+    Example: mptcplab sweep scenarios/sweeps/two-paths.toml --out out/two-paths
     """
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
+    from mptcplab.sweeps.carry_out import tally
     from mptcplab.sweeps.file import Sweep
+    from mptcplab.sweeps.journal import BusyError, Journal
     from mptcplab.sweeps.sweep import make_plan
 
     if cluster is not None and jobs is not None:
@@ -77,7 +71,10 @@ def _default_jobs(engine: str) -> int:
     return (os.cpu_count() or 1) if ENGINES[engine].virtual_time else 1
 
 
-def _carry_out(runs: "list[Planned]", journal: Journal, jobs: int, workers: Workers | None, found: int) -> None:
+def _carry_out(runs: "list[Planned]", journal: "Journal", jobs: int, workers: "Workers | None", found: int) -> None:
+    from mptcplab.sweeps.carry_out import RunsFailedError, carry_out
+    from mptcplab.sweeps.pool import WorkerError
+
     with Progress("sweep", sys.stderr) as progress:
 
         def tell(done: int, of: int) -> None:
@@ -95,7 +92,7 @@ def _carry_out(runs: "list[Planned]", journal: Journal, jobs: int, workers: Work
             raise Failure(FAILED, str(error), "the finished runs are kept; no dataset was written") from None
 
 
-def _cluster(address: str, engine: str) -> Workers:
+def _cluster(address: str, engine: str) -> "Workers":
     try:
         from mptcplab.sweeps.cluster import Cluster, ClusterError
     except ModuleNotFoundError as error:

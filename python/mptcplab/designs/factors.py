@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
+from mptcplab.errors import Error
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.units import Dimension, UnreadableError
@@ -21,7 +22,7 @@ _EXPECTED: Final = (
 )
 
 
-class FactorError(ValueError):
+class FactorError(Error, ValueError):
     """This is no factor; what was found and what would do."""
 
     def __init__(self, found: str, expected: str) -> None:

@@ -7,12 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import qmc
 
+from mptcplab.errors import Error
+
 Floats = npt.NDArray[np.float64]
 
 _MOST = 1_000_000
 
 
-class DesignError(ValueError):
+class DesignError(Error, ValueError):
     """The design that is asked for does not exist."""
 
 

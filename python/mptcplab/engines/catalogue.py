@@ -50,7 +50,7 @@ class Engine:
     name: str
     summary: str
     home: str
-    """The module that has `run` (a Runner) and `unsupported`."""
+    """The package that has `unsupported`, and `run` (a Runner) in its module `engine`."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """What `run` and `unsupported` are called with besides a scenario."""
     requirements: "Callable[[], tuple[Finding, ...]]" = _nothing
@@ -68,7 +68,7 @@ class Engine:
     @property
     def runner(self) -> Runner:
         """The function that runs a scenario; imports the engine."""
-        return cast(Runner, partial(import_module(self.home).run, **self.arguments))
+        return cast(Runner, partial(import_module(f"{self.home}.engine").run, **self.arguments))
 
     def unsupported(self, scenario: "Scenario") -> "list[Problem]":
         """Everything in the scenario that the engine cannot do, each with what it can do instead."""

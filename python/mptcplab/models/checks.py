@@ -5,6 +5,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mptcplab.errors import Error
+
 Array: TypeAlias = npt.NDArray[np.float64]
 """Floating-point array."""
 
@@ -13,7 +15,7 @@ SMALLEST_LOSS = 1e-100
 """Smallest loss rate taken: its powers must not underflow."""
 
 
-class ModelInputError(ValueError):
+class ModelInputError(Error, ValueError):
     """A model was asked about something that it cannot answer."""
 
 
@@ -37,7 +39,7 @@ class UnknownControlError(ModelInputError):
     """No such congestion control among the models."""
 
 
-class NotConvergedError(RuntimeError):
+class NotConvergedError(Error, RuntimeError):
     """A solver stopped before it met its tolerance; the message gives the residual reached."""
 
 

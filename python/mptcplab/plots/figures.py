@@ -125,7 +125,7 @@ def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) ->
 
 
 def _across_runs(result: "Result") -> Figure:
-    several = pl.col("name").is_in(list(numbered_names(result.connections)))
+    several = pl.col("name").is_in(list(numbered_names(result.rows("connections"))))
     points = result.connections.select(
         connection=pl.when(several).then(pl.format("{} {}", "name", "index")).otherwise("name"),
         congestion="congestion",

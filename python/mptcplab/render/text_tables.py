@@ -3,16 +3,15 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import polars as pl
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.results.json_document import over_runs
+from mptcplab.results.json_document import NamedRows, over_runs
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
@@ -104,41 +103,41 @@ def tables(result: "Result") -> tuple[Table, ...]:
     several = len(result.runs) > 1
     suffix = f", mean of {len(result.runs)} runs (± standard deviation)" if several else ""
 
-    connections = result.connections
+    connections = result.rows("connections")
     keys = ["name", "index", "protocol", "congestion", "scheduler"]
-    frame = _prepared(connections, keys, _CONNECTION_NUMBERS, several)
+    rows = _prepared(connections, keys, _CONNECTION_NUMBERS, several)
     numbered = numbered_names(connections)
     connection_fields = [
-        _text("connection", _names(frame, "name", numbered)),
-        _text("protocol", frame["protocol"].to_list(), expendable=4),
-        _text("congestion", frame["congestion"].to_list(), kind="algorithm"),
-        _text("scheduler", frame["scheduler"].to_list(), expendable=7),
-        *_numbers(frame, _CONNECTION_NUMBERS, several),
+        _text("connection", _names(rows, "name", numbered)),
+        _text("protocol", _column(rows, "protocol"), expendable=4),
+        _text("congestion", _column(rows, "congestion"), kind="algorithm"),
+        _text("scheduler", _column(rows, "scheduler"), expendable=7),
+        *_numbers(rows, _CONNECTION_NUMBERS, several),
     ]
-    if connections["fallback"].any():
-        fallen = set(connections.filter("fallback").select("name", "index").iter_rows())
-        marks = ["TCP" if pair in fallen else "" for pair in frame.select("name", "index").iter_rows()]
+    fallen = {(row["name"], row["index"]) for row in connections if row["fallback"]}
+    if fallen:
+        marks = ["TCP" if (row["name"], row["index"]) in fallen else "" for row in rows]
         connection_fields.append(_text("fallback", marks))
 
-    frame = _prepared(result.subflows, ["connection", "index", "subflow", "path"], _SUBFLOW_NUMBERS, several)
+    rows = _prepared(result.rows("subflows"), ["connection", "index", "subflow", "path"], _SUBFLOW_NUMBERS, several)
     subflow_fields = [
-        _text("connection", _names(frame, "connection", numbered)),
-        _text("path", frame["path"].to_list(), kind="path"),
-        *_numbers(frame, _SUBFLOW_NUMBERS, several),
+        _text("connection", _names(rows, "connection", numbered)),
+        _text("path", _column(rows, "path"), kind="path"),
+        *_numbers(rows, _SUBFLOW_NUMBERS, several),
     ]
 
-    frame = _prepared(result.links, ["name", "direction"], _LINK_NUMBERS, several)
+    rows = _prepared(result.rows("links"), ["name", "direction"], _LINK_NUMBERS, several)
     link_fields = [
-        _text("link", frame["name"].to_list(), kind="path"),
-        _text("direction", frame["direction"].to_list()),
-        *_numbers(frame, _LINK_NUMBERS, several),
+        _text("link", _column(rows, "name"), kind="path"),
+        _text("direction", _column(rows, "direction")),
+        *_numbers(rows, _LINK_NUMBERS, several),
     ]
-    repeating = connections.filter(pl.col("transfers_begun").is_not_null())
+    repeating = [row for row in connections if row["transfers_begun"] is not None]
     transfers = []
-    if repeating.height:
-        frame = _prepared(repeating, ["name", "index"], _TRANSFER_NUMBERS, several)
-        names = _text("connection", _names(frame, "name", numbered))
-        fields = (names, *_numbers(frame, _TRANSFER_NUMBERS, several))
+    if repeating:
+        rows = _prepared(repeating, ["name", "index"], _TRANSFER_NUMBERS, several)
+        names = _text("connection", _names(rows, "name", numbered))
+        fields = (names, *_numbers(rows, _TRANSFER_NUMBERS, several))
         transfers.append(Table(f"Requests and flows{suffix}", fields))
     return (
         Table(f"Connections{suffix}", tuple(connection_fields)),
@@ -158,23 +157,25 @@ def drawn(several: Sequence[Table], console: Console) -> RenderableType:
     return Group(*(part for table in several for part in (_fitted(table, console), Text())))
 
 
-def _prepared(frame: pl.DataFrame, keys: list[str], numbers: Sequence[_Number], several: bool) -> pl.DataFrame:
+def _prepared(rows: NamedRows, keys: list[str], numbers: Sequence[_Number], several: bool) -> NamedRows:
     if not several:
-        return frame
-    means = over_runs(frame, keys, [number.source for number in numbers])
-    return means.rename({f"{number.source}:mean": number.source for number in numbers})
+        return rows
+    sources = [number.source for number in numbers]
+    return [row | {source: row[f"{source}:mean"] for source in sources} for row in over_runs(rows, keys, sources)]
 
 
-def numbered_names(connections: pl.DataFrame) -> set[str]:
+def numbered_names(connections: NamedRows) -> set[str]:
     """The names that several connections share, and so are shown with an index."""
-    return set(connections.filter(pl.col("index") > 0)["name"].to_list())
+    return {row["name"] for row in connections if row["index"] > 0}
 
 
-def _names(frame: pl.DataFrame, column: str, numbered: set[str]) -> list[str]:
+def _names(rows: NamedRows, column: str, numbered: set[str]) -> list[str]:
     """Name of a connection, with its index where there are several of that name."""
-    return [
-        f"{name} {index}" if name in numbered else name for name, index in frame.select(column, "index").iter_rows()
-    ]
+    return [f"{row[column]} {row['index']}" if row[column] in numbered else row[column] for row in rows]
+
+
+def _column(rows: NamedRows, name: str) -> list[Any]:
+    return [row[name] for row in rows]
 
 
 def _text(
@@ -187,16 +188,16 @@ def _text(
     return Field(header, "", tuple(_MISSING if cell is None else cell for cell in cells), kind, expendable)
 
 
-def _numbers(frame: pl.DataFrame, numbers: Sequence[_Number], several: bool) -> list[Field]:
+def _numbers(rows: NamedRows, numbers: Sequence[_Number], several: bool) -> list[Field]:
     fields = []
     for number in numbers:
-        values = [None if value is None else value * number.scale for value in frame[number.source].to_list()]
+        values = [None if value is None else value * number.scale for value in _column(rows, number.source)]
         digits = int(several) if number.whole else decimals(values)
         show = formatter(digits)
         fields.append(Field(number.header, number.unit, tuple(map(show, values)), "number", number.expendable))
         if several and number.spread:
             spreads = [
-                None if value is None else value * number.scale for value in frame[f"{number.source}:sd"].to_list()
+                None if value is None else value * number.scale for value in _column(rows, f"{number.source}:sd")
             ]
             fields.append(Field("±", number.unit, tuple(map(show, spreads)), "number", number.expendable))
     return fields

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from mptcplab.errors import Error
 from mptcplab.reproduce import published
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.outcome import Outcome
@@ -18,7 +19,7 @@ from mptcplab.shipped import papers_directory
 _PACKAGE: Final = "mptcplab_papers"
 
 
-class PaperError(Exception):
+class PaperError(Error):
     """There is no such paper, or no such item of it."""
 
 

@@ -27,13 +27,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from mptcplab.errors import Error
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.lines import Key, Places
 
 _KINDS: Final = ("table", "figure")
 
 
-class PublishedError(Exception):
+class PublishedError(Error):
     """`published.toml` is wrong: every problem that was found, with file and line."""
 
 

@@ -1,13 +1,14 @@
 """The JSON document of a Result (docs/results.md): one run plain, several as a list with a summary."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import polars as pl
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result, Run
+
+NamedRows = list[dict[str, Any]]
+"""Rows of a table by the names of the columns."""
 
 _SUBFLOW_KEYS = (
     "path",
@@ -42,7 +43,7 @@ def build(result: "Result", *, samples_file: str | None) -> dict[str, Any]:
 
 def _one(run: "Run") -> dict[str, Any]:
     subflows: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for row in run.subflows.to_dicts():
+    for row in run.rows("subflows"):
         subflow = {key: _plain(row[key]) for key in _SUBFLOW_KEYS}
         subflows.setdefault((row["connection"], row["index"]), []).append(subflow)
     connections = [
@@ -57,9 +58,9 @@ def _one(run: "Run") -> dict[str, Any]:
             "transfers": _transfers(row),
             "subflows": subflows.get((row["name"], row["index"]), []),
         }
-        for row in run.connections.to_dicts()
+        for row in run.rows("connections")
     ]
-    links = [{key: _plain(value) for key, value in row.items()} for row in run.links.to_dicts()]
+    links = [{key: _plain(value) for key, value in row.items()} for row in run.rows("links")]
     rows = {"connections": connections, "links": links}
     return rows if run.live is None else rows | {"live": run.live}
 
@@ -74,17 +75,19 @@ def _transfers(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _summary(result: "Result") -> dict[str, Any]:
     return {
-        "connections": _over_runs(result.connections, ["name", "index"], ["goodput_bps", "completion_s"]),
+        "connections": _over_runs(result.rows("connections"), ["name", "index"], ["goodput_bps", "completion_s"]),
         "subflows": _over_runs(
-            result.subflows,
+            result.rows("subflows"),
             ["connection", "index", "subflow", "path"],
             ["goodput_bps", "share", "loss_rate", "rtt_mean_s"],
         ),
-        "links": _over_runs(result.links, ["name", "direction"], ["utilization", "loss_rate", "queue_mean_packets"]),
+        "links": _over_runs(
+            result.rows("links"), ["name", "direction"], ["utilization", "loss_rate", "queue_mean_packets"]
+        ),
     }
 
 
-def _over_runs(frame: pl.DataFrame, keys: list[str], values: list[str]) -> list[dict[str, Any]]:
+def _over_runs(rows: NamedRows, keys: list[str], values: list[str]) -> list[dict[str, Any]]:
     """Mean and sample standard deviation over the runs, and how many runs had a value."""
     return [
         {
@@ -98,21 +101,27 @@ def _over_runs(frame: pl.DataFrame, keys: list[str], values: list[str]) -> list[
                 for value in values
             },
         }
-        for row in over_runs(frame, keys, values).to_dicts()
+        for row in over_runs(rows, keys, values)
     ]
 
 
-def over_runs(frame: pl.DataFrame, keys: list[str], values: list[str]) -> pl.DataFrame:
-    """Per group of `keys`: columns `value:mean`, `value:sd` (n − 1; null for one run) and `value:runs`."""
-    return frame.group_by(keys, maintain_order=True).agg(
-        statistic
-        for value in values
-        for statistic in (
-            pl.col(value).mean().alias(f"{value}:mean"),
-            pl.col(value).std(ddof=1).alias(f"{value}:sd"),
-            pl.col(value).count().alias(f"{value}:runs"),
-        )
-    )
+def over_runs(rows: NamedRows, keys: Sequence[str], values: Sequence[str]) -> NamedRows:
+    """Per group of `keys`: `value:mean`, `value:sd` (n − 1; null for one run) and `value:runs`, which count no null."""
+    groups: dict[tuple[Any, ...], NamedRows] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    found = []
+    for group in groups.values():
+        of_group = {key: group[0][key] for key in keys}
+        for value in values:
+            given = [row[value] for row in group if row[value] is not None]
+            mean = math.fsum(given) / len(given) if given else None
+            spread = None if mean is None or len(given) < 2 else math.fsum((each - mean) ** 2 for each in given)
+            of_group[f"{value}:mean"] = mean
+            of_group[f"{value}:sd"] = None if spread is None else math.sqrt(spread / (len(given) - 1))
+            of_group[f"{value}:runs"] = len(given)
+        found.append(of_group)
+    return found
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a data frame holds

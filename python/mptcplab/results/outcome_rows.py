@@ -50,6 +50,18 @@ def rows_of(name: str, names: Names, summary: Mapping[str, Any]) -> Rows:
     return [[row[column] for column in columns] for row in _NAMED[name](names, summary)]
 
 
+def named_rows(name: str, rows: Rows) -> Named:
+    """Rows of a table by the names of its columns, with the types that its data frame has."""
+    columns = FRAMES[name][RUN_COLUMNS:]
+    return [
+        {
+            column.name: float(cell) if column.kind == "Float64" and isinstance(cell, int) else cell
+            for column, cell in zip(columns, row, strict=True)
+        }
+        for row in rows
+    ]
+
+
 def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Rows, Rows]:
     """The rows of connections, subflows and links of one run."""
     connections, subflows, links = (rows_of(name, names, summary) for name in _NAMED)

@@ -8,15 +8,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from mptcplab.provenance import Provenance
 from mptcplab.results import directory as files
 from mptcplab.results import json_document
 from mptcplab.results.columns import FRAMES, polars_schema
+from mptcplab.results.outcome_rows import named_rows
 from mptcplab.results.run_frames import Tables, frame_of_rows
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from mptcplab.scenario import Scenario
 
 
@@ -37,24 +38,31 @@ class Run:
     """What the scenario asked for and did not come about, such as a program that ended with an error."""
 
     @property
-    def connections(self) -> pl.DataFrame:
+    def connections(self) -> "pl.DataFrame":
         """One row per connection."""
         return self.tables.frame("connections")
 
     @property
-    def subflows(self) -> pl.DataFrame:
+    def subflows(self) -> "pl.DataFrame":
         """One row per subflow."""
         return self.tables.frame("subflows")
 
     @property
-    def links(self) -> pl.DataFrame:
+    def links(self) -> "pl.DataFrame":
         """One row per direction of a link."""
         return self.tables.frame("links")
 
     @property
-    def samples(self) -> pl.DataFrame:
+    def samples(self) -> "pl.DataFrame":
         """The time series of subflows and links."""
         return self.tables.frame("samples")
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of `connections`, `subflows` or `links` by the names of their columns; makes no data frame."""
+        rows = self.tables.rows(name)
+        if rows is None:
+            return self.tables.frame(name).to_dicts()
+        return named_rows(name, rows)
 
     def __eq__(self, other: object) -> bool:
         """Whether all that was found is the same; null equals null."""
@@ -79,24 +87,28 @@ class Result:
     """Each run with its number, in the order of the numbers; an interrupted series has fewer than were asked for."""
 
     @cached_property
-    def connections(self) -> pl.DataFrame:
+    def connections(self) -> "pl.DataFrame":
         """One row per connection and run."""
         return self._frame("connections")
 
     @cached_property
-    def subflows(self) -> pl.DataFrame:
+    def subflows(self) -> "pl.DataFrame":
         """One row per subflow and run."""
         return self._frame("subflows")
 
     @cached_property
-    def links(self) -> pl.DataFrame:
+    def links(self) -> "pl.DataFrame":
         """One row per direction of a link and run."""
         return self._frame("links")
 
     @cached_property
-    def samples(self) -> pl.DataFrame:
+    def samples(self) -> "pl.DataFrame":
         """The time series of subflows and links, one long frame."""
         return self._frame("samples")
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of `connections`, `subflows` or `links`, each with `repeat` and `seed`; makes no data frame."""
+        return [{"repeat": number, "seed": run.seed} | row for number, run in self.runs for row in run.rows(name)]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -133,7 +145,9 @@ class Result:
         """
         return files.save(self, Path(directory), None if captures is None else Path(captures))
 
-    def _frame(self, name: str) -> pl.DataFrame:
+    def _frame(self, name: str) -> "pl.DataFrame":
+        import polars as pl  # loads slowly, and a table on the terminal needs none
+
         schema = polars_schema(name)
         if len(self.runs) > 1 and name != "samples":
             # One frame out of all rows: a frame for each of many runs takes longer than the runs.

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import polars as pl
-
 from mptcplab.results.columns import FRAMES, polars_schema
 from mptcplab.results.outcome_rows import Named, Names, Rows, named_links, rows_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from mptcplab._core import LinkSamples, Outcome, SubflowSamples
 
 
 class Tables(Protocol):
     """The tables `connections`, `subflows`, `links` and `samples` of one run."""
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
         """A table as a data frame without the columns `repeat` and `seed`; the same one each time."""
 
     def rows(self, name: str) -> Rows | None:
@@ -31,12 +31,12 @@ class Tables(Protocol):
 class Frames:
     """Tables that are data frames already."""
 
-    connections: pl.DataFrame
-    subflows: pl.DataFrame
-    links: pl.DataFrame
-    samples: pl.DataFrame
+    connections: "pl.DataFrame"
+    subflows: "pl.DataFrame"
+    links: "pl.DataFrame"
+    samples: "pl.DataFrame"
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
         """See `Tables`."""
         frame: pl.DataFrame = getattr(self, name)
         return frame
@@ -55,7 +55,7 @@ class OutcomeTables:
         self._outcome: Outcome | None = outcome
         self._frames: dict[str, pl.DataFrame] = {}
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
         """See `Tables`."""
         outcome = self._outcome
         frame = self._frames.get(name)
@@ -72,7 +72,7 @@ class OutcomeTables:
         outcome = self._outcome
         return None if outcome is None or name == "samples" else self._rows(outcome, name)
 
-    def _frame(self, outcome: "Outcome", name: str) -> pl.DataFrame:
+    def _frame(self, outcome: "Outcome", name: str) -> "pl.DataFrame":
         if name == "samples":
             return _samples(self._names, outcome)
         return frame_of_rows(name, self._rows(outcome, name))
@@ -81,8 +81,10 @@ class OutcomeTables:
         return rows_of(name, self._names, json.loads(outcome["summary"]))
 
 
-def frame_of_rows(name: str, rows: Iterable[Sequence[object]], *, with_run: bool = False) -> pl.DataFrame:
+def frame_of_rows(name: str, rows: Iterable[Sequence[object]], *, with_run: bool = False) -> "pl.DataFrame":
     """Rows as a data frame; `with_run` when each begins with its `repeat` and `seed`."""
+    import polars as pl  # loads slowly, and many runs are never looked at as frames
+
     schema = polars_schema(name, with_run=with_run)
     # By columns: polars reads rows of mixed types one value at a time.
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -94,7 +96,9 @@ def frame_of_rows(name: str, rows: Iterable[Sequence[object]], *, with_run: bool
     )
 
 
-def _samples(names: Names, outcome: "Outcome") -> pl.DataFrame:
+def _samples(names: Names, outcome: "Outcome") -> "pl.DataFrame":
+    import polars as pl
+
     summary = json.loads(outcome["summary"])
     parts = [pl.DataFrame(schema=polars_schema("samples", with_run=False))]
     if outcome["subflow_samples"] is not None:
@@ -104,7 +108,11 @@ def _samples(names: Names, outcome: "Outcome") -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _subflow_samples(samples: "SubflowSamples", names: Names, connections: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _subflow_samples(
+    samples: "SubflowSamples", names: Names, connections: Sequence[Mapping[str, Any]]
+) -> "pl.DataFrame":
+    import polars as pl
+
     # One row per subflow, found by (connection, subflow): the samples carry indices only.
     who = pl.DataFrame(
         [
@@ -120,7 +128,9 @@ def _subflow_samples(samples: "SubflowSamples", names: Names, connections: Seque
     return _as_samples(joined, "subflow")
 
 
-def _link_samples(samples: "LinkSamples", links: Named) -> pl.DataFrame:
+def _link_samples(samples: "LinkSamples", links: Named) -> "pl.DataFrame":
+    import polars as pl
+
     values = pl.DataFrame(dict(samples))
     which = values["link"]
     named = values.with_columns(
@@ -130,8 +140,10 @@ def _link_samples(samples: "LinkSamples", links: Named) -> pl.DataFrame:
     return _as_samples(named, "link")
 
 
-def _as_samples(values: pl.DataFrame, kind: str) -> pl.DataFrame:
+def _as_samples(values: "pl.DataFrame", kind: str) -> "pl.DataFrame":
     """The columns of `samples` in their order; those of the other kind null, NaN null."""
+    import polars as pl
+
     columns = [
         (pl.lit(kind) if name == "kind" else pl.col(name) if name in values.columns else pl.lit(None))
         .cast(dtype)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mptcplab.errors import Error
+
 Part = str | int
 """One step of a key: a name in a table or an index in an array."""
 
@@ -77,7 +79,7 @@ class Problem:
         return f"{where}: {key}found {self.found}; expected {self.expected}"
 
 
-class ScenarioError(Exception):
+class ScenarioError(Error):
     """The scenario is wrong: every problem that was found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -85,7 +87,7 @@ class ScenarioError(Exception):
         self.problems = list(problems)
 
 
-class UnsupportedError(Exception):
+class UnsupportedError(Error):
     """The scenario is right, and the engine cannot run it: everything that it cannot do."""
 
     def __init__(self, engine: str, problems: Sequence[Problem]) -> None:

@@ -87,7 +87,8 @@ def faults(title: str, found: Sequence[Wrong]) -> ValidationError:
 class Table(BaseModel):
     """A table of the file: known keys only, and every error in the file's words."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A table is built when a file first has it: most of them are in few files.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     expected: ClassVar[str] = "a table"
 
     @classmethod

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
+from mptcplab.errors import Error
 from mptcplab.stack.sockets import Connection, Stack
 from mptcplab.stack.state import ConnectionState
 
 _HEAD_LIMIT_BYTES: Final = 1 << 16
 
 
-class UrlError(ValueError):
+class UrlError(Error, ValueError):
     """No URL that can be fetched; the message says what would do."""
 
 
-class HttpError(RuntimeError):
+class HttpError(Error, RuntimeError):
     """The server's answer is no file."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mptcplab.errors import Error
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.planned import Planned
 from mptcplab.sweeps.pool import Answer, Pool
@@ -12,7 +13,7 @@ from mptcplab.sweeps.pool import Answer, Pool
 _ERROR = b'{"error":'
 
 
-class RunsFailedError(RuntimeError):
+class RunsFailedError(Error, RuntimeError):
     """Some runs failed; the others are in the journal."""
 
 

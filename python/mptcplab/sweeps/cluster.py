@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from distributed import Client, as_completed
 
+from mptcplab.errors import Error
 from mptcplab.sweeps.planned import Planned, code_version
 from mptcplab.sweeps.pool import Answer, WorkerError
 from mptcplab.sweeps.worker import execute
@@ -25,7 +26,7 @@ class ClusterError(WorkerError):
     """The cluster cannot be used."""
 
 
-class VersionsDifferError(RuntimeError):
+class VersionsDifferError(Error, RuntimeError):
     """A worker has another version of mptcplab."""
 
 

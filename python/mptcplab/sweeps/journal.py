@@ -16,11 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from mptcplab.errors import Error
+
 _HEADER: Final = struct.Struct("<II32s")
 _SYNC_EVERY_S: Final = 5.0
 
 
-class BusyError(Exception):
+class BusyError(Error):
     """Another process writes this journal."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Final, Self
 
+from mptcplab.errors import Error
 from mptcplab.sweeps.planned import Planned
 
 Answer = tuple[Planned, bytes]
@@ -16,7 +17,7 @@ _ATTEMPTS: Final = 2
 """How often a run is begun when its process dies; a run that kills two processes would kill a third."""
 
 
-class WorkerError(RuntimeError):
+class WorkerError(Error, RuntimeError):
     """A worker process ended by itself, twice over the same run."""
 
 

@@ -1,5 +1,11 @@
 """The engine `sim`: our own TCP and Multipath TCP in virtual time, packet by packet."""
 
-from mptcplab.engines.sim.engine import run, unsupported
+from typing import TYPE_CHECKING
 
-__all__ = ["run", "unsupported"]
+if TYPE_CHECKING:
+    from mptcplab.scenario import Problem, Scenario
+
+
+def unsupported(scenario: "Scenario") -> "list[Problem]":
+    """Everything in the scenario that the engine cannot do: what the registry says it has not."""
+    return scenario.unsupported("sim")

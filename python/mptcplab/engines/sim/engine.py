@@ -13,7 +13,7 @@ from mptcplab.results.run_frames import OutcomeTables
 
 if TYPE_CHECKING:
     from mptcplab._core import Outcome
-    from mptcplab.scenario import Problem, Scenario
+    from mptcplab.scenario import Scenario
 
 
 def run(
@@ -37,11 +37,6 @@ def run(
     else:
         outcome = _core.simulate(description, progress, capture.directory, capture.snap_length)
     return Run(seed, OutcomeTables(told.names, outcome))
-
-
-def unsupported(scenario: "Scenario") -> "list[Problem]":
-    """Everything in the scenario that the engine cannot do: what the registry says it has not."""
-    return scenario.unsupported("sim")
 
 
 def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed: int) -> Run:

@@ -1,0 +1,28 @@
+"""`mptcplab check`: validates a scenario and runs nothing."""
+
+from pathlib import Path
+
+import click
+
+from mptcplab.cli.common import FILE, OVERRIDES, print_line
+from mptcplab.engines.catalogue import ENGINES
+
+
+@click.command()
+@FILE
+@OVERRIDES
+def check(file: Path, overrides: tuple[str, ...]) -> None:
+    """Validate a scenario and say which engines can run it; run nothing.
+
+    \b
+    Example: mptcplab check scenarios/wifi-lte.toml
+    """
+    from mptcplab.scenario import Scenario  # slow to load
+
+    scenario = Scenario.load(file, overrides=overrides)
+    print_line(f"{file}: valid")
+    for engine in ENGINES.values():
+        problems = engine.unsupported(scenario)
+        print_line(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
+        for problem in problems:
+            print_line(f"         {problem}")

@@ -1,0 +1,134 @@
+"""`mptcplab run`: a scenario on an engine."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mptcplab.capture.settings import SNAP_LENGTH, Capture
+from mptcplab.cli.common import (
+    AT_LEAST_1,
+    FAILED,
+    FILE,
+    FILE_PATH,
+    OVERRIDES,
+    SEED,
+    WRONG_INPUT,
+    Failure,
+    complete,
+    console,
+    say,
+)
+from mptcplab.cli.progress import Progress
+from mptcplab.engines.catalogue import ALL, available
+
+if TYPE_CHECKING:
+    from mptcplab.results.result import Result
+
+
+@click.command()
+@FILE
+@click.option(
+    "--engine", metavar="|".join(ALL), default="sim", shell_complete=complete(lambda: ALL), help="What runs it."
+)
+@SEED
+@click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs, with the seeds N, N + 1, …")
+@click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
+@OVERRIDES
+@click.option(
+    "--out",
+    type=FILE_PATH,
+    metavar="DIR",
+    help="Write Parquet files, plots and report.html there; replaces an earlier result.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document instead.")
+@click.option("--through-wire", is_flag=True, help="Encode, decode and compare every simulated segment (slow).")
+@click.option(
+    "--capture", is_flag=True, help="With --out: write captures/*.pcapng, one for each interface of the hosts."
+)
+@click.option(
+    "--snap-length",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    default=SNAP_LENGTH,
+    help="Bytes kept of each packet in a capture; 0 keeps all.",
+)
+def run(
+    file: Path,
+    engine: str,
+    seed: int | None,
+    repeat: int,
+    jobs: int,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    through_wire: bool,
+    capture: bool,
+    snap_length: int,
+) -> None:
+    """Run a scenario.
+
+    \b
+    Example: mptcplab run scenarios/wifi-lte.toml --set link.wifi.rate="10 Mbit/s" --out out/slow-wifi
+    """
+    from mptcplab.engines import runner  # with what follows it, slow to load
+    from mptcplab.results import directory as store
+    from mptcplab.scenario import Scenario
+
+    available(engine)
+    if through_wire and not available(engine).through_wire:
+        raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
+    scenario = Scenario.load(file, overrides=overrides)
+    if out is not None:
+        store.check(out)
+    if capture:
+        if out is None:
+            raise Failure(WRONG_INPUT, "--capture writes beside the result: give --out DIR too")
+        try:
+            runner.captures(engine, scenario, repeat)
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, str(error)) from None
+    interrupted = None
+    with store.beside(out if capture else None) as directory:
+        with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
+            try:
+                result = runner.run(
+                    scenario,
+                    engine,
+                    seed=seed,
+                    repeat=repeat,
+                    jobs=jobs,
+                    progress=progress.update,
+                    through_wire=through_wire,
+                    capture=None if directory is None else Capture(directory, snap_length),
+                )
+            except runner.Interrupted as stop:
+                if stop.finished is None:
+                    raise Failure(FAILED, str(stop)) from None
+                interrupted, result = stop, stop.finished
+        if out is not None:
+            result.save(out, captures=directory)
+    if as_json:
+        sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
+    else:
+        from mptcplab.render import text_tables
+
+        terminal = console()
+        terminal.print(
+            f"{scenario.title}: {scenario.duration_ns / 1e9:g} s on {engine}, {_seeds(result)}\n", highlight=False
+        )
+        terminal.print(text_tables.for_terminal(result, terminal))
+    for note in result.notes:
+        say(f"note: {note}")
+    if out is not None:
+        say(f"wrote {out / 'report.html'}")
+    if interrupted is not None:
+        raise Failure(FAILED, f"{interrupted}; what was finished is above")
+    if result.failures:
+        raise Failure(FAILED, *result.failures)
+
+
+def _seeds(result: "Result") -> str:
+    seeds = [run.seed for _, run in result.runs]
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
