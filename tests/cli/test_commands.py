@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from mptcplab import SimulationError, _core, registry
+from mptcplab.cli.app import COMMANDS
 
 Call = Callable[..., Any]
 
@@ -244,9 +245,7 @@ def test_version(call: Call) -> None:
     assert re.fullmatch(r"mptcplab \d+\.\d+\.\d+\n", call("--version").out)
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "compare", "check", "predict", "sweep", "design", "reproduce", "list", "doctor"]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     done = call(command, "--help")
@@ -258,7 +257,7 @@ def test_every_help_has_an_example_that_is_a_command(call: Call, command: str, m
 
 def test_help_names_the_commands_and_no_others(call: Call) -> None:
     out = call("--help").out
-    assert re.findall(r"^│ (\w+)  ", out, re.MULTILINE) == [
+    assert re.findall(r"^  (\w+)  ", out.partition("Commands:")[2], re.MULTILINE) == [
         "run",
         "compare",
         "check",
@@ -269,6 +268,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "reproduce",
         "get",
         "list",
+        "completion",
         "doctor",
         "bpf",
     ]

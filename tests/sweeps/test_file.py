@@ -141,8 +141,8 @@ def test_what_is_wrong_with_the_scenario_is_said_of_the_scenario(sweep_file: Pat
 
 def test_what_the_engine_cannot_do_is_said_of_the_sweep(sweep_file: Path) -> None:
     text = sweep_file.read_text(encoding="utf-8").replace(
-        "[variant]", '[variant]\n"connection.m.application" = ["bulk", { kind = "file", size = "1 MB" }]'
+        "[variant]", '[variant]\n"connection.m.application" = ["bulk", { kind = "rate", rate = "1 Mbit/s" }]'
     )
     sweep_file.write_text('engine = "model"\n' + text, encoding="utf-8")
-    with pytest.raises(UnsupportedError, match=r'sweep\.toml:15: variant\."connection\.m\.application": found "file"'):
+    with pytest.raises(UnsupportedError, match=r'sweep\.toml:15: variant\."connection\.m\.application": found "rate"'):
         make_plan(Sweep.load(sweep_file))

@@ -93,6 +93,8 @@ for _name, (_home, _summary) in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its status; every error goes to standard error through here."""
+    # pydantic looks for its plugins in the metadata of every installed package; no command has use for one.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.exit(invoke(arguments))
 
 

@@ -49,7 +49,7 @@ def _heading(topic: str) -> str:
     return heading + (" (none here)" if place is None else f" in {_short(place)}")
 
 
-def _table(topic: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """The headers and rows of a topic."""
     if topic == "scenarios":
         place = scenario_directory()

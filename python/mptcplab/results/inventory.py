@@ -40,7 +40,9 @@ def check(directory: Path, what: str, key: str) -> None:
     listed = _listed(directory)
     if key not in listed:
         lacks = f"no {FILE} that lists {key}" if FILE in found else f"no {FILE}"
-        raise OccupiedError(f"{directory} does not hold {what} ({lacks}); move it or name another directory")
+        raise OccupiedError(
+            f"{directory} does not hold {what} ({lacks}) but {shown(found)}; move it or name another directory"
+        )
     added = [name for name in found if name not in listed and name != FILE]
     if added:
         raise OccupiedError(
