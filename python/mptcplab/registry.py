@@ -163,11 +163,36 @@ SCHEDULERS = (
         "waits for the fast subflow where the slow one would block the window",
         "Ferlin 2016",
         ("model", "sim", "stack"),
+        (
+            Parameter(
+                "slow_start",
+                True,
+                "count the doubling rounds of slow start, as its kernel code does, or grow by one a round as printed",
+            ),
+        ),
     ),
-    Entry("ecf", "earliest completion first", "Lim 2017"),
+    Entry(
+        "ecf",
+        "earliest completion first: waits for the fast subflow if that ends the transfer sooner",
+        "Lim 2017",
+        ("model", "sim", "stack"),
+        (
+            Parameter(
+                "variant",
+                "paper",
+                'as printed, or as its kernel code ("linux"): what is left is at least a window',
+                choices=("paper", "linux"),
+            ),
+        ),
+    ),
     Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
     Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
-    Entry("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4", ("model",)),
+    Entry(
+        "dmptcp",
+        "adds a slower path only when the flow outlasts the faster ones",
+        "Dong 2018 §4",
+        ("model", "sim", "stack"),
+    ),
     Entry(
         "linux",
         "the smallest linger time, in bursts of 64 KiB",

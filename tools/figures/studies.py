@@ -1,6 +1,6 @@
 """Every study by its name."""
 
-from tools.figures import paths, queues, response, schedulers, sharing, two_paths
+from tools.figures import paths, queues, response, schedulers, sharing, short_flows, two_paths
 
 STUDIES = {
     study.name: study
@@ -12,6 +12,7 @@ STUDIES = {
         sharing.SHARED,
         sharing.WVEGAS,
         schedulers.STUDY,
+        short_flows.STUDY,
         paths.STUDY,
         queues.STUDY,
     )

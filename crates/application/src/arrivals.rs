@@ -68,6 +68,8 @@ impl ArrivalProcess {
             Arrivals::Periodic { rate_per_s } => {
                 self.start_ns.saturating_add((self.count as f64 * 1e9 / rate_per_s).round() as u64)
             }
+            Arrivals::AtOnce { count } if self.count < u64::from(count) => self.start_ns,
+            Arrivals::AtOnce { .. } => u64::MAX,
         }
     }
 }
@@ -91,6 +93,16 @@ mod tests {
         let mut process = ArrivalProcess::new(1, "c", 7, Size::Constant { mean_bytes: 5 }, arrivals);
         let times: Vec<u64> = (0..4).map(|_| (process.next_ns(), process.take()).0).collect();
         assert_eq!(times, [7, 333_333_340, 666_666_674, 1_000_000_007]);
+    }
+
+    #[test]
+    fn a_burst_comes_at_the_start_and_is_over() {
+        let arrivals = Arrivals::AtOnce { count: 3 };
+        let mut process = ArrivalProcess::new(1, "c", 7, Size::Pareto { mean_bytes: 57_000, shape: 1.5 }, arrivals);
+        let flows: Vec<(u64, u64)> = (0..3).map(|_| (process.next_ns(), process.take())).collect();
+        assert!(flows.iter().all(|&(at_ns, bytes)| at_ns == 7 && bytes >= 19_000), "{flows:?}");
+        assert!(flows[0].1 != flows[1].1);
+        assert_eq!(process.next_ns(), u64::MAX);
     }
 
     #[test]

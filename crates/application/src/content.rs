@@ -81,4 +81,9 @@ pub enum Arrivals {
         /// Number per second.
         rate_per_s: f64,
     },
+    /// All at the start.
+    AtOnce {
+        /// How many.
+        count: u32,
+    },
 }

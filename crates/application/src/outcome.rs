@@ -19,6 +19,9 @@ pub struct Connection {
     pub bytes_delivered: u64,
     /// From start to the arrival of the last byte; absent while there is more to come.
     pub completion_s: Option<f64>,
+    /// From start to the acknowledgment of the last byte at the sender (the last DATA_ACK); absent while there is more to
+    /// come, where the sender does not tell, and for `requests` and `flows`.
+    pub sender_completion_s: Option<f64>,
     /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent where the receiver does not
     /// tell.
     pub out_of_order_delay_mean_s: Option<f64>,
@@ -65,6 +68,8 @@ pub struct Subflow {
     pub retransmissions: u64,
     /// Retransmission timeouts; absent where the sender does not tell.
     pub timeouts: Option<u64>,
+    /// When each of them was, since the run began; absent where the sender does not tell.
+    pub timeout_times_s: Option<Vec<f64>>,
     /// Segments that carried data sent before on another subflow; absent where the sender does not tell.
     pub reinjections: Option<u64>,
     /// Data segments lost in the network over data segments sent.

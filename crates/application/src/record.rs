@@ -120,6 +120,7 @@ impl<F: Clone> Record<F> {
             goodput_bps: window.rate((self.bytes_read - self.warm_bytes) as f64 * 8.0),
             bytes_delivered: self.bytes_read,
             completion_s: completion_ns.map(|at_ns| at_ns.saturating_sub(start_ns) as f64 / 1e9),
+            sender_completion_s: None,
             out_of_order_delay_mean_s: self.delays.mean_s(),
             out_of_order_delay_p95_s: self.delays.quantile_s(0.95),
             fallback: self.fallback,

@@ -149,8 +149,13 @@ impl<F: Clone> Application<F> {
         counted: impl Fn(&F) -> (u64, u64),
     ) -> Connection {
         let ended = self.transfers.iter().all(|&transfer| stream(transfer).ended);
+        let only = self.transfers.first().filter(|_| !self.content.repeats());
+        let flushed_ns = only.and_then(|&transfer| stream(transfer).flushed_ns);
         let times_ns = (self.start_ns, self.completion_ns(stream));
-        record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
+        Connection {
+            sender_completion_s: flushed_ns.map(|at_ns| at_ns.saturating_sub(self.start_ns) as f64 / 1e9),
+            ..record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
+        }
     }
 }
 
@@ -261,7 +266,9 @@ impl<F: Clone> Runtime<F> {
     }
 
     fn wake_for_next_flow(&mut self, number: u32) {
-        if let Some(arrivals) = &self.applications[number as usize].arrivals {
+        if let Some(arrivals) = &self.applications[number as usize].arrivals
+            && arrivals.next_ns() < u64::MAX
+        {
             self.actions.push_back(Action::Wake { application: number, at_ns: arrivals.next_ns() });
         }
     }

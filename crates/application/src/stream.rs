@@ -74,6 +74,8 @@ pub struct Stream {
     pub last_read_ns: u64,
     /// When the last byte arrived, once it is known to be the last.
     pub completion_ns: Option<u64>,
+    /// When the sender knew that everything had arrived.
+    pub flushed_ns: Option<u64>,
     /// The reader has come to the end of the stream, or the connection has failed.
     pub ended: bool,
     /// The ends that are done with the connection.
@@ -106,6 +108,7 @@ impl Stream {
             warm_bytes: 0,
             last_read_ns: start_ns,
             completion_ns: None,
+            flushed_ns: None,
             ended: false,
             over: [false; 2],
             news: News::default(),
@@ -226,6 +229,11 @@ impl Stream {
         }
         self.ended = true;
         self.news.add(News::ENDED);
+    }
+
+    /// All that the sender wrote is acknowledged.
+    pub fn flush(&mut self, now_ns: u64) {
+        self.flushed_ns = Some(now_ns);
     }
 
     /// One end is done with the connection.

@@ -60,6 +60,8 @@ pub struct Tally<F = ()> {
     retransmissions: u64,
     /// None when a sender did not tell.
     timeouts: Option<u64>,
+    /// When they were; None when a sender did not tell.
+    timeout_times_ns: Option<Vec<u64>>,
     reinjections: Option<u64>,
     /// Since.
     rtt_samples: u64,
@@ -85,6 +87,7 @@ impl<F> Tally<F> {
             segments_sent: 0,
             retransmissions: 0,
             timeouts: Some(0),
+            timeout_times_ns: Some(Vec::new()),
             reinjections: Some(0),
             rtt_samples: 0,
             rtt_sum_ns: 0,
@@ -107,6 +110,7 @@ impl<F> Tally<F> {
             segments_sent: now.data_segments_sent,
             retransmissions: now.retransmissions,
             timeouts: told.timeouts.then_some(now.timeouts),
+            timeout_times_ns: None,
             reinjections: told.reinjections.then_some(now.reinjections),
             rtt_samples: now.rtt_samples - warm.rtt_samples,
             rtt_sum_ns: now.rtt_sum_ns - warm.rtt_sum_ns,
@@ -124,6 +128,13 @@ impl<F> Tally<F> {
         self
     }
 
+    /// With the times of the timeouts.
+    #[must_use]
+    pub fn with_timeouts(mut self, times_ns: &[u64]) -> Tally<F> {
+        self.timeout_times_ns = Some(times_ns.to_vec());
+        self
+    }
+
     /// With the flow whose data segments count.
     #[must_use]
     pub fn with_flow(mut self, flow: Option<F>) -> Tally<F> {
@@ -138,6 +149,7 @@ impl<F> Tally<F> {
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
+            timeout_times_ns: self.timeout_times_ns.take(),
             reinjections: self.reinjections,
             ..Tally::empty(self.path)
         };
@@ -150,6 +162,11 @@ impl<F> Tally<F> {
         self.segments_sent += other.segments_sent;
         self.retransmissions += other.retransmissions;
         self.timeouts = self.timeouts.zip(other.timeouts).map(|(one, two)| one + two);
+        self.timeout_times_ns = self.timeout_times_ns.take().zip(other.timeout_times_ns).map(|(mut one, two)| {
+            one.extend(two);
+            one.sort_unstable();
+            one
+        });
         self.reinjections = self.reinjections.zip(other.reinjections).map(|(one, two)| one + two);
         self.rtt_samples += other.rtt_samples;
         self.rtt_sum_ns += other.rtt_sum_ns;
@@ -180,6 +197,10 @@ impl<F> Tally<F> {
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
+            timeout_times_s: self
+                .timeout_times_ns
+                .as_ref()
+                .map(|times_ns| times_ns.iter().map(|&at_ns| at_ns as f64 / 1e9).collect()),
             reinjections: self.reinjections,
             loss_rate: fraction(data_lost, data_sent),
             rtt_mean_s: (self.rtt_samples > 0).then(rtt_mean_s),

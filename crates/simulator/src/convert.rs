@@ -133,6 +133,7 @@ fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
         initial_ssthresh: tcp.initial_ssthresh,
         rto_min_ns: tcp.rto_min_ns,
         rto_max_ns: tcp.rto_max_ns,
+        rto_backoff: tcp.rto_backoff,
         segments_per_ack: tcp.segments_per_ack,
         ack_delay_ns: tcp.ack_delay_ns,
         quick_acks: tcp.quick_acks,
@@ -187,7 +188,9 @@ fn scheduler(named: &Named) -> Result<scheduler::Choice, String> {
             cwnd_limited: parameters.flag("cwnd_limited", true)?,
         },
         "redundant" => scheduler::Choice::Redundant,
-        "blest" => scheduler::Choice::Blest,
+        "blest" => scheduler::Choice::Blest { slow_start: parameters.flag("slow_start", true)? },
+        "ecf" => scheduler::Choice::Ecf { linux: parameters.is_linux()? },
+        "dmptcp" => scheduler::Choice::Dmptcp,
         "linux" => scheduler::Choice::Linux,
         name => return Err(format!("the simulator has no scheduler «{name}»")),
     };
@@ -245,6 +248,15 @@ impl<'n> Parameters<'n> {
     fn octet(&mut self, name: &'static str, default: u8) -> Result<u8, String> {
         let read = |value: &serde_json::Value| value.as_u64().and_then(|n| u8::try_from(n).ok()).filter(|&n| n > 0);
         self.get(name, default, "a whole number from 1 to 255", read)
+    }
+
+    /// `variant`: as its authors print it, or as Linux code has it.
+    fn is_linux(&mut self) -> Result<bool, String> {
+        match self.word("variant", "paper")? {
+            "paper" => Ok(false),
+            "linux" => Ok(true),
+            other => Err(format!("the variant of «{}» is \"paper\" or \"linux\", found \"{other}\"", self.named.name)),
+        }
     }
 
     fn all_known(&self) -> Result<(), String> {

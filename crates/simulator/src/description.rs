@@ -304,6 +304,9 @@ pub struct Tcp {
     pub rto_min_ns: u64,
     /// Its upper bound.
     pub rto_max_ns: u64,
+    /// It doubles with each timeout that follows without progress (RFC 6298 §5.5).
+    #[serde(default = "yes")]
+    pub rto_backoff: bool,
     /// Segments of data per acknowledgment; at least 1.
     pub segments_per_ack: u32,
     /// Longest time that an acknowledgment is held back.
@@ -314,6 +317,11 @@ pub struct Tcp {
     pub retries: u32,
     /// Retransmissions of a SYN before the attempt is given up.
     pub syn_retries: u32,
+}
+
+/// What descriptions that do not say it mean.
+fn yes() -> bool {
+    true
 }
 
 /// How a sender finds out that a segment is lost.
@@ -343,6 +351,7 @@ impl Default for Tcp {
             initial_ssthresh: options.initial_ssthresh,
             rto_min_ns: options.rto_min_ns,
             rto_max_ns: options.rto_max_ns,
+            rto_backoff: options.rto_backoff,
             segments_per_ack: options.segments_per_ack,
             ack_delay_ns: options.ack_delay_ns,
             quick_acks: options.quick_acks,

@@ -41,7 +41,13 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
         let data = &view.fabric.flows[2 * number as usize + stream.sender];
         let mark = view.mark(window.to_ns, number, transfer);
         let path = view.fabric.subflows[number as usize].path;
-        Tally::of(path, &mark, &probe.kept(number), Told::ALL, window).with_data(data.data_sent, data.data_lost)
+        let sender = view.fabric.subflows[number as usize].handles[stream.sender];
+        let timeouts_ns = sender.map_or(&[][..], |handle| {
+            view.hosts[stream.sender].connection(handle.connection).timeout_times_ns(handle.subflow)
+        });
+        Tally::of(path, &mark, &probe.kept(number), Told::ALL, window)
+            .with_data(data.data_sent, data.data_lost)
+            .with_timeouts(timeouts_ns)
     };
     transfer.subflows.iter().map(tally).collect()
 }

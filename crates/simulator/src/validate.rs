@@ -219,10 +219,15 @@ fn proxies(description: &Description, connection: &Connection) -> Result<(), Str
 }
 
 fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
-    let (Arrivals::Poisson { rate_per_s } | Arrivals::Periodic { rate_per_s }) = arrivals;
-    // Within these a time between two arrivals is at least 1 ns and at most some thousands of years.
-    if !(1e-12..=1e9).contains(&rate_per_s) {
-        return Err(format!("flows must arrive at 1e-12 to 1e9 per second, found {rate_per_s}"));
+    match arrivals {
+        // Within these a time between two arrivals is at least 1 ns and at most some thousands of years.
+        Arrivals::Poisson { rate_per_s } | Arrivals::Periodic { rate_per_s }
+            if !(1e-12..=1e9).contains(&rate_per_s) =>
+        {
+            return Err(format!("flows must arrive at 1e-12 to 1e9 per second, found {rate_per_s}"));
+        }
+        Arrivals::AtOnce { count: 0 } => return Err("a burst has at least one flow, found 0".to_owned()),
+        _ => {}
     }
     match size {
         Size::Pareto { shape, .. } if !(shape > 1.0 && shape.is_finite()) => {

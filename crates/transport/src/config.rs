@@ -58,6 +58,8 @@ pub struct TcpOptions {
     pub rto_min_ns: u64,
     /// Upper bound of the retransmission timeout (RFC 6298 §2.5: at least 60 s).
     pub rto_max_ns: u64,
+    /// The timeout doubles with each that follows without progress (RFC 6298 §5.5).
+    pub rto_backoff: bool,
     /// Segments of data per acknowledgment when all is well ("b"; RFC 9293 §3.8.6.3: at most 2).
     pub segments_per_ack: u32,
     /// Longest time that an acknowledgment is held back (RFC 9293: below 500 ms; Linux: 40 ms).
@@ -88,6 +90,7 @@ impl Default for TcpOptions {
             initial_ssthresh: None,
             rto_min_ns: 200_000_000,
             rto_max_ns: 120_000_000_000,
+            rto_backoff: true,
             segments_per_ack: 2,
             ack_delay_ns: 40_000_000,
             quick_acks: 16,

@@ -22,12 +22,9 @@ pub(crate) struct Secrets {
     system: Option<Arc<System>>,
 }
 
-/// Writes random bytes that nobody can guess.
-pub(crate) type Fill = Box<dyn Fn(&mut [u8]) + Send + Sync>;
-
 /// What stands behind real packets.
 struct System {
-    fill: Fill,
+    fill: Box<dyn Fn(&mut [u8]) + Send + Sync>,
     /// Of the keyed hashes; drawn when the host is made.
     key: [u8; 32],
 }
@@ -50,7 +47,7 @@ impl Secrets {
         Secrets { seeded, system: None }
     }
 
-    pub fn system(seeded: Xoshiro256PlusPlus, fill: Fill) -> Self {
+    pub fn system(seeded: Xoshiro256PlusPlus, fill: Box<dyn Fn(&mut [u8]) + Send + Sync>) -> Self {
         let mut key = [0; 32];
         fill(&mut key);
         Secrets { seeded, system: Some(Arc::new(System { fill, key })) }

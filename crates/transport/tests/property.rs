@@ -39,7 +39,9 @@ fn scheduler() -> impl Strategy<Value = scheduler::Choice> {
         (1u32..4, any::<bool>())
             .prop_map(|(segments, cwnd_limited)| scheduler::Choice::RoundRobin { segments, cwnd_limited }),
         Just(scheduler::Choice::Redundant),
-        Just(scheduler::Choice::Blest),
+        any::<bool>().prop_map(|slow_start| scheduler::Choice::Blest { slow_start }),
+        any::<bool>().prop_map(|linux| scheduler::Choice::Ecf { linux }),
+        Just(scheduler::Choice::Dmptcp),
         Just(scheduler::Choice::Linux),
     ]
 }

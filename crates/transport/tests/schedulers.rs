@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
 use transport::{Config, Event, ReceiveBuffer, SubflowId};
@@ -13,7 +16,11 @@ fn all() -> Vec<Choice> {
         Choice::RoundRobin { segments: 1, cwnd_limited: true },
         Choice::RoundRobin { segments: 3, cwnd_limited: false },
         Choice::Redundant,
-        Choice::Blest,
+        Choice::Blest { slow_start: true },
+        Choice::Blest { slow_start: false },
+        Choice::Ecf { linux: false },
+        Choice::Ecf { linux: true },
+        Choice::Dmptcp,
         Choice::Linux,
     ]
 }
@@ -98,7 +105,8 @@ fn a_small_buffer_hurts_min_rtt_and_blest_and_orp_mend_it() {
     // the fast one until it arrives (Ferlin 2016 §2; Raiciu 2012 §4.2).
     let buffer = ReceiveBuffer::Fixed(60_000);
     let time = |scheduler| transfer(scheduler, buffer, fast_and_slow(), 2_000_000).took_ns;
-    let (min_rtt, orp, blest) = (time(Choice::MinRtt), time(Choice::MinRttOrp), time(Choice::Blest));
+    let (min_rtt, orp, blest) =
+        (time(Choice::MinRtt), time(Choice::MinRttOrp), time(Choice::Blest { slow_start: true }));
     println!("min-rtt {min_rtt}, ORP {orp}, BLEST {blest} ns");
     assert!(orp * 10 < min_rtt * 9, "ORP {orp}, min-rtt {min_rtt}");
     assert!(blest * 10 < min_rtt * 9, "BLEST {blest}, min-rtt {min_rtt}");
@@ -113,4 +121,56 @@ fn linux_fills_both_paths() {
     let all = transfer(Choice::Linux, ReceiveBuffer::Auto, paths, 5_000_000);
     assert!(all.took_ns < 5_000_000 * 8 * 1000 / 14, "at least 14 of 20 Mbit/s, slow start and all: {}", all.took_ns);
     assert!(all.new_bytes.iter().all(|&n| n > 1_500_000), "{:?}", all.new_bytes);
+}
+
+/// Every segment that the server sends in 6 s of an application without an end.
+fn endless(scheduler: Choice, paths: Vec<Path>) -> Vec<String> {
+    let config = Config { scheduler, ..Config::default() };
+    let mut pair = Pair::new(7, [config.clone(), config], paths);
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let sent = Rc::clone(&log);
+    pair.tap(move |now_ns, side, path, segment| {
+        sent.borrow_mut().push(format!("{now_ns} {side} {path} {segment:?}"));
+        true
+    });
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    pair.connection(SERVER).offer(u64::MAX / 4);
+    pair.run_until(6 * SECOND, |_| false);
+    log.take()
+}
+
+#[test]
+fn without_an_end_dmptcp_sends_the_segments_of_min_rtt() {
+    // And over one path it is TCP's schedule.
+    let unequal = vec![Path { loss: 5, ..Path::clean(10 * MS) }, Path::clean(50 * MS), Path::clean(80 * MS)];
+    for paths in [unequal, vec![Path { loss: 5, ..Path::clean(10 * MS) }]] {
+        let (one, other) = (endless(Choice::Dmptcp, paths.clone()), endless(Choice::MinRtt, paths));
+        assert!(one.len() > 1_000, "{}", one.len());
+        assert_eq!(one.iter().zip(&other).position(|(a, b)| a != b), None);
+        assert_eq!(one.len(), other.len());
+    }
+}
+
+#[test]
+fn dmptcp_keeps_a_short_file_on_the_fast_path_and_spreads_a_long_one() {
+    // From a window of ten: 10 + 20 + 40 + 80 + 160 segments before one has come back on the slow path.
+    let paths = || vec![Path { rate_bps: 100_000_000, ..Path::clean(10 * MS) }, Path::clean(50 * MS)];
+    let short = transfer(Choice::Dmptcp, ReceiveBuffer::Auto, paths(), 100_000);
+    assert_eq!(short.new_bytes[1], 0, "{:?}", short.new_bytes);
+    let all = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths(), 100_000);
+    assert!(all.new_bytes[1] > 0, "{:?}", all.new_bytes);
+    let slow = vec![Path { rate_bps: 2_000_000, ..Path::clean(10 * MS) }, Path::clean(50 * MS)];
+    let long = transfer(Choice::Dmptcp, ReceiveBuffer::Auto, slow, 8_000_000);
+    assert!(long.new_bytes[1] > 2_000_000, "{:?}", long.new_bytes);
+}
+
+#[test]
+fn what_waits_for_the_fast_path_goes_on_when_it_dies_in_the_middle() {
+    for scheduler in [Choice::Dmptcp, Choice::Ecf { linux: false }, Choice::Ecf { linux: true }] {
+        let dies = Path { dead_ns: vec![(2_060 * MS, 4_000 * SECOND)], ..Path::clean(10 * MS) };
+        let found = transfer(scheduler.clone(), ReceiveBuffer::Auto, vec![dies, Path::clean(50 * MS)], 150_000);
+        // A timeout of 200 ms and slow start over 100 ms.
+        assert!(found.took_ns < 3 * SECOND, "{scheduler:?}: {} ms", found.took_ns / MS);
+        assert!(found.new_bytes[1] > 50_000, "{scheduler:?}: {:?}", found.new_bytes);
+    }
 }

@@ -5,20 +5,39 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import model_items
-from .left import left_out
+from . import long, model_items, short, testbed
 
-_LATER: Final = left_out("The schedulers that it compares are not built yet.")
-_COMPUTED: Final[Mapping[str, Callable[[Context], Outcome]]] = {
+ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
+    "figure-2": short.figure_2,
+    "figure-3": short.figure_3,
+    "figure-4": short.figure_4,
+    "figure-5": short.figure_5,
     "figure-7": model_items.figure_7,
+    "figure-8": short.figure_8,
     "figure-9": model_items.figure_9,
     "figure-10": model_items.figure_10,
     "figure-11": model_items.figure_11,
+    "figure-12": short.figure_12,
+    "figure-13": short.figure_13,
+    "table-2": short.table_2,
+    "figure-14": short.figure_14,
+    "table-3": short.table_3,
+    "figure-15": short.figure_15,
+    "figure-16": short.figure_16,
+    "figure-17": short.figure_17,
+    "figure-18": short.figure_18,
+    "figure-19": short.figure_19,
+    "figure-20": long.figure_20,
+    "figure-22": short.figure_22,
+    "figure-23": long.figure_23,
+    "figure-25": long.figure_25,
+    "figure-27": testbed.figure_27,
+    "figure-28": testbed.figure_28,
+    "table-4": testbed.table_4,
+    "figure-29": testbed.figure_29,
+    "figure-30": testbed.figure_30,
+    "figure-31": testbed.figure_31,
+    "figure-32": testbed.figure_32,
+    "figure-33": testbed.figure_33,
+    "figure-34": testbed.figure_34,
 }
-_FIGURES: Final = (2, 3, 4, 5, 8, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23, 25, 27, 28, 29, 30, 31, 32, 33, 34)
-_LEFT: Final = {
-    **{f"figure-{number}": _LATER for number in _FIGURES},
-    **{f"table-{number}": _LATER for number in (2, 3, 4)},
-}
-
-ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {**_LEFT, **_COMPUTED}

@@ -50,6 +50,13 @@ CONNECTIONS: Final = (
         "from its start to the arrival of the last byte; null while there is more to come",
     ),
     Column(
+        "sender_completion_s",
+        "Float64",
+        "s",
+        "from its start to the acknowledgment of the last byte at the sender; null for `requests` and `flows` and "
+        "where the sender does not tell",
+    ),
+    Column(
         "out_of_order_delay_mean_s",
         "Float64",
         "s",
@@ -84,6 +91,7 @@ SUBFLOWS: Final = (
     Column("segments_sent", "UInt64", "segments", "data segments sent, retransmissions counted"),
     Column("retransmissions", "UInt64", "segments", "retransmissions on the subflow"),
     Column("timeouts", "UInt64", "", "retransmission timeouts"),
+    Column("timeout_times_s", "List(Float64)", "s", "when each of them was, since the run began"),
     Column("reinjections", "UInt64", "segments", "segments with data sent before on another subflow"),
     Column("loss_rate", "Float64", "", "data segments lost in the network over data segments sent"),
     Column("rtt_mean_s", "Float64", "s", "mean of the RTT samples"),

@@ -18,6 +18,7 @@ from mptcplab.scenario.kinds import (
     choice,
     fault,
     faults,
+    integer,
     number,
     one_kind,
     quantity,
@@ -75,8 +76,16 @@ class Periodic(Table):
     rate: Frequency
 
 
+class AtOnce(Table):
+    """So many flows at the start."""
+
+    expected: ClassVar[str] = "a distribution of arrivals"
+    distribution: Annotated[str, choice("at-once")] = "at-once"
+    count: Annotated[int, integer(1, 100_000, "a whole number")]
+
+
 SIZES: Mapping[str, type[Table]] = {"constant": Constant, "exponential": Exponential, "pareto": Pareto}
-ARRIVALS: Mapping[str, type[Table]] = {"poisson": Poisson, "periodic": Periodic}
+ARRIVALS: Mapping[str, type[Table]] = {"poisson": Poisson, "periodic": Periodic, "at-once": AtOnce}
 
 
 def _short_size(value: str) -> Constant:
@@ -140,7 +149,7 @@ class Flows(Table):
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("flows")] = "flows"
     size: Annotated[Constant | Exponential | Pareto, FLOW_SIZE]
-    arrivals: Annotated[Poisson | Periodic, FLOW_ARRIVALS]
+    arrivals: Annotated[Poisson | Periodic | AtOnce, FLOW_ARRIVALS]
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")

@@ -11,6 +11,7 @@ from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.amounts import PACKET_BYTES, exact_packets, limit, round_trips_ns
 from mptcplab.scenario.applications import (
     Application,
+    AtOnce,
     Bulk,
     Constant,
     ConstantRate,
@@ -126,7 +127,9 @@ def _size(size: Constant | Exponential | Pareto) -> dict[str, Any]:
     return {**table, "shape": size.shape} if isinstance(size, Pareto) else table
 
 
-def _arrivals(arrivals: Poisson | Periodic) -> dict[str, Any]:
+def _arrivals(arrivals: Poisson | Periodic | AtOnce) -> dict[str, Any]:
+    if isinstance(arrivals, AtOnce):
+        return {"distribution": arrivals.distribution, "count": arrivals.count}
     return {"distribution": arrivals.distribution, "rate_per_s": float(arrivals.rate)}
 
 
@@ -180,6 +183,7 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "initial_ssthresh": tcp.initial_ssthresh,
         "rto_min_ns": tcp.rto_min,
         "rto_max_ns": tcp.rto_max,
+        "rto_backoff": tcp.rto_backoff,
         "segments_per_ack": tcp.segments_per_ack,
         "ack_delay_ns": tcp.ack_delay,
         "quick_acks": tcp.quick_acks,

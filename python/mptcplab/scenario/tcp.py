@@ -37,6 +37,7 @@ class Tcp(Table):
     abe: Annotated[bool, boolean()] = False
     rto_min: Annotated[int, quantity(units.TIME, MICROSECOND, HOUR)] = SECOND // 5
     rto_max: Annotated[int, quantity(units.TIME, MICROSECOND, 24 * HOUR)] = 120 * SECOND
+    rto_backoff: Annotated[bool, boolean()] = True
     segments_per_ack: Annotated[int, integer(1, 255, _COUNT)] = 2
     ack_delay: Annotated[int, quantity(units.TIME, 0, SECOND // 2)] = SECOND // 25
     quick_acks: Annotated[int, integer(0, 1_000_000, _COUNT)] = 16

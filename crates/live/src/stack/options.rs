@@ -85,9 +85,17 @@ impl Options {
                 "min-rtt" => scheduler::Choice::MinRtt,
                 "round-robin" => scheduler::Choice::RoundRobin { segments: 1, cwnd_limited: true },
                 "redundant" => scheduler::Choice::Redundant,
-                "blest" => scheduler::Choice::Blest,
+                "blest" => scheduler::Choice::Blest { slow_start: true },
+                "ecf" => scheduler::Choice::Ecf { linux: false },
+                "dmptcp" => scheduler::Choice::Dmptcp,
                 "linux" => scheduler::Choice::Linux,
-                other => return Err(wrong("scheduler", other, "min-rtt, round-robin, redundant, blest or linux")),
+                other => {
+                    return Err(wrong(
+                        "scheduler",
+                        other,
+                        "min-rtt, round-robin, redundant, blest, ecf, dmptcp or linux",
+                    ));
+                }
             };
         }
         if let Some(name) = &self.path_manager {

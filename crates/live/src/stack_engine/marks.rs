@@ -27,7 +27,12 @@ impl Subflow {
             _ => Told::ALL,
         };
         let flow = self.flow(transfer, drivers);
-        Tally::of(self.path as u32, &mark, &self.kept, told, window).with_flow(flow)
+        let tally = Tally::of(self.path as u32, &mark, &self.kept, told, window).with_flow(flow);
+        let sender = transfer.stream.sender;
+        match (transfer.ids[sender], self.ids[sender]) {
+            (Some(id), Some(subflow)) => tally.with_timeouts(drivers[sender].connection(id).timeout_times_ns(subflow)),
+            _ => tally,
+        }
     }
 
     /// The flow that carries its data.

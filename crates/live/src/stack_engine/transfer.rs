@@ -73,6 +73,7 @@ impl Transfer {
                     stream.end(now_ns);
                     connection.close(now_ns);
                 }
+                Event::Flushed if side == stream.sender => stream.flush(now_ns),
                 Event::Closed => stream.end_is_over(side),
                 Event::Aborted => stream.fail(side),
                 _ => {}

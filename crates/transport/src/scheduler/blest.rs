@@ -9,6 +9,7 @@ use crate::congestion::View;
 /// when the window has blocked f all the same, slowly down otherwise.
 #[derive(Debug)]
 pub struct Blest {
+    slow_start: bool,
     lambda: f64,
     window_blocks: u64,
     next_change_ns: u64,
@@ -16,13 +17,19 @@ pub struct Blest {
 
 impl Default for Blest {
     fn default() -> Self {
-        Blest { lambda: 1.2, window_blocks: 0, next_change_ns: 0 }
+        Blest { slow_start: true, lambda: 1.2, window_blocks: 0, next_change_ns: 0 }
     }
 }
 
 const LAMBDA: std::ops::RangeInclusive<f64> = 1.0..=1.3;
 
 impl Blest {
+    /// With the doubling rounds of slow start in X, as its kernel code has them; or without, as the paper prints it.
+    #[must_use]
+    pub fn new(slow_start: bool) -> Self {
+        Blest { slow_start, ..Blest::default() }
+    }
+
     /// At most once in the smallest RTT of the slow subflow.
     fn learn(&mut self, slow: &View, context: &Context) {
         if context.now_ns < self.next_change_ns {
@@ -35,9 +42,11 @@ impl Blest {
     }
 
     /// Bytes that `fast` can send while a segment travels on `slow`.
-    fn fast_bytes(fast: &View, slow: &View) -> f64 {
+    fn fast_bytes(&self, fast: &View, slow: &View) -> f64 {
         let rounds = (slow.srtt_ns / fast.srtt_ns.max(1) + 1) as f64;
-        let segments = if fast.ssthresh.is_infinite() {
+        let segments = if !self.slow_start {
+            (fast.cwnd + (rounds - 1.0) / 2.0) * rounds
+        } else if fast.ssthresh.is_infinite() {
             // The first slow start: w + 2w + 4w + … = w·(2^rounds − 1); by shifts, for powf differs from machine to machine.
             fast.cwnd * (2u64.saturating_pow(rounds.min(62.0) as u32) - 1) as f64
         } else {
@@ -67,7 +76,7 @@ impl PacketScheduler for Blest {
         // What is under way on s keeps its place in the window until the segment arrives; what is on f is in X.
         let on_slow = u64::from(slow.mss) * (u64::from(slow.in_flight) + 1);
         let free = context.window_bytes.saturating_sub(on_slow);
-        if Self::fast_bytes(fast, slow) * self.lambda > free as f64 {
+        if self.fast_bytes(fast, slow) * self.lambda > free as f64 {
             Decision::Wait { until_ns: u64::MAX }
         } else {
             decision
@@ -114,14 +123,16 @@ mod tests {
     fn after_a_timeout_the_fast_subflow_counts_as_if_in_avoidance_already() {
         // cwnd 2 below ssthresh 9: (10 + 5/2)·6 = 75 segments, and not 2·(2⁶ − 1).
         let fast = View { cwnd: 2.0, ssthresh: 9.0, ..view(20, 2) };
-        assert_eq!(Blest::fast_bytes(&fast, &view(100, 0)), 75_000.0);
+        assert_eq!(Blest::default().fast_bytes(&fast, &view(100, 0)), 75_000.0);
     }
 
     #[test]
     fn slow_start_counts_doubling_rounds() {
         // 10·(2⁶ − 1) = 630 segments.
         let fast = View { ssthresh: f64::INFINITY, ..view(20, 10) };
-        assert_eq!(Blest::fast_bytes(&fast, &view(100, 0)), 630_000.0);
+        assert_eq!(Blest::default().fast_bytes(&fast, &view(100, 0)), 630_000.0);
+        // As the paper prints it: (10 + 5/2)·6 = 75.
+        assert_eq!(Blest::new(false).fast_bytes(&fast, &view(100, 0)), 75_000.0);
     }
 
     #[test]

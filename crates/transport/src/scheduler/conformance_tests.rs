@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{Blest, Linux, MinRtt, RoundRobin};
+use super::super::{Blest, Dmptcp, Ecf, Linux, MinRtt, RoundRobin};
 use super::*;
 
 #[test]
@@ -12,6 +12,11 @@ fn the_built_in_schedulers_conform() {
         assert_eq!(check(|| Box::new(RoundRobin::new(segments, cwnd_limited))), Ok(()), "{segments} {cwnd_limited}");
     }
     assert_eq!(check(|| Box::new(Blest::default())), Ok(()));
+    assert_eq!(check(|| Box::new(Blest::new(false))), Ok(()));
+    for linux in [false, true] {
+        assert_eq!(check(|| Box::new(Ecf::new(linux))), Ok(()), "{linux}");
+    }
+    assert_eq!(check(|| Box::new(Dmptcp::default())), Ok(()));
     assert_eq!(check(|| Box::new(Linux)), Ok(()));
 }
 

@@ -4,12 +4,17 @@
 mod blest;
 pub mod conformance;
 mod context;
+mod dmptcp;
+mod ecf;
 mod linux;
 mod min_rtt;
 mod round_robin;
+mod rounds;
 
 pub use blest::Blest;
 pub use context::{Context, Counters, Lookup};
+pub use dmptcp::Dmptcp;
+pub use ecf::Ecf;
 pub use linux::Linux;
 pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
 pub use min_rtt::MinRtt;
@@ -118,7 +123,17 @@ pub enum Choice {
     /// Everything on every subflow.
     Redundant,
     /// Blocking estimation.
-    Blest,
+    Blest {
+        /// Count the fast subflow's doubling rounds of slow start; without, as if it always grew by one.
+        slow_start: bool,
+    },
+    /// Earliest completion first.
+    Ecf {
+        /// As in its authors' kernel code.
+        linux: bool,
+    },
+    /// As many paths as the rest of the flow is worth.
+    Dmptcp,
     /// The least lingering subflow.
     Linux,
     /// One from outside: see [`Choice::custom`].
@@ -134,6 +149,10 @@ pub enum Scheduler {
     RoundRobin(RoundRobin),
     /// Blocking estimation.
     Blest(Blest),
+    /// Earliest completion first.
+    Ecf(Ecf),
+    /// As many paths as the rest of the flow is worth.
+    Dmptcp(Dmptcp),
     /// The least lingering subflow.
     Linux(Linux),
     /// From outside.
@@ -157,7 +176,9 @@ impl Scheduler {
             &Choice::RoundRobin { segments, cwnd_limited } => {
                 Scheduler::RoundRobin(RoundRobin::new(segments, cwnd_limited))
             }
-            Choice::Blest => Scheduler::Blest(Blest::default()),
+            &Choice::Blest { slow_start } => Scheduler::Blest(Blest::new(slow_start)),
+            &Choice::Ecf { linux } => Scheduler::Ecf(Ecf::new(linux)),
+            Choice::Dmptcp => Scheduler::Dmptcp(Dmptcp::default()),
             Choice::Linux => Scheduler::Linux(Linux),
             Choice::Custom(factory) => Scheduler::Custom(factory.make(origin)),
         }
@@ -168,6 +189,8 @@ impl Scheduler {
             Scheduler::MinRtt(s) => s.choose(demand, group, context),
             Scheduler::RoundRobin(s) => s.choose(demand, group, context),
             Scheduler::Blest(s) => s.choose(demand, group, context),
+            Scheduler::Ecf(s) => s.choose(demand, group, context),
+            Scheduler::Dmptcp(s) => s.choose(demand, group, context),
             Scheduler::Linux(s) => s.choose(demand, group, context),
             Scheduler::Custom(s) => s.choose(demand, group, context),
         }

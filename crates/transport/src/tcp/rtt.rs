@@ -19,6 +19,7 @@ pub struct RttEstimator {
     pub backoff: u32,
     min_ns: u64,
     max_ns: u64,
+    backs_off: bool,
 }
 
 /// RFC 6298 §2.1: before the first sample.
@@ -36,6 +37,7 @@ impl RttEstimator {
             backoff: 0,
             min_ns: options.rto_min_ns,
             max_ns: options.rto_max_ns,
+            backs_off: options.rto_backoff,
         }
     }
 
@@ -70,7 +72,7 @@ impl RttEstimator {
     /// The timeout with its exponential backoff (RFC 6298 §5.5).
     pub fn rto_ns(&self) -> u64 {
         let base = self.base_rto_ns();
-        if self.backoff == 0 {
+        if self.backoff == 0 || !self.backs_off {
             return base;
         }
         base.saturating_mul(1 << self.backoff.min(16)).min(self.max_ns)

@@ -301,6 +301,7 @@ impl<P: Stream> Subflow<P> {
         let ssthresh = group[r].ssthresh;
         self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
         self.statistics.timeouts += 1;
+        self.timeouts_ns.push(now_ns);
         self.retries += 1;
         self.rtt.backoff += 1;
         self.restart_timer(now_ns);

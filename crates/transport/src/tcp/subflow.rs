@@ -78,6 +78,8 @@ pub struct Subflow<P: Stream> {
     pub validation: Validation,
     pub board: Scoreboard<P>,
     pub statistics: Statistics,
+    /// When retransmission timeouts were.
+    pub timeouts_ns: Vec<u64>,
 
     // What few do.
     pub tuple: Tuple,
@@ -170,6 +172,7 @@ impl<P: Stream> Subflow<P> {
             duplicate: None,
             ack: Acknowledging::new(options),
             statistics: Statistics::default(),
+            timeouts_ns: Vec::new(),
         }
     }
 

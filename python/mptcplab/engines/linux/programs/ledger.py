@@ -132,6 +132,7 @@ class Ledger:
                     "segments_sent": count.segments_sent if seen else None,
                     "retransmissions": count.retransmissions if seen else None,
                     "timeouts": count.timeouts if seen else None,
+                    "timeout_times_s": None,
                     "reinjections": None,
                     "loss_rate": lost_segments / sent_segments if sent_segments else None,
                     "rtt_mean_s": count.rtt_us_bytes * 1e-6 / count.rtt_bytes if count.rtt_bytes else None,

@@ -1,0 +1,193 @@
+"""Long flows in ns-3, alone and beside TCP: §5.3 to §5.5."""
+
+import numpy as np
+import polars as pl
+from mptcplab.metrics import jain_index
+from mptcplab.reproduce import Claim, Context, Outcome, Verdict
+
+from . import rules
+from .measure import SCHEMES, Found, burst, cause, chart, table
+from .networks import NSL_RTTS_MS, SL_RTTS_MS, pareto_sizes
+from .short import FLOWS, seeds
+
+LONG = 15_000_000
+_ALIKE = (
+    "Beyond slow start the windows fill what the links hold; DMPTCP's model sees no queue and lets a fast path carry "
+    "more than its capacity, so it uses the slow paths later."
+)
+
+
+def _long(context: Context, counts: tuple[int, ...], *, shared: bool) -> Found:
+    size = 5_000_000 if context.quick else LONG
+    rtts = SL_RTTS_MS if shared else NSL_RTTS_MS
+    cases = [
+        (
+            {"scheme": scheme, "flows": count},
+            lambda _, scheme=scheme, count=count: burst(scheme, rtts, [size] * count, shared=shared, seconds=600),
+        )
+        for scheme in SCHEMES
+        for count in counts
+    ]
+    return Found(context, cases, seeds(context, 2, 1))
+
+
+def figure_20(context: Context) -> Outcome:
+    """Disjoint paths."""
+    counts = (1, 15) if context.quick else (1, 2, 4, 8, 15)
+    found = _long(context, counts, shared=False)
+
+    def ms(scheme: str, count: int) -> float:
+        return found.mean_ms(scheme=scheme, flows=count)
+
+    told = "; ".join(f"{n}: " + ", ".join(f"{scheme} {ms(scheme, n) / 1e3:.2f}" for scheme in SCHEMES) for n in counts)
+    like = rules.most([rules.alike(ms("DMPTCP", n), ms("MPTCP", n)) for n in counts])
+    sooner = rules.most([rules.below(ms(scheme, n), ms("TCP", n)) for n in counts for scheme in ("MPTCP", "DMPTCP")])
+    rows = table(found, ["scheme", "flows"])
+    return Outcome(
+        [
+            Claim(
+                "like-mptcp", "DMPTCP takes as long as MPTCP", None, f"s by flows, {told}", like, cause(like, _ALIKE)
+            ),
+            Claim(
+                "sooner-than-tcp",
+                "Both take less time than TCP",
+                None,
+                f"s by flows, {told}",
+                sooner,
+                cause(
+                    sooner, "LIA takes no more than one TCP would on the best path where it alone is the bottleneck."
+                ),
+            ),
+        ],
+        tables=[("Completion, ms", rows)],
+        figures=[("Long flows, disjoint paths", chart(rows, "flows", "flows"))],
+    )
+
+
+def figure_23(context: Context) -> Outcome:
+    """One common link."""
+    counts = (2, 4, 15)
+    found = _long(context, counts, shared=True)
+
+    def ms(scheme: str, count: int) -> float:
+        return found.mean_ms(scheme=scheme, flows=count)
+
+    told = "; ".join(f"{n}: " + ", ".join(f"{scheme} {ms(scheme, n) / 1e3:.2f}" for scheme in SCHEMES) for n in counts)
+    same = rules.most([rules.alike(ms(scheme, 15), ms("TCP", 15)) for scheme in ("MPTCP", "DMPTCP")])
+    few = rules.most([rules.below(ms(scheme, n), ms("TCP", n)) for n in (2, 4) for scheme in ("MPTCP", "DMPTCP")])
+    rows = table(found, ["scheme", "flows"])
+    link = (
+        "100 Mbit/s are what they all share: a file of this size takes {floor:.2f} s at 2 flows whatever the "
+        "transport, and TCP alone fills the link with a buffer of one BDP."
+    )
+    size = 5_000_000 if context.quick else LONG
+    return Outcome(
+        [
+            Claim(
+                "alike-at-15",
+                "With 15 flows all three take nearly the same time",
+                None,
+                f"s by flows, {told}",
+                same,
+                cause(same, "Eight subflows of a flow have eight slow starts, which overflow the common queue."),
+            ),
+            Claim(
+                "sooner-when-few",
+                "With 2 and 4 flows MPTCP and DMPTCP take less time than TCP",
+                None,
+                f"s by flows, {told}",
+                few,
+                cause(few, link.format(floor=2 * size * 8 / 1e8)),
+            ),
+        ],
+        tables=[("Completion, ms", rows)],
+        figures=[("Long flows, one common link", chart(rows, "flows", "flows"))],
+    )
+
+
+def figure_25(context: Context) -> Outcome:
+    """Multipath and TCP on one link."""
+    size = 5_000_000 if context.quick else LONG
+    short = [
+        (
+            {"scheme": scheme, "length": "short"},
+            lambda seed, scheme=scheme: burst(
+                scheme,
+                SL_RTTS_MS,
+                pareto_sizes(FLOWS, seed),
+                shared=True,
+                rivals=pareto_sizes(FLOWS, 1000 + seed),
+            ),
+        )
+        for scheme in ("MPTCP", "DMPTCP")
+    ]
+    long = [
+        (
+            {"scheme": scheme, "length": "long"},
+            lambda _, scheme=scheme: burst(
+                scheme, SL_RTTS_MS, [size] * 10, shared=True, rivals=[size] * 10, seconds=900
+            ),
+        )
+        for scheme in ("MPTCP", "DMPTCP")
+    ]
+    first = Found(context, short, seeds(context, 20, 3))
+    second = Found(context, long, seeds(context, 2, 1))
+
+    def ms(scheme: str, protocol: str) -> float:
+        return first.mean_ms(scheme=scheme, protocol=protocol)
+
+    wins = rules.most([rules.below(ms(scheme, "mptcp"), ms(scheme, "tcp")) for scheme in ("MPTCP", "DMPTCP")])
+    gentle = rules.below(ms("DMPTCP", "tcp"), ms("MPTCP", "tcp"))
+    told = ", ".join(
+        f"{scheme} {ms(scheme, 'mptcp'):.0f}, TCP beside it {ms(scheme, 'tcp'):.0f}" for scheme in ("MPTCP", "DMPTCP")
+    )
+    indices = {
+        scheme: jain_index((size / second.rows(scheme=scheme)["completion_s"].to_numpy()).tolist())
+        for scheme in ("MPTCP", "DMPTCP")
+    }
+    published = context.published["jain"]
+    mean = float(np.mean([float(each) for each in indices.values()]))
+    fair: Verdict = "holds" if mean >= published - 0.01 else "holds in part" if mean >= published - 0.05 else "differs"
+    rows = first.connections.group_by("scheme", "protocol", maintain_order=True).agg(
+        completion_ms=1e3 * pl.col("completion_s").mean()
+    )
+    return Outcome(
+        [
+            Claim(
+                "multipath-wins",
+                "Short multipath flows are sooner than the TCP flows beside them",
+                None,
+                f"ms: {told}",
+                wins,
+                cause(
+                    wins,
+                    "Further subflows join after 40 ms and more and have longer round trips; of a 57 KB flow little is "
+                    "left for them, and a second slow start on the same full queue gains nothing.",
+                ),
+            ),
+            Claim(
+                "gentler",
+                "TCP is sooner beside DMPTCP than beside MPTCP",
+                None,
+                f"ms: {told}",
+                gentle,
+                cause(
+                    gentle, "So few subflows are ready in time that the two hardly differ for the flows beside them."
+                ),
+            ),
+            Claim(
+                "jain",
+                "Ten long multipath flows and ten of TCP share the link fairly",
+                published,
+                ", ".join(f"{scheme} {float(each):.4f}" for scheme, each in indices.items()),
+                fair,
+                cause(
+                    fair,
+                    "At a drop-tail queue bursts of losses fall unevenly on subflows and flows; the index is of sizes "
+                    "over completion times, whose tail has less and less company.",
+                ),
+            ),
+        ],
+        tables=[("Short flows, completion in ms", rows)],
+        notes=[f"Long flows of {size / 1e6:g} MB."],
+    )

@@ -1,0 +1,147 @@
+"""Runs and what is read off them: mean completion times by scheme."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+from mptcplab import registry
+from mptcplab.reproduce import Context, Verdict
+from mptcplab.reproduce.context import Wanted
+
+from . import networks
+
+Scenario = Mapping[str, Any]
+Case = tuple[dict[str, Any], Callable[[int], Scenario]]
+"""Labels, and the scenario of a seed."""
+
+NS3_TCP: Final[dict[str, Any]] = {"initial_window": 1, "loss_detection": "newreno"}
+"""§5 ran ns-3.14: NewReno without selective acknowledgments. Table 3's 20K on two subflows needs a window of 1."""
+RUNNING: Final = frozenset(registry.names("schedulers", "sim"))
+SCHEMES: Final = {"TCP": None, "MPTCP": "min-rtt", "DMPTCP": "dmptcp"}
+TESTBED: Final[tuple[str, ...]] = tuple(
+    each for each in ("min-rtt", "blest", "daps", "otias", "dmptcp") if each in RUNNING
+)
+"""The five schedulers of §6, of those that the simulator runs."""
+BLEST: Final = {"name": "blest", "slow_start": False}
+"""As its paper prints it, and as Dong describes it: without slow start."""
+
+
+def scheduler(name: str | None) -> Any:  # noqa: ANN401 - what the format takes
+    """As a scenario names it; BLEST as §6.2.1 describes it."""
+    return BLEST if name == "blest" else name
+
+
+class Found:
+    """The frames of many runs, looked up by their labels."""
+
+    def __init__(self, context: Context, cases: Sequence[Case], seeds: Sequence[int]) -> None:
+        """Run every case with every seed."""
+        wanted: list[Wanted] = [(labels, make(seed), seed) for labels, make in cases for seed in seeds]
+        runs = context.run_many(wanted)
+        self.connections, self.subflows = runs.connections, runs.subflows
+
+    def rows(self, frame: str = "connections", /, **labels: object) -> pl.DataFrame:
+        """Those of a case."""
+        found: pl.DataFrame = getattr(self, frame)
+        for name, value in labels.items():
+            found = found.filter(pl.col(name) == value)
+        return found
+
+    def mean_ms(self, column: str = "completion_s", **labels: object) -> float:
+        """Mean completion; an infinite one where a transfer did not end."""
+        values = self.rows(**labels)[column]
+        if values.is_empty() or values.null_count():
+            return float("inf")
+        return 1e3 * mean(values)
+
+    def used(self, **labels: object) -> float:
+        """Mean number of subflows that carried data."""
+        rows = self.rows("subflows", **labels).filter(pl.col("segments_sent") > 0)
+        runs = self.rows(**labels).height
+        return float(rows.height) / runs
+
+    def timeouts(self, **labels: object) -> float:
+        """Mean number in a transfer."""
+        count = float(self.rows("subflows", **labels)["timeouts"].sum())
+        return count / self.rows(**labels).height
+
+
+def mean(values: pl.Series) -> float:
+    """Of a column without nulls."""
+    return float(values.to_numpy().mean())
+
+
+def yes(holds: bool) -> Verdict:
+    """Of a yes or no."""
+    return "holds" if holds else "differs"
+
+
+def cause(verdict: Verdict, text: str) -> str:
+    """Only where it is asked for."""
+    return text if verdict == "differs" else ""
+
+
+def table(found: Found, keys: Sequence[str], *more: pl.Expr) -> pl.DataFrame:
+    """Mean completions in ms by labels."""
+    completion = 1e3 * pl.col("completion_s").mean()
+    return found.connections.group_by(keys, maintain_order=True).agg(completion.alias("completion_ms"), *more)
+
+
+def chart(
+    rows: pl.DataFrame, x: str, title: str, *, y: str = "completion_ms", by: str = "scheme", log: bool = False
+) -> alt.Chart:
+    """Lines by scheme."""
+    drawn: alt.Chart = (
+        alt.Chart(rows)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X(f"{x}:Q", title=title),
+            y=alt.Y(f"{y}:Q", title="completion, ms", scale=alt.Scale(type="log") if log else alt.Scale()),
+            color=alt.Color(f"{by}:N", title=None),
+        )
+        .properties(width=380, height=220)
+    )
+    return drawn
+
+
+def burst(
+    scheme: str,
+    rtts_ms: Sequence[float],
+    sizes: Sequence[int],
+    *,
+    loss: float = 0.0,
+    rate_mbps: float = 100,
+    one_way: bool = False,
+    tcp: Mapping[str, Any] | None = None,
+    shared: bool = False,
+    rivals: Sequence[int] = (),
+    seconds: float = 300,
+) -> Scenario:
+    """Flows of these sizes that begin together, over disjoint paths or over a common link (`shared`).
+
+    `rivals`: flows of plain TCP beside them, over the first path.
+    """
+    options = {**NS3_TCP, **(tcp or {})}
+    names = [f"p{index}" for index in range(len(rtts_ms))]
+    paths: dict[str, Any] | None = None
+    if shared:
+        links: dict[str, Any] = {"common": networks.link(rate_mbps, 20, loss=loss)}
+        paths = {}
+        for name, rtt in zip(names, rtts_ms, strict=True):
+            links[f"{name}-tail"] = networks.link(10 * rate_mbps, max(rtt - 20, 0.1), queue="100000 packets")
+            paths[name] = {"links": [f"{name}-tail", "common"]}
+    else:
+        links = {
+            name: networks.link(rate_mbps, rtt, loss=loss, one_way=one_way)
+            for name, rtt in zip(names, rtts_ms, strict=True)
+        }
+    buffer = round(2 * len(rtts_ms) * rate_mbps / 8 * max(rtts_ms) * 1e3 * (2 if one_way else 1))
+    more = {"receive_buffer": f"{max(buffer, 65536)} B"}
+    connections = {
+        f"f{index}": networks.connection(names, networks.file(size), SCHEMES[scheme], tcp=options, **more)
+        for index, size in enumerate(sizes)
+    }
+    for index, size in enumerate(rivals):
+        connections[f"tcp{index}"] = networks.connection(names, networks.file(size), None, tcp=options, **more)
+    return networks.scenario(links, connections, seconds, paths)

@@ -1,0 +1,77 @@
+"""What short flows need: bursts, completion at the sender, timeouts with their times, fixed timeouts."""
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from mptcplab import Scenario, UnsupportedError, run
+
+ONE = """
+duration = "30 s"
+[link.a]
+rate = "100 Mbit/s"
+delay = "20 ms"
+queue = "1000 packets"
+[link.b]
+rate = "100 Mbit/s"
+delay = "80 ms"
+queue = "1000 packets"
+[connection.c]
+paths = ["a", "b"]
+direction = "up"
+application = { kind = "file", size = "50 kB" }
+[measure]
+sample = "never"
+"""
+
+DEAD = (("100 ms", "true"), ("5 s", "false"))
+
+
+def scenario(*changes: str) -> Scenario:
+    return Scenario.from_toml(ONE, overrides=changes)
+
+
+def test_the_sender_knows_half_a_round_trip_later() -> None:
+    row = run(scenario(), "sim").connections.row(0, named=True)
+    assert row["sender_completion_s"] - row["completion_s"] == pytest.approx(0.02, abs=0.001)
+    never = run(scenario('duration="100 ms"'), "sim").connections
+    assert never["sender_completion_s"][0] is None
+
+
+def test_timeouts_have_their_times_and_double_unless_told_otherwise() -> None:
+    dies, returns = (f'{{ at = "{at}", link = "a", set = {{ down = {down} }} }}' for at, down in DEAD)
+    lost = [f"event=[{dies}, {returns}]"]
+    single = ['connection.c.paths=["a"]', 'connection.c.protocol="tcp"', 'connection.c.application.size="1 MB"', *lost]
+    doubling = run(scenario(*single), "sim").subflows.row(0, named=True)
+    assert len(doubling["timeout_times_s"]) == doubling["timeouts"] > 2
+    first, second, third = doubling["timeout_times_s"][:3]
+    assert third - second == pytest.approx(2 * (second - first), rel=0.01)
+    fixed = ['connection.c.tcp={ rto_min = "200 ms", rto_max = "200 ms", rto_backoff = false }']
+    times = run(scenario(*single, *fixed), "sim").subflows["timeout_times_s"][0].to_list()
+    assert len(times) > 10
+    assert [b - a for a, b in pairwise(times)][:10] == pytest.approx([0.2] * 10)
+
+
+def test_a_burst_of_flows_of_drawn_sizes() -> None:
+    arrivals = '{ distribution = "at-once", count = 30 }'
+    size = '{ distribution = "pareto", mean = "57 kB", shape = 1.5 }'
+    burst = scenario(f'connection.c.application={{ kind = "flows", size = {size}, arrivals = {arrivals} }}')
+    row = run(burst, "sim").connections.row(0, named=True)
+    assert row["transfers_begun"] == row["transfers_complete"] == 30
+    assert set(row["transfer_starts_s"]) == {0.0}
+    assert min(row["transfer_sizes_bytes"]) >= 19_000
+    assert len(set(row["transfer_sizes_bytes"])) == 30
+    with pytest.raises(UnsupportedError, match="flows"):
+        run(burst, "model")
+
+
+def test_dmptcp_leaves_the_slow_path_to_what_is_worth_it() -> None:
+    """Without loss and with the second path ready: 2 MB use it, 300 kB do not."""
+    share = {
+        size: run(scenario('connection.c.scheduler="dmptcp"', f'connection.c.application.size="{size}"'), "sim")
+        .subflows.filter(pl.col("path") == "b")["segments_sent"]
+        .to_list()
+        for size in ("300 kB", "20 MB")
+    }
+    assert sum(share["300 kB"]) == 0
+    assert sum(share["20 MB"]) > 0
