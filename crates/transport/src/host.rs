@@ -157,6 +157,11 @@ impl<P: Stream> Host<P> {
     #[cold]
     fn adopt_new_subflows(&mut self, id: ConnectionId) {
         let connection = self.connections[id.0 as usize].as_mut().expect(KNOWN);
+        for (tuple, subflow) in connection.take_reclaimed() {
+            if self.by_tuple.get(&tuple) == Some(&Handle { connection: id, subflow }) {
+                self.by_tuple.remove(&tuple);
+            }
+        }
         for subflow in connection.take_unadopted() {
             let by_tuple = &mut self.by_tuple;
             if let Some(tuple) = connection.settle_port(subflow, |tuple| by_tuple.contains_key(tuple)) {

@@ -35,12 +35,35 @@ fn shrink<T>(queue: &mut VecDeque<T>) {
     queue.shrink_to(queue.capacity() / 4 * 3);
 }
 
+/// Whether two pieces of so many bytes are better one: so small that the places they stand in would count, and not so large
+/// that copying would. Of two neighbours that stay apart one has at least [`SMALL`] bytes.
+#[must_use]
+pub fn worth_joining(waiting: usize, next: usize) -> bool {
+    next < SMALL && waiting + next <= 4 * SMALL
+}
+
+/// A piece below this is small beside what is kept about it.
+const SMALL: usize = 512;
+
 /// A payload that a connection can send: it has a queue.
 pub trait Stream: Payload {
     /// The queue of what was written.
     type Queue: SendQueue<Self>;
     /// What a sender keeps of a segment's content until it is acknowledged.
     type Kept: Kept<Self>;
+
+    /// The same content without the memory of what it is a part of.
+    #[must_use]
+    fn compact(self) -> Self {
+        self
+    }
+
+    /// Appends `next`, which follows in the stream, where many small pieces would take more memory than they hold. Answers
+    /// whether it did; else the two stay apart.
+    fn join(&mut self, next: &Self) -> bool {
+        let _ = next;
+        false
+    }
 }
 
 /// The content of a segment whose place in the stream is known beside it.
@@ -185,6 +208,14 @@ impl SendQueue<Vec<u8>> for ByteQueue {
 impl Stream for Vec<u8> {
     type Queue = ByteQueue;
     type Kept = Vec<u8>;
+
+    fn join(&mut self, next: &Self) -> bool {
+        let joins = worth_joining(self.len(), next.len());
+        if joins {
+            self.extend_from_slice(next);
+        }
+        joins
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Data that arrived before what precedes it, in any pieces whatever. The same structure serves a subflow, by sequence number,
 //! and the connection, by place in the stream, where the slots of `row.rs` will not do.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
-use crate::queue::{Kept, Stream, trim};
+use crate::queue::{Kept, Stream};
 
 /// A piece of what is to be put in order.
 pub trait Part: Clone {
@@ -16,6 +16,8 @@ pub trait Part: Clone {
     fn len(&self) -> u64;
     /// The bytes `from` to `to` of it, numbered as the piece is.
     fn cut(&self, from: u64, to: u64) -> Self;
+    /// The same without the memory of what it was cut from.
+    fn compact(self) -> Self;
 
     /// A slot that nothing stands in.
     fn free_slot() -> Self::Slot;
@@ -95,6 +97,10 @@ impl<P: Stream> Part for Piece<P> {
         }
     }
 
+    fn compact(self) -> Self {
+        Piece { payload: self.payload.compact(), ..self }
+    }
+
     fn free_slot() -> Self::Slot {
         PieceSlot { kept: P::Kept::keep(P::empty()), place: 0, unmapped: false, arrival_ns: 0 }
     }
@@ -136,15 +142,17 @@ impl<P: Stream> Piece<P> {
     }
 }
 
-/// Pieces in order, none overlapping another.
+/// Pieces in order, none overlapping another. Taking one in costs the logarithm of their number, wherever it belongs: a
+/// peer may send one byte at a time, from the end to the beginning.
 #[derive(Debug)]
 pub struct Reassembly<T> {
-    pieces: VecDeque<T>,
+    /// By their beginning.
+    pieces: BTreeMap<u64, T>,
 }
 
 impl<T: Part> Reassembly<T> {
     pub fn new() -> Self {
-        Reassembly { pieces: VecDeque::new() }
+        Reassembly { pieces: BTreeMap::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,32 +166,28 @@ impl<T: Part> Reassembly<T> {
 
     /// Takes what is new of a piece; answers how many bytes were.
     pub fn insert(&mut self, piece: T) -> u64 {
-        let (from, end) = (piece.at(), piece.end());
-        if from == end {
-            return 0;
+        let (mut at, end, mut new) = (piece.at(), piece.end(), 0);
+        if let Some((_, before)) = self.pieces.range(..=at).next_back() {
+            at = at.max(before.end());
         }
-        let mut i = self.pieces.partition_point(|p| p.end() <= from);
-        if self.pieces.get(i).is_none_or(|next| next.at() >= end) {
-            // All of it is new.
-            self.pieces.insert(i, piece);
-            return end - from;
-        }
-        let (mut at, mut new) = (from, 0);
         // Between the pieces that are there, from left to right, go the parts that are missing.
         while at < end {
-            let (gap_end, next) = match self.pieces.get(i) {
-                Some(p) if p.at() <= at => {
-                    at = p.end();
-                    i += 1;
-                    continue;
-                }
-                Some(p) => (p.at().min(end), p.end()),
+            let (gap_end, next) = match self.pieces.range(at..end).next() {
+                Some((&from, next)) => (from, next.end()),
                 None => (end, end),
             };
-            self.pieces.insert(i, piece.cut(at, gap_end));
-            new += gap_end - at;
-            at = next.max(gap_end);
-            i += 2;
+            if at < gap_end {
+                new += gap_end - at;
+                if gap_end - at == piece.len() {
+                    self.pieces.insert(at, piece);
+                    return new; // all of it was new
+                }
+                let part = piece.cut(at, gap_end);
+                // A few bytes must not keep a whole segment in memory.
+                let part = if part.len() < piece.len() / 2 { part.compact() } else { part };
+                self.pieces.insert(at, part);
+            }
+            at = next;
         }
         new
     }
@@ -191,12 +195,11 @@ impl<T: Part> Reassembly<T> {
     /// The first piece, cut to what lies at `next` and beyond, when it continues at `next`.
     pub fn pop(&mut self, next: u64) -> Option<T> {
         loop {
-            if self.pieces.front()?.at() > next {
+            let first = self.pieces.first_entry()?;
+            if *first.key() > next {
                 return None;
             }
-            let piece = self.pieces.pop_front()?;
-            trim(&mut self.pieces);
-            if let Some(rest) = piece.above(next) {
+            if let Some(rest) = first.remove().above(next) {
                 return Some(rest);
             }
         }

@@ -22,9 +22,12 @@ pub(crate) struct Secrets {
     system: Option<Arc<System>>,
 }
 
+/// Writes random bytes that nobody can guess.
+pub(crate) type Fill = Box<dyn Fn(&mut [u8]) + Send + Sync>;
+
 /// What stands behind real packets.
 struct System {
-    fill: Box<dyn Fn(&mut [u8]) + Send + Sync>,
+    fill: Fill,
     /// Of the keyed hashes; drawn when the host is made.
     key: [u8; 32],
 }
@@ -47,7 +50,7 @@ impl Secrets {
         Secrets { seeded, system: None }
     }
 
-    pub fn system(seeded: Xoshiro256PlusPlus, fill: Box<dyn Fn(&mut [u8]) + Send + Sync>) -> Self {
+    pub fn system(seeded: Xoshiro256PlusPlus, fill: Fill) -> Self {
         let mut key = [0; 32];
         fill(&mut key);
         Secrets { seeded, system: Some(Arc::new(System { fill, key })) }

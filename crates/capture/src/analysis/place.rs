@@ -1,16 +1,16 @@
 //! Where the bytes of a subflow belong in the data stream: its mappings (RFC 8684 §3.3.1), followed one by one.
 
+use std::collections::BTreeMap;
+
 use super::leg::Record;
 use wire::expand32;
 
 /// Half the space: what lies beyond came before the beginning.
 const BEFORE: u64 = 1 << 63;
 
-/// One mapping, or several that continue one another.
+/// One mapping, or several that continue one another; relative subflow sequence numbers have 64 bits.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// Relative subflow sequence numbers, 64 bits; the first byte of a subflow has 1.
-    start: u64,
     end: u64,
     dsn: u64,
 }
@@ -23,7 +23,8 @@ pub struct Places {
     pub base: Option<u64>,
     last_relative: u64,
     last_dsn: u64,
-    mappings: Vec<Mapping>,
+    /// By the relative subflow sequence number of the first byte; that of a subflow has 1.
+    mappings: BTreeMap<u64, Mapping>,
     /// From here on the mapping has no end.
     infinite: Option<(u64, u64)>,
     /// Data that no mapping covers continue the last one: TCP, or back to it.
@@ -47,7 +48,7 @@ impl Places {
             base,
             last_relative: 0,
             last_dsn: base.unwrap_or(0),
-            mappings: Vec::new(),
+            mappings: BTreeMap::new(),
             infinite: None,
             unmapped_continue,
         }
@@ -99,28 +100,27 @@ impl Places {
         if len == 0 || start >= BEFORE {
             return;
         }
-        let new = Mapping { start, end: start + len, dsn };
-        let at = self.mappings.partition_point(|known| known.start <= start);
-        if let Some(known) = at.checked_sub(1).map(|at| &mut self.mappings[at])
+        let end = start + len;
+        let free_to = self.mappings.range(start + 1..).next().map_or(u64::MAX, |(&next, _)| next);
+        if let Some((&from, known)) = self.mappings.range_mut(..=start).next_back()
             && start <= known.end
-            && known.dsn.wrapping_add(start - known.start) == dsn
+            && known.dsn.wrapping_add(start - from) == dsn
         {
             // It says again what is known, or goes on from there.
-            if new.end > known.end && self.mappings.get(at).is_none_or(|next| next.start >= new.end) {
-                self.mappings[at - 1].end = new.end;
+            if end > known.end && end <= free_to {
+                known.end = end;
             }
             return;
         }
-        self.mappings.insert(at, new);
+        self.mappings.insert(start, Mapping { end, dsn });
     }
 
     /// Where in the data stream the byte with this relative subflow sequence number belongs.
     pub fn offset(&self, relative: u64) -> Option<u64> {
         let place = |dsn: u64| self.base.map(|base| dsn.wrapping_sub(base)).filter(|&offset| offset < BEFORE);
-        let at = self.mappings.partition_point(|known| known.start <= relative);
-        let before = at.checked_sub(1).map(|at| self.mappings[at]);
-        if let Some(known) = before.filter(|known| relative < known.end) {
-            return place(known.dsn.wrapping_add(relative - known.start));
+        let before = self.mappings.range(..=relative).next_back();
+        if let Some((from, known)) = before.filter(|(_, known)| relative < known.end) {
+            return place(known.dsn.wrapping_add(relative - from));
         }
         if let Some((start, dsn)) = self.infinite.filter(|&(start, _)| relative >= start) {
             return place(dsn.wrapping_add(relative - start));
@@ -129,7 +129,7 @@ impl Places {
             return None;
         }
         match before {
-            Some(known) => place(known.dsn.wrapping_add(relative - known.start)),
+            Some((from, known)) => place(known.dsn.wrapping_add(relative - from)),
             None => relative.checked_sub(1),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use transport::{SendQueue, Stream};
 use wire::Payload;
 
@@ -87,12 +87,43 @@ impl SendQueue<Chunk> for ChunkQueue {
 impl Stream for Chunk {
     type Queue = ChunkQueue;
     type Kept = Chunk;
+
+    fn compact(self) -> Self {
+        Chunk(Bytes::copy_from_slice(&self.0))
+    }
+
+    fn join(&mut self, next: &Self) -> bool {
+        if !transport::worth_joining(self.0.len(), next.0.len()) {
+            return false;
+        }
+        // It is nobody else's as a rule, and has room after the first time.
+        let waiting = std::mem::take(&mut self.0);
+        let mut joined = waiting.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        joined.extend_from_slice(&next.0);
+        self.0 = joined.freeze();
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn small_pieces_become_one_and_a_part_lets_go_of_the_whole() {
+        let mut chunk = Chunk::from(vec![1; 10]);
+        assert!(chunk.join(&Chunk::from(vec![2])) && chunk.join(&Chunk::from(vec![3, 4])));
+        assert_eq!(chunk.0[8..], [1, 1, 2, 3, 4]);
+        let kept = chunk.clone();
+        assert!(chunk.join(&Chunk::from(vec![5])), "also of one that is shared");
+        assert_eq!((kept.0.len(), chunk.0.len()), (13, 14));
+        assert!(!chunk.join(&Chunk::from(vec![0; 600])));
+        let whole = Chunk::from(vec![7; 1460]);
+        let part = whole.slice(3, 5).compact();
+        assert_eq!(part.0[..], [7, 7]);
+        assert!(whole.0.try_into_mut().is_ok(), "nobody else holds the segment");
+    }
 
     proptest! {
         /// Against a plain vector: any slice of what is kept is what was written there, whatever the pieces.

@@ -30,7 +30,7 @@ impl<P: Stream> Connection<P> {
             || len == 0
             || seq < subflow.rcv_nxt
             || (seq == subflow.rcv_nxt && subflow.reorder.is_empty())
-            || seq >= subflow.rcv_nxt + window
+            || seq + len > subflow.rcv_nxt + window
             || segment.ack != subflow.iss.wrapping_add(subflow.snd_una as u32)
             || !subflow.board.is_empty()
         {
@@ -42,7 +42,7 @@ impl<P: Stream> Connection<P> {
             Mode::Mptcp => {
                 let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
                 let offset = self.numbers.their_place(segment.dsn);
-                if segment.ssn != seq as u32 || offset > self.rx.window.right() {
+                if segment.ssn != seq as u32 || !self.rx.window.allows(offset, len) {
                     return false;
                 }
                 (offset, Some(to))

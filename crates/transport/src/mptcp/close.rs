@@ -4,6 +4,7 @@ use super::connection::{Connection, Event};
 use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
+use crate::tcp::reorder::Reorder;
 use crate::tcp::subflow::State;
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
@@ -139,6 +140,9 @@ impl<P: Stream> Connection<P> {
         self.subflows[r].state = State::Closed;
         self.subflows[r].timer_ns = NEVER;
         self.subflows[r].ack.deadline_ns = NEVER;
+        // Nothing comes any more to fill its holes, and what waits behind them has not been acknowledged.
+        self.subflows[r].reorder = Reorder::new();
+        self.contexts[r].mappings.clear();
         self.gone(now_ns, r);
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use wire::Span;
 
 use super::bound::Bound;
+use super::join::SUBFLOW_LIMIT;
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
@@ -83,6 +84,8 @@ pub struct Connection<P: Stream> {
     pub(super) reinjections: Reinjections,
 
     // What few do.
+    /// The ends of joins that failed, and the ids that they had.
+    reclaimed: Vec<(Tuple, SubflowId)>,
     pub(super) config: Config,
     pub(super) initiator: bool,
     pub(super) keys: Keys,
@@ -136,6 +139,7 @@ impl<P: Stream> Connection<P> {
             timers: StreamTimers::new(),
             burst: (0, 0),
             unadopted: Vec::new(),
+            reclaimed: Vec::new(),
             events: VecDeque::new(),
             controller: Controller::new(&config.congestion, &origin),
             reinjections: Reinjections::default(),
@@ -156,7 +160,7 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Enters a subflow with its view; it gets the next id.
+    /// Enters a subflow with its view; it gets the next id, or when there is none that of a join that failed.
     pub(super) fn add_subflow(&mut self, mut subflow: Subflow<P>) -> usize {
         if self.bound.is_some() {
             subflow.validation.become_linux();
@@ -167,6 +171,11 @@ impl<P: Stream> Connection<P> {
             View::new(f64::from(self.config.tcp.initial_window), subflow.mss.saturating_sub(options_len as u32).max(1));
         view.backup = subflow.backup;
         view.ssthresh = self.config.tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
+        if r == SUBFLOW_LIMIT
+            && let Some(reused) = self.reusable_id()
+        {
+            return self.reuse_id(reused, subflow, view);
+        }
         // Mostly there is one: places for more would be most of an idle connection's memory.
         self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
@@ -178,6 +187,26 @@ impl<P: Stream> Connection<P> {
         self.unadopted.push(SubflowId(r as u8));
         self.due.attention.insert(r);
         r
+    }
+
+    /// Puts a subflow in the place of a join that failed.
+    #[cold]
+    fn reuse_id(&mut self, r: usize, mut subflow: Subflow<P>, view: View) -> usize {
+        // Counters go on: whoever takes differences sees none below zero.
+        subflow.statistics = self.subflows[r].statistics;
+        let old = std::mem::replace(&mut self.subflows[r], subflow);
+        self.reclaimed.push((old.tuple, SubflowId(r as u8)));
+        self.contexts[r] = SubflowContext::new();
+        self.views[r] = view;
+        self.short.unsettle();
+        self.unadopted.push(SubflowId(r as u8));
+        self.due.attention.insert(r);
+        r
+    }
+
+    /// The ends of failed joins whose ids other subflows have now.
+    pub(crate) fn take_reclaimed(&mut self) -> Vec<(Tuple, SubflowId)> {
+        std::mem::take(&mut self.reclaimed)
     }
 
     /// Where what segments touch of a subflow stands in memory, and how many bytes it takes.

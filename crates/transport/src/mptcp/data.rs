@@ -29,13 +29,22 @@ impl<P: Stream> Connection<P> {
                 return;
             }
         };
-        let end = seq + payload.len() as u64;
+        let len = payload.len() as u64;
+        let end = seq + len;
         self.subflows[r].take_echo(options.timestamps, now_ns);
         let mut offset = UNMAPPED;
         if let Some(m) = map {
             let whole = m.from <= seq && end <= m.to;
             if whole {
                 offset = m.offset + (seq - m.from);
+            }
+            if whole && !self.rx.window.allows(offset, len) {
+                // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
+                // (RFC 8684 §3.3.5).
+                self.subflows[r].statistics.data_segments_received += 1;
+                self.subflows[r].ack.now = true;
+                self.due.acks.insert(r);
+                return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
@@ -62,7 +71,10 @@ impl<P: Stream> Connection<P> {
         self.due.acks.insert(r);
         let next = subflow.rcv_nxt;
         if piece.at > next {
-            subflow.reorder.insert(next, piece);
+            // One that finds no place is as if it had been lost.
+            if self.rx.window.allows_pieces(subflow.reorder.len()) {
+                subflow.reorder.insert(next, piece);
+            }
         } else if !subflow.reorder.passes(next, piece.len()) {
             subflow.reorder.insert(next, piece);
             self.drain_subflow(now_ns, r);
@@ -81,7 +93,7 @@ impl<P: Stream> Connection<P> {
         if subflow.ack.now {
             self.due.acks.insert(r);
         }
-        if self.trusts(r) && !self.rx.ended() {
+        if self.trusts(r) && !self.rx.ended() && self.rx.window.allows(self.rx.nxt(), payload.len() as u64) {
             self.receive_in_order(now_ns, r, seq, offset, payload);
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
@@ -229,8 +241,12 @@ impl<P: Stream> Connection<P> {
     fn find_place(&mut self, now_ns: u64, r: usize, mut piece: Piece<P>) -> bool {
         loop {
             if let Some(held) = &mut self.contexts[r].held {
-                self.subflows[r].rcv_nxt = piece.end();
-                held.push(piece);
+                // What follows a failed checksum waits for the infinite mapping: of it, too, no more than a window.
+                let bytes: u64 = held.iter().map(|p| p.payload.len() as u64).sum();
+                if bytes < self.rx.window.size() && self.rx.window.allows_pieces(held.len()) {
+                    self.subflows[r].rcv_nxt = piece.end();
+                    held.push(piece);
+                }
                 return true;
             }
             let mut rest = None;

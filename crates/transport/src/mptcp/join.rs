@@ -14,8 +14,8 @@ use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{Join, State, Subflow};
 
-/// How many subflows a connection can have in its life, those that are gone counted: each keeps its id and its
-/// counters, and sets of them are words of the machine. One more is not opened; one that the peer opens is refused with
+/// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
+/// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
 /// MP_TCPRST "lack of resources", and without T, for trying again would not help (RFC 8684 §3.6). How many are open at
 /// once is [`Config::max_subflows`](crate::Config::max_subflows).
 pub const SUBFLOW_LIMIT: usize = u64::BITS as usize;
@@ -52,7 +52,22 @@ impl<P: Stream> Connection<P> {
 
     fn room_for_subflow(&self) -> bool {
         // One in TIME-WAIT only waits for stray segments.
-        self.live_subflows() < usize::from(self.config.max_subflows) && self.subflows.len() < SUBFLOW_LIMIT
+        self.live_subflows() < usize::from(self.config.max_subflows) && self.has_free_id()
+    }
+
+    fn has_free_id(&self) -> bool {
+        self.subflows.len() < SUBFLOW_LIMIT || self.reusable_id().is_some()
+    }
+
+    /// The id of a join that came to nothing: no data went over it, and no congestion control has heard of it. A peer that
+    /// opens subflows and never completes them must not use up the ids.
+    pub(super) fn reusable_id(&self) -> Option<usize> {
+        let failed = |r: &usize| {
+            let (subflow, counted) = (&self.subflows[*r], &self.subflows[*r].statistics);
+            let lived = counted.established_ns > 0 || counted.data_segments_received > 0;
+            subflow.state == State::Closed && subflow.join.is_some() && !lived && !subflow.reset_due
+        };
+        (1..self.subflows.len()).find(failed)
     }
 
     /// Whether nobody has seen a segment of a subflow that this host opens beside the first one.
@@ -114,8 +129,8 @@ impl<P: Stream> Connection<P> {
             return Err((ResetReason::Prohibited, false)); // we set the flag C (RFC 8684 §3.1)
         }
         if !self.room_for_subflow() {
-            // Another one may end; the ids that are used up do not come back.
-            return Err((ResetReason::Resources, self.subflows.len() < SUBFLOW_LIMIT));
+            // Another one may end; the ids of those that have lived do not come back.
+            return Err((ResetReason::Resources, self.has_free_id()));
         }
         self.clock_ns = now_ns;
         let iss = self.secrets.initial_sequence_number(now_ns, tuple);

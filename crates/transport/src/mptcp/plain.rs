@@ -121,11 +121,16 @@ impl<P: Stream> Connection<P> {
         }
         // At the data level: where the segment belongs, and up to where the peer acknowledges.
         let (offset, to) = match self.mode {
-            Mode::Tcp => (UNMAPPED, self.tx.una()),
+            Mode::Tcp => {
+                if !self.rx.window.allows(self.rx.nxt(), segment.payload.len() as u64) {
+                    return false;
+                }
+                (UNMAPPED, self.tx.una())
+            }
             Mode::Mptcp => {
                 let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
                 let offset = self.numbers.their_place(segment.dsn);
-                if segment.ssn != seq as u32 || offset > self.rx.window.right() {
+                if segment.ssn != seq as u32 || !self.rx.window.allows(offset, segment.payload.len() as u64) {
                     return false;
                 }
                 (offset, to)

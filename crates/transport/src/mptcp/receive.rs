@@ -156,8 +156,7 @@ impl<P: Stream> Connection<P> {
             self.receive_lone_data_fin(r, mapping);
         }
         // Seventh and eighth: data and FIN. Nothing follows the peer's FIN (RFC 9293 §3.10.7.4, seventh).
-        let fin = segment.flags.fin();
-        let data_len = segment.payload.len() as u64;
+        let (fin, data_len) = self.trim_to_window(r, seq, segment);
         let open = matches!(self.subflows[r].state, State::Established | State::FinWait1 | State::FinWait2);
         if data_len > 0 && open {
             let payload = std::mem::replace(&mut segment.payload, P::empty());
@@ -170,6 +169,26 @@ impl<P: Stream> Connection<P> {
         }
         self.receive_fin(now_ns, r);
         self.progress_close(now_ns);
+    }
+
+    /// Cuts off what lies beyond the window (RFC 9293 §3.10.7.4, first): the peer was not allowed to send it, and there is no
+    /// room for it. Answers whether a FIN is left, and how many bytes. Under MPTCP the window is the connection's, and what
+    /// its mapping says is compared with it.
+    #[inline]
+    fn trim_to_window(&mut self, r: usize, seq: u64, segment: &mut Segment<P>) -> (bool, u64) {
+        let len = segment.payload.len() as u64;
+        if self.mode == Mode::Tcp && len > 0 {
+            let subflow = &mut self.subflows[r];
+            let open = self.rx.window.right().saturating_sub(self.rx.nxt());
+            let fits = (subflow.rcv_nxt + open).saturating_sub(seq);
+            if fits < len {
+                segment.payload = segment.payload.slice(0, fits as usize);
+                subflow.ack.now = true;
+                self.due.acks.insert(r);
+                return (false, fits);
+            }
+        }
+        (segment.flags.fin(), len)
     }
 
     /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a

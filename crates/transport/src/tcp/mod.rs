@@ -4,6 +4,7 @@ pub mod acknowledge;
 pub mod ecn;
 pub mod pacing;
 pub mod rack;
+pub mod ranges;
 pub mod recovery;
 pub mod reorder;
 pub mod rtt;

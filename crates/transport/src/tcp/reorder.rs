@@ -1,5 +1,6 @@
 //! What a subflow received behind a hole, and what of it is reported (RFC 2018).
 
+use super::ranges::Ranges;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
 use crate::row::Row;
@@ -12,8 +13,8 @@ pub struct Reorder<P: Stream>(Option<Box<Held<P>>>);
 #[derive(Debug)]
 struct Held<P: Stream> {
     pieces: Row<Piece<P>>,
-    /// Maximal contiguous ranges, in order.
-    ranges: Vec<(u64, u64)>,
+    /// Maximal contiguous ranges.
+    ranges: Ranges,
     /// A number within each of the ranges touched last, the latest first. Of those that are gone nothing is reported.
     recent: [u64; 4],
 }
@@ -41,7 +42,7 @@ impl<P: Stream> Reorder<P> {
         if at < end {
             let held = self.0.get_or_insert_with(Held::boxed);
             held.pieces.insert(next, piece);
-            let range = held.join(at, end);
+            let range = held.ranges.join(at, end);
             held.note(at, range);
         }
     }
@@ -53,7 +54,7 @@ impl<P: Stream> Reorder<P> {
         let Some(held) = &mut self.0 else { return false };
         let passes = held.pieces.pass(at, len);
         if passes {
-            let ((from, to), end) = (held.ranges[0], at + len);
+            let ((from, to), end) = (held.ranges.first(), at + len);
             held.note(at, (at, if end == from { to } else { end }));
         }
         passes
@@ -66,14 +67,10 @@ impl<P: Stream> Reorder<P> {
         let piece = held.pieces.pop(next)?;
         let end = piece.end();
         // Ranges below the piece were passed over.
-        while held.ranges[0].1 <= end {
-            held.ranges.remove(0);
-            if held.ranges.is_empty() {
-                self.0 = None;
-                return Some(piece);
-            }
+        held.ranges.pass(end);
+        if held.ranges.is_empty() {
+            self.0 = None;
         }
-        held.ranges[0].0 = held.ranges[0].0.max(end);
         Some(piece)
     }
 
@@ -90,38 +87,7 @@ impl<P: Stream> Reorder<P> {
 impl<P: Stream> Held<P> {
     #[cold]
     fn boxed() -> Box<Self> {
-        Box::new(Held { pieces: Row::new(), ranges: Vec::new(), recent: [0; 4] })
-    }
-
-    /// Joins `[from, end)` to the ranges; answers the one that it lies in now.
-    #[inline]
-    fn join(&mut self, from: u64, end: u64) -> (u64, u64) {
-        if let Some(last) = self.ranges.last_mut() {
-            if last.0 <= from && from <= last.1 {
-                last.1 = last.1.max(end);
-                return *last;
-            }
-            if from < last.0 {
-                return self.join_below(from, end);
-            }
-        }
-        self.ranges.push((from, end));
-        (from, end)
-    }
-
-    fn join_below(&mut self, from: u64, end: u64) -> (u64, u64) {
-        let first = self.ranges.partition_point(|r| r.1 < from);
-        let after = first + self.ranges[first..].iter().take_while(|r| r.0 <= end).count();
-        if first == after {
-            self.ranges.insert(first, (from, end));
-            return (from, end);
-        }
-        let joined = (self.ranges[first].0.min(from), self.ranges[after - 1].1.max(end));
-        self.ranges[first] = joined;
-        if after - first > 1 {
-            self.ranges.drain(first + 1..after);
-        }
-        joined
+        Box::new(Held { pieces: Row::new(), ranges: Ranges::new(), recent: [0; 4] })
     }
 
     /// `range` was touched at `at`.
@@ -135,31 +101,21 @@ impl<P: Stream> Held<P> {
     }
 
     #[inline]
-    fn range_of(&self, at: u64) -> Option<(u64, u64)> {
-        // Mostly it is the last one.
-        if let Some(&last) = self.ranges.last().filter(|last| last.0 <= at) {
-            return (at < last.1).then_some(last);
-        }
-        let i = self.ranges.partition_point(|r| r.1 <= at);
-        self.ranges.get(i).copied().filter(|r| r.0 <= at)
-    }
-
-    #[inline]
     fn report(&self, limit: usize, mut report: impl FnMut((u64, u64))) {
         if limit == 0 {
             return;
         }
-        if let [only] = self.ranges[..] {
+        if let Some(only) = self.ranges.only() {
             return report(only);
         }
         if limit == 1 {
-            let latest = self.recent.iter().find_map(|&at| self.range_of(at));
-            return report(latest.unwrap_or(self.ranges[0]));
+            let latest = self.recent.iter().find_map(|&at| self.ranges.find(at));
+            return report(latest.unwrap_or_else(|| self.ranges.first()));
         }
         let (mut out, limit) = ([(0, 0); 4], limit.min(4));
         let mut n = 0;
-        let recent = self.recent.iter().filter_map(|&at| self.range_of(at));
-        for range in recent.chain(self.ranges.iter().copied().take(4)) {
+        let recent = self.recent.iter().filter_map(|&at| self.ranges.find(at));
+        for range in recent.chain(self.ranges.lowest()) {
             if !out[..n].contains(&range) {
                 report(range);
                 out[n] = range;
@@ -243,7 +199,7 @@ mod tests {
                         _ => ranges.push((i, i + 1)),
                     }
                 }
-                prop_assert_eq!(r.0.as_ref().map_or(&[][..], |held| &held.ranges), &ranges);
+                prop_assert_eq!(&r.0.as_ref().map_or(Vec::new(), |held| held.ranges.all()), &ranges);
                 prop_assert_eq!((r.is_empty(), r.len().min(1)), (ranges.is_empty(), ranges.len().min(1)));
                 let reported = blocks(&r, 4);
                 prop_assert_eq!(reported.len(), ranges.len().min(4));

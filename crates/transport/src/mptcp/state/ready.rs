@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::Payload;
-
-use crate::queue::trim;
+use crate::queue::{Stream, trim};
 
 /// The pieces of the stream, in order. Mostly there is one, and it is read before the next comes: that one has a place of its
 /// own.
@@ -15,7 +13,7 @@ pub struct Ready<P> {
     rest: VecDeque<P>,
 }
 
-impl<P: Payload> Ready<P> {
+impl<P: Stream> Ready<P> {
     pub fn new() -> Self {
         Ready { first: P::empty(), rest: VecDeque::new() }
     }
@@ -36,6 +34,12 @@ impl<P: Payload> Ready<P> {
         if self.first.is_empty() {
             self.first = payload;
         } else if !payload.is_empty() {
+            self.push_rest(payload);
+        }
+    }
+
+    fn push_rest(&mut self, payload: P) {
+        if !self.rest.back_mut().unwrap_or(&mut self.first).join(&payload) {
             self.rest.push_back(payload);
         }
     }
@@ -62,6 +66,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use wire::Span;
+
+    #[test]
+    fn bytes_one_by_one_take_a_place_for_many() {
+        let mut ready = Ready::new();
+        let all: Vec<u8> = (0..100_000_u32).map(|n| (n % 251) as u8).collect();
+        for byte in &all {
+            ready.push(vec![*byte]);
+        }
+        assert!(ready.len() <= all.len() / 1024, "{}", ready.len());
+        let read: Vec<u8> = std::iter::from_fn(|| ready.pop()).flatten().collect();
+        assert!(read == all);
+        // Segments stay as they came.
+        (0..10).for_each(|_| ready.push(vec![0; 1460]));
+        assert_eq!(ready.len(), 10);
+    }
 
     proptest! {
         /// Against a plain queue.

@@ -116,9 +116,13 @@ impl<P: Stream> ReceiveStream<P> {
         self.ready.push(payload);
     }
 
-    /// Keeps bytes that lie behind others still missing, and within the window. Answers how many of them are new.
+    /// Keeps bytes that lie behind others still missing, and within the window, unless there are too many pieces. Answers how
+    /// many of them are new.
     #[inline(always)]
     pub fn keep(&mut self, early: Early<P>) -> u64 {
+        if !self.window.allows_pieces(self.waiting.len()) {
+            return 0;
+        }
         self.waiting.insert(self.nxt, early)
     }
 
@@ -131,12 +135,11 @@ impl<P: Stream> ReceiveStream<P> {
         }
         let (at, len, via) = (early.at, early.payload.len() as u64, early.via);
         let next = at == self.nxt;
-        let new = if next && self.waiting.is_empty() {
-            self.append(now_ns, via, early, account);
-            len
-        } else if !self.window.allows(at, len) {
-            0 // beyond the window nothing is kept; the peer was not allowed to send it
-        } else if next && self.waiting.pass(at, len) {
+        // Beyond the window nothing is kept; the peer was not allowed to send it. Nor is what comes in too small pieces.
+        if !self.window.allows(at, len) || !(next || self.window.allows_pieces(self.waiting.len())) {
+            return;
+        }
+        let new = if next && (self.waiting.is_empty() || self.waiting.pass(at, len)) {
             self.append(now_ns, via, early, account);
             len
         } else {

@@ -46,6 +46,10 @@ impl<P: Stream> Part for Early<P> {
         Early { at: from, payload, ..*self }
     }
 
+    fn compact(self) -> Self {
+        Early { payload: self.payload.compact(), ..self }
+    }
+
     #[inline]
     fn free_slot() -> Self::Slot {
         EarlySlot { kept: P::Kept::keep(P::empty()), arrival_ns: 0, via: 0 }

@@ -7,6 +7,11 @@ use crate::ReceiveBuffer;
 const INITIAL_AUTO_BYTES: u64 = 65_536;
 const MAX_AUTO_BYTES: u64 = 6 << 20;
 
+/// Pieces that wait may be smaller than this on average only if they are few.
+const LEAST_MEAN_BYTES: u64 = 128;
+/// So many in any case.
+const MORE_PIECES: u64 = 256;
+
 /// The receive buffer of a connection. Places in the stream count from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveWindow {
@@ -48,6 +53,13 @@ impl ReceiveWindow {
     #[inline]
     pub fn allows(&self, at: u64, len: u64) -> bool {
         at.saturating_add(len) <= self.right()
+    }
+
+    /// How many pieces may wait behind a hole: as many as fill the window with segments of [`LEAST_MEAN_BYTES`], and some
+    /// more. So what is kept about the pieces takes no more than twice the memory of the window.
+    #[inline]
+    pub fn allows_pieces(&self, pieces: usize) -> bool {
+        (pieces as u64) < MORE_PIECES + self.size / LEAST_MEAN_BYTES
     }
 
     /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.

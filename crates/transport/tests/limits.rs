@@ -1,0 +1,270 @@
+//! What a host keeps of a peer that means harm: data beyond the window, one byte at a time, joins that come to nothing.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::{Config, ConnectionId, Host, Protocol, ReceiveBuffer, SUBFLOW_LIMIT, Tuple};
+use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, Segment};
+
+const MS: u64 = 1_000_000;
+/// The attacker's initial sequence number and key.
+const ISS: u32 = 1_000;
+const KEY: u64 = 0x0123_4567_89ab_cdef;
+const BUFFER: u64 = 1 << 18;
+
+/// A server and a peer that has opened one connection to it and now sends whatever it likes.
+struct Attack {
+    host: Host<Vec<u8>>,
+    id: ConnectionId,
+    tuple: Tuple,
+    now_ns: u64,
+    /// What acknowledges the host's SYN.
+    ack: u32,
+    /// The host's key, under MPTCP.
+    host_key: Option<u64>,
+    /// The last acknowledgment from the host: number and window in bytes.
+    heard: (u32, u64),
+    answers: usize,
+}
+
+fn end(last: u8, port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port)
+}
+
+fn bare(seq: u32, ack: u32, flags: Flags) -> Segment<Vec<u8>> {
+    Segment { src_port: 5_000, dst_port: 80, seq, ack, flags, window: 60_000, ..Segment::default() }
+}
+
+fn with(segment: Segment<Vec<u8>>, capable: Option<MpCapable>, scale: Option<u8>) -> Segment<Vec<u8>> {
+    let mptcp = capable.map(MptcpOption::MpCapable).into_iter().collect();
+    let rare = Some(Box::new(RareOptions { mptcp, mss: Some(1_460), window_scale: scale, ..RareOptions::default() }));
+    Segment { options: Options { rare, ..Options::default() }, ..segment }
+}
+
+impl Attack {
+    fn new(protocol: Protocol) -> Attack {
+        let tuple = Tuple { local: end(1, 80), remote: end(2, 5_000) };
+        let mut host = Host::new(Xoshiro256PlusPlus::seed_from_u64(7));
+        let config = Config { protocol, receive_buffer: ReceiveBuffer::Fixed(BUFFER), ..Config::default() };
+        host.listen(80, config);
+        let mptcp = protocol == Protocol::Mptcp;
+        let capable = |sender_key, receiver_key| {
+            mptcp.then_some(MpCapable { version: 1, flags: 1, sender_key, receiver_key, data: None })
+        };
+        let syn = with(bare(ISS, 0, Flags::SYN), capable(None, None), Some(7));
+        let id = host.receive(0, tuple, syn).expect("it listens").connection;
+        let (_, answer) = host.connection_mut(id).transmit(0).expect("a SYN/ACK");
+        let host_key = answer.options.rare.iter().flat_map(|rare| &rare.mptcp).find_map(|option| match option {
+            MptcpOption::MpCapable(capable) => capable.sender_key,
+            _ => None,
+        });
+        assert_eq!(host_key.is_some(), mptcp);
+        let ack = answer.seq.wrapping_add(1);
+        let mut attack = Attack { host, id, tuple, now_ns: 0, ack, host_key, heard: (0, 0), answers: 0 };
+        attack.send(with(bare(ISS + 1, ack, Flags::ACK), capable(Some(KEY), host_key), None));
+        attack.data(0, 1_000, 0);
+        attack
+    }
+
+    fn send(&mut self, segment: Segment<Vec<u8>>) {
+        self.now_ns += MS;
+        self.host.receive(self.now_ns, self.tuple, segment);
+        let connection = self.host.connection_mut(self.id);
+        if connection.next_timeout_ns() <= self.now_ns {
+            connection.handle_timeout(self.now_ns);
+        }
+        while let Some((_, answer)) = connection.transmit(self.now_ns) {
+            assert!(!answer.flags.rst(), "the connection is to live on");
+            self.heard = (answer.ack, u64::from(answer.window) << 3);
+            self.answers += 1;
+        }
+    }
+
+    /// A SYN with MP_JOIN from a port, and a third ACK whose HMAC is wrong. Answers whether the SYN was answered.
+    fn join_in_vain(&mut self, port: u16, token: u32) -> bool {
+        self.now_ns += MS;
+        let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
+        let option = |join| {
+            let rare = Some(Box::new(RareOptions { mptcp: vec![MptcpOption::MpJoin(join)], ..RareOptions::default() }));
+            Options { rare, ..Options::default() }
+        };
+        let syn = MpJoin::Syn { backup: false, address_id: 1, token, nonce: 5 };
+        let syn = Segment { src_port: port, options: option(syn), ..bare(ISS, 0, Flags::SYN) };
+        let Some(at) = self.host.receive(self.now_ns, tuple, syn) else { return false };
+        let (_, answer) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a SYN/ACK");
+        let ack = bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK);
+        let ack = Segment { src_port: port, options: option(MpJoin::Ack { hmac: [0; 20] }), ..ack };
+        assert_eq!(self.host.receive(self.now_ns, tuple, ack), Some(at));
+        let (_, reset) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a reset");
+        assert!(reset.flags.rst());
+        while self.host.connection_mut(self.id).poll_event().is_some() {}
+        true
+    }
+
+    /// `len` bytes of the stream from `at` on, at that place of the subflow plus `skew`.
+    fn data(&mut self, at: u64, len: usize, skew: u32) {
+        let content = (0..len as u64).map(|i| byte(at + i)).collect();
+        let seq = ISS.wrapping_add(1).wrapping_add(at as u32).wrapping_add(skew);
+        let mut segment = Segment { payload: content, ..bare(seq, self.ack, Flags::ACK) };
+        if let Some(host_key) = self.host_key {
+            let number = |key, place: u64| DataNumber::Long(wire::keys::idsn(key).wrapping_add(1 + place));
+            let ssn = (at as u32).wrapping_add(1).wrapping_add(skew);
+            let mapping = Mapping { dsn: number(KEY, at), ssn, len: len as u16, checksum: None };
+            let dss = Dss { data_ack: Some(number(host_key, 0)), mapping: Some(mapping), data_fin: false };
+            segment.options.dss = Some(dss);
+        }
+        self.send(segment);
+    }
+
+    fn in_order(&self) -> u64 {
+        self.host.connection(self.id).bytes_in_order()
+    }
+
+    fn pieces(&self) -> usize {
+        self.host.connection(self.id).items_held()
+    }
+
+    /// Reads all there is, and checks it.
+    fn read(&mut self, from: u64) -> u64 {
+        let mut at = from;
+        while let Some(piece) = self.host.connection_mut(self.id).read() {
+            assert!(piece.iter().enumerate().all(|(i, &b)| b == byte(at + i as u64)), "wrong bytes behind {at}");
+            at += piece.len() as u64;
+        }
+        at
+    }
+}
+
+fn byte(place: u64) -> u8 {
+    (place.wrapping_mul(0x9e37_79b9) >> 13) as u8
+}
+
+const BOTH: [Protocol; 2] = [Protocol::Tcp, Protocol::Mptcp];
+
+#[test]
+fn data_beyond_the_window_is_not_kept() {
+    for protocol in BOTH {
+        let mut attack = Attack::new(protocol);
+        let mut at = 1_000;
+        while at < 4 * BUFFER {
+            attack.data(at, 1_460, 0);
+            at += 1_460;
+        }
+        assert!(attack.in_order() <= BUFFER, "{protocol:?}: {} bytes wait", attack.in_order());
+        assert!(attack.in_order() > BUFFER - 1_460, "{protocol:?}: {} bytes are allowed", attack.in_order());
+        assert!(attack.pieces() as u64 <= BUFFER / 1_460 + 2, "{protocol:?}: {}", attack.pieces());
+        assert!(attack.answers > 300, "what is not taken is answered: {}", attack.answers);
+        // Room is made: the next bytes are taken, and the stream is whole.
+        let (next, from) = (attack.in_order(), attack.read(0));
+        assert_eq!(next, from);
+        attack.data(next, 1_460, 0);
+        assert_eq!(attack.read(from), next + 1_460, "{protocol:?}");
+    }
+}
+
+/// The byte at the edge of a window, again and again while nobody reads: a closed window takes not even one.
+#[test]
+fn a_closed_window_is_closed() {
+    for protocol in BOTH {
+        let mut attack = Attack::new(protocol);
+        let mut at = 1_000;
+        while at < BUFFER {
+            let len = (BUFFER - at).min(1_460);
+            attack.data(at, len as usize, 0);
+            at += len;
+        }
+        assert_eq!((attack.in_order(), attack.heard.1), (BUFFER, 0), "{protocol:?}");
+        for n in 0..1_000 {
+            attack.data(BUFFER + n, 1, 0);
+        }
+        assert_eq!(attack.in_order(), BUFFER, "{protocol:?}");
+    }
+}
+
+/// Under MPTCP a subflow's own window is wide: what lies beyond the connection's is known by its mapping.
+#[test]
+fn a_mapping_beyond_the_window_is_not_taken() {
+    let mut attack = Attack::new(Protocol::Mptcp);
+    let before = attack.heard.0;
+    for n in 0..1_000 {
+        // In order on the subflow, each a megabyte further in the stream.
+        attack.data(1_000 + (n + 1) * (1 << 20), 100, 0_u32.wrapping_sub(((n + 1) << 20) as u32));
+    }
+    assert_eq!(attack.heard.0, before, "none is acknowledged");
+    assert!(attack.pieces() <= 2, "{}", attack.pieces());
+    attack.data(1_000, 100, 0);
+    assert_eq!(attack.in_order(), 1_100);
+}
+
+#[test]
+fn bytes_one_by_one_take_little_more_than_bytes_together() {
+    for protocol in BOTH {
+        let mut attack = Attack::new(protocol);
+        for at in 1_000..20_000 {
+            attack.data(at, 1, 0);
+        }
+        assert_eq!(attack.in_order(), 20_000);
+        assert!(attack.pieces() <= 20_000 / 1_024, "{protocol:?}: {} pieces", attack.pieces());
+        assert_eq!(attack.read(0), 20_000);
+    }
+}
+
+/// Every other byte from the end to the beginning, then the rest: the most pieces that a window can hold, put in where it
+/// costs most.
+#[test]
+fn every_other_byte_takes_a_bounded_number_of_places() {
+    for protocol in BOTH {
+        let mut attack = Attack::new(protocol);
+        let far = 1_000 + BUFFER / 2;
+        for at in (1_001..far).rev().step_by(2) {
+            attack.data(at, 1, 0);
+        }
+        // Pieces and, under MPTCP, their mappings.
+        let limit = (256 + BUFFER / 128) as usize;
+        assert!(attack.pieces() <= 2 * limit, "{protocol:?}: {} pieces", attack.pieces());
+        assert!(attack.pieces() >= limit, "{protocol:?}: {} pieces, all that are allowed", attack.pieces());
+        assert_eq!(attack.in_order(), 1_000);
+        // What was not kept was not acknowledged either: a peer in good faith sends it again.
+        let mut at = 1_000;
+        while at < far {
+            attack.data(at, 1_000.min(far - at) as usize, 0);
+            at += 1_000;
+        }
+        assert_eq!(attack.read(0), far, "{protocol:?}");
+    }
+}
+
+/// In order on the subflow, every other byte in the stream: the connection holds them, not the subflow.
+#[test]
+fn every_other_byte_of_the_stream_takes_a_bounded_number_of_places() {
+    let mut attack = Attack::new(Protocol::Mptcp);
+    for n in 0..BUFFER as u32 / 4 {
+        let at = 1_001 + 2 * u64::from(n);
+        // The nth byte of the subflow behind the first 1,000.
+        attack.data(at, 1, 0_u32.wrapping_sub(1 + n));
+    }
+    let limit = (256 + BUFFER / 128) as usize;
+    assert!(attack.pieces() <= limit + 8, "{} pieces", attack.pieces());
+    assert!(attack.pieces() >= limit, "{} pieces", attack.pieces());
+    assert_eq!(attack.in_order(), 1_000);
+}
+
+/// Joins with the right token and a wrong HMAC used to take an id each until none was left.
+#[test]
+fn failed_joins_give_their_ids_back() {
+    let mut attack = Attack::new(Protocol::Mptcp);
+    let token = wire::keys::token(attack.host_key.unwrap());
+    for n in 0..1_000 {
+        assert!(attack.join_in_vain(10_000 + n, token), "join {n}");
+    }
+    let connection = attack.host.connection(attack.id);
+    assert_eq!(connection.subflow_count(), SUBFLOW_LIMIT);
+    let known = (0..1_000).filter(|n| {
+        let tuple = Tuple { local: attack.tuple.local, remote: end(3, 10_000 + n) };
+        attack.host.subflow_at(tuple).is_some()
+    });
+    assert_eq!(known.count(), SUBFLOW_LIMIT - 1, "the ends of the others are forgotten");
+    attack.data(1_000, 1_000, 0);
+    assert_eq!(attack.read(0), 2_000, "the connection lives on");
+}
