@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{Compact, Flags, MpJoin, MptcpOption, Options, RareOptions, Segment};
+use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
 use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
 use crate::secrets::Secrets;
+use crate::tcp::subflow::ResetAnswer;
 use crate::{Config, LocalAddress};
 
 /// A connection of a host, until the host [forgets](Host::forget) it; then the id may name another.
@@ -234,15 +235,7 @@ impl<P: Stream> Host<P> {
 
     /// RFC 9293 §3.10.7.1: a segment for nobody is answered with a reset.
     fn refuse(&mut self, tuple: Tuple, segment: &Segment<P>, why: Option<MptcpOption>) {
-        if segment.flags.rst() {
-            return;
-        }
-        let (seq, ack, flags) = if segment.flags.ack() {
-            (segment.ack, 0, Flags::RST)
-        } else {
-            let len = segment.payload.len() as u32 + u32::from(segment.flags.syn()) + u32::from(segment.flags.fin());
-            (0, segment.seq.wrapping_add(len), Flags::RST | Flags::ACK)
-        };
+        let Some(ResetAnswer { seq, ack, flags }) = ResetAnswer::to(segment) else { return };
         let rare = why.map(|why| Box::new(RareOptions { mptcp: vec![why], ..RareOptions::default() }));
         let reset = Segment {
             src_port: tuple.local.port(),

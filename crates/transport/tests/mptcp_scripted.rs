@@ -255,3 +255,25 @@ fn a_fast_close_with_a_reset_beside_the_next_sequence_number_is_challenged() {
     peer.send(right);
     assert!(peer.events().contains(&Event::Aborted));
 }
+
+/// RFC 8684 §3.3.4: data beyond the window of the data level is not kept, whatever the subflow's sequence numbers say; what
+/// was not allowed is not acknowledged at the data level (issue 14, finding 18).
+#[test]
+fn data_outside_the_window_is_not_taken_at_the_data_level() {
+    let mut peer = Peer::established();
+    let first = wire::keys::idsn(KEY).wrapping_add(1);
+    let (mut at, mut last) = (0_u64, None);
+    for _ in 0..100 {
+        let mapping =
+            Mapping { dsn: DataNumber::Long(first.wrapping_add(at)), ssn: 1 + at as u32, len: 1_000, checksum: None };
+        let mut segment = peer.signal(Flags::ACK, 0, Some(mapping), false);
+        segment.payload = Span { offset: at, len: 1_000 };
+        peer.seq = peer.seq.wrapping_add(1_000);
+        at += 1_000;
+        last = peer.send(segment).pop().or(last);
+    }
+    let taken = peer.host.connection(peer.id.unwrap()).bytes_in_order();
+    assert_eq!(taken, 65_000, "of a window of 65 536");
+    let Some(Dss { data_ack: Some(number), .. }) = last.unwrap().options.dss else { panic!("no DSS") };
+    assert_eq!(number.expand(first), first.wrapping_add(taken));
+}

@@ -30,7 +30,7 @@ impl<P: Stream> Connection<P> {
             || len == 0
             || seq < subflow.rcv_nxt
             || (seq == subflow.rcv_nxt && subflow.reorder.is_empty())
-            || seq + len > subflow.rcv_nxt + window
+            || seq.saturating_add(len) > subflow.rcv_nxt + window
             || segment.ack != subflow.iss.wrapping_add(subflow.snd_una as u32)
             || !subflow.board.is_empty()
         {
@@ -58,7 +58,12 @@ impl<P: Stream> Connection<P> {
         self.short.note_hole(r);
         self.short.note_room(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
-        self.data_acknowledged(now_ns, to, window);
+        let fresh = seq >= self.subflows[r].window_seq;
+        if fresh {
+            self.subflows[r].window_seq = seq;
+        }
+        let takes = fresh || self.mode == Mode::Mptcp;
+        self.acknowledged_with_edge(now_ns, to, if takes { to.saturating_add(window) } else { self.tx.right() });
         self.subflows[r].take_echo(segment.timestamps(), now_ns);
         let payload = std::mem::replace(&mut segment.payload, P::empty());
         self.data_at_hole(now_ns, r, seq, offset, payload);

@@ -180,7 +180,7 @@ impl<P: Stream> Connection<P> {
         self.check_end_of_stream(r);
     }
 
-    fn drain_subflow(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn drain_subflow(&mut self, now_ns: u64, r: usize) {
         loop {
             let subflow = &mut self.subflows[r];
             let Some(piece) = subflow.reorder.pop(subflow.rcv_nxt) else { return };
@@ -281,9 +281,13 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Bytes that are in order on their subflow go to their place in the stream.
+    /// Bytes that are in order on their subflow go to their place in the stream. Beyond the window nothing is kept: the peer
+    /// was not allowed to send it. (Under TCP what arrives on the subflow was cut to the window already.)
     pub(super) fn deliver(&mut self, now_ns: u64, r: usize, piece: Piece<P>) {
         let Piece { offset: at, payload, arrival_ns, .. } = piece;
+        if self.mode == Mode::Mptcp && !self.rx.window.allows(at, payload.len() as u64) {
+            return;
+        }
         self.rx.place(now_ns, Early { at, payload, arrival_ns, via: r as u8 }, &mut self.subflows[r].statistics);
     }
 

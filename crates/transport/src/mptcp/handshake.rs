@@ -10,6 +10,7 @@ use super::transmit::{CAPABLE_A, CAPABLE_C};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::reassembly::{Piece, UNMAPPED};
 use crate::secrets::Secrets;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -76,13 +77,19 @@ impl<P: Stream> Connection<P> {
         subflow.active_open = false;
         subflow.syn_due = true;
         negotiate(&c.config, c.rx.window.scale(), &mut subflow, syn);
+        c.rx.window.agree_scale(subflow.rcv_wscale);
         c.tx.begin(syn.window);
+        if c.mode == Mode::Tcp && !syn.payload.is_empty() {
+            // Text on a SYN waits for the connection (RFC 9293 §3.10.7.2).
+            let piece = Piece { at: 1, payload: syn.payload.clone(), offset: UNMAPPED, arrival_ns: now_ns };
+            subflow.reorder.insert(1, piece);
+        }
         c.add_subflow(subflow);
         c
     }
 
     /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
-    pub(super) fn receive_in_syn_sent(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+    pub(super) fn receive_in_syn_sent(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         let acceptable = segment.flags.ack() && self.subflows[r].our_seq(segment.ack) == 1;
         if segment.flags.rst() {
             if acceptable {
@@ -94,7 +101,12 @@ impl<P: Stream> Connection<P> {
             self.open_simultaneously(r, segment);
             return;
         }
-        if !acceptable || !segment.flags.syn() {
+        if segment.flags.ack() && !acceptable {
+            // Of another connection, which the peer has not forgotten: the reset ends it there (§3.5.1, figure 9).
+            self.answer_with_reset(r, segment);
+            return;
+        }
+        if !segment.flags.syn() {
             return;
         }
         negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], segment);
@@ -116,11 +128,17 @@ impl<P: Stream> Connection<P> {
                 self.fallback.receive_single();
             }
         }
+        self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
         self.tx.begin(segment.window);
         self.synchronise(now_ns, r);
         self.become_established(now_ns, r);
         self.subflows[r].ack.now = true;
         self.due.acks.insert(r);
+        if self.mode == Mode::Tcp && !segment.payload.is_empty() {
+            // "continue processing at the sixth step" (§3.10.7.3). Multipath TCP gives it no place: it comes again.
+            let payload = std::mem::replace(&mut segment.payload, P::empty());
+            self.receive_data(now_ns, r, 1, &segment.options, payload);
+        }
     }
 
     pub(super) fn learn_key(&mut self, key: u64) {
@@ -201,10 +219,19 @@ impl<P: Stream> Connection<P> {
     /// A segment in SYN-RECEIVED (RFC 9293 §3.10.7.4). Answers whether it completes the handshake and is to be
     /// processed further as one of an established subflow.
     pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
+        // First: the sequence number. The SYN may come again, with data.
+        let seq = self.subflows[r].their_seq(segment.seq);
+        let inside = (1..=self.rx.window.right().max(1)).contains(&seq);
         if segment.flags.rst() {
-            if segment.seq == self.subflows[r].irs.wrapping_add(1) {
+            if seq == 1 {
                 self.receive_reset(now_ns, r, segment);
+            } else if inside {
+                self.challenge(now_ns, r); // RFC 5961 §3.2
             }
+            return false;
+        }
+        if !inside && !segment.flags.syn() {
+            self.challenge(now_ns, r);
             return false;
         }
         if segment.flags.syn() {
@@ -218,15 +245,22 @@ impl<P: Stream> Connection<P> {
                 self.due.attention.insert(r);
             } else if self.subflows[r].active_open && self.subflows[r].our_seq(segment.ack) == 1 {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
+                self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
                 self.tx.begin(segment.window);
                 self.synchronise(now_ns, r);
                 self.become_established(now_ns, r);
                 self.subflows[r].ack.now = true;
                 self.due.acks.insert(r);
+            } else {
+                self.challenge(now_ns, r); // another connection: what the peer says to this ends the old one
             }
             return false;
         }
-        if !segment.flags.ack() || self.subflows[r].our_seq(segment.ack) != 1 {
+        if !segment.flags.ack() {
+            return false;
+        }
+        if self.subflows[r].our_seq(segment.ack) != 1 {
+            self.answer_with_reset(r, segment); // fifth: an unacceptable ACK
             return false;
         }
         if self.subflows[r].join.is_some() {
@@ -253,6 +287,11 @@ impl<P: Stream> Connection<P> {
         }
         self.synchronise(now_ns, r);
         self.become_established(now_ns, r);
+        if !self.subflows[r].reorder.is_empty() {
+            self.drain_subflow(now_ns, r); // what came with the SYN
+            self.subflows[r].ack.now = true;
+            self.due.acks.insert(r);
+        }
         if self.subflows[r].join.is_some() {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
             self.subflows[r].ack.now = true;

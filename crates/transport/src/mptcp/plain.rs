@@ -37,7 +37,10 @@ impl<P: Stream> Connection<P> {
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order, and the connection neither.
     fn is_plain(&self, r: usize) -> bool {
         let subflow = &self.subflows[r];
-        subflow.reorder.is_empty() && subflow.duplicate.is_none() && self.is_settled(r)
+        subflow.reorder.is_empty()
+            && subflow.duplicate.is_none()
+            && subflow.window_seq <= subflow.rcv_nxt
+            && self.is_settled(r)
     }
 
     /// Whether subflow `r` has nothing to look after but that and data behind a hole.
@@ -145,6 +148,7 @@ impl<P: Stream> Connection<P> {
         debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
         self.data_acknowledged(now_ns, to, window);
         let subflow = &mut self.subflows[r];
+        subflow.window_seq = seq;
         subflow.take_echo(segment.timestamps(), now_ns);
         subflow.statistics.data_segments_received += 1;
         subflow.ack.data_in_order(now_ns);
@@ -180,6 +184,7 @@ impl<P: Stream> Connection<P> {
             self.data_acknowledged(now_ns, to, window);
         }
         let subflow = &mut self.subflows[r];
+        subflow.window_seq = subflow.rcv_nxt;
         subflow.acknowledged_in_order(now_ns, ack, &mut self.views, r, &mut self.controller);
         let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);
         if self.mode == Mode::Tcp {

@@ -69,7 +69,7 @@ impl<P: Stream> Connection<P> {
 
     fn receive_any(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         match self.subflows[r].state {
-            State::Closed => self.answer_with_reset(r, segment),
+            State::Closed => self.answer_with_reset(r, segment), // RFC 9293 §3.10.7.1
             State::SynSent => self.receive_in_syn_sent(now_ns, r, segment),
             State::SynReceived => {
                 if self.receive_in_syn_received(now_ns, r, segment) {
@@ -77,15 +77,6 @@ impl<P: Stream> Connection<P> {
                 }
             }
             _ => self.receive_synchronised(now_ns, r, segment),
-        }
-    }
-
-    /// CLOSED: whatever arrives is answered with a reset (RFC 9293 §3.10.7.1).
-    fn answer_with_reset(&mut self, r: usize, segment: &Segment<P>) {
-        if !segment.flags.rst() && segment.flags.ack() {
-            self.subflows[r].reset_due = true;
-            self.subflows[r].reset_seq = Some(segment.ack);
-            self.due.attention.insert(r);
         }
     }
 
@@ -100,15 +91,20 @@ impl<P: Stream> Connection<P> {
             Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
             Mode::Mptcp => 2 * self.rx.window.size(),
         };
-        let limit = subflow.rcv_nxt + open.max(1);
+        let limit = subflow.rcv_nxt + open;
         // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
-        // there, and refusing them would be a deadlock (RFC 9293 §3.10.7.4's allowance for a window of zero).
+        // there, and refusing them would be a deadlock (RFC 9293 §3.10.7.4's allowance for a window of zero). So is a FIN
+        // that closes the stream there: it needs no room. A reset is not held against the timestamps (RFC 7323 §5.3 R1).
+        let fin_only = segment.payload.is_empty() && segment.flags.fin();
+        let edge = limit + u64::from(fin_only);
         let acceptable =
-            if len == 0 { subflow.rcv_nxt <= seq && seq <= limit } else { seq < limit && seq + len > subflow.rcv_nxt };
-        if !acceptable || !subflow.check_timestamps(seq, segment.options.timestamps) {
-            // Data, and a probe from just below the window, are answered. Other empty segments are not: two ends that
-            // disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same reason).
-            if !segment.flags.rst() && (len > 0 || seq.wrapping_add(1) == subflow.rcv_nxt) {
+            if len == 0 { subflow.rcv_nxt <= seq && seq <= limit } else { seq < edge && seq + len > subflow.rcv_nxt };
+        if !acceptable || !(segment.flags.rst() || subflow.is_recent(segment.options.timestamps)) {
+            // Data, and a probe from just below the window, are answered. Other empty segments are only now and then: two
+            // ends that disagree would answer each other for ever (RFC 5961 §7 limits such ACKs for the same reason).
+            if !segment.flags.rst() && len == 0 && seq.wrapping_add(1) != subflow.rcv_nxt {
+                self.challenge(now_ns, r);
+            } else if !segment.flags.rst() {
                 let data = segment.payload.len() as u64;
                 if data > 0 && seq < subflow.rcv_nxt && seq + data <= subflow.rcv_nxt {
                     subflow.duplicate = Some((seq, seq + data));
@@ -140,6 +136,8 @@ impl<P: Stream> Connection<P> {
             self.challenge(now_ns, r);
             return;
         }
+        // Not before: else one forged segment would make PAWS drop all that follow.
+        subflow.keep_timestamp(seq, segment.options.timestamps);
         if subflow.active_open && subflow.join.is_some_and(|j| !j.confirmed) {
             self.join_acknowledged(now_ns, r);
         }
@@ -149,7 +147,7 @@ impl<P: Stream> Connection<P> {
         if !self.fallback.receives_single() && !self.receive_mptcp(now_ns, r, ack, segment) {
             return;
         }
-        self.process_ack(now_ns, r, ack, segment);
+        self.process_ack(now_ns, r, seq, ack, segment);
         if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
             (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
         {
@@ -194,7 +192,7 @@ impl<P: Stream> Connection<P> {
     /// A challenge ACK, unless there was one shortly before: two ends that disagree, because someone has forged a
     /// segment, would answer each other for ever. RFC 5961 §7 asks for a limit; this one is Linux's.
     #[cold]
-    fn challenge(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn challenge(&mut self, now_ns: u64, r: usize) {
         if self.contexts[r].challenge_ns <= now_ns {
             self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
             self.subflows[r].ack.now = true;
@@ -204,7 +202,13 @@ impl<P: Stream> Connection<P> {
 
     /// The subflow-level acknowledgment.
     #[inline]
-    fn process_ack(&mut self, now_ns: u64, r: usize, ack: u64, segment: &Segment<P>) {
+    fn process_ack(&mut self, now_ns: u64, r: usize, seq: u64, ack: u64, segment: &Segment<P>) {
+        // A window is taken from no segment that is older than the last: not from further back, nor of an acknowledgment
+        // that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above SND.UNA).
+        let fresh = seq >= self.subflows[r].window_seq && ack >= self.subflows[r].snd_una;
+        if fresh {
+            self.subflows[r].window_seq = seq;
+        }
         let outstanding = !self.subflows[r].board.is_empty();
         let (una, nxt) = (self.subflows[r].snd_una, self.subflows[r].snd_nxt);
         if self.subflows[r].ecn.arrived(segment.flags, una, nxt) && outstanding {
@@ -227,7 +231,8 @@ impl<P: Stream> Connection<P> {
             let window = u64::from(segment.window) << subflow.snd_wscale;
             if r == self.fallback.subflow() {
                 let to = self.acknowledged_by_subflow(r, ack - fin);
-                self.data_acknowledged(now_ns, to, window);
+                let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
+                self.acknowledged_with_edge(now_ns, to, right);
                 self.infinite_acknowledged(r, ack);
             }
         }
@@ -293,10 +298,19 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on.
+    /// Everything below `to` arrived at the peer, which has room for `window` bytes from there on. Under TCP that is less
+    /// than before if the peer says so. Of Multipath TCP the acknowledgments come over several paths, and one that was
+    /// overtaken is known by nothing: the largest edge holds (RFC 8684 §3.3.5).
     #[inline(always)]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
-        if self.tx.open_to(to.saturating_add(window)) {
+        self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
+    }
+
+    /// The same, with the end of what the peer has room for.
+    #[inline(always)]
+    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: u64, right: u64) {
+        let opened = if self.mode == Mode::Tcp { self.tx.set_window(right) } else { self.tx.open_to(right) };
+        if opened {
             self.due.data = true;
             self.timers.window_opened();
         }

@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::reset::{ResetReason, TRANSIENT};
 use crate::queue::Stream;
-use crate::tcp::subflow::State;
+use crate::tcp::subflow::{ResetAnswer, State};
 
 /// Whether a reset says that the path may be tried again. One that says nothing may come from a middlebox: it may.
 fn is_transient<P>(segment: &Segment<P>) -> bool {
@@ -48,11 +48,28 @@ impl<P: Stream> Connection<P> {
         self.subflows.iter().filter(|s| !matches!(s.state, State::Closed | State::TimeWait)).count()
     }
 
-    /// The reset itself.
-    pub(super) fn reset(&mut self, r: usize) -> Segment<P> {
+    /// A segment that fits nothing of subflow `r` is answered with a reset; of a closed one unless its own is still to go.
+    pub(super) fn answer_with_reset(&mut self, r: usize, segment: &Segment<P>) {
+        let subflow = &mut self.subflows[r];
+        let own = subflow.reset_due && subflow.reset_answer.is_none();
+        if let (false, Some(answer)) = (own, ResetAnswer::to(segment)) {
+            subflow.reset_due = true;
+            subflow.reset_answer = Some(answer);
+            self.due.attention.insert(r);
+        }
+    }
+
+    /// The reset itself. A mere answer says why only what the peer must know: that a checksum failed, or that the whole
+    /// connection ends. Its timestamps: RFC 7323 §3.2.
+    pub(super) fn reset(&mut self, now_ns: u64, r: usize) -> Segment<P> {
+        let answer = self.subflows[r].reset_answer.take();
         let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset);
-        let mut options = Options::default();
-        if let Some(receiver_key) = self.keys.remote {
+        let mut options = Options { timestamps: subflow.timestamps_now(now_ns), ..Options::default() };
+        if let (Some(t), Some(ResetAnswer { ack: 0, .. })) = (&mut options.timestamps, answer) {
+            t.echo = 0; // "if the ACK bit is not set … MUST be zero"
+        }
+        let tells = answer.is_none() || reset.fastclose || reset.fail_dsn.is_some();
+        if let Some(receiver_key) = self.keys.remote.filter(|_| tells) {
             let mut mptcp = Vec::new();
             mptcp.extend(reset.fail_dsn.map(|dsn| MptcpOption::MpFail { dsn }));
             mptcp.extend(reset.fastclose.then_some(MptcpOption::MpFastclose { receiver_key }));
@@ -62,9 +79,9 @@ impl<P: Stream> Connection<P> {
         Segment {
             src_port: subflow.tuple.local.port(),
             dst_port: subflow.tuple.remote.port(),
-            seq: subflow.reset_seq.unwrap_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32)),
-            ack: subflow.irs.wrapping_add(subflow.rcv_nxt as u32),
-            flags: Flags::RST | Flags::ACK,
+            seq: answer.map_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32), |a| a.seq),
+            ack: answer.map_or(subflow.irs.wrapping_add(subflow.rcv_nxt as u32), |a| a.ack),
+            flags: answer.map_or(Flags::RST | Flags::ACK, |a| a.flags),
             window: 0,
             urgent: 0,
             options,

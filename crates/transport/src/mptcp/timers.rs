@@ -64,6 +64,7 @@ impl<P: Stream> Connection<P> {
     }
 
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {
+        let beyond_window = self.is_beyond_window(r);
         let subflow = &mut self.subflows[r];
         subflow.timer_ns = NEVER;
         match subflow.state {
@@ -101,7 +102,9 @@ impl<P: Stream> Connection<P> {
                 }
             }
             _ if subflow.board.is_empty() => {}
-            _ if subflow.retries >= self.config.tcp.retries => {
+            // A peer that has drawn its window back need not acknowledge what lies beyond it: the retransmissions are
+            // probes of a closed window, which are not given up (RFC 9293 §3.8.6, SHLD-17; §3.8.6.1).
+            _ if subflow.retries >= self.config.tcp.retries && !beyond_window => {
                 let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.tx.una());
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now_ns, r, reason, true);
@@ -115,6 +118,12 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
+    }
+
+    /// Whether all that is outstanding on the subflow lies beyond a window that the peer has drawn back.
+    fn is_beyond_window(&self, r: usize) -> bool {
+        let first = self.subflows[r].board.iter().next();
+        self.mode == Mode::Tcp && first.is_some_and(|s| s.data_len() > 0 && s.offset >= self.tx.right())
     }
 
     #[inline(always)]

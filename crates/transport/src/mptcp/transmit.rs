@@ -122,7 +122,7 @@ impl<P: Stream> Connection<P> {
             }
         }
         while let Some(r) = self.due.acks.pop() {
-            if self.subflows[r].ack.now && self.subflows[r].is_synchronised() {
+            if self.subflows[r].ack.now && (self.subflows[r].is_synchronised() || self.is_challenged_early(r)) {
                 if self.short.is_plain(r) {
                     let seq = self.subflows[r].snd_nxt;
                     self.compact_into(now_ns, r, seq, &mut out.compact);
@@ -134,6 +134,12 @@ impl<P: Stream> Connection<P> {
             }
         }
         None
+    }
+
+    /// Whether an acknowledgment is due in SYN-RECEIVED: to a segment that is not acceptable (RFC 9293 §3.10.7.4).
+    #[cold]
+    fn is_challenged_early(&self, r: usize) -> bool {
+        self.subflows[r].state == State::SynReceived
     }
 
     /// What goes before all data: SYN, reset, retransmissions, FIN, control options.
@@ -160,7 +166,7 @@ impl<P: Stream> Connection<P> {
     fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
         if self.subflows[r].reset_due {
             self.subflows[r].reset_due = false;
-            *out = self.reset(r);
+            *out = self.reset(now_ns, r);
             return true;
         }
         if self.subflows[r].syn_due {
@@ -448,7 +454,9 @@ impl<P: Stream> Connection<P> {
         let seq = self.subflows[r].snd_nxt;
         self.segment_into(now_ns, r, seq, Flags::ACK, segment);
         let subflow = &self.subflows[r];
-        if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
+        if subflow.state == State::SynReceived {
+            segment.options.dss = None; // the peer's numbers are not known
+        } else if let Some(join) = subflow.join.filter(|j| subflow.active_open && !j.confirmed) {
             // The third ACK of MP_JOIN: nothing else until it is acknowledged (RFC 8684 §3.2).
             let (key, remote_key) = (self.keys.local, self.keys.remote.unwrap_or(0));
             let hmac = wire::keys::join_hmac_ack(key, remote_key, join.local_nonce, join.remote_nonce);

@@ -74,6 +74,8 @@ pub struct Delivered {
     pub segments: u32,
     /// Their bytes of data.
     pub bytes: u64,
+    /// Bytes of data that were acknowledged cumulatively, whether they had been selectively before or not.
+    pub cumulative_bytes: u64,
     /// Age of the oldest of them that was sent only once: the RTT sample.
     pub rtt_ns: Option<u64>,
     /// Age of the youngest of them that was sent only once: free of the receiver's delay of the ACK.
@@ -195,12 +197,15 @@ impl<P: Stream> Scoreboard<P> {
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
-                    delivered.bytes += first.cut(ack);
+                    let cut = first.cut(ack);
+                    delivered.bytes += cut;
+                    delivered.cumulative_bytes += cut;
                     delivered.advanced = true;
                 }
                 break;
             }
             delivered.advanced = true;
+            delivered.cumulative_bytes += first.data_len();
             if first.is(SACKED) {
                 self.sacked -= 1;
             } else {
@@ -320,14 +325,19 @@ impl<P: Stream> Scoreboard<P> {
                 }
             }
             if from < right {
-                self.mark_sacked(from, right, now_ns, delivered);
+                self.mark_sacked(left, from, right, now_ns, delivered);
             }
         }
         self.previous_blocks = seen;
     }
 
-    fn mark_sacked(&mut self, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
-        let start = self.position(from);
+    /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
+    /// arrived, in however many parts (RFC 2018 §3: a block is of octets), so the one that `from` lies in is looked at too.
+    fn mark_sacked(&mut self, left: u64, from: u64, to: u64, now_ns: u64, delivered: &mut Delivered) {
+        let mut start = self.position(from);
+        if start > 0 && self.sent[start - 1].seq >= left && self.sent[start - 1].end() > from {
+            start -= 1;
+        }
         for segment in self.sent.range_mut(start..) {
             let end = segment.end();
             if end > to {

@@ -80,8 +80,12 @@ impl<P: Stream> Subflow<P> {
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
         // acknowledges at once what all the duplicate ACKs have announced.
         let recovering = phase_before == Phase::Recovery || group[r].phase == Phase::Recovery;
-        if !recovering && delivered.segments > 0 {
-            let brought = (delivered.bytes, delivered.last_rtt_ns);
+        // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
+        // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
+        // what had arrived before it says nothing of the path now.
+        if !recovering && delivered.advanced {
+            let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
+            let brought = (bytes, delivered.last_rtt_ns);
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
         }
         if delivered.advanced {

@@ -1,6 +1,6 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use wire::{SackBlock, SackBlocks, Timestamps, expand32};
+use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps, expand32};
 
 use super::acknowledge::{Acknowledging, NEVER};
 use super::ecn::Ecn;
@@ -41,6 +41,31 @@ pub struct Join {
     pub confirmed: bool,
 }
 
+/// A reset in answer to a segment, so made that its sender takes it (RFC 9293 §3.5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResetAnswer {
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: Flags,
+}
+
+impl ResetAnswer {
+    /// `<SEQ=SEG.ACK><CTL=RST>`, or where the segment acknowledges nothing `<SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>`;
+    /// none to a reset.
+    pub fn to<P: Payload>(segment: &Segment<P>) -> Option<Self> {
+        let flags = segment.flags;
+        if flags.rst() {
+            return None;
+        }
+        Some(if flags.ack() {
+            ResetAnswer { seq: segment.ack, ack: 0, flags: Flags::RST }
+        } else {
+            let len = segment.payload.len() as u32 + u32::from(flags.syn()) + u32::from(flags.fin());
+            ResetAnswer { seq: 0, ack: segment.seq.wrapping_add(len), flags: Flags::RST | Flags::ACK }
+        })
+    }
+}
+
 /// A subflow. Sequence numbers are 64 bits and count from the SYN of their direction, which is 0; the first byte of
 /// data is 1, as in a data sequence mapping.
 // The order of the fields is kept: what nearly every segment touches shares lines of the cache.
@@ -51,6 +76,8 @@ pub struct Subflow<P: Stream> {
     pub rcv_nxt: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
+    /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
+    pub window_seq: u64,
     /// Initial sequence numbers, ours and the peer's.
     pub iss: u32,
     pub irs: u32,
@@ -111,8 +138,8 @@ pub struct Subflow<P: Stream> {
     pub fin_sent: bool,
     /// A reset is to be sent.
     pub reset_due: bool,
-    /// Its sequence number, when it answers a segment (RFC 9293 §3.10.7.1).
-    pub reset_seq: Option<u32>,
+    /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
+    pub reset_answer: Option<ResetAnswer>,
     pub reorder: Reorder<P>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
@@ -162,10 +189,11 @@ impl<P: Stream> Subflow<P> {
             fin_requested: false,
             fin_sent: false,
             reset_due: false,
-            reset_seq: None,
+            reset_answer: None,
             limited_below: 0,
             validation: Validation::new(options.initial_window),
             rcv_nxt: 0,
+            window_seq: 0,
             receive_rtt_ns: 0,
             reorder: Reorder::new(),
             fin_at: None,
@@ -226,17 +254,26 @@ impl<P: Stream> Subflow<P> {
         self.ts_recent = timestamps.map_or(0, |t| t.value);
     }
 
-    /// RFC 7323 §5.3: false when the segment is older than what was seen (PAWS); else keeps its timestamp to echo.
+    /// RFC 7323 §5.3: false when the segment is older than what was seen (PAWS); else keeps its timestamp to echo. For a
+    /// segment in which nothing else can be wrong.
     pub fn check_timestamps(&mut self, seq: u64, timestamps: Option<Timestamps>) -> bool {
-        if let (true, Some(t)) = (self.timestamps, timestamps) {
-            if (t.value.wrapping_sub(self.ts_recent) as i32) < 0 {
-                return false;
-            }
-            if seq <= self.rcv_nxt {
-                self.ts_recent = t.value;
-            }
+        let recent = self.is_recent(timestamps);
+        if recent {
+            self.keep_timestamp(seq, timestamps);
         }
-        true
+        recent
+    }
+
+    /// §5.3 R1: whether the segment is not older than what was seen.
+    pub fn is_recent(&self, timestamps: Option<Timestamps>) -> bool {
+        timestamps.is_none_or(|t| !self.timestamps || (t.value.wrapping_sub(self.ts_recent) as i32) >= 0)
+    }
+
+    /// §5.3 R3: keeps the timestamp of a segment that is taken, to echo it.
+    pub fn keep_timestamp(&mut self, seq: u64, timestamps: Option<Timestamps>) {
+        if let (true, Some(t)) = (self.timestamps && seq <= self.rcv_nxt, timestamps) {
+            self.ts_recent = t.value;
+        }
     }
 
     /// Learns the round trip from the timestamp that a data segment echoes, in milliseconds: all that a pure receiver

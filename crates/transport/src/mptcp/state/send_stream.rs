@@ -119,6 +119,14 @@ impl<P: Stream> SendStream<P> {
         self.right = u64::from(window);
     }
 
+    /// The peer's window reaches up to `right`, or less than before (RFC 9293 §3.8.6). Answers whether it grew.
+    #[inline(always)]
+    pub fn set_window(&mut self, right: u64) -> bool {
+        let grew = right > self.right;
+        self.right = right;
+        grew
+    }
+
     /// The peer's window reaches up to `right`. Answers whether it grew: it never shrinks.
     #[inline(always)]
     pub fn open_to(&mut self, right: u64) -> bool {

@@ -21,6 +21,8 @@ pub struct ReceiveWindow {
     read: u64,
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
     announced: u64,
+    /// The scale of the window field that the peer knows.
+    told_scale: u8,
     round_ends_ns: u64,
     round_from: u64,
 }
@@ -31,7 +33,15 @@ impl ReceiveWindow {
             ReceiveBuffer::Auto => (INITIAL_AUTO_BYTES, MAX_AUTO_BYTES),
             ReceiveBuffer::Fixed(bytes) => (bytes, bytes),
         };
-        ReceiveWindow { size, max, read: 0, announced: 0, round_ends_ns: 0, round_from: 0 }
+        let mut window =
+            ReceiveWindow { size, max, read: 0, announced: 0, told_scale: 0, round_ends_ns: 0, round_from: 0 };
+        window.told_scale = window.scale();
+        window
+    }
+
+    /// The scale that was agreed on: ours, or none where the peer has not offered to scale (RFC 7323 §2.2).
+    pub fn agree_scale(&mut self, scale: u8) {
+        self.told_scale = scale;
     }
 
     /// The window scale to offer: the least that lets the whole buffer be announced (RFC 7323 §2.3, at most 14).
@@ -70,12 +80,13 @@ impl ReceiveWindow {
     }
 
     /// The application has read `len` bytes. Answers whether the peer should be told at once that the window opened:
-    /// when it at least doubles and by a segment or half the buffer (RFC 9293 §3.8.6.2.2).
+    /// when it at least doubles and by a segment or half the buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell:
+    /// an acknowledgment with the same window would be a duplicate.
     pub fn read(&mut self, len: u64, rcv_nxt: u64, mss: u16) -> bool {
         self.read += len;
         let known = self.announced.saturating_sub(rcv_nxt);
-        let open = self.right().saturating_sub(rcv_nxt);
-        open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1)
+        let open = (self.right().saturating_sub(rcv_nxt) >> self.told_scale).min(0xffff) << self.told_scale;
+        open > known && open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1)
     }
 
     /// Whether a round trip has passed since the size was last looked at.
