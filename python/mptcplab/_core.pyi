@@ -1,8 +1,8 @@
 """The engines in Rust."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import TypedDict, final, type_check_only
+from typing import Protocol, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 from mptcplab.errors import Error
 
 __all__ = [
+    "Ack",
+    "Context",
+    "Counters",
+    "Demand",
     "SimulationError",
     "Socket",
     "Stack",
+    "Subflow",
+    "Subflows",
     "analyze",
     "build_commit",
     "build_sources",
+    "check_plugin",
     "create_namespace",
     "create_tun",
     "enter_namespace",
@@ -63,11 +70,205 @@ class Outcome(TypedDict):
 class SimulationError(Error):
     """A simulation that could not be carried out or finished."""
 
+@final
+class Ack:
+    """An acknowledgment of new data; it may be kept."""
+
+    @property
+    def now_ns(self) -> int:
+        """When it arrived, nanoseconds."""
+    @property
+    def acked_segments(self) -> float:
+        """What it acknowledged for the first time, cumulatively or selectively, in segments."""
+    @property
+    def rtt_ns(self) -> int | None:
+        """The RTT sample that it gave, nanoseconds."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """Whether the window, not the application or the receiver, limited what was sent."""
+
+@final
+class Subflow:
+    """What is known of a subflow, during the call that it was given to."""
+
+    @property
+    def id(self) -> int:
+        """Its place among the subflows."""
+    @property
+    def cwnd(self) -> float:
+        """Congestion window, segments."""
+    @property
+    def ssthresh(self) -> float:
+        """Slow start threshold, segments; infinite until the first loss."""
+    @property
+    def srtt_ns(self) -> int:
+        """Smoothed round-trip time, nanoseconds; 0 before the first sample."""
+    @property
+    def srtt_s(self) -> float:
+        """The same in seconds."""
+    @property
+    def rttvar_ns(self) -> int:
+        """Its mean deviation, nanoseconds."""
+    @property
+    def min_rtt_ns(self) -> int:
+        """Smallest round-trip time seen, nanoseconds; 0 before the first sample."""
+    @property
+    def in_flight(self) -> int:
+        """Segments believed to be in the network."""
+    @property
+    def queued(self) -> int:
+        """Segments bound to it and not sent yet."""
+    @property
+    def mss(self) -> int:
+        """Bytes of data that a segment carries."""
+    @property
+    def phase(self) -> str:
+        """`open`, `recovery` (fast recovery) or `loss` (after a timeout)."""
+    @property
+    def bytes_since_loss(self) -> int:
+        """Bytes acknowledged since the last loss."""
+    @property
+    def bytes_between_losses(self) -> int:
+        """Bytes acknowledged between the last two losses."""
+    @property
+    def active(self) -> bool:
+        """Established, with an RTT sample, not closed."""
+    @property
+    def backup(self) -> bool:
+        """To be used only when no other subflow works."""
+    @property
+    def potentially_failed(self) -> bool:
+        """A retransmission timeout occurred and nothing was acknowledged since."""
+    @property
+    def held(self) -> bool:
+        """Pacing holds it back for the moment."""
+    @property
+    def in_slow_start(self) -> bool:
+        """The window is below the threshold."""
+    @property
+    def has_room(self) -> bool:
+        """Another segment fits in the window, and pacing allows it now."""
+    @property
+    def usable(self) -> bool:
+        """It can take a segment now: active, not potentially failed, with room."""
+
+@final
+class Subflows:
+    """The subflows of a connection by their ids, during the call that they were given to."""
+
+    def __len__(self) -> int:
+        """How many there are, also those that are not active."""
+    def __getitem__(self, index: int, /) -> Subflow:
+        """The subflow with this id. Raises IndexError."""
+    def __iter__(self) -> Iterator[Subflow]:
+        """All of them, in the order of their ids."""
+
+@final
+class Demand:
+    """What there is to send; it may be kept."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is data never sent before, else a reinjection: data whose subflow failed or is late."""
+    @property
+    def tried(self) -> frozenset[int]:
+        """The subflows that carried it."""
+
+@final
+class Counters:
+    """What a subflow has counted so far; it may be kept."""
+
+    @property
+    def segments_sent(self) -> int:
+        """Segments with data sent, retransmissions included."""
+    @property
+    def segments_lost(self) -> int:
+        """Of those, the retransmissions of segments that were held to be lost, rightly or not."""
+    @property
+    def timeouts(self) -> int:
+        """Retransmission timeouts."""
+    @property
+    def unacknowledged_bytes(self) -> int:
+        """Bytes sent and not acknowledged on the subflow."""
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes bound to the subflow and not sent yet."""
+
+@final
+class Context:
+    """What a scheduler knows of the connection. Places and sizes are bytes of the stream."""
+
+    @property
+    def now_ns(self) -> int:
+        """Now, nanoseconds."""
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes sent so far for the first time, or bound to a subflow: where new data begins."""
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes written and neither sent nor bound; of an application that always has more, next to 2**64."""
+    @property
+    def free_window_bytes(self) -> int:
+        """Bytes that the connection-level window still allows."""
+    @property
+    def window_bytes(self) -> int:
+        """The whole connection-level window: what may be under way at once."""
+    @property
+    def window_blocks(self) -> int:
+        """How often so far that window kept the fastest subflow from sending though it had room."""
+    @property
+    def flow_bytes(self) -> int | None:
+        """What the application will have written in all, where it is known."""
+    @property
+    def left_bytes(self) -> int | None:
+        """Of that, what is neither sent nor bound."""
+    @property
+    def outstanding_bytes(self) -> int:
+        """Bytes sent or bound and not acknowledged at the data level."""
+    @property
+    def ended(self) -> bool:
+        """The application writes no more."""
+    def counters(self, r: int) -> Counters:
+        """What the subflow with id `r` has counted, during the call. Raises IndexError."""
+
+@type_check_only
+class Given(Protocol):
+    """A plug-in of a run: mptcplab.plugins.running.Given."""
+
+    @property
+    def kind(self) -> str:
+        """`congestion`, `scheduler` or `path_manager`."""
+    @property
+    def key(self) -> str:
+        """What the description calls it by."""
+    @property
+    def name(self) -> str:
+        """What messages call it by."""
+    @property
+    def is_rule(self) -> bool:
+        """Whether it is a rule for the classic machine."""
+    @property
+    def make(self) -> Callable[[int], object]:
+        """Makes an object for a connection, of the seed of its random numbers."""
+    @property
+    def methods(self) -> list[str]:
+        """The methods that its class does not leave to the base class."""
+    @property
+    def call_limit_s(self) -> float:
+        """How long a call may take."""
+
+def check_plugin(plugin: Given) -> str | None:
+    """Run the transport's conformance suite of its kind on a plug-in: the rule that it breaks and where, or None.
+
+    Raises mptcplab.plugins.PluginError when a call fails.
+    """
+
 def simulate(
     description: str,
     progress: Callable[[float], None] | None = None,
     capture: str | PathLike[str] | None = None,
     snap_length: int = 128,
+    plugins: Sequence[Given] | None = None,
 ) -> Outcome:
     """Simulate one complete description (JSON of `simulator::description`).
 
@@ -77,8 +278,10 @@ def simulate(
     Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
     `snap_length` bytes.
 
+    `plugins` are algorithms in Python that the description names.
+
     Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
-    capture cannot be written.
+    capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     """
 
 @type_check_only
@@ -237,12 +440,15 @@ class Socket:
 def run_linux(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
     """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 
-    The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+    The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's.
 
-    Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+    Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way,
+    mptcplab.plugins.PluginError when a plug-in fails.
     """
 
-def run_stack(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
+def run_stack(
+    plan: str, progress: Callable[[float], None] | None = None, plugins: Sequence[Given] | None = None
+) -> Outcome:
     """Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
 
     The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.

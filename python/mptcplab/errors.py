@@ -11,3 +11,21 @@ class EngineUnavailableError(Error, RuntimeError):
 
 class UnknownEngineError(Error, ValueError):
     """There is no engine of that name."""
+
+
+class PluginError(Error, RuntimeError):
+    """A plug-in failed while it ran: it raised, answered what makes no sense, or took too long.
+
+    The message says when, for which connection and why, and has the traceback.
+    """
+
+
+class PluginLoadError(Error, ValueError):
+    """There is no such plug-in, or it cannot be used."""
+
+    def __init__(self, found: str, expected: str, key: str | None = None) -> None:
+        super().__init__(f"found {found}; expected {expected}")
+        self.found = found
+        self.expected = expected
+        self.key = key
+        """The parameter that it is about, if it is about one."""

@@ -239,6 +239,9 @@ LOSSES = (
     Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
 )
 
+PLUGINS = ("sim", "stack")
+"""Engines that run plug-ins."""
+
 TRACES = ("sim", "stack", "linux")
 """Engines that run links with a trace in place of a rate."""
 

@@ -18,6 +18,7 @@ COLUMNS = (
     ("Mseg/s", "delivered_segments_per_s", "{:.2f}"),
     ("transfers/s", "transfers_per_s", "{:.0f}"),
     ("2 jobs/1", "two_jobs", "{:.2f}"),
+    ("plug-in/built-in", "plugin_speed", "{:.3f}"),
     ("peak RSS MB", "peak_rss_mb", "{:.1f}"),
     ("hops", "packet_hops", "{:d}"),
     ("utilisation", "utilisation", "{:.3f}"),
@@ -70,7 +71,7 @@ def compare(base: str, names: Sequence[str]) -> None:
 
 def _change(old: Measured, new: Measured) -> str:
     parts = ["results are the same to the byte" if old.digest == new.digest else "RESULTS DIFFER"]
-    for title, field, _ in COLUMNS[:7]:
+    for title, field, _ in COLUMNS[:8]:
         before, after = getattr(old, field), getattr(new, field)
         if before and after:
             parts.append(f"{title} {after / before - 1:+.1%}")

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +27,18 @@ WORKLOADS = {
     "w5": "dumbbell, 10 Reno, 100 Mbit/s, RTT 20 ms",
     "w6": "2 MB over Wi-Fi and LTE, each a run through the Python API",
     "w7": "10 000 Reno flows over one 10 Gbit/s link, RTT 100 ms",
+    "w1-python": "W1 with Reno as a plug-in in Python beside the built-in Reno: the part of its speed",
     "jobs-run": "W6 on two threads beside one: how many times as fast by the wall",
     "jobs-sweep": "30 s over Wi-Fi and LTE, as runs of a sweep, in two processes beside one",
 }
-FROM_PYTHON = ("w6", "jobs-run", "jobs-sweep")
+FROM_PYTHON = ("w6", "w1-python", "jobs-run", "jobs-sweep")
 """Those that go through the Python API."""
 COUNTED_S = {"w1": 5.0, "w2": 25.0, "w3": 0.15, "w4": 0.02, "w3-htsim": 0.15, "w4-htsim": 0.02, "w5": 5.0, "w7": 1.2}
 """Virtual seconds that are run under callgrind, which is some fifty times slower."""
 TRANSFERS = 10_000
 """Of W6."""
+PLUGIN_S = 30
+"""Virtual seconds of a run with a plug-in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Measured:
     """Of the results: a change that keeps them keeps it."""
     two_jobs: float | None = None
     """How many times as fast two jobs are as one."""
+    plugin_speed: float | None = None
+    """How fast a run with a plug-in is, of the same run with the built-in algorithm."""
 
 
 def build(root: Path = ROOT) -> Path:
@@ -68,6 +73,8 @@ def measure(name: str, program: Path, runs: int = RUNS) -> Measured:
     """One workload: `runs` of them in turn, the median by CPU time."""
     if name == "w6":
         return _transfers()
+    if name == "w1-python":
+        return _plugin()
     if name in FROM_PYTHON:
         return _two_jobs(name)
     taken = [_run(program, name) for _ in range(runs)]
@@ -130,6 +137,14 @@ def _transfers() -> Measured:
     """W6, in a process of its own."""
     taken = _from_python("tools.bench.transfers", str(TRANSFERS))
     return _only("w6", taken, transfers_per_s=taken["transfers"] / taken["cpu_s"])
+
+
+def _plugin() -> Measured:
+    """The plug-in and the built-in algorithm in turn, in a process of its own."""
+    taken = _from_python("tools.bench.plugins", str(PLUGIN_S))
+    measured = _only("w1-python", taken)
+    speeds = {name: taken[name] for name in ("plugin_speed", "simulated_s_per_cpu_s")}
+    return replace(measured, **speeds)
 
 
 def _two_jobs(name: str) -> Measured:

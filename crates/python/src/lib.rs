@@ -5,6 +5,7 @@ mod capture;
 mod columns;
 mod linux_engine;
 mod live_network;
+mod plugins;
 mod stack;
 mod stack_engine;
 mod watch;
@@ -40,6 +41,11 @@ mod _core {
     #[pymodule_export]
     use crate::live_network::{create_namespace, create_tun, enter_namespace};
     #[pymodule_export]
+    use crate::plugins::check_plugin;
+    use crate::plugins::{Given, Watchdog};
+    #[pymodule_export]
+    use crate::plugins::{PyAck, PyContext, PyCounters, PyDemand, PySubflow, PySubflows};
+    #[pymodule_export]
     use crate::stack::{PySocket, PyStack};
     #[pymodule_export]
     use crate::stack_engine::run_stack;
@@ -53,36 +59,39 @@ mod _core {
     /// Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
     /// `snap_length` bytes.
     ///
+    /// `plugins` are algorithms in Python that the description names (`mptcplab.plugins.running.Given`).
+    ///
     /// Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
-    /// capture cannot be written.
+    /// capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     #[pyfunction]
-    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128))]
+    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None))]
     fn simulate<'py>(
         py: Python<'py>,
         description: &str,
         progress: Option<Py<PyAny>>,
         capture: Option<std::path::PathBuf>,
         snap_length: u32,
+        plugins: Option<Vec<Given>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default())?;
         let mut watch = Watch::new(progress);
         // All that needs no Python: other threads run meanwhile.
         let answer = py.detach(|| -> PyResult<Answer> {
             let description: Description =
                 serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
-            let go_on = &mut |now_ns| watch.go_on(now_ns);
-            let simulated = match &capture {
-                Some(directory) => {
-                    let files = Files::create(directory, &description, snap_length)?;
-                    simulator::simulate_tapped(&description, go_on, Box::new(files))
-                }
-                None => simulator::simulate(&description, go_on),
+            let go_on = &mut |now_ns| !watchdog.calls().have_failed() && watch.go_on(now_ns);
+            let tap = match &capture {
+                Some(directory) => Some(Box::new(Files::create(directory, &description, snap_length)?) as _),
+                None => None,
             };
+            let simulated = simulator::simulate_with(&description, &plugins, go_on, tap);
+            watchdog.stop();
             Answer::new(simulated.map_err(|error| match error {
                 SimulateError::Invalid(_) => PyValueError::new_err(error.to_string()),
                 _ => SimulationError::new_err(error.to_string()),
             })?)
         });
-        match watch.into_error() {
+        match watchdog.take_error(py).or(watch.into_error()) {
             Some(raised) => Err(raised),
             None => answer?.into_python(py),
         }

@@ -7,22 +7,35 @@ use pyo3::types::PyDict;
 
 use crate::SimulationError;
 use crate::live_network::{answer, copy};
+use crate::plugins::{Given, Watchdog};
 use crate::watch::Watch;
 
 /// Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
 ///
-/// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+/// The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's.
 ///
-/// Raises ValueError for a plan that is not one, SimulationError when it fails on the way.
+/// Raises ValueError for a plan that is not one, SimulationError when it fails on the way,
+/// mptcplab.plugins.PluginError when a plug-in fails.
 #[pyfunction]
-#[pyo3(signature = (plan, progress=None))]
-pub fn run_stack<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (plan, progress=None, plugins=None))]
+pub fn run_stack<'py>(
+    py: Python<'py>,
+    plan: &str,
+    progress: Option<Py<PyAny>>,
+    plugins: Option<Vec<Given>>,
+) -> PyResult<Bound<'py, PyDict>> {
     let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let tuns = plan.ports.iter().map(|port| copy(port.tun)).collect::<PyResult<Vec<_>>>()?;
     let hosts = [copy(plan.client)?, copy(plan.server)?];
+    let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default())?;
     let mut watch = Watch::new(progress);
-    let ran = py.detach(|| live::stack_engine::run(&plan, tuns, hosts, &mut |now_ns| watch.go_on(now_ns)));
-    if let Some(raised) = watch.into_error() {
+    let ran = py.detach(|| {
+        let go_on = &mut |now_ns| !watchdog.calls().have_failed() && watch.go_on(now_ns);
+        let ran = live::stack_engine::run(&plan, &plugins, tuns, hosts, go_on);
+        watchdog.stop();
+        ran
+    });
+    if let Some(raised) = watchdog.take_error(py).or(watch.into_error()) {
         return Err(raised);
     }
     let outcome = ran.map_err(|error| match error {

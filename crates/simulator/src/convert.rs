@@ -1,10 +1,10 @@
 //! From the description to what the transport and the links are made with.
 
-use crate::SimulateError;
 use crate::description::{
     Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Tcp,
 };
 use crate::random;
+use crate::{Plugins, SimulateError};
 use network::{Link, LinkConfig, LossConfig, QueueConfig, Trace};
 use std::sync::Arc;
 use transport::congestion::Variant;
@@ -83,10 +83,15 @@ fn loss(loss: &Loss) -> LossConfig {
 
 /// How the two ends of a connection behave: the client's configuration, then the server's. The client alone manages
 /// paths: it is the one with several addresses.
-pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> {
+/// Algorithms that `plugins` has under the names that the connection gives are those, before the built-in ones.
+pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], SimulateError> {
     let place = |reason: String| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
     let defaults = Config::default();
-    let path_manager = path_manager(&connection.path_manager, connection.paths.len()).map_err(place)?;
+    let label = &connection.name;
+    let path_manager = match plugins.path_manager(&connection.path_manager.name, label) {
+        Some(choice) => choice,
+        None => path_manager(&connection.path_manager, connection.paths.len()).map_err(place)?,
+    };
     let asked_for = match path_manager {
         path_manager::Choice::Ndiffports { subflows } => subflows,
         // A description names all paths that are to be used.
@@ -99,8 +104,14 @@ pub fn transport(connection: &Connection) -> Result<[Config; 2], SimulateError> 
         },
         mss: connection.mss_bytes,
         receive_buffer: connection.receive_buffer_bytes.map_or(ReceiveBuffer::Auto, ReceiveBuffer::Fixed),
-        congestion: congestion(&connection.congestion).map_err(place)?,
-        scheduler: scheduler(&connection.scheduler).map_err(place)?,
+        congestion: match plugins.congestion(&connection.congestion.name, label) {
+            Some(choice) => choice,
+            None => congestion(&connection.congestion).map_err(place)?,
+        },
+        scheduler: match plugins.scheduler(&connection.scheduler.name, label) {
+            Some(choice) => choice,
+            None => scheduler(&connection.scheduler).map_err(place)?,
+        },
         path_manager: path_manager::Choice::Passive,
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,

@@ -16,6 +16,7 @@ mod huge_pages;
 mod in_flight;
 pub mod link_meter;
 pub mod outcome;
+mod plugins;
 mod probe;
 mod slab;
 mod summary;
@@ -27,6 +28,7 @@ mod world;
 
 pub use application::random;
 pub use network::{Trace, TraceError};
+pub use plugins::Plugins;
 pub use tap::{Interface, Tap};
 
 use description::Description;
@@ -91,10 +93,7 @@ pub enum SimulateError {
 /// # Errors
 /// [`SimulateError`]; a description is checked completely before anything runs.
 pub fn simulate(description: &Description, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, SimulateError> {
-    validate::check(description)?;
-    let mut world = world::World::new(description)?;
-    world.run(watch)?;
-    Ok(world.into_outcome())
+    simulate_with(description, &Plugins::default(), watch, None)
 }
 
 /// As [`simulate`]; `tap` sees every packet at the hosts. The outcome is the same.
@@ -106,10 +105,28 @@ pub fn simulate_tapped(
     watch: &mut dyn FnMut(u64) -> bool,
     tap: Box<dyn Tap>,
 ) -> Result<Outcome, SimulateError> {
+    simulate_with(description, &Plugins::default(), watch, Some(tap))
+}
+
+/// As [`simulate`], with algorithms from outside, and a tap where there is one.
+///
+/// # Errors
+/// As [`simulate_tapped`].
+pub fn simulate_with(
+    description: &Description,
+    plugins: &Plugins,
+    watch: &mut dyn FnMut(u64) -> bool,
+    tap: Option<Box<dyn Tap>>,
+) -> Result<Outcome, SimulateError> {
     validate::check(description)?;
-    let mut world = world::World::new(description)?;
-    world.tap(tap);
+    let mut world = world::World::new(description, plugins)?;
+    let tapped = tap.is_some();
+    if let Some(tap) = tap {
+        world.tap(tap);
+    }
     world.run(watch)?;
-    world.untap().map_err(SimulateError::Tap)?;
+    if tapped {
+        world.untap().map_err(SimulateError::Tap)?;
+    }
     Ok(world.into_outcome())
 }

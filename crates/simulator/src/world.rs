@@ -16,7 +16,7 @@ use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
 use crate::transfer::Transfer;
-use crate::{SimulateError, summary};
+use crate::{Plugins, SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
@@ -74,9 +74,13 @@ pub struct World<'d> {
 
 impl<'d> World<'d> {
     /// Everything as it stands before the first event. `description` has passed the checks of `validate`.
-    pub fn new(description: &'d Description) -> Result<World<'d>, SimulateError> {
+    pub fn new(description: &'d Description, plugins: &Plugins) -> Result<World<'d>, SimulateError> {
         let seed = description.seed;
-        let configs = description.connections.iter().map(convert::transport).collect::<Result<Vec<_>, _>>()?;
+        let configs = description
+            .connections
+            .iter()
+            .map(|connection| convert::transport(connection, plugins))
+            .collect::<Result<Vec<_>, _>>()?;
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
         let mut callers = Vec::new();

@@ -11,24 +11,31 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Origin {
     initiator: bool,
     random: Xoshiro256PlusPlus,
+    label: Option<Arc<str>>,
 }
 
 impl Origin {
     /// `random` is the connection's own stream, none of which is used up: algorithms draw from places far ahead of it.
     pub(crate) fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
-        Origin { initiator, random: random.clone() }
+        Origin { initiator, random: random.clone(), label: None }
     }
 
     /// For tests of algorithms outside of a connection.
     #[must_use]
     pub fn alone(seed: u64) -> Self {
-        Origin { initiator: true, random: rand_core::SeedableRng::seed_from_u64(seed) }
+        Origin { initiator: true, random: rand_core::SeedableRng::seed_from_u64(seed), label: None }
     }
 
     /// Whether this host opened the connection.
     #[must_use]
     pub fn is_initiator(&self) -> bool {
         self.initiator
+    }
+
+    /// What the driver calls connections of this kind, if it said so ([`Factory::labelled`]): for messages.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// A random stream of the algorithm's own: the same in every run under the same seed, another for each connection and
@@ -61,16 +68,25 @@ pub enum Kind {
     PathManager,
 }
 
+type Make<T> = dyn Fn(&Origin) -> Box<T> + Send + Sync;
+
 /// Makes an algorithm from outside for each connection.
 pub struct Factory<T: ?Sized> {
     name: Arc<str>,
-    make: Arc<dyn Fn(&Origin) -> Box<T> + Send + Sync>,
+    label: Option<Arc<str>>,
+    make: Arc<Make<T>>,
 }
 
 impl<T: ?Sized> Factory<T> {
     /// `name` is what messages call it by.
     pub fn new(name: &str, make: impl Fn(&Origin) -> Box<T> + Send + Sync + 'static) -> Self {
-        Factory { name: Arc::from(name), make: Arc::new(make) }
+        Factory { name: Arc::from(name), label: None, make: Arc::new(make) }
+    }
+
+    /// The same for connections that the driver calls `label`.
+    #[must_use]
+    pub fn labelled(&self, label: &str) -> Self {
+        Factory { label: Some(Arc::from(label)), ..self.clone() }
     }
 
     /// What messages call it by.
@@ -82,13 +98,16 @@ impl<T: ?Sized> Factory<T> {
     /// One for a new connection.
     #[must_use]
     pub fn make(&self, origin: &Origin) -> Box<T> {
-        (self.make)(origin)
+        match &self.label {
+            None => (self.make)(origin),
+            label => (self.make)(&Origin { label: label.clone(), ..origin.clone() }),
+        }
     }
 }
 
 impl<T: ?Sized> Clone for Factory<T> {
     fn clone(&self) -> Self {
-        Factory { name: Arc::clone(&self.name), make: Arc::clone(&self.make) }
+        Factory { name: Arc::clone(&self.name), label: self.label.clone(), make: Arc::clone(&self.make) }
     }
 }
 
@@ -122,5 +141,16 @@ mod tests {
         let factory = Factory::<dyn Fn() -> f64>::new("gentle", move |_| Box::new(move || beta));
         assert_eq!(factory.clone().make(&Origin::alone(1))(), 0.7);
         assert_eq!(format!("{factory:?}"), "Factory(\"gentle\")");
+    }
+
+    #[test]
+    fn a_factory_passes_its_label_on() {
+        let factory = Factory::<dyn Fn() -> String>::new("gentle", |origin| {
+            let label = origin.label().unwrap_or("none").to_owned();
+            Box::new(move || label.clone())
+        });
+        assert_eq!(factory.make(&Origin::alone(1))(), "none");
+        assert_eq!(factory.labelled("download").make(&Origin::alone(1))(), "download");
+        assert_eq!(factory.make(&Origin::alone(1))(), "none");
     }
 }

@@ -14,7 +14,7 @@ import click
 
 import mptcplab
 from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
-from mptcplab.errors import EngineUnavailableError, Error, UnknownEngineError
+from mptcplab.errors import EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
 
 COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
@@ -134,7 +134,7 @@ def _refused(error: Error) -> int:
             return _fail(WRONG_INPUT, *map(str, error.problems))
         case UnsupportedError():
             return _fail(CANNOT, *map(str, error.problems))
-        case UnknownEngineError() | OccupiedError():
+        case UnknownEngineError() | OccupiedError() | PluginLoadError():
             return _fail(WRONG_INPUT, str(error))
         case EngineUnavailableError():
             return _fail(CANNOT, str(error))

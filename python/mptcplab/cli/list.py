@@ -60,10 +60,24 @@ def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         files = [] if place is None else sorted(place.glob("*/published.toml"))
         rows = [(file.parent.name, _entry(file, "title"), _entry(file, "year")) for file in files]
         return ("paper", "title", "year"), rows
-    return ("name", "engines", "what it is", "source"), [
+    known = [
         (entry.name, ", ".join(entry.engines) or "none yet", entry.summary, entry.source)
         for entry in registry.FAMILIES[topic]
     ]
+    return ("name", "engines", "what it is", "source"), [*known, *_installed(topic)]
+
+
+def _installed(topic: str) -> Sequence[tuple[str, str, str, str]]:
+    """What installed packages add."""
+    group = f"[mptcplab.{topic.replace('-', '_')}]"
+    lists = (file for place in sys.path for file in Path(place).glob("*.dist-info/entry_points.txt"))
+    # Mostly there is nothing, and what reads entry points, plug-ins and the core need not be loaded.
+    if not any(group in file.read_text(encoding="utf-8") for file in lists):
+        return []
+    from mptcplab.plugins import loading
+
+    engines = ", ".join(registry.PLUGINS)
+    return [(name, engines, summary, source) for name, summary, source in loading.listed(topic)]
 
 
 def _lines(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:

@@ -92,6 +92,10 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
             # Where a scenario looks for a trace that it does not find under the name that it has.
             (fresh / _TRACES).mkdir(exist_ok=True)
             (fresh / _TRACES / Path(file).name).write_text(trace.text, encoding="ascii", newline="")
+        for plugin in result.scenario.document.plugins.values():
+            # The text that ran, whatever has become of the file since.
+            (fresh / plugin.folder).mkdir(exist_ok=True)
+            (fresh / plugin.folder / plugin.kept_as).write_text(plugin.text, encoding="utf-8", newline="")
         if captures is not None:
             (fresh / _CAPTURES).mkdir()
             for capture in sorted(captures.glob("*.pcapng")):

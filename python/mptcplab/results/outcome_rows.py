@@ -35,8 +35,8 @@ class Names:
             {
                 "name": kind["name"],
                 "protocol": kind["protocol"],
-                "congestion": kind["congestion"]["name"],
-                "scheduler": kind["scheduler"]["name"] if kind["protocol"] == "mptcp" else None,
+                "congestion": _shown(kind["congestion"]),
+                "scheduler": _shown(kind["scheduler"]) if kind["protocol"] == "mptcp" else None,
                 "paths": [paths[path] for path in kind["paths"]],
             }
             for kind in description["connections"]
@@ -121,3 +121,9 @@ def _transfers(transfers: Mapping[str, Any] | None) -> Mapping[str, object]:
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:
     """The least of the values that so many per cent of them do not exceed (nearest rank)."""
     return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
+
+
+def _shown(named: Mapping[str, Any]) -> str:
+    """An algorithm as the scenario calls it."""
+    name: str = named.get("plugin", named["name"])
+    return name

@@ -1,8 +1,10 @@
 """Algorithms by their names, with their parameters, as mptcplab.registry lists them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from mptcplab import registry
 from mptcplab.registry import Parameter, Value
@@ -15,10 +17,17 @@ class Named:
     """An algorithm with every parameter that it takes."""
 
     name: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_plugin: bool = False
+    """Whether it is a plug-in; `name` then says which: a file and a class, or an entry point."""
+    sha256: str | None = None
+    """Of a plug-in's file, once it is known."""
 
-    def written(self) -> str | dict[str, Value]:
+    def written(self) -> str | dict[str, Any]:
         """As a scenario file has it."""
+        if self.is_plugin:
+            digest = {} if self.sha256 is None else {"sha256": self.sha256}
+            return {"plugin": self.name, **digest, **self.parameters}
         return {"name": self.name, **self.parameters} if self.parameters else self.name
 
 
@@ -46,7 +55,14 @@ def _parameter(parameter: Parameter, value: object) -> Value:
 def _schema(family: str) -> dict[str, object]:
     """Each algorithm by its name, or as a table with its parameters."""
     kinds = {bool: "boolean", int: "integer", float: "number"}
-    either: list[object] = []
+    either: list[object] = [
+        {
+            "type": "object",
+            "description": "a plug-in: its file and class, and its parameters",
+            "properties": {"plugin": {"type": "string"}, "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}},
+            "required": ["plugin"],
+        }
+    ]
     for entry in registry.FAMILIES[family]:
         either.append({"const": entry.name, "description": entry.summary})
         properties: dict[str, object] = {"name": {"const": entry.name}}
@@ -62,6 +78,27 @@ def _schema(family: str) -> dict[str, object]:
     return {"anyOf": either}
 
 
+def _plugin(table: Mapping[str, Any], noun: str) -> Named:
+    """A plug-in as it is named; whether there is one is found out where the scenario's folder is known."""
+    wrong: list[Wrong] = []
+    spec, digest = table["plugin"], table.get("sha256")
+    if not isinstance(spec, str) or not spec:
+        wrong.append((("plugin",), show(spec), f'the file of a {noun} and its class, such as "gentle.py:Gentle"'))
+    if digest is not None and not (isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest)):
+        wrong.append((("sha256",), show(digest), "the SHA-256 of the file, 64 hexadecimal digits"))
+    if wrong:
+        raise faults(noun, wrong)
+    parameters = {key: value for key, value in table.items() if key not in ("plugin", "sha256")}
+    return Named(spec, parameters, is_plugin=True, sha256=digest)
+
+
+def _is_installed(family: str, name: str) -> bool:
+    """Whether an installed package adds this name."""
+    from mptcplab.plugins import loading  # only for names that are not built in
+
+    return any(kind.family == family and name in loading.installed(key) for key, kind in loading.KINDS.items())
+
+
 def algorithm(family: str, noun: str) -> Kind:
     """An algorithm of a family: its name, or a table of its name and parameters."""
     names = registry.names(family)
@@ -71,8 +108,12 @@ def algorithm(family: str, noun: str) -> Kind:
         table = {"name": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise fault(show(value), kind)
+        if "plugin" in table:
+            return _plugin(table, noun)
         name = table.get("name")
         entry = registry.find(family, name) if isinstance(name, str) else None
+        if entry is None and isinstance(name, str) and _is_installed(family, name):
+            return Named(name, {key: each for key, each in table.items() if key != "name"}, is_plugin=True)
         if entry is None:
             found = "nothing" if name is None else show(name)
             hint = did_you_mean(name, names) if isinstance(name, str) else ""

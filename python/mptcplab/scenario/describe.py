@@ -3,7 +3,7 @@
 Its shape is that of crates/simulator/src/description.rs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from mptcplab import registry
@@ -24,7 +24,7 @@ from mptcplab.scenario.applications import (
     Program,
     Requests,
 )
-from mptcplab.scenario.connections import Sender, Traffic
+from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
 from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Link, Loss, PeriodicLoss, Queue, Way
 from mptcplab.scenario.middleboxes import (
@@ -114,8 +114,13 @@ def _middlebox(box: Middlebox) -> dict[str, Any]:
             return {"kind": box.kind}
 
 
-def _named(family: str, named: Named) -> dict[str, Any]:
+def _named(document: Document, family: str, named: Named) -> dict[str, Any]:
     """The name and the parameters that the core has; the value of any other is the only one that it runs."""
+    if named.is_plugin:
+        from mptcplab.plugins import loading, running  # for scenarios that have some
+
+        (kind,) = (key for key, each in loading.KINDS.items() if each.family == family)
+        return {"name": running.key(document.plugins[kind, named.name], named.parameters), "plugin": named.name}
     entry = registry.find(family, named.name)
     assert entry is not None, f"refused before: {named.name}"
     known = [parameter.name for parameter in entry.parameters if parameter.is_known_to("sim")]
@@ -150,15 +155,17 @@ def _application(application: Application) -> dict[str, Any]:
             return {"kind": "program"}
 
 
-def _connection(name: str, sender: Sender, paths: list[int], direction: str, count: int) -> dict[str, Any]:
+def _connection(
+    document: Document, name: str, sender: Sender, paths: list[int], direction: str, count: int
+) -> dict[str, Any]:
     return {
         "name": name,
         "count": count,
         "paths": paths,
         "protocol": sender.protocol,
-        "congestion": _named("congestion", sender.congestion),
-        "scheduler": _named("schedulers", sender.scheduler),
-        "path_manager": _named("path-managers", sender.path_manager),
+        "congestion": _named(document, "congestion", sender.congestion),
+        "scheduler": _named(document, "schedulers", sender.scheduler),
+        "path_manager": _named(document, "path-managers", sender.path_manager),
         "application": _application(sender.application),
         "direction": direction,
         "start_ns": list(sender.start),
@@ -245,19 +252,19 @@ def _written(document: Document) -> dict[str, Any]:
             for name in paths
         ],
         "connections": [
-            _connection(name, each, [paths.index(path) for path in each.paths], each.direction, each.count)
+            _connection(document, name, each, [paths.index(path) for path in each.paths], each.direction, each.count)
             for name, each in document.connections.items()
         ],
     }
 
 
-def _generated(topology: Topology, traffic: Mapping[str, Traffic], seed: int) -> dict[str, Any]:
+def _generated(document: Document, topology: Topology, seed: int) -> dict[str, Any]:
     """A fat tree and its traffic.
 
     The sending host opens the connection. Each subflow draws one of the equal-cost paths for itself, so that one may
     be there several times.
     """
-    tree = topology.tree()
+    tree, traffic = topology.tree(), document.traffic
     largest_bytes = _largest_bytes(traffic.values())
     rtt_ns = 2 * LONGEST_PATH * topology.delay
 
@@ -289,16 +296,14 @@ def _generated(topology: Topology, traffic: Mapping[str, Traffic], seed: int) ->
                     "links": [place[link] for link in (*route.up, *route.down)],
                     "reversed": [False] * len(route.up) + [True] * len(route.down),
                 }
-            connections.append(_connection(f"{kind} {name}".strip(), each, used, "up", 1))
+            connections.append(_connection(document, f"{kind} {name}".strip(), each, used, "up", 1))
     return {"traces": [], "links": links, "paths": list(paths.values()), "connections": connections}
 
 
 def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:
     """The description; the caller has made sure that the core can run the scenario."""
-    if document.topology is not None:
-        network = _generated(document.topology, document.traffic, seed)
-    else:
-        network = _written(document)
+    topology = document.topology
+    network = _written(document) if topology is None else _generated(document, topology, seed)
     links = list(document.links)
     return {
         "duration_ns": document.duration_ns,

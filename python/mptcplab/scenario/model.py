@@ -1,10 +1,10 @@
 """The rest of a scenario file, and the file as a whole once it is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
 
@@ -30,6 +30,9 @@ from mptcplab.scenario.kinds import (
 )
 from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Direction, Link, Loss, Queue, Rate
 from mptcplab.scenario.traces import Trace
+
+if TYPE_CHECKING:
+    from mptcplab.plugins.loading import Source
 
 DURATION: Kind = quantity(units.TIME, 1, LONGEST)
 _SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
@@ -146,6 +149,8 @@ class Document:
     """By name; a single kind without a name is called ""."""
     traces: Mapping[str, Trace]
     """Those that links have, by the files that they name."""
+    plugins: "Mapping[tuple[str, str], Source]" = field(default_factory=dict)
+    """Those of connections, by the key of a connection (`congestion`, …) and what it names."""
 
     def rate_bps(self, direction: Direction) -> int:
         """The rate of a link's direction; with a trace its mean."""

@@ -3,14 +3,16 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from mptcplab.scenario import checks, traces
+from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.checks import Parts
-from mptcplab.scenario.connections import Connection, Traffic
+from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table
 from mptcplab.scenario.lines import Places
@@ -18,10 +20,14 @@ from mptcplab.scenario.links import Link, Side
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
 
+if TYPE_CHECKING:
+    from mptcplab.plugins.loading import Source
+
 _POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
 _EXAMPLES = {"link": "[link.wifi]", "path": "[path.home]", "connection": "[connection.download]"}
 T = TypeVar("T", bound=Table)
+S = TypeVar("S", bound=Sender)
 
 
 def parse(text: str, source: str) -> dict[str, Any]:
@@ -110,6 +116,29 @@ class Reader:
                 found[side.trace.file] = trace
         return found
 
+    def _plugins(self, senders: Mapping[tuple[Part, ...], Sender | None]) -> "dict[tuple[str, str], Source]":
+        """Those that connections name, loaded; each connection's own parameters are checked."""
+        found: dict[tuple[str, str], Source] = {}
+        for where, sender in senders.items():
+            for kind in ("congestion", "scheduler", "path_manager") if sender is not None else ():
+                named: Named = getattr(sender, kind)
+                if not named.is_plugin:
+                    continue
+                from mptcplab.plugins import PluginLoadError, loading  # for scenarios that have some
+
+                try:
+                    if ":" in named.name:
+                        source = loading.of_file(kind, named.name, self._folder, named.sha256)
+                    else:
+                        source = loading.of_entry_point(kind, named.name)
+                    loading.parameters(source, named.parameters)
+                except PluginLoadError as error:
+                    key = () if error.key is None else (error.key,)
+                    self._report((*where, kind, *key), error.found, error.expected)
+                    continue
+                found[kind, named.name] = source
+        return found
+
     def document(self, data: Mapping[str, Any], title: str) -> Document | None:
         """The whole; `title` stands where the file has none. What is wrong is in `problems`."""
         head = self._part(Head, data)
@@ -129,6 +158,10 @@ class Reader:
         checks.proxies(parts, self._report)
         checks.times(parts, self._report)
         found = self._traces(parts.links)
+        plugins = self._plugins(
+            {("connection", name): each for name, each in parts.connections.items()}
+            | {traffic_key(name): each for name, each in parts.traffic.items()}
+        )
         checks.strides(parts, self._report)
         checks.shares(parts, self._report)
         if self.problems or head is None or parts.measure is None:
@@ -139,12 +172,13 @@ class Reader:
             seed=head.seed,
             links={name: _with_digests(link, found) for name, link in parts.links.items() if link},
             paths={name: path for name, path in parts.paths.items() if path},
-            connections={name: connection for name, connection in parts.connections.items() if connection},
+            connections={name: _with_plugins(each, plugins) for name, each in parts.connections.items() if each},
             events=tuple(event for event in parts.events if event),
             measure=parts.measure,
             topology=parts.topology,
-            traffic={name: traffic for name, traffic in parts.traffic.items() if traffic},
+            traffic={name: _with_plugins(traffic, plugins) for name, traffic in parts.traffic.items() if traffic},
             traces=found,
+            plugins=plugins,
         )
         checks.thresholds(document, self._report)
         return document
@@ -165,6 +199,20 @@ def _with_digests(link: Link, found: Mapping[str, Trace]) -> Link:
         return each.model_copy(update={"trace": named})
 
     return side(link.model_copy(update={"down": side(link.down), "up": side(link.up)}))
+
+
+def _with_plugins(sender: S, plugins: "Mapping[tuple[str, str], Source]") -> S:
+    """The connections with their plug-ins as a complete scenario names them: with the digest of the file, and with
+    parameters as the class takes them."""
+    from mptcplab.plugins import loading  # for scenarios that have some
+
+    named: dict[str, Named] = {}
+    for kind in loading.KINDS:
+        own: Named = getattr(sender, kind)
+        if own.is_plugin:
+            source = plugins[kind, own.name]
+            named[kind] = replace(own, sha256=source.sha256, parameters=loading.parameters(source, own.parameters))
+    return sender.model_copy(update=named) if named else sender
 
 
 def _duration(data: Mapping[str, Any]) -> int | None:

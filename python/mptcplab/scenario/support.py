@@ -27,6 +27,10 @@ def _entry(refused: Refusals, key: Key, family: str, name: str, engine: str) -> 
 
 
 def _named(refused: Refusals, key: Key, family: str, named: Named, engine: str) -> None:
+    if named.is_plugin:
+        if engine not in registry.PLUGINS:
+            refused[key] = (f"the plug-in {show(named.name)}", _offer(family, engine))
+        return
     _entry(refused, key, family, named.name, engine)
     entry = registry.find(family, named.name)
     for parameter in entry.parameters if entry is not None and key not in refused else ():

@@ -42,6 +42,11 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
         what = {"description": _description(scenario, seed) | ({} if samples else {"sample_ns": None})}
     else:
         what = {"scenario": scenario.to_toml()}
+    if scenario.document.plugins:
+        from mptcplab.plugins import running  # for scenarios that have some
+
+        # With the text of its file, so that a run of other code has another name.
+        what["plugins"] = running.described(scenario.document)
     task = json.dumps(
         {"engine": engine, "seed": seed, "samples": samples, **what}, separators=(",", ":"), ensure_ascii=False
     )

@@ -39,7 +39,7 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
         from mptcplab.results.outcome_rows import Names, rows_of_summary
 
         description = task["description"]
-        outcome = _core.simulate(json.dumps(description))
+        outcome = _core.simulate(json.dumps(description), **_plugins(task))
         tables = dict(zip(FRAMES, rows_of_summary(Names.of(description), json.loads(outcome["summary"])), strict=True))
         return {"notes": [], **tables}
     run = _whole_run(task)
@@ -59,12 +59,26 @@ def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.results.
         from mptcplab.engines.sim.engine import run_from_outcome
 
         description = task["description"]
-        return run_from_outcome(description, _core.simulate(json.dumps(description)), seed=task["seed"])
+        outcome = _core.simulate(json.dumps(description), **_plugins(task))
+        return run_from_outcome(description, outcome, seed=task["seed"])
     from mptcplab.engines.catalogue import available
     from mptcplab.scenario import Scenario
 
+    if "plugins" in task:
+        from mptcplab.plugins import running
+
+        running.keep(task["plugins"])
     scenario = Scenario.from_toml(task["scenario"], "<sweep>")
     return available(task["engine"]).runner(scenario, seed=task["seed"])
+
+
+def _plugins(task: dict[str, Any]) -> dict[str, Any]:
+    """The argument of the core for the plug-ins of a task, if it has some."""
+    if "plugins" not in task:
+        return {}
+    from mptcplab.plugins import running
+
+    return {"plugins": running.given(task["plugins"])}
 
 
 def main() -> None:

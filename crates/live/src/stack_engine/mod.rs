@@ -23,6 +23,7 @@ use crate::emulator::{EmulatorError, Running};
 use crate::engine::outcome::Outcome;
 use crate::engine::{SET_OFF, beside, network};
 pub use plan::Plan;
+use simulator::Plugins;
 use world::World;
 
 /// Why there is no outcome.
@@ -44,13 +45,15 @@ pub enum StackError {
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
 /// `hosts` those of the clients' and the servers' stack, or, of the
-/// one that the plan makes the kernel's, of its network namespace. `watch` is called every 20 ms with the time in nanoseconds;
+/// one that the plan makes the kernel's, of its network namespace. `plugins` are algorithms from outside, which the
+/// description names. `watch` is called every 20 ms with the time in nanoseconds;
 /// when it answers false the run ends with [`StackError::Stopped`].
 ///
 /// # Errors
 /// [`StackError`].
 pub fn run(
     plan: &Plan,
+    plugins: &Plugins,
     tuns: Vec<OwnedFd>,
     hosts: [OwnedFd; 2],
     watch: &mut dyn FnMut(u64) -> bool,
@@ -58,7 +61,7 @@ pub fn run(
     let description = Arc::new(plan.description.clone());
     let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = Clock::start_in(SET_OFF);
-    let mut world = World::new(plan, hosts, clock)?;
+    let mut world = World::new(plan, plugins, hosts, clock)?;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let play = |stop: &AtomicBool| {
         world.run(stop)?;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use application::outcome::SubflowSamples;
 use application::{Action, Amount, CLIENT, Kept, News, Runtime, SERVER, Stream, Tally, Window};
 use rustix::event::{PollFd, PollFlags, poll};
+use simulator::Plugins;
 use simulator::convert;
 use simulator::description::{Connection, Description};
 use transport::{Config, ConnectionId, LocalAddress, SubflowId};
@@ -59,7 +60,7 @@ pub struct World<'p> {
 
 impl<'p> World<'p> {
     /// All servers listen; nobody has called yet.
-    pub fn new(plan: &'p Plan, hosts: [OwnedFd; 2], clock: Clock) -> Result<World<'p>, StackError> {
+    pub fn new(plan: &'p Plan, plugins: &Plugins, hosts: [OwnedFd; 2], clock: Clock) -> Result<World<'p>, StackError> {
         let description = &plan.description;
         if plan.networks.len() != description.paths.len() {
             return Err(StackError::Invalid("each path has a network of its clients".into()));
@@ -70,8 +71,9 @@ impl<'p> World<'p> {
         let configs = description
             .connections
             .iter()
-            .map(|connection| convert::transport(connection).map_err(|error| StackError::Invalid(error.to_string())))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|connection| convert::transport(connection, plugins))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| StackError::Invalid(error.to_string()))?;
         let address = |address| Address { id: 0, address, device: 0, backup: false };
         let clients = plan.client_addresses().map(address).collect();
         let servers = vec![address(plan.server_address.into())];

@@ -1,6 +1,7 @@
 //! What the main loop holds at a time.
 
 use super::*;
+use crate::Plugins;
 use crate::description::{
     Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size,
     Tcp, Way,
@@ -50,7 +51,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
 
 /// The world at the end of the run.
 fn end(description: &Description) -> World<'_> {
-    let mut world = World::new(description).unwrap();
+    let mut world = World::new(description, &Plugins::default()).unwrap();
     world.run(&mut |_| true).unwrap();
     world
 }
@@ -100,7 +101,7 @@ fn ten_thousand_flows_take_no_more_memory_than_those_of_the_moment() {
 #[test]
 fn new_addresses_come_when_the_ports_are_used_up() {
     let description = description(Content::Requests { size_bytes: 100, limit_ns: None }, Protocol::Mptcp);
-    let mut world = World::new(&description).unwrap();
+    let mut world = World::new(&description, &Plugins::default()).unwrap();
     assert_eq!((world.callers[0], world.addresses), ((0, CLIENT_PORT), 2));
     world.run(&mut |_| true).unwrap();
     // 64 connections to a port range, 2 addresses to a connection.
@@ -115,7 +116,7 @@ fn new_addresses_come_when_the_ports_are_used_up() {
 #[test]
 fn a_run_without_addresses_left_ends() {
     let description = description(Content::Requests { size_bytes: 100, limit_ns: None }, Protocol::Tcp);
-    let mut world = World::new(&description).unwrap();
+    let mut world = World::new(&description, &Plugins::default()).unwrap();
     world.callers[0].1 = u16::MAX;
     world.addresses = CLIENT_ADDRESS_LIMIT;
     let error = world.run(&mut |_| true).unwrap_err();

@@ -28,14 +28,19 @@ def run(
 
     `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
 
-    Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails.
+    Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails,
+    mptcplab.plugins.PluginError when one of its plug-ins does.
     """
     told = _told(scenario, seed, through_wire)
     description = told.description(seed)
-    if capture is None:
-        outcome = _core.simulate(description, progress)
-    else:
-        outcome = _core.simulate(description, progress, capture.directory, capture.snap_length)
+    options: dict[str, Any] = {}
+    if capture is not None:
+        options |= {"capture": capture.directory, "snap_length": capture.snap_length}
+    if scenario.document.plugins:
+        from mptcplab.plugins import running  # for scenarios that have some
+
+        options["plugins"] = running.given(running.described(scenario.document))
+    outcome = _core.simulate(description, progress, **options)
     return Run(seed, OutcomeTables(told.names, outcome))
 
 

@@ -45,7 +45,8 @@ def run(
     `kernel_end` says which of the two hosts is the kernel's own TCP and Multipath TCP; None: both are ours.
 
     Raises mptcplab.scenario.UnsupportedError for what the engine cannot do, EngineUnavailableError when the kernel
-    refuses what it is asked, SimulationError when it fails on the way.
+    refuses what it is asked, SimulationError when it fails on the way, mptcplab.plugins.PluginError when a plug-in
+    does.
     """
     assert not through_wire, "refused before"
     peer = None if kernel_end is None else Peer(kernel_end, scenario)
@@ -67,7 +68,7 @@ def run(
         if capture is not None:
             used = [description["paths"][path]["name"] for path in Layout(description).used]
             of_ports(plan["ports"], [*(f"client-{path}" for path in used), "server"], capture)
-        outcome = _core.run_stack(json.dumps(plan), progress)
+        outcome = _core.run_stack(json.dumps(plan), progress, _plugins(scenario))
         dropped = sum(_dropped(host) for host in hosts)
         counters = {host.name: kernel.counters(host) for host in hosts if peer is not None and host.name == peer.host}
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)
@@ -76,6 +77,15 @@ def run(
         return replace(answer, notes=judged.notes, live=judged.to_dict())
     live = {**judged.to_dict(), "mptcp_counters": counters, "ends": peer.ends}
     return replace(answer, notes=(*judged.notes, *peer.notes()), live=live)
+
+
+def _plugins(scenario: "Scenario") -> list[Any] | None:
+    """What the core is given of the scenario's plug-ins; None where it has none."""
+    if not scenario.document.plugins:
+        return None
+    from mptcplab.plugins import running  # for scenarios that have some
+
+    return list(running.given(running.described(scenario.document)))
 
 
 def _furnish(

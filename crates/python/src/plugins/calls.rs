@@ -1,0 +1,360 @@
+//! Calls of Python objects: what they share in a run, and what becomes of one that fails.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyType};
+use transport::plugin::{Kind, Origin};
+
+use super::Given;
+
+/// How many calls of one object there may be within a millisecond of the run: more segments than any host sends.
+const MOST_CALLS: u32 = 100_000;
+const MILLISECOND_NS: u64 = 1_000_000;
+
+/// Why a call has no answer.
+pub enum Problem {
+    /// It raised.
+    Raised(PyErr),
+    /// Its answer makes no sense; the text says what it was and what would do.
+    Answered(String),
+}
+
+impl From<PyErr> for Problem {
+    fn from(error: PyErr) -> Self {
+        Problem::Raised(error)
+    }
+}
+
+pub type Answer<T> = Result<T, Problem>;
+
+/// The first problem of a run, and where it arose.
+struct Failure {
+    problem: Problem,
+    method: &'static str,
+    place: Place,
+    now_ns: u64,
+}
+
+/// An end of a kind of connections that a class serves.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct End {
+    name: String,
+    connection: Option<String>,
+    initiator: bool,
+}
+
+/// The end of a connection that an object serves.
+#[derive(Clone, Debug)]
+struct Place {
+    end: End,
+    /// How many were made for the same end before.
+    number: u32,
+}
+
+/// What the calls of a run share.
+#[derive(Default)]
+pub struct Calls {
+    failed: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+    /// How many were made, by connection and end.
+    made: Mutex<BTreeMap<End, u32>>,
+    /// Calls begun and ended: odd while one goes on.
+    steps: AtomicU64,
+    /// How long the present one may take.
+    limit_ms: AtomicU64,
+    /// The thread that calls, as Python numbers it.
+    thread: AtomicU64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Calls {
+    /// Whether a call has failed. From then on none is made, and the run is to end.
+    pub fn have_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self, failure: Failure) {
+        let mut first = locked(&self.failure);
+        if first.is_none() {
+            *first = Some(failure);
+        }
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    fn begin(&self, py: Python<'_>, limit_ms: u64) -> PyResult<()> {
+        if self.thread.load(Ordering::Relaxed) == 0 {
+            let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
+            self.thread.store(thread, Ordering::Relaxed);
+        }
+        self.limit_ms.store(limit_ms, Ordering::Relaxed);
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn end(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Failure {
+    fn into_error(self, py: Python<'_>) -> PyResult<PyErr> {
+        let (error, text) = match self.problem {
+            // Ctrl-C and its like are not the plug-in's fault.
+            Problem::Raised(error) if is_foreign(py, &error)? => return Ok(error),
+            Problem::Raised(error) => (Some(error.into_value(py)), None),
+            Problem::Answered(text) => (None, Some(text)),
+        };
+        let Place { end: End { name, connection, initiator }, number } = self.place;
+        let arguments = (name, self.method, self.now_ns, connection, initiator, number, text, error);
+        let made = py.import("mptcplab.plugins.running")?.call_method1("failure", arguments)?;
+        Ok(PyErr::from_value(made))
+    }
+}
+
+/// Whether the exception is none that a program expects to handle, and not the watchdog's.
+fn is_foreign(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+    let overdue = overdue(py)?;
+    Ok(!error.is_instance_of::<pyo3::exceptions::PyException>(py) && !error.is_instance(py, &overdue))
+}
+
+fn overdue(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    Ok(py.import("mptcplab.plugins.running")?.getattr("Overdue")?.cast_into::<PyType>()?)
+}
+
+/// A class with its parameters, of which each end of each connection that names it gets an object.
+pub struct Class {
+    pub kind: Kind,
+    pub name: String,
+    pub is_rule: bool,
+    make: Py<PyAny>,
+    methods: Vec<String>,
+    limit_ms: u64,
+    calls: Arc<Calls>,
+}
+
+impl Class {
+    pub fn new(given: Given, calls: Arc<Calls>) -> PyResult<Self> {
+        let Given { kind, name, is_rule, make, methods, call_limit_s, key: _ } = given;
+        let kind = match kind.as_str() {
+            "congestion" => Kind::Congestion,
+            "scheduler" => Kind::Scheduler,
+            "path_manager" => Kind::PathManager,
+            other => return Err(PyValueError::new_err(format!("there is no kind {other:?} of plug-ins"))),
+        };
+        let limit = Duration::try_from_secs_f64(call_limit_s).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        Ok(Class { kind, name, is_rule, make, methods, limit_ms, calls })
+    }
+
+    /// An object for the end of a connection, made when it is first called.
+    pub fn object(self: &Arc<Self>, origin: &Origin) -> Object {
+        let connection = origin.label().map(str::to_owned);
+        let end = End { name: self.name.clone(), connection, initiator: origin.is_initiator() };
+        let mut made = locked(&self.calls.made);
+        let before = made.entry(end.clone()).or_default();
+        let place = Place { end, number: *before };
+        *before += 1;
+        Object {
+            class: Arc::clone(self),
+            place,
+            seed: origin.seed(self.kind),
+            methods: OnceLock::new(),
+            now_ns: AtomicU64::new(0),
+            calls_now: AtomicU32::new(0),
+        }
+    }
+}
+
+/// An object of a plug-in's class.
+pub struct Object {
+    class: Arc<Class>,
+    place: Place,
+    seed: u64,
+    /// Its bound methods, in the order of the adapter's list; None: left to the base class.
+    methods: OnceLock<Vec<Option<Py<PyAny>>>>,
+    now_ns: AtomicU64,
+    /// How many calls were made in this millisecond.
+    calls_now: AtomicU32,
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {:?}", self.class.name, self.place)
+    }
+}
+
+impl Object {
+    /// The time that the next call is made at. Too many within a millisecond are a failure: a run would not come to its end.
+    pub fn set_now(&self, now_ns: u64) {
+        if self.now_ns.swap(now_ns, Ordering::Relaxed) / MILLISECOND_NS != now_ns / MILLISECOND_NS {
+            self.calls_now.store(0, Ordering::Relaxed);
+        } else if self.calls_now.fetch_add(1, Ordering::Relaxed) == MOST_CALLS {
+            let text = format!("it was called {MOST_CALLS} times within a millisecond, as if without an end");
+            self.fail("its methods", Problem::Answered(text));
+        }
+    }
+
+    /// Whether the class has the method itself, not from its base.
+    pub fn has(&self, method: &str) -> bool {
+        self.class.methods.iter().any(|each| each == method)
+    }
+
+    /// Calls the method `names[index]` by `call`. None: it failed, or one before it; the run is about to end.
+    pub fn call<T>(
+        &self,
+        names: &'static [&'static str],
+        index: usize,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> Answer<T>,
+    ) -> Option<T> {
+        if self.class.calls.have_failed() {
+            return None;
+        }
+        Python::attach(|py| {
+            if self.methods.get().is_none() {
+                self.make(py, names)?;
+            }
+            let method = self.methods.get()?[index].as_ref()?.bind(py);
+            self.watched(py, names[index], || call(py, method))
+        })
+    }
+
+    /// Makes the object and looks its methods up, once.
+    fn make(&self, py: Python<'_>, names: &'static [&'static str]) -> Option<()> {
+        let methods = self.watched(py, "__init__", || {
+            let object = self.class.make.bind(py).call1((self.seed,))?;
+            let bound = |name: &&str| match self.has(name) {
+                true => object.getattr(*name).map(|method| Some(method.unbind())),
+                false => Ok(None),
+            };
+            Ok(names.iter().map(bound).collect::<PyResult<Vec<_>>>()?)
+        })?;
+        self.methods.set(methods).ok()
+    }
+
+    /// What `call` answers, while the watchdog looks at it.
+    fn watched<T>(&self, py: Python<'_>, method: &'static str, call: impl FnOnce() -> Answer<T>) -> Option<T> {
+        let calls = &self.class.calls;
+        let answer = calls.begin(py, self.class.limit_ms).map_err(Problem::from).and_then(|()| {
+            let answer = call();
+            calls.end();
+            answer
+        });
+        answer.map_err(|problem| self.fail(method, problem)).ok()
+    }
+
+    /// The answer of the method that was called last makes no sense.
+    pub fn refuse(&self, method: &'static str, text: String) {
+        self.fail(method, Problem::Answered(text));
+    }
+
+    fn fail(&self, method: &'static str, problem: Problem) {
+        self.class.calls.fail(Failure {
+            problem,
+            method,
+            place: self.place.clone(),
+            now_ns: self.now_ns.load(Ordering::Relaxed),
+        });
+    }
+}
+
+/// How often the watchdog looks.
+const LOOK_EVERY_MS: u64 = 100;
+
+/// A thread that interrupts a call that takes too long. It ends with the value.
+pub struct Watchdog {
+    calls: Arc<Calls>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watchdog {
+    /// Watches calls from now on.
+    pub fn start(calls: &Arc<Calls>) -> std::io::Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen, stop) = (Arc::clone(calls), Arc::clone(&over));
+        let watch = move || {
+            let (mut step, mut since_ms) = (0, 0);
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::park_timeout(Duration::from_millis(LOOK_EVERY_MS));
+                let now = seen.steps.load(Ordering::Relaxed);
+                since_ms = if now == step { since_ms + LOOK_EVERY_MS } else { 0 };
+                step = now;
+                if step % 2 == 1 && since_ms > seen.limit_ms.load(Ordering::Relaxed) {
+                    seen.interrupt(step);
+                    since_ms = 0;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("plug-ins".into()).spawn(watch)?;
+        Ok(Watchdog { calls: Arc::clone(calls), over, thread: Some(thread) })
+    }
+
+    /// Watches nothing.
+    pub fn idle(calls: &Arc<Calls>) -> Self {
+        Watchdog { calls: Arc::clone(calls), over: Arc::default(), thread: None }
+    }
+
+    /// What is to be raised, if a call has failed.
+    pub fn take_error(&self, py: Python<'_>) -> Option<PyErr> {
+        let failure = locked(&self.calls.failure).take()?;
+        Some(failure.into_error(py).unwrap_or_else(|error| error))
+    }
+
+    /// The calls that are watched.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// Ends it; Python must not be attached, as it may be waiting for it.
+    pub fn stop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Calls {
+    /// Raises `Overdue` in the call number `step`, if it still goes on.
+    fn interrupt(&self, step: u64) {
+        Python::attach(|py| {
+            // Nothing between this question and the exception lets another thread run.
+            if self.steps.load(Ordering::Relaxed) == step {
+                let told = (self.thread.load(Ordering::Relaxed), self.limit_ms.load(Ordering::Relaxed));
+                let _ = py.import("mptcplab.plugins.running").and_then(|m| m.call_method1("interrupt", told));
+            }
+        });
+    }
+}
+
+/// What a number must be, in words and as a test.
+pub type Accepted = (&'static str, fn(f64) -> bool);
+
+/// The Python value as a number.
+pub fn number(value: &Bound<'_, PyAny>, (expected, accept): Accepted) -> Answer<f64> {
+    let number = if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
+    number.filter(|&number| accept(number)).ok_or_else(|| wrong(value, expected))
+}
+
+/// The answer is not what it must be.
+pub fn wrong(value: &Bound<'_, PyAny>, expected: &str) -> Problem {
+    let shown = value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    Problem::Answered(format!("it answered {shown}; expected {expected}"))
+}

@@ -1,0 +1,205 @@
+//! Congestion controls in Python: a rule for the classic machine, or a whole control.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use transport::congestion::{Ack, Choice, Classic, CongestionControl, Rule, View, Window};
+use transport::plugin::Origin;
+
+use super::calls::{Accepted, Answer, Class, Object, number, wrong};
+use super::views::{PyAck, PySubflows, Table};
+
+const RULE: &[&str] = &["increase", "decrease", "min_ssthresh"];
+const WHOLE: &[&str] = &["on_ack", "on_loss", "on_timeout", "on_ecn", "on_undo", "on_join", "on_leave"];
+
+const ANY_SEGMENTS: Accepted = ("a finite number of segments", f64::is_finite);
+const SOME_SEGMENTS: Accepted = ("a finite number of segments, 0 or more", |w| w.is_finite() && w >= 0.0);
+const A_SEGMENT: Accepted = ("a finite number of segments, 1 or more", |w| w.is_finite() && w >= 1.0);
+const A_THRESHOLD: Accepted = ("a threshold of 1 segment or more", |w| w >= 1.0);
+
+/// The choice of a class.
+pub fn choice(class: Arc<Class>) -> Choice {
+    let name = class.name.clone();
+    Choice::custom(&name, move |origin| make(&class, origin))
+}
+
+/// A control of its own for the end of a connection.
+pub fn make(class: &Arc<Class>, origin: &Origin) -> Box<dyn CongestionControl> {
+    let object = Arc::new(class.object(origin));
+    let table = Arc::default();
+    if class.is_rule {
+        Box::new(RuleControl { object: Arc::clone(&object), classic: Classic::new(PyRule { object, table }) })
+    } else {
+        Box::new(WholeControl { object, table })
+    }
+}
+
+/// A rule of [`Classic`].
+#[derive(Debug)]
+struct PyRule {
+    object: Arc<Object>,
+    table: Arc<Table>,
+}
+
+impl PyRule {
+    /// What the method of this place in [`RULE`] answers for the subflow `r`, or for all.
+    fn ask(&self, index: usize, group: &[View], r: Option<usize>, accepted: Accepted) -> Option<f64> {
+        self.object.call(RULE, index, |_, method| {
+            let subflows = self.table.open(group);
+            let answer = match r {
+                Some(r) => method.call1((subflows, r)),
+                None => method.call1((subflows,)),
+            };
+            self.table.close();
+            number(&answer?, accepted)
+        })
+    }
+}
+
+impl Rule for PyRule {
+    const NAME: &'static str = "plug-in";
+
+    fn increase(&mut self, group: &[View], r: usize) -> f64 {
+        self.ask(0, group, Some(r), ANY_SEGMENTS).unwrap_or(0.0)
+    }
+
+    fn decrease(&mut self, group: &[View], r: usize) -> f64 {
+        let asked = self.object.has(RULE[1]).then(|| self.ask(1, group, Some(r), SOME_SEGMENTS)).flatten();
+        asked.unwrap_or(group[r].cwnd / 2.0)
+    }
+
+    fn min_ssthresh(&self, group: &[View]) -> f64 {
+        self.object.has(RULE[2]).then(|| self.ask(2, group, None, A_SEGMENT)).flatten().unwrap_or(2.0)
+    }
+}
+
+/// The classic machine with a rule in Python.
+#[derive(Debug)]
+struct RuleControl {
+    object: Arc<Object>,
+    classic: Classic<PyRule>,
+}
+
+impl CongestionControl for RuleControl {
+    fn name(&self) -> &'static str {
+        PyRule::NAME
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        self.object.set_now(ack.now_ns);
+        let window = self.classic.on_ack(group, r, ack);
+        if window.cwnd.is_finite() {
+            return window;
+        }
+        self.object.refuse(RULE[0], format!("its answer makes the window {} segments; expected less", window.cwnd));
+        unchanged(&group[r])
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.object.set_now(now_ns);
+        self.classic.on_loss(group, r, now_ns)
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.object.set_now(now_ns);
+        self.classic.on_timeout(group, r, now_ns)
+    }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
+        self.object.set_now(now_ns);
+        self.classic.on_ecn(group, r, now_ns, abe)
+    }
+}
+
+/// A whole control.
+#[derive(Debug)]
+struct WholeControl {
+    object: Arc<Object>,
+    table: Arc<Table>,
+}
+
+impl WholeControl {
+    /// What the method of this place in [`WHOLE`] answers. None: it failed, or the base class has it.
+    fn ask<T>(
+        &self,
+        index: usize,
+        group: &[View],
+        now_ns: u64,
+        call: impl FnOnce(&Bound<'_, PyAny>, PySubflows) -> Answer<T>,
+    ) -> Option<T> {
+        if !self.object.has(WHOLE[index]) {
+            return None;
+        }
+        self.object.set_now(now_ns);
+        self.object.call(WHOLE, index, |_, method| {
+            let answer = call(method, self.table.open(group));
+            self.table.close();
+            answer
+        })
+    }
+
+    /// The threshold that one of the methods after a loss answers.
+    fn threshold(&self, index: usize, group: &[View], r: usize, now_ns: u64) -> f64 {
+        let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns))?, A_SEGMENT);
+        self.ask(index, group, now_ns, call).unwrap_or(1.0)
+    }
+
+    /// Tells of an event that has no answer.
+    fn tell(&self, index: usize, group: &[View], r: usize, now_ns: u64) {
+        self.ask(index, group, now_ns, |method, subflows| {
+            method.call1((subflows, r, now_ns))?;
+            Ok(())
+        });
+    }
+}
+
+impl CongestionControl for WholeControl {
+    fn name(&self) -> &'static str {
+        PyRule::NAME
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        let call = |method: &Bound<'_, PyAny>, subflows| window(&method.call1((subflows, r, PyAck(*ack)))?);
+        self.ask(0, group, ack.now_ns, call).unwrap_or_else(|| unchanged(&group[r]))
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.threshold(1, group, r, now_ns)
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.threshold(if self.object.has(WHOLE[2]) { 2 } else { 1 }, group, r, now_ns)
+    }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
+        if !self.object.has(WHOLE[3]) {
+            return self.on_loss(group, r, now_ns);
+        }
+        let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns, abe))?, A_SEGMENT);
+        self.ask(3, group, now_ns, call).unwrap_or(1.0)
+    }
+
+    fn on_undo(&mut self, group: &[View], r: usize, now_ns: u64) {
+        self.tell(4, group, r, now_ns);
+    }
+
+    fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
+        self.tell(5, group, r, now_ns);
+    }
+
+    fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
+        self.tell(6, group, r, now_ns);
+    }
+}
+
+fn unchanged(view: &View) -> Window {
+    Window { cwnd: view.cwnd, ssthresh: view.ssthresh }
+}
+
+/// A window and a threshold in a pair.
+fn window(answer: &Bound<'_, PyAny>) -> Answer<Window> {
+    let pair = answer.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+    let pair = pair.ok_or_else(|| wrong(answer, "a Window: the window and the threshold, in segments"))?;
+    Ok(Window { cwnd: number(&pair.get_item(0)?, A_SEGMENT)?, ssthresh: number(&pair.get_item(1)?, A_THRESHOLD)? })
+}

@@ -1,0 +1,44 @@
+//! The transport's conformance suites on classes in Python.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use transport::plugin::{Kind, Origin};
+use transport::{congestion, path_manager, scheduler};
+
+use super::Given;
+use super::calls::{Calls, Class, Watchdog};
+
+/// Run the transport's conformance suite of its kind on a plug-in: the rule that it breaks and where, or None.
+///
+/// Raises mptcplab.plugins.PluginError when a call fails.
+#[pyfunction]
+pub fn check_plugin(py: Python<'_>, plugin: Given) -> PyResult<Option<String>> {
+    let calls = Arc::new(Calls::default());
+    let mut watchdog = Watchdog::start(&calls)?;
+    let class = Arc::new(Class::new(plugin, calls)?);
+    // Objects of one seed: the suites compare what two of them answer.
+    let origin = Origin::alone(1);
+    let broken = py.detach(|| {
+        let broken = match class.kind {
+            Kind::Congestion => {
+                let made = || super::congestion::make(&class, &origin);
+                congestion::conformance::check(made).err().map(|violation| violation.to_string())
+            }
+            Kind::Scheduler => {
+                let made = || super::scheduler::make(&class, &origin);
+                scheduler::conformance::check(made).err().map(|violation| violation.to_string())
+            }
+            Kind::PathManager => {
+                let made = || super::path_manager::make(&class, &origin);
+                path_manager::conformance::check(made).err().map(|violation| violation.to_string())
+            }
+        };
+        watchdog.stop();
+        broken
+    });
+    match watchdog.take_error(py) {
+        Some(raised) => Err(raised),
+        None => Ok(broken),
+    }
+}

@@ -1,0 +1,41 @@
+//! Algorithms that are not the transport's own, by the names that a description calls them by.
+
+use std::collections::BTreeMap;
+use transport::{congestion, path_manager, scheduler};
+
+/// Algorithms from outside. One that has the name of a built-in one is taken in its place.
+#[derive(Clone, Debug, Default)]
+pub struct Plugins {
+    /// Congestion controls.
+    pub congestion: BTreeMap<String, congestion::Choice>,
+    /// Schedulers.
+    pub schedulers: BTreeMap<String, scheduler::Choice>,
+    /// Path managers.
+    pub path_managers: BTreeMap<String, path_manager::Choice>,
+}
+
+impl Plugins {
+    /// The congestion control of this name, for connections called `label`.
+    pub(crate) fn congestion(&self, name: &str, label: &str) -> Option<congestion::Choice> {
+        Some(match self.congestion.get(name)? {
+            congestion::Choice::Custom(factory) => congestion::Choice::Custom(factory.labelled(label)),
+            choice => choice.clone(),
+        })
+    }
+
+    /// The scheduler of this name, for connections called `label`.
+    pub(crate) fn scheduler(&self, name: &str, label: &str) -> Option<scheduler::Choice> {
+        Some(match self.schedulers.get(name)? {
+            scheduler::Choice::Custom(factory) => scheduler::Choice::Custom(factory.labelled(label)),
+            choice => choice.clone(),
+        })
+    }
+
+    /// The path manager of this name, for connections called `label`.
+    pub(crate) fn path_manager(&self, name: &str, label: &str) -> Option<path_manager::Choice> {
+        Some(match self.path_managers.get(name)? {
+            path_manager::Choice::Custom(factory) => path_manager::Choice::Custom(factory.labelled(label)),
+            choice => choice.clone(),
+        })
+    }
+}
