@@ -1,28 +1,32 @@
 """The laboratory for Multipath TCP.
 
 >>> import mptcplab
->>> scenario = mptcplab.Scenario.load("scenarios/wifi-lte.toml")
+>>> scenario = mptcplab.Scenario.load("wifi-lte").with_(duration="12 s")
 >>> result = mptcplab.run(scenario)
->>> result.connections
+>>> result.connections["name"].to_list()
+['download', 'neighbour']
 
 Nothing is loaded before it is asked for: `mptcplab.models` needs neither the compiled core nor what writes results.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from mptcplab._core import SimulationError
     from mptcplab.capture import analyze
+    from mptcplab.comparison import compare
+    from mptcplab.designs.design import design
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.errors import EngineUnavailableError, Error, UnknownEngineError
+    from mptcplab.models.predict import predict
+    from mptcplab.reproduce.repeat import reproduce
     from mptcplab.results.result import Result
-    from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
+    from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError, connection, event, link
+    from mptcplab.sweeps.facade import sweep
 
     __version__: str
 else:
-    _MODULES: Final = ("_core", "capture", "engines", "metrics", "models", "scenario")
-    _HOMES: Final = {
+    _HOMES = {
         "EngineUnavailableError": "errors",
         "Error": "errors",
         "Interrupted": "engines.runner",
@@ -33,10 +37,21 @@ else:
         "UnknownEngineError": "errors",
         "UnsupportedError": "scenario",
         "analyze": "capture",
+        "compare": "comparison",
+        "connection": "scenario",
+        "design": "designs.design",
+        "event": "scenario",
+        "link": "scenario",
+        "predict": "models.predict",
         "run": "engines.runner",
+        "sweep": "sweeps.facade",
     }
+    # Of these, `reproduce` is what papers' studies import, and can be called as the function of that name.
+    _MODULES = ("capture", "designs", "engines", "metrics", "models", "plots", "reproduce", "scenario")
 
     def __getattr__(name: str) -> object:
+        from importlib import import_module
+
         if name in _MODULES:
             return import_module(f"{__name__}.{name}")
         if name == "__version__":
@@ -49,7 +64,7 @@ else:
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_MODULES})
+        return sorted(__all__)
 
 
 __all__ = [
@@ -64,5 +79,13 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "analyze",
+    "compare",
+    "connection",
+    "design",
+    "event",
+    "link",
+    "predict",
+    "reproduce",
     "run",
+    "sweep",
 ]

@@ -3,15 +3,21 @@
 Connections of one kind are alike, so what is compared is their mean, over the connections of a name and over the runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
 
+from mptcplab.engines.catalogue import available, find
+from mptcplab.engines.runner import run
 from mptcplab.render.text_tables import Field, Table, decimals, formatter
 from mptcplab.results.result import Result
+from mptcplab.scenario.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,43 @@ def _means(result: Result, frame: Frame, engine: str) -> pl.DataFrame:
             pl.col(column).std(ddof=1).alias(f"{column}:sd:{engine}"),
         )
     )
+
+
+def compare(
+    scenario: "Scenario",
+    engines: Sequence[str] = ("sim", "model"),
+    *,
+    seed: int | None = None,
+    repeat: int = 1,
+    jobs: int = 1,
+    progress: Callable[[str, float], None] | None = None,
+) -> Comparison:
+    """Run a scenario on several engines; differences are to the first. `seed`, `repeat` and `jobs` as in `run`.
+
+    `progress` gets the engine that runs and the part of its runs that is done, 0 to 1. The answer has the results by
+    engine and data frames: `frames["connections"]`, `["subflows"]` and `["links"]`, with `column:engine` (the mean
+    over connections of a name and over the runs) and `column:sd:engine` for every quantity.
+
+    Raises UnsupportedError before anything runs, when one of them cannot run it; ValueError for fewer than two engines
+    or one of them twice; and what `run` raises.
+
+    >>> import mptcplab
+    >>> comparison = mptcplab.compare(mptcplab.Scenario.load("two-equal-paths").with_(duration="30 s"))
+    >>> comparison.frames["links"].select("name", "utilization:sim", "utilization:model").height > 0
+    True
+    """
+    names = engine_names(",".join(engines))
+    for name in names:
+        available(name)
+    for name in names:
+        problems = find(name).unsupported(scenario)
+        if problems:
+            raise UnsupportedError(name, problems)
+    results = {}
+    for name in names:
+        tell = None if progress is None else partial(progress, name)
+        results[name] = run(scenario, name, seed=seed, repeat=repeat, jobs=jobs, progress=tell)
+    return Comparison(results)
 
 
 def engine_names(text: str) -> Sequence[str]:

@@ -115,6 +115,15 @@ def analyze(
 
     Raises CaptureError for a file that is no capture or has no TCP that can be read, OSError for one that cannot be
     read.
+
+    >>> import tempfile, mptcplab
+    >>> from pathlib import Path
+    >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = mptcplab.run(scenario, capture=mptcplab.capture.Capture(Path(place)))
+    ...     analysis = mptcplab.analyze(sorted(Path(place).glob("*.pcapng")))
+    >>> analysis.connections["protocol"].to_list()
+    ['mptcp']
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
     if not several:

@@ -48,6 +48,7 @@ def design(
     Example: mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png
     """
     from mptcplab.designs import DesignError, FactorError, quality  # scipy loads slowly
+    from mptcplab.designs.design import choose
 
     if plot is not None and plot.suffix not in (".png", ".svg"):
         raise Failure(WRONG_INPUT, f"--plot {plot}: found the ending {plot.suffix!r}; expected .png or .svg")
@@ -61,7 +62,7 @@ def design(
         raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, and --dimensions {dimensions}")
     count = dimensions or len(ranges)
     try:
-        chosen = _points(kind, points, count, seed, candidates)
+        chosen = choose(kind, points, count, seed, candidates)
     except DesignError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     names = [each.key for each in ranges] or [f"x{number}" for number in range(1, count + 1)]
@@ -102,30 +103,6 @@ def _value(text: str) -> str | int | float:
         except ValueError:
             continue
     return text
-
-
-def _points(kind: str, points: int | None, dimensions: int, seed: int, candidates: int | None) -> "Floats":
-    from mptcplab import designs
-
-    if kind not in _KINDS:
-        raise designs.DesignError(f"there is no design {kind!r}; there are {', '.join(_KINDS)}")
-    if points is None:
-        raise designs.DesignError("how many points? give --points N")
-    if kind == "wsp":
-        return designs.wsp(points, dimensions, seed=seed, candidates=candidates)
-    if candidates is not None:
-        raise designs.DesignError(f"--candidates is for wsp; {kind} chooses among none")
-    if kind == "grid":
-        levels = round(points ** (1 / dimensions))
-        if levels**dimensions != points:
-            below = int(points ** (1 / dimensions))
-            raise designs.DesignError(
-                f"a grid of {dimensions} dimensions has the same number of levels in each: "
-                f"{below**dimensions} or {(below + 1) ** dimensions} points, not {points}"
-            )
-        return designs.grid([levels] * dimensions)
-    made = designs.latin_hypercube if kind == "lhs" else designs.random
-    return made(points, dimensions, seed=seed)
 
 
 def _draw(chosen: "Floats", names: list[str], kind: str, file: Path) -> None:

@@ -1,6 +1,5 @@
 """`mptcplab sweep`: a design over a scenario, all runs, one dataset."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -10,7 +9,6 @@ import click
 
 from mptcplab.cli.common import AT_LEAST_1, CANNOT, FAILED, FILE_PATH, WRONG_INPUT, Failure, print_line, say
 from mptcplab.cli.progress import Progress
-from mptcplab.engines.catalogue import ENGINES
 
 if TYPE_CHECKING:
     from mptcplab.sweeps.carry_out import Workers
@@ -32,6 +30,7 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     """
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
     from mptcplab.sweeps.carry_out import tally
+    from mptcplab.sweeps.facade import default_jobs
     from mptcplab.sweeps.file import Sweep
     from mptcplab.sweeps.journal import BusyError, Journal
     from mptcplab.sweeps.sweep import make_plan
@@ -56,7 +55,7 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
             if count.found < count.runs:
                 dataset.drop(out)
             began_s = time.monotonic()
-            _carry_out(made.runs, journal, jobs or _default_jobs(read.engine), workers, count.found)
+            _carry_out(made.runs, journal, jobs or default_jobs(read.engine), workers, count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
     except BusyError as error:
@@ -64,11 +63,6 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     speed = f"{ran / took_s:.1f} runs/s" if ran else "nothing was left to run"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
-
-
-def _default_jobs(engine: str) -> int:
-    """All cores where the clock is virtual; runs in real time would disturb one another."""
-    return (os.cpu_count() or 1) if ENGINES[engine].virtual_time else 1
 
 
 def _carry_out(runs: "list[Planned]", journal: "Journal", jobs: int, workers: "Workers | None", found: int) -> None:

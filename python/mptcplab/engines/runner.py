@@ -1,5 +1,6 @@
 """`run`: one scenario, one engine, any number of seeds."""
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
 
 _LOOK_EVERY_S: Final = 0.1
+_log = logging.getLogger("mptcplab.run")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -59,9 +61,16 @@ def run(
     of the engine `sim`; others refuse it with a ValueError. `capture` says where the packets of one run are written, a
     pcapng file for each interface of the hosts (`captures` tells which engines can).
 
+    The answer has the frames `connections`, `subflows`, `links` and `samples`; docs/results.md has columns and units.
+
     Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
     mptcplab.scenario.ScenarioError for a seed that is none, SimulationError or
     mptcplab.models.checks.NotConvergedError when a run fails, Interrupted on Ctrl-C.
+
+    >>> import mptcplab
+    >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+    >>> mptcplab.run(scenario, repeat=2).connections["repeat"].to_list()
+    [0, 1]
     """
     chosen = available(engine)
     if repeat < 1 or jobs < 1:
@@ -164,6 +173,7 @@ class _Series:
             raise
         with self._lock:
             self.finished[number] = run
+        _log.debug("%s: seed %d done", self._scenario.name, run.seed)
         self._tell(number, 1.0)
 
     def _tell(self, number: int, part: float) -> None:

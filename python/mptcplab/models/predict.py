@@ -111,6 +111,11 @@ def predict(
 
     Source: `steady_state`, each function its own.
 
+    >>> import mptcplab
+    >>> answer = mptcplab.predict([0.01, 0.02], [0.02, 0.02], "lia")
+    >>> round(float(answer.total_segments_per_s), 1)
+    707.1
+
     """
     loss, rtt = paths(p, rtt_s)
     if control not in CONTROLS:

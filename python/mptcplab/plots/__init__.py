@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import vl_convert
 
@@ -13,8 +13,8 @@ from mptcplab.plots.figures import Figure, Panel, figures
 
 __all__ = ["Figure", "Panel", "figures", "static_spec", "write_static"]
 
-_WIDTH, _HEIGHT = 640, 170
-_INK = "#222222"
+_SIZES: Final = {"light": (640, 170), "dark": (640, 170), "print": (196, 80)}
+"""Width and height of a panel in points, without its axis; with it, a printed one is a column wide: 252 points."""
 _IDENTIFIER = re.compile(r"((?<=id=\")(?:clip|gradient_)|(?<=url\(#)(?:clip|gradient_))\d+")
 
 
@@ -35,7 +35,7 @@ def _renumbered(drawing: str) -> str:
     )
 
 
-def static_spec(figure: Figure) -> dict[str, Any]:
+def static_spec(figure: Figure, *, theme: style.Theme = "light") -> dict[str, Any]:
     """Vega-Lite of a whole figure with its data: panels under one another, without what only a pointer could use."""
     panels: list[dict[str, Any]] = []
     datasets: dict[str, Any] = {}
@@ -44,10 +44,11 @@ def static_spec(figure: Figure) -> dict[str, Any]:
         datasets |= spec.pop("datasets", {})
         for name, frame in panel.data.items():
             datasets[f"{name}-{number}"] = frame.to_dicts()
-        panels.append({"width": _WIDTH, "height": _HEIGHT, **_renamed(spec, panel.data, number)})
+        width, height = _SIZES[theme]
+        panels.append({"width": width, "height": height, **_renamed(spec, panel.data, number)})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "config": {**style.config(_INK), "background": "white"},
+        "config": style.themed(theme),
         "datasets": datasets,
         "resolve": {"scale": {"color": "independent", "strokeDash": "independent", "y": "independent"}},
         "vconcat": panels,

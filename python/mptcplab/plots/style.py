@@ -6,7 +6,7 @@ yellow, which would vanish on one of the two; algorithms take Tol's "bright" and
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 _PATHS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
 _OTHER: Final = "#8A8A8A"
@@ -47,6 +47,31 @@ def path_colours(names: Iterable[str]) -> dict[str, str]:
     """
     distinct = list(dict.fromkeys(names))
     return {name: _PATHS[at] if at < len(_PATHS) else _OTHER for at, name in enumerate(distinct)}
+
+
+Theme = Literal["light", "dark", "print"]
+PAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "light": ("#222222", "white"),
+    "dark": ("#E6E6E6", "#1B1D21"),
+    "print": ("#000000", "white"),
+}
+"""Ink and page of each theme."""
+
+
+def themed(theme: Theme) -> dict[str, Any]:
+    """Vega-Lite's configuration for a figure that stands alone."""
+    ink, page = PAGES[theme]
+    whole = {**config(ink), "background": page}
+    if theme != "print":
+        return whole
+    # The type of a paper's captions is 8 points high.
+    sizes: dict[str, dict[str, Any]] = {
+        "title": {"fontSize": 8, "offset": 3},
+        "axis": {"labelFontSize": 7, "titleFontSize": 8, "titlePadding": 3},
+        "axisY": {"minExtent": 20, "tickCount": 4},
+        "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolStrokeWidth": 1.2, "symbolSize": 30, "columns": 3},
+    }
+    return {**whole, **{key: {**whole[key], **own} for key, own in sizes.items()}}
 
 
 def config(ink: str) -> dict[str, Any]:

@@ -4,10 +4,17 @@ A paper's folder `papers/NAME/` has a README, `published.toml` (see `published`)
 maps the id of an item to a function from a `Context` to an `Outcome`.
 """
 
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.outcome import Claim, Outcome, Verdict, compare, problems
 from mptcplab.reproduce.papers import Paper, PaperError, load_paper, paper_names
 from mptcplab.reproduce.published import Item, Published, PublishedError, Value
+
+if TYPE_CHECKING:
+    from mptcplab.reproduce.report import Repetition
 
 __all__ = [
     "Claim",
@@ -25,3 +32,15 @@ __all__ = [
     "paper_names",
     "problems",
 ]
+
+
+class _Callable(ModuleType):
+    """`mptcplab.reproduce` is this package and, called, the function of that name."""
+
+    def __call__(self, paper: str, **options: Any) -> "Repetition":  # noqa: ANN401 - those of the function
+        from mptcplab.reproduce.repeat import reproduce
+
+        return reproduce(paper, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,15 +1,17 @@
 """Repeats a paper: item by item, into a directory that keeps the runs."""
 
+import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version as package_version
+from os import PathLike
 from pathlib import Path
 
 from mptcplab import _core, provenance
 from mptcplab.reproduce.context import Context
-from mptcplab.reproduce.papers import Paper
-from mptcplab.reproduce.report import RUNS, Done, Repetition, check
+from mptcplab.reproduce.papers import Paper, load_paper
+from mptcplab.reproduce.report import RUNS, Done, Repetition, check, write
 from mptcplab.sweeps.journal import Journal
 
 
@@ -46,6 +48,42 @@ def repeat(
             if finished is not None:
                 finished(done[-1])
     return Repetition(paper, done, quick, jobs, _origin())
+
+
+def reproduce(
+    paper: str,
+    *,
+    items: Sequence[str] = (),
+    quick: bool = False,
+    out: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Repetition:
+    """Repeat a paper of `mptcplab list papers`: all its tables and figures, or the `items` of these ids.
+
+    The report goes to `out`/report.html, beside pictures, tables and the finished runs; called again, it goes on there.
+    By default that is out/reproduce/PAPER, with -quick for `quick`, a thinner design. `jobs` runs go on at a time, by
+    default on all cores. `progress` gets what is being done and the part that is done.
+
+    The answer's `claims` is a data frame: what was published, what was found, and whether it holds.
+
+    Raises PaperError for an unknown paper or item, OccupiedError when `out` holds something else, RunsFailedError; all
+    are of `mptcplab.Error`.
+
+    >>> import tempfile, mptcplab
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     repetition = mptcplab.reproduce("khalili-2013", items=["figure-9"], quick=True, out=out)
+    >>> repetition.claims.columns[:3]
+    ['item', 'claim', 'text']
+    """
+    loaded = load_paper(paper)
+    loaded.choose(tuple(items))
+    directory = Path("out") / "reproduce" / (f"{paper}-quick" if quick else paper) if out is None else Path(out)
+    repetition = repeat(
+        loaded, directory, items=tuple(items), quick=quick, jobs=jobs or os.cpu_count() or 1, progress=progress
+    )
+    write(repetition, directory)
+    return repetition
 
 
 def _origin() -> dict[str, object]:

@@ -51,6 +51,11 @@ class Repetition:
     origin: dict[str, object]
     """Versions and commit."""
 
+    @property
+    def claims(self) -> pl.DataFrame:
+        """Every claim, a row each: item, claim, text, published, found, verdict, cause."""
+        return claims_frame(self)
+
     def count(self, verdict: str) -> int:
         """How many claims have this verdict."""
         return sum(claim.verdict == verdict for each in self.done for claim in each.outcome.claims)

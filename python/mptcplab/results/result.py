@@ -16,8 +16,10 @@ from mptcplab.results.outcome_rows import named_rows
 from mptcplab.results.run_frames import Tables, frame_of_rows
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
     import polars as pl
 
+    from mptcplab.plots.charts import Plots
     from mptcplab.scenario import Scenario
 
 
@@ -119,6 +121,50 @@ class Result:
     def failures(self) -> tuple[str, ...]:
         """What the scenario asked for and did not come about, each said once."""
         return tuple(dict.fromkeys(failure for _, run in self.runs for failure in run.failures))
+
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> "Result":
+        """The result that `save` or `mptcplab run --out` wrote to `directory`, with equal frames.
+
+        Notes are those of all runs together. Raises results.saved.SavedResultError, an `mptcplab.Error`, when the
+        directory has no result.
+
+        >>> import tempfile, mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> result = mptcplab.run(scenario)
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     again = mptcplab.Result.load(result.save(directory + "/out"))
+        >>> again.samples.equals(result.samples), again == result
+        (True, True)
+        """
+        from mptcplab.results import saved
+
+        return saved.load(Path(directory))
+
+    @property
+    def plot(self) -> "Plots":
+        """The figures: `result.plot.goodput()`, `.windows()`, `.rtts()`, `.queues()`, `.runs()`."""
+        from mptcplab.plots.charts import Plots  # altair loads slowly
+
+        return Plots(self)
+
+    def to_pandas(self, frame: str = "connections") -> "pandas.DataFrame":
+        """A frame (`connections`, `subflows`, `links` or `samples`) as pandas has it; needs the package pandas.
+
+        Raises ValueError for another name, ImportError without pandas.
+        """
+        if frame not in FRAMES:
+            raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
+        import pandas as pd
+
+        data: pl.DataFrame = getattr(self, frame)
+        return pd.DataFrame(data.to_dict(as_series=False), columns=data.columns)
+
+    def _repr_html_(self) -> str:
+        """The tables, for a notebook."""
+        from mptcplab.render import html_tables
+
+        return html_tables.of_result(self)
 
     def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
         """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""

@@ -2,7 +2,8 @@
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +14,7 @@ from mptcplab.scenario import canonical, describe, support
 from mptcplab.scenario.errors import Problem, ScenarioError, UnsupportedError, did_you_mean
 from mptcplab.scenario.lines import Key, Places
 from mptcplab.scenario.model import Document
-from mptcplab.scenario.overrides import FILE, apply
+from mptcplab.scenario.overrides import FILE, Change, apply
 from mptcplab.scenario.read import Reader, parse
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ class Scenario:
         data: dict[str, Any],
         text: str,
         source: str,
-        changes: Sequence[str] = (),
+        changes: Sequence[str | Change] = (),
         overridden: Sequence[Key] = (),
     ) -> None:
         """From parsed TOML and the text that it came from; `load` and `from_toml` are the ways in."""
@@ -87,9 +88,99 @@ class Scenario:
         """Reads a text; `source` is what errors call it."""
         return cls(parse(text, source), text, source, overrides)
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], name: str = "scenario") -> "Scenario":
+        """From the keys of a scenario file (docs/scenario-format.md): dictionaries, lists, texts, numbers, booleans.
+
+        Quantities are texts with their units. Tuples count as lists. `name` is the name of the scenario. Files of
+        traces are looked for from the current directory on.
+
+        Raises `ScenarioError`, which lists every error.
+
+        >>> from mptcplab import Scenario
+        >>> link = {"rate": "10 Mbit/s", "delay": "10 ms"}
+        >>> scenario = Scenario.from_dict(
+        ...     {"duration": "5 s", "link": {"a": link}, "connection": {"m": {"paths": ["a"]}}}
+        ... )
+        >>> scenario.duration_ns
+        5000000000
+        """
+        scenario = cls(_plain(data), "", "<dict>")
+        scenario.name = name
+        return scenario
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        duration: str,
+        links: Mapping[str, Mapping[str, Any]] | None = None,
+        connections: Mapping[str, Mapping[str, Any]] | None = None,
+        paths: Mapping[str, Sequence[str]] | None = None,
+        events: Sequence[Mapping[str, Any]] = (),
+        warmup: str | None = None,
+        sample: str | None = None,
+        topology: Mapping[str, Any] | None = None,
+        traffic: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        seed: int = 1,
+        name: str = "scenario",
+    ) -> "Scenario":
+        """From its parts: what `mptcplab.link`, `mptcplab.connection` and `mptcplab.event` return, by name.
+
+        `paths` gives the links of each path, from the client on; a link is a path by its own name too.
+
+        Raises `ScenarioError`, which lists every error.
+
+        >>> from mptcplab import Scenario, connection, link
+        >>> scenario = Scenario.build(
+        ...     duration="20 s",
+        ...     links={"wifi": link(rate="25 Mbit/s", delay="12 ms"), "lte": link(rate="30 Mbit/s", delay="32 ms")},
+        ...     connections={"download": connection(["wifi", "lte"], congestion="olia")},
+        ...     warmup="2 s",
+        ... )
+        >>> scenario.document.connections["download"].congestion.name
+        'olia'
+        """
+        measure = {key: value for key, value in (("warmup", warmup), ("sample", sample)) if value is not None}
+        parts = {
+            "title": title,
+            "duration": duration,
+            "seed": seed,
+            "link": links,
+            "path": None if paths is None else {key: {"links": list(value)} for key, value in paths.items()},
+            "connection": connections,
+            "event": list(events) or None,
+            "measure": measure or None,
+            "topology": topology,
+            "traffic": traffic,
+        }
+        return cls.from_dict({key: value for key, value in parts.items() if value is not None}, name)
+
+    def with_(self, changes: Mapping[str, object] | None = None, /, **keys: object) -> "Scenario":
+        """This scenario with keys changed; the scenario itself stays as it is.
+
+        `changes` has keys with dots, as errors write them; `keys` are those of the file's first lines. Values are those
+        of `from_dict`.
+
+        Raises `ScenarioError` for a key or a value that is wrong.
+
+        >>> from mptcplab import Scenario
+        >>> scenario = Scenario.load("wifi-lte").with_({"link.wifi.rate": "10 Mbit/s"}, duration="30 s", seed=3)
+        >>> scenario.to_dict()["link"]["wifi"]["rate"], scenario.seed
+        ('10 Mbit/s', 3)
+        """
+        given = [(key, _plain(value)) for key, value in {**(changes or {}), **keys}.items()]
+        return self._changed(given)
+
+    def _changed(self, changes: Sequence[str | Change]) -> "Scenario":
+        other = Scenario(self._data, self._text, self.source, changes, self._overridden)
+        other.name = self.name
+        return other
+
     def with_overrides(self, overrides: Sequence[str]) -> "Scenario":
         """This scenario with keys changed, each as `key=value`; raises `ScenarioError`."""
-        return Scenario(self._data, self._text, self.source, overrides, self._overridden)
+        return self._changed(overrides)
 
     def with_seed(self, seed: int) -> "Scenario":
         """This scenario with another seed; nothing is read or checked again. Raises `ScenarioError`."""
@@ -136,6 +227,10 @@ class Scenario:
         before, after = self.derived("toml", lambda: canonical.around_seed(self.document))
         return f"{before}{self.seed}{after}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as `to_toml` in the form that `from_dict` takes."""
+        return tomllib.loads(self.to_toml())
+
     def sha256(self) -> str:
         """Of `to_toml`, in hexadecimal."""
         return sha256(self.to_toml().encode()).hexdigest()
@@ -164,3 +259,12 @@ class Scenario:
         if not 0 <= seed < 2**64:
             raise ValueError(f"a seed is a whole number from 0 to {2**64 - 1}, not {seed}")
         return describe.description(self.document, seed, through_wire)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a caller gives
+    """As TOML would have read it: dictionaries and lists."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

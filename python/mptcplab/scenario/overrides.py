@@ -1,7 +1,7 @@
 """`--set key=value`: one key of a scenario, changed before it is validated."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mptcplab.scenario.errors import Part, Problem, did_you_mean, dotted, one_of, show
@@ -12,6 +12,8 @@ FILE = "--set"
 # Tables whose keys are names: an override changes what has such a name, a slip of the pen does not make a new one.
 _NAMED = ("link", "path", "connection")
 Key = tuple[Part, ...]
+Change = tuple[str, object]
+"""A key, its parts with dots between them, and a value."""
 
 
 class _OverrideError(Exception):
@@ -54,8 +56,7 @@ def _index(part: str, items: list[Any], key: Key) -> int:
     raise _OverrideError(dotted((*key, part)), show(part), have)
 
 
-def _apply(data: dict[str, Any], text: str) -> Key:
-    parts, value_text = _split(text)
+def _apply(data: dict[str, Any], parts: Sequence[str], value: object) -> Key:
     here: Any = data
     key: Key = ()
     for position, part in enumerate(parts):
@@ -64,7 +65,7 @@ def _apply(data: dict[str, Any], text: str) -> Key:
             index = _index(part, here, key)
             key += (index,)
             if last:
-                here[index] = _value(value_text)
+                here[index] = value
             else:
                 here = here[index]
             continue
@@ -78,19 +79,28 @@ def _apply(data: dict[str, Any], text: str) -> Key:
             raise _OverrideError(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
         key += (part,)
         if last:
-            here[part] = _value(value_text)
+            here[part] = value
         else:
             here = here.setdefault(part, {})
     return key
 
 
-def apply(data: dict[str, Any], overrides: Sequence[str]) -> tuple[list[Key], list[Problem]]:
-    """Changes `data` by each override in turn; the keys that were set, and what is wrong with the rest."""
+def apply(data: dict[str, Any], overrides: Iterable[str | Change]) -> tuple[list[Key], list[Problem]]:
+    """Changes `data` by each override in turn; the keys that were set, and what is wrong with the rest.
+
+    An override is `key=value` as a text, or a key and a value as TOML would have read it.
+    """
     keys: list[Key] = []
     problems: list[Problem] = []
-    for text in overrides:
+    for given in overrides:
         try:
-            keys.append(_apply(data, text))
+            if isinstance(given, str):
+                parts, text = _split(given)
+                value = _value(text)
+            else:
+                parts, _ = _split(f"{given[0]}=0")
+                value = given[1]
+            keys.append(_apply(data, parts, value))
         except _OverrideError as wrong:
             problems.append(wrong.problem)
     return keys, problems

@@ -1,0 +1,49 @@
+"""Reads a result directory back."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from mptcplab.errors import Error
+from mptcplab.provenance import Provenance
+from mptcplab.results.columns import FRAMES, RUN_COLUMNS, polars_schema
+from mptcplab.results.result import Result, Run
+from mptcplab.results.run_frames import Frames
+from mptcplab.scenario import Scenario
+
+
+class SavedResultError(Error):
+    """The directory has no result, or one that cannot be read."""
+
+
+def load(directory: Path) -> Result:
+    """The result of a directory. Raises SavedResultError."""
+    try:
+        document = json.loads((directory / "result.json").read_text(encoding="utf-8"))
+        provenance = Provenance(**document["provenance"])
+        frames = {name: pl.read_parquet(directory / f"{name}.parquet") for name in FRAMES}
+        scenario = Scenario.load(directory / "scenario.toml")
+    except (OSError, ValueError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise SavedResultError(
+            f"{directory}: no result that can be read ({error}); expected a directory of --out"
+        ) from None
+    for name, frame in frames.items():
+        if frame.schema != polars_schema(name):
+            raise SavedResultError(f"{directory / name}.parquet: other columns than this version writes")
+    runs = document.get("runs") or [{"repeat": 0, **document}]
+    several = [
+        (each["repeat"], _run(each, frames, tuple(document["notes"]) if number == 0 else ()))
+        for number, each in enumerate(runs)
+    ]
+    return Result(scenario=scenario, engine=document["engine"], provenance=provenance, runs=tuple(several))
+
+
+def _run(document: dict[str, Any], frames: dict[str, pl.DataFrame], notes: tuple[str, ...]) -> Run:
+    of_run = {
+        name: frame.filter(repeat=document["repeat"]).select(frame.columns[RUN_COLUMNS:])
+        for name, frame in frames.items()
+    }
+    return Run(document["seed"], Frames(**of_run), notes, document.get("live"))

@@ -1,0 +1,107 @@
+"""The parts of a scenario as functions with keywords, for `Scenario.build`: an editor completes and checks them.
+
+Each returns the table that a scenario file would have, without the keys that were not given; docs/scenario-format.md
+says what the values mean. `Scenario.build` checks them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+Part = dict[str, Any]
+"""A table of a scenario file."""
+
+
+def link(
+    *,
+    rate: str | None = None,
+    delay: str | None = None,
+    queue: str | Mapping[str, Any] | None = None,
+    loss: str | Mapping[str, Any] | None = None,
+    trace: str | Mapping[str, Any] | None = None,
+    down: Mapping[str, Any] | None = None,
+    up: Mapping[str, Any] | None = None,
+    middleboxes: Sequence[str | Mapping[str, Any]] | None = None,
+) -> Part:
+    """A link: `rate` ("25 Mbit/s") or `trace`, one-way `delay` ("12.5 ms"), `queue` ("100 ms", "64 packets", "1 BDP").
+
+    `down` (to the client) and `up` are links with what differs in one direction: `link(delay="10 ms",
+    down=link(rate="30 Mbit/s"), up=link(rate="5 Mbit/s"))`.
+
+    >>> from mptcplab import link
+    >>> link(rate="25 Mbit/s", delay="12.5 ms", loss="1 %")
+    {'rate': '25 Mbit/s', 'delay': '12.5 ms', 'loss': '1 %'}
+    """
+    return _given(
+        rate=rate, delay=delay, queue=queue, loss=loss, trace=trace, down=down, up=up, middleboxes=middleboxes
+    )
+
+
+def connection(
+    paths: Sequence[str],
+    *,
+    protocol: Literal["mptcp", "tcp"] | None = None,
+    congestion: str | Mapping[str, Any] | None = None,
+    scheduler: str | Mapping[str, Any] | None = None,
+    path_manager: str | Mapping[str, Any] | None = None,
+    application: str | Mapping[str, Any] | None = None,
+    direction: Literal["down", "up"] | None = None,
+    count: int | None = None,
+    start: str | Sequence[str] | None = None,
+    stop: str | None = None,
+    mss: str | None = None,
+    receive_buffer: str | None = None,
+    ecn: bool | None = None,
+    checksum: bool | None = None,
+    tcp: Mapping[str, Any] | None = None,
+) -> Part:
+    """A connection, or `count` of one kind, over `paths`, of which the first opens it.
+
+    Algorithms are names of `mptcplab list`, or tables with their parameters: `{"name": "round-robin", "segments": 2}`.
+
+    >>> from mptcplab import connection
+    >>> connection(["wifi"], protocol="tcp", congestion="cubic", count=2)
+    {'paths': ['wifi'], 'protocol': 'tcp', 'congestion': 'cubic', 'count': 2}
+    """
+    return _given(
+        paths=list(paths),
+        protocol=protocol,
+        congestion=congestion,
+        scheduler=scheduler,
+        path_manager=path_manager,
+        application=application,
+        direction=direction,
+        count=count,
+        start=start,
+        stop=stop,
+        mss=mss,
+        receive_buffer=receive_buffer,
+        ecn=ecn,
+        checksum=checksum,
+        tcp=tcp,
+    )
+
+
+def event(
+    at: str,
+    link: str,
+    *,
+    down: bool | None = None,
+    rate: str | None = None,
+    delay: str | None = None,
+    loss: str | Mapping[str, Any] | None = None,
+    direction: Literal["down", "up"] | None = None,
+) -> Part:
+    """A change of a link at a moment: `down` (True: dead, False: works again), another `rate`, `delay` or `loss`.
+
+    Both directions change unless one is named.
+
+    >>> from mptcplab import event
+    >>> event("10 s", "wifi", down=True)
+    {'at': '10 s', 'link': 'wifi', 'set': {'down': True}}
+    """
+    change = _given(down=down, rate=rate, delay=delay, loss=loss)
+    return _given(at=at, link=link, set=change, direction=direction)
+
+
+def _given(**keys: object) -> Part:
+    return {key: value for key, value in keys.items() if value is not None}
