@@ -231,6 +231,8 @@ QUEUES = (
         ("model", "sim", "stack", "linux"),
     ),
     Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
+    Entry("fq-codel", "a queue for each flow with controlled delay", "RFC 8290", ("sim", "stack", "linux")),
+    Entry("pie", "a controller holds the queueing delay by random drops", "RFC 8033", ("sim", "stack", "linux")),
 )
 
 LOSSES = (

@@ -59,6 +59,8 @@ def queue_of(kind: str) -> float:
         "drop-tail": '{ kind = "drop-tail", limit = "1000 packets" }',
         "red": '{ kind = "red", min = "10 packets", max = "30 packets", limit = "1000 packets" }',
         "codel": '{ kind = "codel" }',
+        "fq-codel": '{ kind = "fq-codel" }',
+        "pie": '{ kind = "pie" }',
     }
     text = f"""
         duration = "60 s"
@@ -80,3 +82,28 @@ def test_codel_keeps_the_standing_queue_near_its_target() -> None:
     assert 1 < codel < 15
     assert queue_of("red") < 40
     assert queue_of("drop-tail") > 20 * codel
+
+
+def test_pie_holds_its_target() -> None:
+    """RFC 8033: 15 ms are 12.5 packets of 1500 bytes at 10 Mbit/s, and a single flow's saw-tooth is around that."""
+    assert 8 < queue_of("pie") < 17
+
+
+def test_a_flow_alone_sees_codel_in_a_queue_of_its_own() -> None:
+    assert queue_of("fq-codel") == pytest.approx(queue_of("codel"), rel=0.1)
+
+
+@pytest.mark.parametrize("queue", ["fq-codel", "drop-tail"])
+def test_fair_queueing_gives_each_flow_its_share(queue: str) -> None:
+    """A control that keeps its queue short, beside three that fill theirs."""
+    text = f"""
+        duration = "30 s"
+        measure = {{ warmup = "10 s", sample = "never" }}
+        link.a = {{ rate = "20 Mbit/s", delay = "10 ms", queue = {{ kind = "{queue}", limit = "500 packets" }} }}
+        connection.many = {{ paths = ["a"], protocol = "tcp", congestion = "cubic", count = 3 }}
+        connection.one = {{ paths = ["a"], protocol = "mptcp", congestion = "wvegas" }}
+    """
+    result = mptcplab.run(Scenario.from_toml(text))
+    one = result.connections.filter(name="one")["goodput_bps"].item()
+    # A delay-based flow is pushed aside in a shared queue, and has a quarter in its own.
+    assert (one > 0.9 * 20e6 / 4 * 1420 / 1500) == (queue == "fq-codel")

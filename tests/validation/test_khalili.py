@@ -22,8 +22,8 @@ def test_scenario_a() -> None:
     # OLIA's window on the second path is about two segments (docs/validation.md says why).
     assert olia.normalised[1] == pytest.approx(best.second[0] / SEGMENTS, abs=0.08)
     assert olia.normalised[1] - lia.normalised[1] > 0.08
-    # The law's windows are halved once for each loss; ours lose less for the same rate, a quarter at the first queue: what
-    # arrives selectively acknowledged opens no window before its loss is found.
+    # The law's windows are halved once for each loss; ours lose less for the same rate, a quarter at the first queue:
+    # what is selectively acknowledged opens no window before the loss is found.
     for found, expected in zip(lia.losses, law.losses, strict=True):
         assert found == pytest.approx(expected, rel=0.28)
     assert olia.losses[1] < 0.9 * lia.losses[1]

@@ -20,9 +20,11 @@ QUEUES = {
     "red": f'{{ kind = "red", min = "{MIN:g} packets", max = "{MAX:g} packets", limit = "300 packets", '
     f"max_probability = {MAX_P} }}",
     "codel": '{ kind = "codel" }',
+    "fq-codel": '{ kind = "fq-codel" }',
+    "pie": '{ kind = "pie" }',
 }
-COLOURS = {"drop-tail": "#0072B2", "red": "#E69F00", "codel": "#009E73"}
-SHAPES = {"drop-tail": "circle", "red": "square", "codel": "diamond"}
+COLOURS = {"drop-tail": "#0072B2", "red": "#E69F00", "codel": "#009E73", "fq-codel": "#882255", "pie": "#D55E00"}
+SHAPES = {"drop-tail": "circle", "red": "square", "codel": "diamond", "fq-codel": "cross", "pie": "triangle-up"}
 
 
 def measured(queue: str, flows: int) -> tuple[float, float, float]:
@@ -203,6 +205,9 @@ STUDY = Study(
         ),
         "codel: up to 4 flows below three targets": lambda rows: all(
             row["queue_ms"] < 15 for row in rows if row["kind"] == "codel" and row["flows"] <= 4
+        ),
+        "pie: from 2 to 16 flows within a third of its target": lambda rows: all(
+            abs(row["queue_ms"] / 15 - 1) < 1 / 3 for row in rows if row["kind"] == "pie" and row["flows"] >= 2
         ),
     },
 )

@@ -1,6 +1,6 @@
 """Every study by its name."""
 
-from tools.figures import paths, queues, response, schedulers, sharing, short_flows, two_paths
+from tools.figures import paths, queues, response, schedulers, sharing, short_flows, sparse, two_paths
 
 STUDIES = {
     study.name: study
@@ -15,5 +15,6 @@ STUDIES = {
         short_flows.STUDY,
         paths.STUDY,
         queues.STUDY,
+        sparse.STUDY,
     )
 }

@@ -68,6 +68,44 @@ pub enum QueueConfig {
         /// Whether ECN-capable packets are marked where they would be dropped.
         ecn: bool,
     },
+    /// Proportional integral controller enhanced (RFC 8033): drops on arrival, at random. See [`QueueConfig::pie`] for the
+    /// values of the RFC.
+    Pie {
+        /// The most it holds.
+        limit: Limit,
+        /// The queueing delay that it holds, in nanoseconds.
+        target_ns: u64,
+        /// Time between two updates of the drop probability, in nanoseconds; at least 1.
+        update_ns: u64,
+        /// How long a burst is let pass after a calm time, in nanoseconds.
+        max_burst_ns: u64,
+        /// Weight of the distance from the target, in 1/s.
+        alpha_per_s: f64,
+        /// Weight of the growth since the last update, in 1/s.
+        beta_per_s: f64,
+        /// Behind no more than two packets of this size nothing is dropped.
+        mtu_bytes: u32,
+        /// Whether ECN-capable packets are marked where they would be dropped, below a probability of 10 %.
+        ecn: bool,
+    },
+    /// A queue for each flow with controlled delay at its head, served in turn (RFC 8290). See
+    /// [`QueueConfig::fq_codel`] for the values of the RFC.
+    FqCoDel {
+        /// The most that all queues hold together.
+        limit: Limit,
+        /// As of CoDel.
+        target_ns: u64,
+        /// As of CoDel.
+        interval_ns: u64,
+        /// As of CoDel.
+        mtu_bytes: u32,
+        /// Values of the hash over flows; at least 1.
+        queues: u16,
+        /// Bytes that a queue may send in a round; at least 1.
+        quantum_bytes: u32,
+        /// Whether ECN-capable packets are marked where they would be dropped.
+        ecn: bool,
+    },
 }
 
 /// Loss on the wire, random or regular: such a packet has taken its place in the queue and its share of the capacity.
@@ -183,6 +221,29 @@ impl QueueConfig {
         Self::CoDel { limit, target_ns: 5_000_000, interval_ns: 100_000_000, mtu_bytes: 1_500, ecn }
     }
 
+    /// PIE with the values that RFC 8033 recommends: target and update 15 ms, bursts of 150 ms, α 0.125 and β 1.25 a
+    /// second; packets of up to 1,500 bytes.
+    #[must_use]
+    pub const fn pie(limit: Limit, ecn: bool) -> Self {
+        Self::Pie {
+            limit,
+            target_ns: 15_000_000,
+            update_ns: 15_000_000,
+            max_burst_ns: 150_000_000,
+            alpha_per_s: 0.125,
+            beta_per_s: 1.25,
+            mtu_bytes: 1_500,
+            ecn,
+        }
+    }
+
+    /// FQ-CoDel with the values that RFC 8290 recommends: CoDel's, 1,024 queues, a quantum of 1,514 bytes.
+    #[must_use]
+    pub const fn fq_codel(limit: Limit, ecn: bool) -> Self {
+        let (target_ns, interval_ns, mtu_bytes) = (5_000_000, 100_000_000, 1_500);
+        Self::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues: 1_024, quantum_bytes: 1_514, ecn }
+    }
+
     /// Whether each parameter is in its range.
     ///
     /// # Errors
@@ -192,6 +253,17 @@ impl QueueConfig {
             Self::DropTail { .. } => return Ok(()),
             Self::CoDel { interval_ns, .. } => {
                 return require(interval_ns > 0, "interval_ns", interval_ns as f64, "at least 1 ns");
+            }
+            Self::FqCoDel { interval_ns, queues, quantum_bytes, .. } => {
+                require(interval_ns > 0, "interval_ns", interval_ns as f64, "at least 1 ns")?;
+                require(queues > 0, "queues", f64::from(queues), "at least 1")?;
+                return require(quantum_bytes > 0, "quantum_bytes", f64::from(quantum_bytes), "at least 1 byte");
+            }
+            Self::Pie { update_ns, alpha_per_s, beta_per_s, .. } => {
+                let weight = |found: f64| found >= 0.0 && found.is_finite();
+                require(update_ns > 0, "update_ns", update_ns as f64, "at least 1 ns")?;
+                require(weight(alpha_per_s), "alpha_per_s", alpha_per_s, "at least 0")?;
+                return require(weight(beta_per_s), "beta_per_s", beta_per_s, "at least 0");
             }
             Self::Red { min_packets, max_packets, max_probability, weight, .. } => {
                 (min_packets, max_packets, max_probability, weight)

@@ -86,9 +86,9 @@ impl<T: Copy + Default> Link<T> {
     /// # Panics
     /// When [`LinkConfig::check`] fails.
     #[must_use]
-    pub fn new(config: LinkConfig, rng: Xoshiro256PlusPlus) -> Self {
+    pub fn new(config: LinkConfig, mut rng: Xoshiro256PlusPlus) -> Self {
         config.check().unwrap_or_else(|error| panic!("link: {error}"));
-        let queue = Queue::new(&config.queue);
+        let queue = Queue::new(&config.queue, &mut rng);
         let transmitter = config.trace.map_or_else(|| Transmitter::new(config.rate_bps), Transmitter::with_trace);
         Self {
             head_arrival_ns: u64::MAX,
@@ -122,8 +122,16 @@ impl<T: Copy + Default> Link<T> {
     // where it is given.
     #[inline(always)]
     pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
+        self.enqueue_of(now_ns, packet, || 0)
+    }
+
+    /// As [`Self::enqueue`]; `flow` names the flow that the packet belongs to, and is asked only where the queue tells
+    /// flows apart ([`crate::QueueConfig::FqCoDel`]).
+    #[inline(always)]
+    pub fn enqueue_of(&mut self, now_ns: u64, packet: Packet<T>, flow: impl FnOnce() -> u64) -> Enqueue {
         if !self.plain {
-            return self.enqueue_unusual(now_ns, packet.tag, packet.rest());
+            let flow = if self.queue.tells_flows_apart() { flow() } else { 0 };
+            return self.enqueue_unusual(now_ns, packet.tag, packet.rest(), flow);
         }
         self.drain_as::<true>(now_ns);
         let queue = (self.queue_packets(), self.queue_bytes() + u64::from(packet.size));
@@ -143,7 +151,7 @@ impl<T: Copy + Default> Link<T> {
 
     /// [`Self::enqueue`] where the link is not plain. Apart, so that its code has no questions about what is rare.
     #[inline(never)]
-    fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest) -> Enqueue {
+    fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest, flow: u64) -> Enqueue {
         if self.dead {
             self.count_drop(DropReason::Dead);
             return Enqueue::Dropped(DropReason::Dead);
@@ -156,6 +164,7 @@ impl<T: Copy + Default> Link<T> {
             ecn: packet.ecn(),
             packets: self.queue_packets(),
             bytes: self.queue_bytes(),
+            flow,
             transmitter: &self.transmitter,
         };
         match self.queue.admit(arrival, &mut self.rng) {
@@ -270,6 +279,7 @@ impl<T: Copy + Default> Link<T> {
     pub fn change(&mut self, now_ns: u64, change: Change, dropped: &mut impl FnMut(Packet<T>)) {
         change.check_with(self.transmitter.has_trace()).unwrap_or_else(|error| panic!("change of a link: {error}"));
         self.drain(now_ns);
+        self.queue.advance(now_ns, &self.transmitter);
         if let Some(dead) = change.dead {
             if dead {
                 self.flush(now_ns, dropped);
@@ -355,12 +365,12 @@ impl<T: Copy + Default> Link<T> {
         let waiting_since_0 = u128::from(self.queue_packets()) * u128::from(now_ns);
         Counters {
             arrived_packets: accepted + self.dropped_full + self.dropped_early + self.dropped_dead,
-            dropped_full: self.dropped_full,
+            dropped_full: self.dropped_full + self.queue.overflowed(),
             dropped_early: self.dropped_early + self.queue.dropped_at_head(),
             marked: self.queue.marked(),
             dropped_dead: self.dropped_dead,
             lost_on_wire: self.lost_on_wire,
-            sent_packets: self.sent - self.queue.dropped_at_head(),
+            sent_packets: self.sent - self.queue.dropped_at_head() - self.queue.overflowed(),
             sent_bytes: self.sent_bytes,
             queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
             queue_max_packets: self.max_packets,
@@ -429,13 +439,26 @@ impl<T: Copy + Default> Link<T> {
     #[cold]
     #[inline(never)]
     fn serve_next(&mut self, now_ns: u64) {
-        let Queue::CoDel(codel) = &mut self.queue else { return };
         while self.sent != self.ring.tail() {
+            let bytes = self.accepted_bytes - self.sent_bytes;
+            let packet = self.ring.at_mut(self.sent);
+            let verdict = match &mut self.queue {
+                Queue::CoDel(codel) => {
+                    let wait_ns = now_ns - packet.departure_ns;
+                    let bytes_behind = bytes - u64::from(packet.size);
+                    codel.decide(now_ns, Head { wait_ns, bytes_behind, ecn: packet.ecn() })
+                }
+                Queue::FqCoDel(queues) => {
+                    let Some((behind, verdict)) = queues.next(now_ns) else { return };
+                    self.ring.swap(self.sent, self.sent + behind as u64);
+                    verdict
+                }
+                Queue::DropTail(_) | Queue::Red(_) | Queue::Pie(_) => return,
+            };
             let packet = self.ring.at_mut(self.sent);
             let size = u64::from(packet.size);
             let arrived_ns = packet.departure_ns;
-            let bytes_behind = self.accepted_bytes - self.sent_bytes - size;
-            match codel.decide(now_ns, Head { wait_ns: now_ns - arrived_ns, bytes_behind, ecn: packet.ecn() }) {
+            match verdict {
                 Verdict::Drop => {
                     packet.set_dropped();
                     packet.departure_ns = now_ns;
@@ -487,6 +510,7 @@ impl<T: Copy + Default> Link<T> {
             dropped(*self.ring.at(number));
         }
         self.transmitter.stop(now_ns);
+        self.queue.clear();
         self.ring.truncate(self.sent);
         self.next_departure_ns = u64::MAX;
         self.accepted_bytes = self.sent_bytes;

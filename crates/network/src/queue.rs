@@ -3,6 +3,8 @@
 
 pub(crate) mod codel;
 mod drop_tail;
+mod fq_codel;
+mod pie;
 mod red;
 
 use rand_core::RngCore;
@@ -13,6 +15,8 @@ use crate::packet::Ecn;
 use crate::transmitter::Transmitter;
 use codel::CoDel;
 pub(crate) use drop_tail::DropTail;
+use fq_codel::FqCoDel;
+use pie::Pie;
 use red::Red;
 
 /// What a discipline may look at when a packet arrives.
@@ -27,6 +31,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) packets: u64,
     /// Their bytes.
     pub(crate) bytes: u64,
+    /// Which flow it belongs to; asked of the caller only for a discipline that tells flows apart.
+    pub(crate) flow: u64,
     /// The rate, and since when it has been idle if the queue is empty.
     pub(crate) transmitter: &'a Transmitter,
 }
@@ -45,10 +51,12 @@ pub(crate) enum Queue {
     /// Boxed: its state would make every drop-tail link larger.
     Red(Box<Red>),
     CoDel(Box<CoDel>),
+    Pie(Box<Pie>),
+    FqCoDel(Box<FqCoDel>),
 }
 
 impl Queue {
-    pub(crate) fn new(config: &QueueConfig) -> Self {
+    pub(crate) fn new(config: &QueueConfig, rng: &mut impl RngCore) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
             QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn } => {
@@ -58,6 +66,16 @@ impl Queue {
             QueueConfig::CoDel { limit, target_ns, interval_ns, mtu_bytes, ecn } => {
                 let control = codel::Parameters { target_ns, interval_ns, mtu_bytes, ecn };
                 Self::CoDel(Box::new(CoDel::new(DropTail::new(limit), control)))
+            }
+            QueueConfig::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn } => {
+                let control =
+                    pie::Parameters { target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn };
+                Self::Pie(Box::new(Pie::new(DropTail::new(limit), control)))
+            }
+            QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
+                let control = codel::Parameters { target_ns, interval_ns, mtu_bytes, ecn };
+                let limit = DropTail::new(limit);
+                Self::FqCoDel(Box::new(FqCoDel::new(limit, control, queues, quantum_bytes, rng.next_u64())))
             }
         }
     }
@@ -69,6 +87,15 @@ impl Queue {
             Self::DropTail(queue) => queue.admit(arrival).map(|()| Entry::Plain),
             Self::Red(queue) => queue.admit(arrival, rng),
             Self::CoDel(queue) => queue.admit(arrival),
+            Self::Pie(queue) => queue.admit(arrival, rng),
+            Self::FqCoDel(queue) => queue.admit(arrival),
+        }
+    }
+
+    /// Catches up with `now_ns` before the transmitter changes.
+    pub(crate) fn advance(&mut self, now_ns: u64, transmitter: &Transmitter) {
+        if let Self::Pie(queue) = self {
+            queue.advance(now_ns, transmitter);
         }
     }
 
@@ -77,21 +104,42 @@ impl Queue {
     pub(crate) const fn drop_tail(&self) -> Option<DropTail> {
         match *self {
             Self::DropTail(queue) => Some(queue),
-            Self::Red(_) | Self::CoDel(_) => None,
+            Self::Red(_) | Self::CoDel(_) | Self::Pie(_) | Self::FqCoDel(_) => None,
         }
     }
 
     /// Whether it decides at the head of the queue too, so that the departure of a waiting packet is not known.
     #[inline]
     pub(crate) const fn decides_at_head(&self) -> bool {
-        matches!(self, Self::CoDel(_))
+        matches!(self, Self::CoDel(_) | Self::FqCoDel(_))
     }
 
     /// Packets dropped at the head.
     pub(crate) const fn dropped_at_head(&self) -> u64 {
         match self {
-            Self::DropTail(_) | Self::Red(_) => 0,
+            Self::DropTail(_) | Self::Red(_) | Self::Pie(_) => 0,
             Self::CoDel(queue) => queue.dropped(),
+            Self::FqCoDel(queue) => queue.dropped(),
+        }
+    }
+
+    /// Packets dropped because the queue was full after they had entered it.
+    pub(crate) const fn overflowed(&self) -> u64 {
+        match self {
+            Self::FqCoDel(queue) => queue.overflowed(),
+            Self::DropTail(_) | Self::Red(_) | Self::Pie(_) | Self::CoDel(_) => 0,
+        }
+    }
+
+    /// Whether it needs to know which flow a packet belongs to.
+    pub(crate) const fn tells_flows_apart(&self) -> bool {
+        matches!(self, Self::FqCoDel(_))
+    }
+
+    /// The link died with all that waits.
+    pub(crate) fn clear(&mut self) {
+        if let Self::FqCoDel(queue) = self {
+            queue.clear();
         }
     }
 
@@ -101,6 +149,8 @@ impl Queue {
             Self::DropTail(_) => 0,
             Self::Red(queue) => queue.marked(),
             Self::CoDel(queue) => queue.marked(),
+            Self::Pie(queue) => queue.marked(),
+            Self::FqCoDel(queue) => queue.marked(),
         }
     }
 }

@@ -84,6 +84,13 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[slot]
     }
 
+    /// Two packets change places.
+    pub(crate) fn swap(&mut self, one: u64, other: u64) {
+        debug_assert!(self.head <= one.min(other) && one.max(other) < self.tail);
+        let (one, other) = (self.slot(one), self.slot(other));
+        self.slots.swap(one, other);
+    }
+
     /// Asks the processor for the memory of place `number`, whether there is a packet or not.
     #[inline]
     pub(crate) fn prefetch(&self, number: u64) {

@@ -60,6 +60,14 @@ fn queue(queue: &Queue) -> QueueConfig {
         Queue::Codel { limit, target_ns, interval_ns, mtu_bytes, ecn } => {
             QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn }
         }
+        Queue::FqCodel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
+            let limit = self::limit(limit);
+            QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn }
+        }
+        Queue::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn } => {
+            let limit = self::limit(limit);
+            QueueConfig::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn }
+        }
     }
 }
 

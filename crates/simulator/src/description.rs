@@ -110,6 +110,42 @@ pub enum Queue {
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: bool,
     },
+    /// A queue for each flow, with controlled delay (RFC 8290).
+    FqCodel {
+        /// The most that all queues hold together.
+        limit: Limit,
+        /// As of CoDel.
+        target_ns: u64,
+        /// As of CoDel.
+        interval_ns: u64,
+        /// As of CoDel.
+        mtu_bytes: u32,
+        /// Values of the hash over flows.
+        queues: u16,
+        /// Bytes that a queue may send in a round.
+        quantum_bytes: u32,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: bool,
+    },
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie {
+        /// The most it holds.
+        limit: Limit,
+        /// The queueing delay that it holds.
+        target_ns: u64,
+        /// Time between two updates of the drop probability.
+        update_ns: u64,
+        /// How long a burst may pass after a calm time.
+        max_burst_ns: u64,
+        /// Weight of the distance from the target.
+        alpha_per_s: f64,
+        /// Weight of the growth since the last update.
+        beta_per_s: f64,
+        /// Behind no more than two packets of this size nothing is dropped.
+        mtu_bytes: u32,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: bool,
+    },
 }
 
 /// Random loss on the wire.

@@ -498,7 +498,9 @@ impl Fabric {
         let next = self.routes[place as usize + 1];
         let onto = &mut self.links[link as usize];
         let tag = Tag { slot, place, next };
-        match onto.enqueue(now_ns, Packet::new(tag, size, 0, ecn)) {
+        let segments = &self.segments;
+        let flow = || u64::from(segments.flow(slot & !(COUNTED | MARKED)));
+        match onto.enqueue_of(now_ns, Packet::new(tag, size, 0, ecn), flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => {
                 let note = if AHEAD { tag.note() } else { 0 };

@@ -18,7 +18,7 @@ struct Found {
 fn scenario(boxes: &[Middlebox], loss: &Loss, tcp: Tcp) -> Description {
     let mut network = with_links(description(60 * SECOND), vec![link("a", 20 * MBIT, 10 * MS, Limit::Packets(60))]);
     network.links[0].middleboxes = boxes.to_vec();
-    network.links[0].down.loss = loss.clone();
+    network.links[0].down.loss = *loss;
     let stream = Application::Bulk;
     network.connections = vec![Connection { tcp, ..common::tcp("t", 0, stream) }];
     network

@@ -26,7 +26,20 @@ from mptcplab.scenario.applications import (
 )
 from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
-from mptcplab.scenario.links import NO_LOSS, Bernoulli, CoDel, Direction, DropTail, Link, Loss, PeriodicLoss, Queue, Way
+from mptcplab.scenario.links import (
+    NO_LOSS,
+    Bernoulli,
+    CoDel,
+    Direction,
+    DropTail,
+    FqCoDel,
+    Link,
+    Loss,
+    PeriodicLoss,
+    Pie,
+    Queue,
+    Way,
+)
 from mptcplab.scenario.middleboxes import (
     Coalescing,
     Middlebox,
@@ -47,11 +60,26 @@ def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict
     if isinstance(queue, DropTail):
         return {"kind": "drop-tail", "limit": limit(queue, rate_bps, rtt_ns)}
     if isinstance(queue, CoDel):
-        return {
-            "kind": "codel",
+        control = {
+            "kind": queue.kind,
             "limit": limit(queue, rate_bps, rtt_ns),
             "target_ns": queue.target,
             "interval_ns": queue.interval,
+            "mtu_bytes": largest_bytes,
+            "ecn": queue.ecn,
+        }
+        if isinstance(queue, FqCoDel):
+            control |= {"queues": queue.queues, "quantum_bytes": queue.quantum}
+        return control
+    if isinstance(queue, Pie):
+        return {
+            "kind": "pie",
+            "limit": limit(queue, rate_bps, rtt_ns),
+            "target_ns": queue.target,
+            "update_ns": queue.update,
+            "max_burst_ns": queue.max_burst,
+            "alpha_per_s": queue.alpha,
+            "beta_per_s": queue.beta,
             "mtu_bytes": largest_bytes,
             "ecn": queue.ecn,
         }

@@ -18,6 +18,7 @@ from mptcplab.scenario.kinds import (
     choice,
     fault,
     faults,
+    integer,
     number,
     one_kind,
     quantity,
@@ -90,6 +91,30 @@ class CoDel(Limited):
     ecn: Annotated[bool, boolean()] = False
 
 
+class FqCoDel(CoDel):
+    """A queue for each flow with controlled delay, served in turn (RFC 8290)."""
+
+    expected: ClassVar[str] = "an FQ-CoDel queue"
+    kind: Annotated[str, choice("fq-codel")] = "fq-codel"
+    limit: Length = Amount(units.PACKETS, Fraction(10240))
+    queues: Annotated[int, integer(1, 65_535, "a number of queues")] = 1024
+    quantum: Annotated[int, quantity(units.SIZE, 1, 1_000_000)] = 1514
+
+
+class Pie(Limited):
+    """Proportional integral controller enhanced (RFC 8033)."""
+
+    expected: ClassVar[str] = "a PIE queue"
+    kind: Annotated[str, choice("pie")] = "pie"
+    limit: Length = Amount(units.PACKETS, Fraction(1000))
+    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
+    update: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
+    max_burst: Annotated[int, quantity(units.TIME, 0, HOUR)] = 150_000_000
+    alpha: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 0.125
+    beta: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 1.25
+    ecn: Annotated[bool, boolean()] = False
+
+
 class Bernoulli(Table):
     """Each packet is lost independently."""
 
@@ -121,9 +146,9 @@ class PeriodicLoss(Table):
     every: Annotated[int, quantity(units.PACKETS, 1, 10**12)]
 
 
-Queue = DropTail | Red | CoDel
+Queue = DropTail | Red | CoDel | FqCoDel | Pie
 Loss = Bernoulli | GilbertElliott | PeriodicLoss
-QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel}
+QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel, "fq-codel": FqCoDel, "pie": Pie}
 LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": PeriodicLoss}
 
 NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})

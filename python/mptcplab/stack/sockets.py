@@ -139,8 +139,8 @@ class Stack:
     """Our own TCP and Multipath TCP behind TUN devices, on a thread of its own.
 
     The addresses of the devices are numbered from 0 in their order: those are the address ids of Multipath TCP.
-    `backup` holds the ids of those whose subflows are to be backups. Keys, nonces, sequence numbers and ports come from the
-    operating system's random numbers; plug-ins draw from `seed`.
+    `backup` holds the ids of those whose subflows are to be backups. Keys, nonces, sequence numbers and ports come from
+    the operating system's random numbers; plug-ins draw from `seed`.
     """
 
     def __init__(self, devices: Sequence[Tun], *, backup: Sequence[int] = (), seed: int | None = None) -> None:

@@ -258,7 +258,9 @@ impl<'d> Fabric<'d> {
     /// Onto the link where its route goes on.
     fn forward(&mut self, at_ns: u64, packet: Packet<Tag>) {
         let link = self.routes[packet.tag.next as usize];
-        match self.links[link as usize].enqueue(at_ns, packet) {
+        let pool = &mut self.pool;
+        let flow = || header::flow_number(pool.packet(packet.tag.slot));
+        match self.links[link as usize].enqueue_of(at_ns, packet, flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.schedule(link),
             Enqueue::Dropped(_) => self.lose(packet),

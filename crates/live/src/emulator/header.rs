@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Ecn;
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 /// The two ends of a TCP flow, from the sender's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -78,6 +79,26 @@ pub fn mark_congestion(packet: &mut [u8]) {
     }
 }
 
+/// A number for the flow of a packet that [`Header::read`] has read: of its addresses and protocol and, where it has them
+/// and is no fragment, its ports.
+pub fn flow_number(packet: &[u8]) -> u64 {
+    let (addresses, protocol, ports_at) = match packet.first().map(|first| (first >> 4, usize::from(first & 0xf) * 4)) {
+        Some((4, header_len)) if packet.len() >= 20 => {
+            let whole = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff == 0;
+            (&packet[12..20], packet[9], whole.then_some(header_len))
+        }
+        Some((6, _)) if packet.len() >= 40 => (&packet[8..40], packet[6], Some(40)),
+        _ => return 0,
+    };
+    let ports = match protocol {
+        TCP | UDP => ports_at.and_then(|at| packet.get(at..at + 4)).unwrap_or_default(),
+        _ => &[],
+    };
+    let bytes = addresses.iter().chain(std::iter::once(&protocol)).chain(ports);
+    // FNV-1a; the queue mixes it with a key of its own.
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 fn flow(segment: &[u8], source: IpAddr, destination: IpAddr) -> Option<FlowKey> {
     let fixed: &[u8; 20] = segment.first_chunk()?;
     let data_at = usize::from(fixed[12] >> 4) * 4;
@@ -143,6 +164,28 @@ mod tests {
         assert!(header.data.is_some());
         mark_congestion(&mut packet);
         assert_eq!(Header::read(&packet).unwrap().ecn, Ecn::Ce);
+    }
+
+    #[test]
+    fn a_flow_is_addresses_protocol_and_ports() {
+        let packet = v4(10);
+        let number = flow_number(&packet);
+        assert_eq!(number, flow_number(&v4(500)), "whatever it carries");
+        // The last octet of each address, a port of each end, and the protocol.
+        for at in [15, 19, 21, 23, 9] {
+            let mut other = packet.clone();
+            other[at] ^= 1;
+            assert_ne!(number, flow_number(&other), "{at}");
+        }
+        let mut fragment = packet.clone();
+        fragment[7] = 1;
+        let mut last = fragment.clone();
+        last[20] ^= 1;
+        assert_eq!(flow_number(&fragment), flow_number(&last), "a fragment has no ports");
+        for length in 0..packet.len() {
+            let _ = flow_number(&packet[..length]);
+        }
+        assert_eq!(flow_number(&[]), 0);
     }
 
     #[test]

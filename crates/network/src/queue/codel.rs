@@ -143,6 +143,13 @@ impl CoDel {
         if self.marks(head) { Verdict::Mark } else { self.drop(Just::First) }
     }
 
+    /// The queue turned out to be empty when it was to be served (RFC 8289 §5.6): no episode goes on.
+    pub(crate) const fn emptied(&mut self) {
+        self.first_above_ns = None;
+        self.dropping = false;
+        self.just = Just::Nothing;
+    }
+
     /// Keeps `first_above_ns`; whether all packets were above for an interval.
     fn may_drop(&mut self, now_ns: u64, head: Head) -> bool {
         if head.wait_ns < self.control.target_ns || head.bytes_behind <= u64::from(self.control.mtu_bytes) {

@@ -4,8 +4,10 @@
 mod changes;
 mod codel;
 mod conservation;
+mod fair;
 mod faults;
 mod limits;
+mod pie;
 mod random;
 mod reference;
 mod timing;

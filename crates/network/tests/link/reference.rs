@@ -254,7 +254,10 @@ impl Reference {
             }
         }
         let (QueueConfig::DropTail { limit } | QueueConfig::Red { limit, .. } | QueueConfig::CoDel { limit, .. }) =
-            self.config.queue;
+            self.config.queue
+        else {
+            unreachable!("not modelled here")
+        };
         let full = match limit {
             Limit::Packets(packets) => self.queue.len() as u64 + 1 > packets,
             Limit::Bytes(bytes) => self.bytes() + u64::from(size) > bytes,

@@ -8,7 +8,7 @@ from mptcplab.engines.model.files import Found
 from mptcplab.scenario import Problem, Scenario, units
 from mptcplab.scenario.connections import traffic_key
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Red, Way
+from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Pie, Red, Way
 from mptcplab.scenario.model import Document
 
 _LONG_TERM: Final = "the model engine knows the steady state alone"
@@ -50,7 +50,7 @@ def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
     direction = link.direction(way)
     if direction.trace is not None:
         yield (*key, *link.origin(way, "trace")), show(direction.trace.file), f"a rate: {_LONG_TERM}"
-    if isinstance(direction.queue, Red | CoDel) and direction.queue.ecn:
+    if isinstance(direction.queue, Red | CoDel | Pie) and direction.queue.ecn:
         yield (*key, *link.origin(way, "queue"), "ecn"), "true", "false: the model engine has no marks"
     if isinstance(direction.loss, Bernoulli) and direction.loss.probability >= 1:
         yield (*key, *link.origin(way, "loss")), "100 %", "less: nothing gets through to have a steady state"

@@ -137,7 +137,7 @@ impl<P: Stream> ReceiveStream<P> {
         let next = at == self.nxt;
         // Beyond the window nothing is kept; the peer was not allowed to send it. Nor is what comes in too small pieces. The next
         // bytes were looked at before: after a fallback the peer counts the window from what its subflow has acknowledged.
-        if !next && !(self.window.allows(at, len) && self.window.allows_pieces(self.waiting.len())) {
+        if !(next || self.window.allows(at, len) && self.window.allows_pieces(self.waiting.len())) {
             return;
         }
         let new = if next && (self.waiting.is_empty() || self.waiting.pass(at, len)) {

@@ -1,0 +1,282 @@
+//! Flow queueing with controlled delay: each flow has a queue of its own with CoDel at its head, and a round robin by
+//! bytes that prefers flows which send little serves them.
+//!
+//! T. Høiland-Jørgensen, P. McKenney, D. Täht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active
+//! Queue Management Algorithm", RFC 8290, 2018.
+//!
+//! - A packet goes to the queue that a hash of its flow selects, one of `queues`; flows whose hashes collide share one
+//!   (§4.1.1). The hash has a key, drawn from the link's stream, so that collisions differ from run to run.
+//! - A queue that was empty joins the end of the list of *new* queues with a credit of one `quantum` (§4.1.2). Served is the
+//!   first queue with credit left, new ones first; one without gets a quantum and goes to the end of the *old* queues
+//!   (§4.2). A queue found empty leaves the lists, but a new one goes through the old ones first, or it could come back as
+//!   new before them all the time.
+//! - CoDel decides about the packet at the head of the chosen queue; what it drops is followed by the next of the same
+//!   queue. Its question whether less than a packet waits behind is asked of that queue.
+//! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of them and at
+//!   most 64 packets (§4.1.3 and the paragraph on batch drops in §5.2.3's implementation notes).
+//!
+//! The link's ring holds waiting packets in the order of arrival. Here stands which of them is whose, by place in the
+//! ring behind the packet in service, so that a packet served out of turn changes places with the first.
+
+use std::collections::VecDeque;
+
+use super::codel::{CoDel, Head, Parameters, Verdict};
+use super::{Arrival, DropTail, Entry};
+use crate::config::Limit;
+use crate::counters::DropReason;
+use crate::packet::Ecn;
+
+/// Most packets dropped at once.
+const BATCH: usize = 64;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// Its place in the ring, counted from the first packet that ever waited.
+    place: u64,
+    arrived_ns: u64,
+    size: u16,
+    ecn: Ecn,
+}
+
+#[derive(Clone, Debug)]
+struct FlowQueue {
+    /// Of `packets`, in the order of arrival.
+    waiting: VecDeque<u32>,
+    bytes: u64,
+    /// What it may still send in this round; negative after a packet larger than that.
+    credit: i64,
+    listed: bool,
+    control: CoDel,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FqCoDel {
+    limit: DropTail,
+    control: Parameters,
+    quantum: i64,
+    key: u64,
+    /// The queue of each value of the hash, made when it is first needed.
+    queue_of: Box<[Option<u32>]>,
+    queues: Vec<FlowQueue>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: Vec<Waiting>,
+    /// Places in `packets` that are free.
+    free: Vec<u32>,
+    /// Who stands at each place of the ring behind the packet in service, the first of which is `first`.
+    ring: VecDeque<u32>,
+    first: u64,
+    /// Dropped because of the limit, and still in the ring.
+    overflow: VecDeque<u32>,
+    dropped: u64,
+    overflowed: u64,
+    marked: u64,
+}
+
+impl FqCoDel {
+    pub(crate) fn new(limit: DropTail, control: Parameters, queues: u16, quantum_bytes: u32, key: u64) -> Self {
+        Self {
+            limit,
+            control,
+            quantum: i64::from(quantum_bytes),
+            key,
+            queue_of: vec![None; usize::from(queues)].into(),
+            queues: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: Vec::new(),
+            free: Vec::new(),
+            ring: VecDeque::new(),
+            first: 0,
+            overflow: VecDeque::new(),
+            dropped: 0,
+            overflowed: 0,
+            marked: 0,
+        }
+    }
+
+    /// Packets dropped by CoDel.
+    pub(crate) const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Packets dropped because the limit was exceeded after they had entered.
+    pub(crate) const fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+
+    pub(crate) const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    /// The packet enters; with nothing before it, it is in service at once.
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
+        let fits = self.fits(arrival);
+        let number = self.queue_of(arrival.flow);
+        let queue = &self.queues[number as usize];
+        let bytes = queue.bytes + u64::from(arrival.size);
+        if !fits && queue.waiting.is_empty() && self.queues.iter().all(|other| other.bytes <= bytes) {
+            // It is itself the head of the longest queue.
+            return Err(DropReason::Full);
+        }
+        self.push(number, arrival);
+        if arrival.packets == 0 {
+            let served = self.next(arrival.now_ns);
+            debug_assert_eq!(served, Some((0, Verdict::Send)));
+        } else if !fits {
+            self.drop_from_longest();
+        }
+        Ok(Entry::Plain)
+    }
+
+    /// What comes next when the transmitter is free at `now_ns`: how many places behind the first waiting packet it
+    /// stands, and what becomes of it. It has left by then, and the first stands in its place.
+    pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
+        if let Some(packet) = self.overflow.pop_front() {
+            self.overflowed += 1;
+            return Some((self.take_place(packet), Verdict::Drop));
+        }
+        loop {
+            let (number, is_new) = match (self.new.front(), self.old.front()) {
+                (Some(&number), _) => (number, true),
+                (None, Some(&number)) => (number, false),
+                (None, None) => return None,
+            };
+            let queue = &mut self.queues[number as usize];
+            if queue.credit <= 0 {
+                queue.credit += self.quantum;
+                self.go_to_old(number, is_new);
+                continue;
+            }
+            let Some(packet) = queue.waiting.pop_front() else {
+                queue.control.emptied();
+                if is_new && !self.old.is_empty() {
+                    self.go_to_old(number, true);
+                } else {
+                    queue.listed = false;
+                    if is_new { &mut self.new } else { &mut self.old }.pop_front();
+                }
+                continue;
+            };
+            let Waiting { arrived_ns, size, ecn, .. } = self.packets[packet as usize];
+            queue.bytes -= u64::from(size);
+            let head = Head { wait_ns: now_ns - arrived_ns, bytes_behind: queue.bytes, ecn };
+            let verdict = queue.control.decide(now_ns, head);
+            match verdict {
+                Verdict::Drop => self.dropped += 1,
+                Verdict::Mark => self.marked += 1,
+                Verdict::Send => {}
+            }
+            if verdict != Verdict::Drop {
+                queue.credit -= i64::from(size);
+            }
+            return Some((self.take_place(packet), verdict));
+        }
+    }
+
+    /// All that waits is gone.
+    pub(crate) fn clear(&mut self) {
+        self.first += self.ring.len() as u64;
+        for list in [&mut self.new, &mut self.old] {
+            list.clear();
+        }
+        for queue in &mut self.queues {
+            queue.waiting.clear();
+            queue.bytes = 0;
+            queue.listed = false;
+            queue.control.emptied();
+        }
+        self.packets.clear();
+        self.free.clear();
+        self.ring.clear();
+        self.overflow.clear();
+    }
+
+    fn fits(&self, arrival: Arrival<'_>) -> bool {
+        let gone = self.overflow.iter().map(|&packet| u64::from(self.packets[packet as usize].size)).sum::<u64>();
+        let packets = arrival.packets - self.overflow.len() as u64;
+        self.limit.admits(packets, arrival.bytes - gone + u64::from(arrival.size))
+    }
+
+    /// The queue of a flow, made if it is the first with its hash.
+    fn queue_of(&mut self, flow: u64) -> u32 {
+        let values = self.queue_of.len() as u64;
+        let place = &mut self.queue_of[(mixed(flow ^ self.key) % values) as usize];
+        *place.get_or_insert_with(|| {
+            let control = CoDel::new(DropTail::new(Limit::Packets(u64::MAX)), self.control.clone());
+            self.queues.push(FlowQueue { waiting: VecDeque::new(), bytes: 0, credit: 0, listed: false, control });
+            self.queues.len() as u32 - 1
+        })
+    }
+
+    fn push(&mut self, number: u32, arrival: Arrival<'_>) {
+        let Arrival { now_ns: arrived_ns, size, ecn, .. } = arrival;
+        let waiting = Waiting { place: self.first + self.ring.len() as u64, arrived_ns, size, ecn };
+        let packet = match self.free.pop() {
+            Some(packet) => {
+                self.packets[packet as usize] = waiting;
+                packet
+            }
+            None => {
+                self.packets.push(waiting);
+                self.packets.len() as u32 - 1
+            }
+        };
+        self.ring.push_back(packet);
+        let queue = &mut self.queues[number as usize];
+        queue.waiting.push_back(packet);
+        queue.bytes += u64::from(size);
+        if !queue.listed {
+            queue.listed = true;
+            queue.credit = self.quantum;
+            self.new.push_back(number);
+        }
+    }
+
+    fn go_to_old(&mut self, number: u32, is_new: bool) {
+        if is_new { &mut self.new } else { &mut self.old }.pop_front();
+        self.old.push_back(number);
+    }
+
+    /// §4.1.3. They leave the ring when the packet in service has.
+    fn drop_from_longest(&mut self) {
+        // The first of those with the most: the order of arrival decides, not that of the hash.
+        let Some(most) = self.queues.iter().map(|queue| queue.bytes).max() else { return };
+        let Some(queue) = self.queues.iter_mut().find(|queue| queue.bytes == most) else { return };
+        let mut dropped = 0;
+        for _ in 0..BATCH {
+            if 2 * dropped >= most {
+                break;
+            }
+            let Some(packet) = queue.waiting.pop_front() else { break };
+            dropped += u64::from(self.packets[packet as usize].size);
+            self.overflow.push_back(packet);
+        }
+        queue.bytes -= dropped;
+    }
+
+    /// The packet leaves its place in the ring to the first one: how many places behind that it stood.
+    fn take_place(&mut self, packet: u32) -> usize {
+        let place = self.packets[packet as usize].place;
+        let behind = (place - self.first) as usize;
+        let Some(first) = self.ring.pop_front() else { return 0 };
+        if behind > 0 {
+            self.ring[behind - 1] = first;
+            self.packets[first as usize].place = place;
+        }
+        self.first += 1;
+        self.free.push(packet);
+        behind
+    }
+}
+
+/// Spreads flows over the values of the hash: the finaliser of SplitMix64.
+const fn mixed(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests;

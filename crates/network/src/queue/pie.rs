@@ -1,0 +1,149 @@
+//! Proportional integral controller enhanced: packets are dropped at random as they arrive, with a probability that a
+//! controller adjusts at fixed intervals to hold the queueing delay at a target.
+//!
+//! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017.
+//!
+//! - Every `update` (§4.2): p ← p + α·(delay − target) + β·(delay − delay before), with α and β in 1/s, scaled down by 2 to
+//!   2048 while p is small (so that the controller is as stable at 0.01 % as at 10 %), and by at most 0.02 at a time once
+//!   p is 10 % (§5.5). Without a queue at two updates in a row p decays by 2 %.
+//! - The delay is the wait of a packet that arrives at that moment (§4.3 leaves open how it is measured): a link knows
+//!   when its last packet departs.
+//! - A packet is not dropped while the burst allowance lasts (§4.4), which is renewed when p is 0 and the delay was below
+//!   half the target twice; nor where the delay was below half the target and p is below 20 %, nor behind at most two
+//!   full-sized packets (§4.1).
+//! - With `ecn`, an ECN-capable packet is marked in place of dropped while p is below 10 % (§5.1).
+//!
+//! The optional removal of randomness (§5.4) is left out: drops are independent, as §4.1 describes them.
+//!
+//! Updates happen at the multiples of `update` from time 0 and are made up for when the next packet arrives. One number
+//! is drawn a packet, and none where p is 0 or 1 or the packet cannot be dropped.
+
+use rand_core::RngCore;
+
+use super::{Arrival, DropTail, Entry};
+use crate::counters::DropReason;
+use crate::packet::Ecn;
+use crate::probability::Probability;
+use crate::transmitter::Transmitter;
+
+/// §5.1: where p is higher, drops are what is left.
+const MARK_BELOW: f64 = 0.1;
+/// §5.5.
+const LARGEST_STEP: f64 = 0.02;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) target_ns: u64,
+    pub(crate) update_ns: u64,
+    pub(crate) max_burst_ns: u64,
+    /// α in 1/s.
+    pub(crate) alpha_per_s: f64,
+    /// β in 1/s.
+    pub(crate) beta_per_s: f64,
+    /// A full-sized packet.
+    pub(crate) mtu_bytes: u32,
+    pub(crate) ecn: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pie {
+    limit: DropTail,
+    control: Parameters,
+    probability: f64,
+    /// Delay at the last update.
+    delay_ns: u64,
+    burst_ns: u64,
+    /// When the controller is due.
+    next_update_ns: u64,
+    marked: u64,
+}
+
+impl Pie {
+    pub(crate) const fn new(limit: DropTail, control: Parameters) -> Self {
+        let (burst_ns, next_update_ns) = (control.max_burst_ns, control.update_ns);
+        Self { limit, control, probability: 0.0, delay_ns: 0, burst_ns, next_update_ns, marked: 0 }
+    }
+
+    pub(crate) const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
+        self.advance(arrival.now_ns, arrival.transmitter);
+        if !self.may_drop(arrival) || !Probability::new(self.probability).happens(rng) {
+            return self.limit.admit(arrival).map(|()| Entry::Plain);
+        }
+        if self.control.ecn && self.probability < MARK_BELOW && arrival.ecn != Ecn::NotEct {
+            self.limit.admit(arrival)?;
+            self.marked += 1;
+            return Ok(Entry::Marked);
+        }
+        Err(DropReason::Early)
+    }
+
+    /// Makes up for the updates before and at `now_ns`. The transmitter must know of all packets before that and of
+    /// none after.
+    pub(crate) fn advance(&mut self, now_ns: u64, transmitter: &Transmitter) {
+        while self.next_update_ns <= now_ns {
+            let at_ns = self.next_update_ns;
+            if self.update(transmitter.busy_until_ns().saturating_sub(at_ns)) {
+                // Nothing changes any more until a packet comes.
+                let missed = (now_ns - at_ns) / self.control.update_ns;
+                self.next_update_ns = at_ns.saturating_add(missed.saturating_mul(self.control.update_ns));
+            }
+            let Some(next_ns) = self.next_update_ns.checked_add(self.control.update_ns) else {
+                // At the end of time: there is no later update.
+                self.next_update_ns = u64::MAX;
+                return;
+            };
+            self.next_update_ns = next_ns;
+        }
+    }
+
+    /// §4.1 and §4.4, but for chance.
+    fn may_drop(&self, arrival: Arrival<'_>) -> bool {
+        let calm = self.delay_ns < self.control.target_ns / 2 && self.probability < 0.2;
+        self.burst_ns == 0 && !calm && arrival.bytes > 2 * u64::from(self.control.mtu_bytes)
+    }
+
+    /// One step of the controller (§4.2), with the burst allowance (§4.4). Whether the state is the one before.
+    fn update(&mut self, delay_ns: u64) -> bool {
+        let before = (self.probability, self.delay_ns, self.burst_ns);
+        let half_ns = self.control.target_ns / 2;
+        let error_s = seconds(delay_ns) - seconds(self.control.target_ns);
+        let growth_s = seconds(delay_ns) - seconds(self.delay_ns);
+        let step = self.control.alpha_per_s * error_s + self.control.beta_per_s * growth_s;
+        let step = step / scale(self.probability);
+        self.probability += if self.probability >= 0.1 { step.min(LARGEST_STEP) } else { step };
+        if delay_ns == 0 && self.delay_ns == 0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.burst_ns = self.burst_ns.saturating_sub(self.control.update_ns);
+        if self.probability == 0.0 && delay_ns < half_ns && self.delay_ns < half_ns {
+            self.burst_ns = self.control.max_burst_ns;
+        }
+        self.delay_ns = delay_ns;
+        before == (self.probability, self.delay_ns, self.burst_ns) && delay_ns == 0
+    }
+}
+
+/// By how much a step is smaller at `probability` (§4.2).
+const fn scale(probability: f64) -> f64 {
+    match probability {
+        ..0.000_001 => 2048.0,
+        ..0.000_01 => 512.0,
+        ..0.000_1 => 128.0,
+        ..0.001 => 32.0,
+        ..0.01 => 8.0,
+        ..0.1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests;
