@@ -11,6 +11,7 @@ from mptcplab import registry
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # `tools` is no part of the package
 
+from tools import algorithms  # noqa: E402
 from tools.figures.studies import STUDIES  # noqa: E402
 from tools.figures.study import FIGURES, PAGES, with_tables  # noqa: E402
 
@@ -30,13 +31,30 @@ def test_whatever_the_simulator_runs_has_a_page_with_all_parts(name: str) -> Non
     assert text.startswith(f"# {name}\n")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
     validation = text.split("## Validation")[1].split("## References")[0]
-    assert re.search(r"!\[[^\]]+\]\(figures/[\w-]+\.svg\)", text)
-    assert "<!-- table: " in validation
+    if "<!-- table: " in validation:
+        assert re.search(r"!\[[^\]]+\]\(figures/[\w-]+\.svg\)", text)
+    else:
+        tests = re.findall(r"`(\w+)` in `([\w./-]+\.rs)`", validation)
+        assert tests, "neither a table of a study nor a test"
+        for test, file in tests:
+            assert f"fn {test}()" in (ROOT / file).read_text(encoding="utf-8"), test
     assert f"({name}.md)" in page("README"), "not in the index"
 
 
 def test_no_page_is_of_something_that_does_not_run() -> None:
     assert {file.stem for file in PAGES.glob("*.md")} == {"README", *ALGORITHMS}
+
+
+@pytest.mark.parametrize("file", algorithms.pages(), ids=lambda file: file.stem)
+def test_tables_of_algorithms_are_what_they_declare(file: Path) -> None:
+    assert algorithms.filled(file) == file.read_text(encoding="utf-8"), "python -m tools.algorithms writes them anew"
+
+
+@pytest.mark.parametrize("family", algorithms.FAMILIES)
+def test_every_algorithm_of_the_transport_shows_its_parameters(family: str) -> None:
+    for name in registry.names(family, "sim"):
+        assert "<!-- algorithms: parameters -->" in page(name), name
+    assert f"<!-- algorithms: {family} -->" in page("README")
 
 
 @pytest.mark.parametrize("file", sorted(PAGES.glob("*.md")), ids=lambda file: file.stem)

@@ -19,6 +19,7 @@ __all__ = [
     "Stack",
     "Subflow",
     "Subflows",
+    "algorithms",
     "analyze",
     "build_commit",
     "build_sources",
@@ -329,6 +330,9 @@ def analyze(
 
     Raises ValueError with the arguments path and reason for what is no capture, OSError for what cannot be read.
     """
+
+def algorithms() -> str:
+    """The algorithms of the transport: JSON, `mptcplab.registry` reads it."""
 
 def read_trace(text: str) -> tuple[int, int]:
     """Mean rate in bit/s and period in nanoseconds of a trace in Mahimahi's format.

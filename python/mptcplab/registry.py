@@ -1,11 +1,15 @@
 """What there is: every algorithm a scenario can name, with its parameters, its source and the engines that run it now.
 
 One table for three readers: the scenario reader (is the name known, are the parameters right?), the engines (can this
-one do it?) and `mptcplab list`. A new algorithm is a new row here.
+one do it?) and `mptcplab list`. Congestion controls, schedulers and path managers declare themselves in the transport
+(crates/transport/src/algorithm.rs) and come from there; everything else has its row here.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
 
 Value = bool | int | float | str
 
@@ -28,6 +32,8 @@ class Parameter:
     maximum: float | None = None
     runs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     """By engine, the values that it runs; an engine that is not named runs every one."""
+    unit: str = ""
+    """Of a number; empty without one."""
 
     def is_known_to(self, engine: str) -> bool:
         """Whether this engine has the parameter at all: one that runs a single value of it has no such choice."""
@@ -44,178 +50,95 @@ class Entry:
     engines: tuple[str, ...] = ()
     """The engines that run it now."""
     parameters: tuple[Parameter, ...] = ()
-    coupled: bool = False
-    """Whether it couples the subflows of one connection, so that plain TCP cannot use it."""
+    capabilities: tuple[str, ...] = ()
+    """What it needs of the transport or does to it, in words: `coupled`, `binds ahead`, …"""
+
+    @property
+    def coupled(self) -> bool:
+        """Whether it couples the subflows of one connection, so that plain TCP cannot use it."""
+        return "coupled" in self.capabilities
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of this name."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
-_VARIANT = Parameter(
-    "variant",
-    "paper",
-    'the form its authors print, or the quantised one of the Linux code ("linux")',
-    choices=("paper", "linux"),
-    runs={"model": ("paper",)},
-)
+_MODELLED: Final[Mapping[str, tuple[str, ...]]] = {
+    "congestion": ("reno", "ewtcp", "coupled", "lia", "olia", "balia"),
+    "schedulers": ("min-rtt", "round-robin", "blest", "ecf", "dmptcp", "linux"),
+    "path-managers": ("default", "fullmesh", "ndiffports"),
+}
+"""The algorithms of the transport that the engine model has laws for, or that do not change what it calculates."""
+
+_PLANNED: Final[Mapping[str, tuple[Entry, ...]]] = {
+    "congestion": (
+        Entry(
+            "mppert",
+            "multipath PERT: answers to queueing delay before loss",
+            "Singh 2012 ch. III",
+            parameters=(
+                Parameter(
+                    "k",
+                    0.0,
+                    "how far traffic shifts off the congested path: the less, the further",
+                    minimum=-1.0,
+                    maximum=1.0,
+                ),
+            ),
+            capabilities=("coupled",),
+        ),
+    ),
+    "schedulers": (
+        Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
+        Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
+    ),
+    "path-managers": (),
+}
+"""Names that scenario files may have already and no engine runs yet; a name of the transport stands for its own."""
 
 
-CONGESTION = (
-    Entry("reno", "uncoupled: 1/w per ACK, half on loss", "RFC 5681", ("model", "sim", "stack", "linux")),
-    Entry(
-        "cubic",
-        "uncoupled: a cubic of the time since the last loss",
-        "RFC 9438",
-        ("sim", "stack", "linux"),
-        (
-            Parameter(
-                "fast_convergence",
-                True,
-                "give way to a new flow after a loss below the last maximum (§4.7)",
-                runs={"linux": (True,)},
-            ),
-            Parameter(
-                "variant",
-                "paper",
-                'the RFC with HyStart++, or as Linux computes it with its HyStart ("linux")',
-                choices=("paper", "linux"),
-            ),
-        ),
-    ),
-    Entry(
-        "ewtcp",
-        "equally weighted: a/w per ACK, a = 1/n²",
-        "Honda 2009; Singh 2012 ch. II",
-        ("model", "sim", "stack", "linux"),
-        coupled=True,
-    ),
-    Entry(
-        "coupled",
-        "fully coupled: 1/w_total per ACK",
-        "Kelly & Voice 2005; Singh 2012 ch. II",
-        ("model", "sim", "stack"),
-        coupled=True,
-    ),
-    Entry("lia", "linked increases", "RFC 6356", ("model", "sim", "stack", "linux"), (_VARIANT,), coupled=True),
-    Entry(
-        "olia",
-        "opportunistic linked increases",
-        "Khalili 2013",
-        ("model", "sim", "stack", "linux"),
-        (_VARIANT,),
-        coupled=True,
-    ),
-    Entry(
-        "balia",
-        "balanced linked adaptation",
-        "Peng 2016",
-        ("model", "sim", "stack", "linux"),
-        (_VARIANT,),
-        coupled=True,
-    ),
-    Entry("wvegas", "weighted Vegas, delay based", "Cao 2012", ("sim", "stack"), (_VARIANT,), coupled=True),
-    Entry(
-        "mppert",
-        "multipath PERT: answers to queueing delay before loss",
-        "Singh 2012 ch. III",
-        parameters=(
-            Parameter(
-                "k",
-                0.0,
-                "how far traffic shifts off the congested path: the less, the further",
-                minimum=-1.0,
-                maximum=1.0,
-            ),
-        ),
-        coupled=True,
-    ),
-)
+def _parameter(family: str, declared: Mapping[str, Any]) -> Parameter:
+    runs: dict[str, tuple[Value, ...]] = {}
+    if family == "congestion" and declared["name"] == "variant":
+        runs["model"] = (declared["default"],)
+    if declared["fixed_in_kernel"]:
+        runs["linux"] = (declared["default"],)
+    return Parameter(
+        declared["name"],
+        declared["default"],
+        declared["summary"],
+        tuple(declared["choices"]),
+        declared["minimum"],
+        declared["maximum"],
+        runs,
+        declared["unit"],
+    )
 
-SCHEDULERS = (
-    Entry(
-        "min-rtt",
-        "the subflow of the smallest smoothed RTT that has window left",
-        "Linux mptcp.org “default”; Raiciu 2012",
-        ("model", "sim", "stack"),
-        (
-            Parameter(
-                "reinjection",
-                "none",
-                'opportunistic retransmission and penalisation ("orp") when the receive window is full',
-                choices=("none", "orp"),
-            ),
-        ),
-    ),
-    Entry(
-        "round-robin",
-        "the subflows in turn",
-        "Linux mptcp.org “roundrobin”",
-        ("model", "sim", "stack"),
-        (
-            Parameter("segments", 1, "segments a subflow sends in its turn", minimum=1, maximum=255),
-            Parameter("cwnd_limited", True, "skip a subflow whose window is full rather than wait for it"),
-        ),
-    ),
-    Entry("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”", ("sim", "stack")),
-    Entry(
-        "blest",
-        "waits for the fast subflow where the slow one would block the window",
-        "Ferlin 2016",
-        ("model", "sim", "stack"),
-        (
-            Parameter(
-                "slow_start",
-                True,
-                "count the doubling rounds of slow start, as its kernel code does, or grow by one a round as printed",
-            ),
-        ),
-    ),
-    Entry(
-        "ecf",
-        "earliest completion first: waits for the fast subflow if that ends the transfer sooner",
-        "Lim 2017",
-        ("model", "sim", "stack"),
-        (
-            Parameter(
-                "variant",
-                "paper",
-                'as printed, or as its kernel code ("linux"): what is left is at least a window',
-                choices=("paper", "linux"),
-            ),
-        ),
-    ),
-    Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
-    Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
-    Entry(
-        "dmptcp",
-        "adds a slower path only when the flow outlasts the faster ones",
-        "Dong 2018 §4",
-        ("model", "sim", "stack"),
-    ),
-    Entry(
-        "linux",
-        "the smallest linger time, in bursts of 64 KiB",
-        "Linux 5.19 and later",
-        ("model", "sim", "stack", "linux"),
-    ),
-)
 
-PATH_MANAGERS = (
-    Entry(
-        "default", "passive: the initial subflow only", "Linux mptcp.org “default”", ("model", "sim", "stack", "linux")
-    ),
-    Entry("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”", ("model", "sim", "stack", "linux")),
-    Entry(
-        "ndiffports",
-        "several subflows over the first path, by their ports",
-        "Linux mptcp.org “ndiffports”",
-        ("model", "sim", "stack", "linux"),
-        (Parameter("subflows", 2, "subflows in all", minimum=1, maximum=255),),
-    ),
-    Entry("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”", ("sim", "stack")),
-    Entry("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8", ("sim", "stack", "linux")),
-)
+@cache
+def _of_transport() -> Mapping[str, tuple[Entry, ...]]:
+    """The tables of the transport, which are in the compiled core, and after them what is planned."""
+    from mptcplab import _core  # loaded when an algorithm is first asked for: `mptcplab --help` needs none
+
+    families = {}
+    for family, declared in json.loads(_core.algorithms()).items():
+        entries = []
+        for each in declared:
+            able = {
+                "model": each["name"] in _MODELLED[family],
+                "sim": True,
+                "stack": True,
+                "linux": "in Linux" in each["capabilities"],
+            }
+            engines = tuple(engine for engine in ENGINES if able[engine])
+            parameters = tuple(_parameter(family, parameter) for parameter in each["parameters"])
+            entries.append(
+                Entry(each["name"], each["summary"], each["source"], engines, parameters, tuple(each["capabilities"]))
+            )
+        have = {entry.name for entry in entries}
+        families[family] = (*entries, *(planned for planned in _PLANNED[family] if planned.name not in have))
+    return families
+
 
 QUEUES = (
     Entry(
@@ -280,10 +203,7 @@ TRAFFIC = (
     Entry("all-to-all", "every host sends to every other", "Raiciu 2011", ("sim",)),
 )
 
-FAMILIES: Mapping[str, tuple[Entry, ...]] = {
-    "congestion": CONGESTION,
-    "schedulers": SCHEDULERS,
-    "path-managers": PATH_MANAGERS,
+_OWN: Final[Mapping[str, tuple[Entry, ...]]] = {
     "queues": QUEUES,
     "losses": LOSSES,
     "middleboxes": MIDDLEBOXES,
@@ -291,6 +211,22 @@ FAMILIES: Mapping[str, tuple[Entry, ...]] = {
     "topologies": TOPOLOGIES,
     "traffic": TRAFFIC,
 }
+
+
+class _Families(Mapping[str, tuple[Entry, ...]]):
+    """The tables by name; those of the transport are read when they are first asked for."""
+
+    def __getitem__(self, family: str) -> tuple[Entry, ...]:
+        return _OWN[family] if family in _OWN else (_of_transport() if family in _PLANNED else _PLANNED)[family]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*_PLANNED, *_OWN))
+
+    def __len__(self) -> int:
+        return len(_PLANNED) + len(_OWN)
+
+
+FAMILIES: Mapping[str, tuple[Entry, ...]] = _Families()
 """Every table by the name that `mptcplab list` takes."""
 
 

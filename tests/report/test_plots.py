@@ -29,17 +29,21 @@ def test_contrast_is_that_of_the_standard() -> None:
     assert contrast("#FFFFFF", "#000000") == pytest.approx(21)
 
 
-def test_every_algorithm_of_the_registry_has_a_colour_and_a_marker_of_its_own() -> None:
-    names = [entry.name for entry in registry.CONGESTION]
-    assert set(style.ALGORITHMS) == set(names)
-    for one, two in combinations(names, 2):
+def test_every_algorithm_has_a_colour_and_a_marker() -> None:
+    for one, two in combinations(style.ALGORITHMS, 2):
         assert style.algorithm(one).colour != style.algorithm(two).colour
         assert style.algorithm(one).shape != style.algorithm(two).shape
+    fixed = {mark.colour for mark in style.ALGORITHMS.values()}
+    for name in (*registry.names("congestion"), "gentle", "mine", "theirs", ""):
+        mark = style.algorithm(name)
+        assert mark == style.algorithm(name)
+        assert (mark.colour in fixed) == (name in style.ALGORITHMS)
 
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
 def test_every_colour_can_be_seen_on_both_pages(page: str) -> None:
     colours = [mark.colour for mark in style.ALGORITHMS.values()]
+    colours += [style.algorithm(f"name {number}").colour for number in range(100)]
     colours += style.path_colours(f"path {number}" for number in range(7)).values()
     assert min(contrast(colour, page) for colour in colours) > 1.7
 

@@ -394,8 +394,9 @@ def test_parameters_that_the_core_has_are_handed_over() -> None:
 
 
 def test_parameters_that_the_core_has_not_are_kept_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    variant = replace(registry.CONGESTION[4].parameters[0], runs={"sim": ("paper",)})
-    lia = replace(registry.CONGESTION[4], parameters=(variant,))
-    congestion = (*registry.CONGESTION[:4], lia, *registry.CONGESTION[5:])
+    have = registry.FAMILIES["congestion"]
+    variant = replace(have[4].parameters[0], runs={"sim": ("paper",)})
+    lia = replace(have[4], parameters=(variant,))
+    congestion = (*have[:4], lia, *have[5:])
     monkeypatch.setattr(registry, "FAMILIES", {**registry.FAMILIES, "congestion": congestion})
     assert Scenario.load(SCENARIOS / "two-paths.toml").description()["connections"][0]["congestion"] == {"name": "lia"}

@@ -56,6 +56,16 @@ def test_what_is_toml_is_read_as_toml() -> None:
     assert scenario.document.connections["download"].congestion.parameters == {"k": -0.5}
 
 
+def test_a_parameter_stands_beside_the_name_of_its_algorithm() -> None:
+    scenario = read("connection.download.congestion=mppert", "connection.download.congestion.k=0.5")
+    assert scenario.document.connections["download"].congestion.written() == {"name": "mppert", "k": 0.5}
+    scenario = read("connection.download.scheduler=round-robin", "connection.download.scheduler.segments=3")
+    assert scenario.document.connections["download"].scheduler.parameters["segments"] == 3
+    assert refused("connection.download.congestion=reno", "connection.download.congestion.k=0.5") == [
+        '--set: connection.download.congestion.k: found an unknown parameter "k"; expected reno without parameters'
+    ]
+
+
 def test_names_with_dots_and_spaces_are_quoted() -> None:
     scenario = read('link."l.t e".down.rate=1 Mbit/s')
     assert scenario.document.links["l.t e"].direction("down").rate_bps == 1_000_000

@@ -40,11 +40,11 @@ def test_what_runs_is_not_refused() -> None:
 
 
 def test_the_line_is_named_and_everything_is_said_at_once() -> None:
-    text = TEXT.replace('paths = ["a"]', 'paths = ["a"]\nscheduler = "ecf"\ncongestion = "mppert"')
+    text = TEXT.replace('paths = ["a"]', 'paths = ["a"]\nscheduler = "daps"\ncongestion = "mppert"')
     problems = Scenario.from_toml(text, "x.toml").unsupported("sim")
     assert [(each.file, each.line, each.key, each.found) for each in problems] == [
         ("x.toml", 8, "connection.c.congestion", '"mppert"'),
-        ("x.toml", 7, "connection.c.scheduler", '"ecf"'),
+        ("x.toml", 7, "connection.c.scheduler", '"daps"'),
     ]
 
 
@@ -59,8 +59,8 @@ def generated(topology: str, traffic: str) -> list[tuple[str, str, str]]:
 
 def test_generated_networks_are_refused_what_others_are() -> None:
     assert generated("k = 4", 'kind = "permutation"') == []
-    assert generated('k = 4, queue = { kind = "codel", ecn = true }', 'kind = "random", scheduler = "ecf"') == [
-        ("traffic.scheduler", '"ecf"', f"one that the sim engine runs: {one_of(registry.names('schedulers', 'sim'))}"),
+    assert generated('k = 4, queue = { kind = "codel", ecn = true }', 'kind = "random", scheduler = "daps"') == [
+        ("traffic.scheduler", '"daps"', f"one that the sim engine runs: {one_of(registry.names('schedulers', 'sim'))}"),
     ]
 
 
@@ -106,8 +106,8 @@ def test_the_registry_is_complete_and_consistent() -> None:
                 assert numeric == (parameter.minimum is not None) == (parameter.maximum is not None)
     assert set(registry.BUILT) <= set(registry.ENGINES)
     assert registry.find("congestion", "nothing") is None
-    built = ["reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "wvegas"]
-    assert registry.names("congestion", "sim") == built
+    built = {"reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "wvegas"}
+    assert built <= set(registry.names("congestion", "sim"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 //! The Python module `mptcplab._core`: the one door between Python and the engines in Rust. It converts and checks
 //! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
+mod algorithms;
 mod capture;
 mod columns;
 mod linux_engine;
@@ -95,6 +96,12 @@ mod _core {
             Some(raised) => Err(raised),
             None => answer?.into_python(py),
         }
+    }
+
+    /// The algorithms of the transport: JSON, `mptcplab.registry` reads it.
+    #[pyfunction]
+    fn algorithms() -> String {
+        crate::algorithms::tables().to_string()
     }
 
     /// Mean rate in bit/s and period in nanoseconds of a trace in Mahimahi's format.

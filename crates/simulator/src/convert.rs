@@ -7,8 +7,8 @@ use crate::random;
 use crate::{Plugins, SimulateError};
 use network::{Link, LinkConfig, LossConfig, QueueConfig, Trace};
 use std::sync::Arc;
-use transport::congestion::Variant;
-use transport::{Config, ReceiveBuffer, congestion, path_manager, scheduler};
+use transport::algorithm::{Choice, ChoiceError, Family, Value};
+use transport::{Config, ReceiveBuffer, path_manager};
 
 /// The traces; `validate` has read them before.
 pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
@@ -93,18 +93,16 @@ fn loss(loss: &Loss) -> LossConfig {
 /// paths: it is the one with several addresses.
 /// Algorithms that `plugins` has under the names that the connection gives are those, before the built-in ones.
 pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], SimulateError> {
-    let place = |reason: String| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
+    let place = |reason: ChoiceError| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
     let defaults = Config::default();
     let label = &connection.name;
     let path_manager = match plugins.path_manager(&connection.path_manager.name, label) {
         Some(choice) => choice,
-        None => path_manager(&connection.path_manager, connection.paths.len()).map_err(place)?,
+        None => self::choice(&connection.path_manager).map_err(place)?,
     };
-    let asked_for = match path_manager {
-        path_manager::Choice::Ndiffports { subflows } => subflows,
-        // A description names all paths that are to be used.
-        _ => u8::try_from(connection.paths.len()).unwrap_or(u8::MAX),
-    };
+    // A description names all paths that are to be used; a path manager may ask for more of a path.
+    let paths = u8::try_from(connection.paths.len()).unwrap_or(u8::MAX);
+    let asked_for = path_manager::subflows_asked_for(&path_manager).unwrap_or(paths);
     let server = Config {
         protocol: match connection.protocol {
             Protocol::Tcp => transport::Protocol::Tcp,
@@ -114,13 +112,13 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         receive_buffer: connection.receive_buffer_bytes.map_or(ReceiveBuffer::Auto, ReceiveBuffer::Fixed),
         congestion: match plugins.congestion(&connection.congestion.name, label) {
             Some(choice) => choice,
-            None => congestion(&connection.congestion).map_err(place)?,
+            None => self::choice(&connection.congestion).map_err(place)?,
         },
         scheduler: match plugins.scheduler(&connection.scheduler.name, label) {
             Some(choice) => choice,
-            None => scheduler(&connection.scheduler).map_err(place)?,
+            None => self::choice(&connection.scheduler).map_err(place)?,
         },
-        path_manager: path_manager::Choice::Passive,
+        path_manager: path_manager::Choice::named("default").expect("in the table"),
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,
         tcp: tcp(&connection.tcp, connection.ecn),
@@ -161,127 +159,20 @@ fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
     }
 }
 
-/// A congestion control by its name and, where it has several forms, its variant.
-fn congestion(named: &Named) -> Result<congestion::Choice, String> {
-    if named.name == "cubic" {
-        let mut parameters = Parameters::of("congestion control", named);
-        let converging = parameters.flag("fast_convergence", true)?;
-        let choice = match (parameters.word("variant", "paper")?, converging) {
-            ("paper", true) => congestion::Choice::Cubic,
-            ("paper", false) => congestion::Choice::CubicAlone,
-            ("linux", true) => congestion::Choice::CubicLinux,
-            ("linux", false) => return Err("cubic's variant \"linux\" has fast convergence always".to_owned()),
-            (other, _) => return Err(format!("a variant is \"paper\" or \"linux\", found \"{other}\"")),
-        };
-        return parameters.all_known().map(|()| choice);
-    }
-    let mut variant = None;
-    for (parameter, value) in &named.parameters {
-        variant = match (parameter.as_str(), value.as_str()) {
-            ("variant", Some("paper")) => Some(Variant::Paper),
-            ("variant", Some("linux")) => Some(Variant::Linux),
-            ("variant", _) => return Err(format!("a variant is \"paper\" or \"linux\", found {value}")),
-            _ => return Err(format!("the congestion control «{}» takes no parameter «{parameter}»", named.name)),
-        };
-    }
-    match congestion::Choice::by_name(&named.name, variant) {
-        Some(choice) => Ok(choice),
-        None if congestion::Choice::by_name(&named.name, None).is_some() => {
-            Err(format!("the congestion control «{}» has no variants", named.name))
-        }
-        None => Err(format!("the simulator has no congestion control «{}»", named.name)),
-    }
+/// An algorithm of a family by its name, with its parameters.
+pub fn choice<F: Family>(named: &Named) -> Result<Choice<F>, ChoiceError> {
+    Choice::with(&named.name, named.parameters.iter().map(|(name, value)| (name, self::value(value))))
 }
 
-/// A scheduler by its name, with its parameters.
-fn scheduler(named: &Named) -> Result<scheduler::Choice, String> {
-    let mut parameters = Parameters::of("scheduler", named);
-    let choice = match named.name.as_str() {
-        "min-rtt" => match parameters.word("reinjection", "none")? {
-            "none" => scheduler::Choice::MinRtt,
-            "orp" => scheduler::Choice::MinRttOrp,
-            other => return Err(format!("the reinjection of min-rtt is \"none\" or \"orp\", found \"{other}\"")),
+/// The value of a parameter; what is none, as a list, is a word that no parameter has.
+fn value(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Bool(flag) => Value::Flag(*flag),
+        serde_json::Value::String(word) => Value::Word(word.clone()),
+        other => match (other.as_u64(), other.as_f64()) {
+            (Some(whole), _) => Value::Whole(whole),
+            (None, Some(number)) => Value::Number(number),
+            (None, None) => Value::Word(other.to_string()),
         },
-        "round-robin" => scheduler::Choice::RoundRobin {
-            segments: parameters.octet("segments", 1)?.into(),
-            cwnd_limited: parameters.flag("cwnd_limited", true)?,
-        },
-        "redundant" => scheduler::Choice::Redundant,
-        "blest" => scheduler::Choice::Blest { slow_start: parameters.flag("slow_start", true)? },
-        "ecf" => scheduler::Choice::Ecf { linux: parameters.is_linux()? },
-        "dmptcp" => scheduler::Choice::Dmptcp,
-        "linux" => scheduler::Choice::Linux,
-        name => return Err(format!("the simulator has no scheduler «{name}»")),
-    };
-    parameters.all_known().map(|()| choice)
-}
-
-/// A path manager by its name, with its parameters, for a connection over `paths` paths.
-fn path_manager(named: &Named, paths: usize) -> Result<path_manager::Choice, String> {
-    let mut parameters = Parameters::of("path manager", named);
-    let choice = match named.name.as_str() {
-        "default" => path_manager::Choice::Passive,
-        "fullmesh" => path_manager::Choice::Fullmesh,
-        "ndiffports" => path_manager::Choice::Ndiffports { subflows: parameters.octet("subflows", 2)? },
-        "backup" => path_manager::Choice::Backup,
-        // Each path but the first, which opens the connection, leads through a gateway.
-        "binder" => path_manager::Choice::Binder { gateways: (1..paths).map(|path| path as u8).collect() },
-        name => return Err(format!("the simulator has no path manager «{name}»")),
-    };
-    parameters.all_known().map(|()| choice)
-}
-
-/// The parameters of an algorithm, each to be asked for once. Those that a description leaves out have one value only.
-struct Parameters<'n> {
-    what: &'static str,
-    named: &'n Named,
-    asked: Vec<&'static str>,
-}
-
-impl<'n> Parameters<'n> {
-    fn of(what: &'static str, named: &'n Named) -> Self {
-        Parameters { what, named, asked: Vec::new() }
-    }
-
-    fn get<T>(
-        &mut self,
-        name: &'static str,
-        default: T,
-        expected: &str,
-        read: impl Fn(&'n serde_json::Value) -> Option<T>,
-    ) -> Result<T, String> {
-        self.asked.push(name);
-        let Some(value) = self.named.parameters.get(name) else { return Ok(default) };
-        read(value)
-            .ok_or_else(|| format!("{name} of the {} «{}» is {expected}, found {value}", self.what, self.named.name))
-    }
-
-    fn word(&mut self, name: &'static str, default: &'static str) -> Result<&'n str, String> {
-        self.get(name, default, "a word", serde_json::Value::as_str)
-    }
-
-    fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, String> {
-        self.get(name, default, "true or false", serde_json::Value::as_bool)
-    }
-
-    fn octet(&mut self, name: &'static str, default: u8) -> Result<u8, String> {
-        let read = |value: &serde_json::Value| value.as_u64().and_then(|n| u8::try_from(n).ok()).filter(|&n| n > 0);
-        self.get(name, default, "a whole number from 1 to 255", read)
-    }
-
-    /// `variant`: as its authors print it, or as Linux code has it.
-    fn is_linux(&mut self) -> Result<bool, String> {
-        match self.word("variant", "paper")? {
-            "paper" => Ok(false),
-            "linux" => Ok(true),
-            other => Err(format!("the variant of «{}» is \"paper\" or \"linux\", found \"{other}\"", self.named.name)),
-        }
-    }
-
-    fn all_known(&self) -> Result<(), String> {
-        match self.named.parameters.keys().find(|name| !self.asked.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => Err(format!("the {} «{}» takes no parameter «{name}»", self.what, self.named.name)),
-        }
     }
 }

@@ -17,25 +17,16 @@ pub struct Plugins {
 impl Plugins {
     /// The congestion control of this name, for connections called `label`.
     pub(crate) fn congestion(&self, name: &str, label: &str) -> Option<congestion::Choice> {
-        Some(match self.congestion.get(name)? {
-            congestion::Choice::Custom(factory) => congestion::Choice::Custom(factory.labelled(label)),
-            choice => choice.clone(),
-        })
+        Some(self.congestion.get(name)?.labelled(label))
     }
 
     /// The scheduler of this name, for connections called `label`.
     pub(crate) fn scheduler(&self, name: &str, label: &str) -> Option<scheduler::Choice> {
-        Some(match self.schedulers.get(name)? {
-            scheduler::Choice::Custom(factory) => scheduler::Choice::Custom(factory.labelled(label)),
-            choice => choice.clone(),
-        })
+        Some(self.schedulers.get(name)?.labelled(label))
     }
 
     /// The path manager of this name, for connections called `label`.
     pub(crate) fn path_manager(&self, name: &str, label: &str) -> Option<path_manager::Choice> {
-        Some(match self.path_managers.get(name)? {
-            path_manager::Choice::Custom(factory) => path_manager::Choice::Custom(factory.labelled(label)),
-            choice => choice.clone(),
-        })
+        Some(self.path_managers.get(name)?.labelled(label))
     }
 }

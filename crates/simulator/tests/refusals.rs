@@ -68,36 +68,39 @@ fn what_is_wrong_is_named() {
         ),
         (
             |d| d.connections[0].congestion.name = "bbr".into(),
-            "connection «t»: the simulator has no congestion control «bbr»",
+            "connection «t»: congestion control: found «bbr»; expected reno, cubic",
         ),
-        (|d| d.connections[0].scheduler.name = "ecf".into(), "connection «t»: the simulator has no scheduler «ecf»"),
+        (
+            |d| d.connections[0].scheduler.name = "nearest".into(),
+            "connection «t»: scheduler: found «nearest»; expected min-rtt, ",
+        ),
         (
             |d| d.connections[0].path_manager.name = "userspace".into(),
-            "connection «t»: the simulator has no path manager «userspace»",
+            "connection «t»: path manager: found «userspace»; expected default, ",
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
-            "connection «t»: the congestion control «reno» takes no parameter «k»",
+            "connection «t»: congestion control «reno»: found the parameter «k»; expected no parameters",
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), "linux".into())),
-            "connection «t»: the congestion control «reno» has no variants",
+            "connection «t»: congestion control «reno»: found the parameter «variant»; expected no parameters",
         ),
         (
-            |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), 3.into())),
-            "connection «t»: a variant is \"paper\" or \"linux\", found 3",
+            |d| d.connections[0].congestion = with("lia", "variant", 3),
+            "connection «t»: variant of the congestion control «lia»: found 3; expected \"paper\" or \"linux\"",
         ),
         (
             |d| drop(d.connections[0].scheduler.parameters.insert("reinjection".into(), "all".into())),
-            "connection «t»: the reinjection of min-rtt is \"none\" or \"orp\", found \"all\"",
+            "connection «t»: reinjection of the scheduler «min-rtt»: found \"all\"; expected \"none\" or \"orp\"",
         ),
         (
             |d| drop(d.connections[0].scheduler.parameters.insert("segments".into(), 3.into())),
-            "connection «t»: the scheduler «min-rtt» takes no parameter «segments»",
+            "connection «t»: scheduler «min-rtt»: found the parameter «segments»; expected reinjection",
         ),
         (
             |d| d.connections[0].path_manager = with("ndiffports", "subflows", 256),
-            "connection «t»: subflows of the path manager «ndiffports» is a whole number from 1 to 255, found 256",
+            "connection «t»: subflows of the path manager «ndiffports»: found 256; expected a whole number from 1 to 255",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
         (

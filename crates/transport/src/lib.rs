@@ -13,6 +13,7 @@
 //! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from
 //! a source given with [`Host::with_source`]. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
 
+pub mod algorithm;
 mod config;
 pub mod congestion;
 mod draw;

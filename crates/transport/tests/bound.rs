@@ -9,7 +9,7 @@ use transport::{Config, Event, ReceiveBuffer, SubflowId, path_manager};
 fn pair(paths: Vec<Path>) -> Pair {
     // A receive window that limits nothing.
     let receive_buffer = ReceiveBuffer::Fixed(1 << 20);
-    let config = Config { scheduler: Choice::Linux, receive_buffer, ..Config::default() };
+    let config = Config { scheduler: Choice::named("linux").unwrap(), receive_buffer, ..Config::default() };
     Pair::new(1, [config.clone(), config], paths)
 }
 

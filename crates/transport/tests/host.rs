@@ -77,7 +77,7 @@ impl Joined {
 #[test]
 fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
     for protocol in [Protocol::Tcp, Protocol::Mptcp] {
-        let config = config(protocol, Choice::Ndiffports { subflows: 2 });
+        let config = config(protocol, Choice::with("ndiffports", [("subflows", 2_u64)]).unwrap());
         let mut net = Joined::new(config.clone());
         for n in 0..10_000_u32 {
             let port = 40_000 + (n % 20_000) as u16;
@@ -117,7 +117,7 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
 
 #[test]
 fn what_comes_for_a_forgotten_connection_is_a_stray() {
-    let config = config(Protocol::Tcp, Choice::Passive);
+    let config = config(Protocol::Tcp, Choice::named("default").unwrap());
     let mut net = Joined::new(config.clone());
     let id = net.hosts[CLIENT].connect(0, config, &[address(0)], 40_000, server());
     net.shuttle(&[id]);
@@ -132,7 +132,7 @@ fn what_comes_for_a_forgotten_connection_is_a_stray() {
 
 #[test]
 fn a_join_takes_a_port_that_nobody_has() {
-    let config = config(Protocol::Mptcp, Choice::Ndiffports { subflows: 3 });
+    let config = config(Protocol::Mptcp, Choice::with("ndiffports", [("subflows", 3_u64)]).unwrap());
     let mut net = Joined::new(config.clone());
     // The first one would take 40001 and 40002 for its joins; the second connection calls from the former.
     let ids = [40_000, 40_001]
@@ -161,7 +161,7 @@ fn a_join_takes_a_port_that_nobody_has() {
 /// Until one seed stood for a fixed row of 1,024 ports, of which the next one took the first again, alive or not.
 #[test]
 fn a_port_is_free_until_all_are_taken() {
-    let config = config(Protocol::Tcp, Choice::Passive);
+    let config = config(Protocol::Tcp, Choice::named("default").unwrap());
     let rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let mut host: Host<Span> = Host::with_source(rng, |out| out.fill(0x17));
     // Ports that are listened to are never taken, so that few remain.
@@ -181,7 +181,7 @@ fn a_port_is_free_until_all_are_taken() {
 /// Two hosts of one seed, each with its own source of random numbers, as two runs on real packets have.
 #[test]
 fn with_a_source_the_seed_tells_nothing() {
-    let config = config(Protocol::Mptcp, Choice::Passive);
+    let config = config(Protocol::Mptcp, Choice::named("default").unwrap());
     let syn_of = |salt: u8| {
         let calls = std::sync::atomic::AtomicU64::new(1);
         let fill = move |out: &mut [u8]| {
@@ -203,7 +203,7 @@ fn with_a_source_the_seed_tells_nothing() {
 
 #[test]
 fn a_port_whose_connection_is_closed_can_be_called_from_again() {
-    let tcp = config(Protocol::Tcp, Choice::Passive);
+    let tcp = config(Protocol::Tcp, Choice::named("default").unwrap());
     let mut pair = Pair::new(3, [tcp.clone(), tcp.clone()], vec![Path::clean(10 * MS)]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     pair.connection(SERVER).offer(10_000);
@@ -222,7 +222,7 @@ fn a_port_whose_connection_is_closed_can_be_called_from_again() {
 
 #[test]
 fn a_join_beyond_the_ids_of_a_connection_is_refused_for_good() {
-    let server = Config { max_subflows: u8::MAX, ..config(Protocol::Mptcp, Choice::Passive) };
+    let server = Config { max_subflows: u8::MAX, ..config(Protocol::Mptcp, Choice::named("default").unwrap()) };
     let client = Config { max_subflows: 2, ..server.clone() };
     let mut net = Joined::new(server);
     let local = [address(0), address(1)];
@@ -257,7 +257,7 @@ fn a_join_beyond_the_ids_of_a_connection_is_refused_for_good() {
 
 #[test]
 fn a_connection_whose_ids_are_used_up_opens_no_more_subflows_and_goes_on() {
-    let config = config(Protocol::Mptcp, Choice::Passive);
+    let config = config(Protocol::Mptcp, Choice::named("default").unwrap());
     let mut pair = Pair::new(5, [config.clone(), config], vec![Path::clean(5 * MS), Path::clean(5 * MS)]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     pair.connection(SERVER).offer(100);

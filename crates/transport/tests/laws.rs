@@ -34,7 +34,7 @@ fn run(p: f64, rtt_ms: u64, tcp: TcpOptions, segments: u64) -> Found {
 fn run_with(p: f64, rtt_ms: u64, tcp: TcpOptions, segments: u64, rounds: bool) -> Found {
     let config = Config {
         protocol: Protocol::Tcp,
-        congestion: Choice::Reno,
+        congestion: Choice::named("reno").unwrap(),
         receive_buffer: ReceiveBuffer::Fixed(1 << 24),
         tcp,
         ..Config::default()

@@ -5,7 +5,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr};
 
 use common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
-use transport::path_manager::{Choice, PathAction};
+use transport::path_manager::{Binder, Choice, PathAction};
 use transport::{Config, Event, LocalAddress, SubflowId};
 use wire::{AddAddr, MptcpOption};
 
@@ -94,7 +94,7 @@ fn an_announcement_with_a_wrong_hmac_is_ignored() {
 
 #[test]
 fn an_announced_port_is_joined() {
-    let server = Config { path_manager: Choice::Passive, ..Config::default() };
+    let server = Config { path_manager: Choice::named("default").unwrap(), ..Config::default() };
     let mut pair = Pair::new(1, [Config::default(), server], vec![Path::clean(10 * MS)]);
     pair.hosts[SERVER].set_addresses(&[second_server_address()]);
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
@@ -180,7 +180,7 @@ fn a_change_of_priority_moves_the_data() {
 
 #[test]
 fn the_backup_path_manager_keeps_the_second_path_idle_until_the_first_fails() {
-    let config = Config { path_manager: Choice::Backup, ..Config::default() };
+    let config = Config { path_manager: Choice::named("backup").unwrap(), ..Config::default() };
     let mut first = Path::clean(10 * MS);
     first.dead_ns = vec![(3 * SECOND, u64::MAX)];
     let mut pair = Pair::new(1, both(config), vec![first, Path::clean(20 * MS)]);
@@ -195,7 +195,8 @@ fn the_backup_path_manager_keeps_the_second_path_idle_until_the_first_fails() {
 
 #[test]
 fn ndiffports_opens_subflows_that_differ_in_their_port() {
-    let config = Config { path_manager: Choice::Ndiffports { subflows: 4 }, ..Config::default() };
+    let config =
+        Config { path_manager: Choice::with("ndiffports", [("subflows", 4_u64)]).unwrap(), ..Config::default() };
     let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS), Path::clean(10 * MS)]);
     transfer(&mut pair, SERVER, 5_000_000);
     let client = pair.connection(CLIENT);
@@ -207,7 +208,8 @@ fn ndiffports_opens_subflows_that_differ_in_their_port() {
 
 #[test]
 fn binder_uses_the_paths_of_its_gateways_only() {
-    let config = Config { path_manager: Choice::Binder { gateways: vec![2] }, ..Config::default() };
+    let config =
+        Config { path_manager: Choice::custom("binder", |_| Box::new(Binder::new(vec![2]))), ..Config::default() };
     let mut pair = Pair::new(1, both(config), vec![Path::clean(10 * MS); 3]);
     transfer(&mut pair, SERVER, 2_000_000);
     let client = pair.connection(CLIENT);

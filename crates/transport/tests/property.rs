@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use proptest::prelude::*;
-use transport::congestion::{Choice, Variant};
+use transport::congestion::Choice;
 use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, scheduler};
 
 fn path() -> impl Strategy<Value = Path> {
@@ -33,26 +33,11 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 fn scheduler() -> impl Strategy<Value = scheduler::Choice> {
-    prop_oneof![
-        Just(scheduler::Choice::MinRtt),
-        Just(scheduler::Choice::MinRttOrp),
-        (1u32..4, any::<bool>())
-            .prop_map(|(segments, cwnd_limited)| scheduler::Choice::RoundRobin { segments, cwnd_limited }),
-        Just(scheduler::Choice::Redundant),
-        any::<bool>().prop_map(|slow_start| scheduler::Choice::Blest { slow_start }),
-        any::<bool>().prop_map(|linux| scheduler::Choice::Ecf { linux }),
-        Just(scheduler::Choice::Dmptcp),
-        Just(scheduler::Choice::Linux),
-    ]
+    prop::sample::select(scheduler::Choice::samples())
 }
 
 fn control() -> impl Strategy<Value = Choice> {
-    let controls: Vec<Choice> = transport::congestion::NAMES
-        .iter()
-        .flat_map(|(name, _)| [None, Some(Variant::Paper), Some(Variant::Linux)].map(|v| Choice::by_name(name, v)))
-        .flatten()
-        .collect();
-    prop::sample::select(controls)
+    prop::sample::select(Choice::samples())
 }
 
 fn tcp_options() -> impl Strategy<Value = TcpOptions> {
@@ -141,7 +126,7 @@ fn config_with_shortcuts() -> impl Strategy<Value = Config> {
     let plain = config().prop_map(|config| {
         let loss_detection = LossDetection::RackTlp;
         let tcp = TcpOptions { loss_detection, sack: true, ecn: false, pacing: false, ..config.tcp };
-        Config { tcp, checksum: false, scheduler: scheduler::Choice::MinRtt, ..config }
+        Config { tcp, checksum: false, scheduler: scheduler::Choice::named("min-rtt").expect("in the table"), ..config }
     });
     prop_oneof![3 => plain, 1 => config()]
 }

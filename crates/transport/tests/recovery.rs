@@ -9,7 +9,8 @@ use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, T
 const SIZE: u64 = 400_000;
 
 fn config(tcp: TcpOptions) -> [Config; 2] {
-    let config = Config { protocol: Protocol::Tcp, congestion: Choice::Reno, tcp, ..Config::default() };
+    let config =
+        Config { protocol: Protocol::Tcp, congestion: Choice::named("reno").unwrap(), tcp, ..Config::default() };
     [config.clone(), config]
 }
 

@@ -9,20 +9,8 @@ use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
 use transport::{Config, Event, ReceiveBuffer, SubflowId};
 
-fn all() -> Vec<Choice> {
-    vec![
-        Choice::MinRtt,
-        Choice::MinRttOrp,
-        Choice::RoundRobin { segments: 1, cwnd_limited: true },
-        Choice::RoundRobin { segments: 3, cwnd_limited: false },
-        Choice::Redundant,
-        Choice::Blest { slow_start: true },
-        Choice::Blest { slow_start: false },
-        Choice::Ecf { linux: false },
-        Choice::Ecf { linux: true },
-        Choice::Dmptcp,
-        Choice::Linux,
-    ]
+fn named(name: &str) -> Choice {
+    Choice::named(name).unwrap()
 }
 
 struct Outcome {
@@ -65,7 +53,7 @@ fn fast_and_slow() -> Vec<Path> {
 
 #[test]
 fn each_delivers_everything_also_with_loss_and_a_dead_path() {
-    for scheduler in all() {
+    for scheduler in Choice::samples() {
         let mut lossy = Path { loss: 30, ..Path::clean(10 * MS) };
         lossy.dead_ns = vec![(3 * SECOND, 6 * SECOND)];
         let paths = vec![lossy, Path { loss: 30, ..Path::clean(80 * MS) }];
@@ -79,8 +67,8 @@ fn redundancy_sends_everything_twice_and_takes_the_best_of_both() {
     let bytes = 300_000;
     let segments = bytes / 1420;
     let paths = || vec![Path::clean(20 * MS), Path::clean(20 * MS)];
-    let one = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths(), bytes);
-    let both = transfer(Choice::Redundant, ReceiveBuffer::Auto, paths(), bytes);
+    let one = transfer(named("min-rtt"), ReceiveBuffer::Auto, paths(), bytes);
+    let both = transfer(named("redundant"), ReceiveBuffer::Auto, paths(), bytes);
     assert!(both.sent as f64 > 1.8 * segments as f64, "{} of {segments}", both.sent);
     assert!(both.reinjections > segments / 2);
     assert_eq!(one.reinjections, 0);
@@ -92,10 +80,9 @@ fn redundancy_sends_everything_twice_and_takes_the_best_of_both() {
 fn round_robin_gives_equal_paths_equal_shares_whatever_their_rtt() {
     // Slow start from ten segments each, so small a transfer never fills a window: turns decide.
     let paths = vec![Path::clean(10 * MS), Path::clean(40 * MS)];
-    let turns =
-        transfer(Choice::RoundRobin { segments: 1, cwnd_limited: true }, ReceiveBuffer::Auto, paths.clone(), 25_000);
+    let turns = transfer(named("round-robin"), ReceiveBuffer::Auto, paths.clone(), 25_000);
     assert!((turns.new_bytes[0] as i64 - turns.new_bytes[1] as i64).abs() <= 2 * 1420 + 2_000, "{:?}", turns.new_bytes);
-    let min_rtt = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths, 12_000);
+    let min_rtt = transfer(named("min-rtt"), ReceiveBuffer::Auto, paths, 12_000);
     assert_eq!(min_rtt.new_bytes[1], 0, "the fast path has room for all of it");
 }
 
@@ -105,8 +92,11 @@ fn a_small_buffer_hurts_min_rtt_and_blest_and_orp_mend_it() {
     // the fast one until it arrives (Ferlin 2016 §2; Raiciu 2012 §4.2).
     let buffer = ReceiveBuffer::Fixed(60_000);
     let time = |scheduler| transfer(scheduler, buffer, fast_and_slow(), 2_000_000).took_ns;
-    let (min_rtt, orp, blest) =
-        (time(Choice::MinRtt), time(Choice::MinRttOrp), time(Choice::Blest { slow_start: true }));
+    let (min_rtt, orp, blest) = (
+        time(named("min-rtt")),
+        time(Choice::with("min-rtt", [("reinjection", "orp")]).unwrap()),
+        time(named("blest")),
+    );
     println!("min-rtt {min_rtt}, ORP {orp}, BLEST {blest} ns");
     assert!(orp * 10 < min_rtt * 9, "ORP {orp}, min-rtt {min_rtt}");
     assert!(blest * 10 < min_rtt * 9, "BLEST {blest}, min-rtt {min_rtt}");
@@ -118,7 +108,7 @@ fn a_small_buffer_hurts_min_rtt_and_blest_and_orp_mend_it() {
 #[test]
 fn linux_fills_both_paths() {
     let paths = vec![Path::clean(10 * MS), Path::clean(20 * MS)];
-    let all = transfer(Choice::Linux, ReceiveBuffer::Auto, paths, 5_000_000);
+    let all = transfer(named("linux"), ReceiveBuffer::Auto, paths, 5_000_000);
     assert!(all.took_ns < 5_000_000 * 8 * 1000 / 14, "at least 14 of 20 Mbit/s, slow start and all: {}", all.took_ns);
     assert!(all.new_bytes.iter().all(|&n| n > 1_500_000), "{:?}", all.new_bytes);
 }
@@ -144,7 +134,7 @@ fn without_an_end_dmptcp_sends_the_segments_of_min_rtt() {
     // And over one path it is TCP's schedule.
     let unequal = vec![Path { loss: 5, ..Path::clean(10 * MS) }, Path::clean(50 * MS), Path::clean(80 * MS)];
     for paths in [unequal, vec![Path { loss: 5, ..Path::clean(10 * MS) }]] {
-        let (one, other) = (endless(Choice::Dmptcp, paths.clone()), endless(Choice::MinRtt, paths));
+        let (one, other) = (endless(named("dmptcp"), paths.clone()), endless(named("min-rtt"), paths));
         assert!(one.len() > 1_000, "{}", one.len());
         assert_eq!(one.iter().zip(&other).position(|(a, b)| a != b), None);
         assert_eq!(one.len(), other.len());
@@ -155,18 +145,18 @@ fn without_an_end_dmptcp_sends_the_segments_of_min_rtt() {
 fn dmptcp_keeps_a_short_file_on_the_fast_path_and_spreads_a_long_one() {
     // From a window of ten: 10 + 20 + 40 + 80 + 160 segments before one has come back on the slow path.
     let paths = || vec![Path { rate_bps: 100_000_000, ..Path::clean(10 * MS) }, Path::clean(50 * MS)];
-    let short = transfer(Choice::Dmptcp, ReceiveBuffer::Auto, paths(), 100_000);
+    let short = transfer(named("dmptcp"), ReceiveBuffer::Auto, paths(), 100_000);
     assert_eq!(short.new_bytes[1], 0, "{:?}", short.new_bytes);
-    let all = transfer(Choice::MinRtt, ReceiveBuffer::Auto, paths(), 100_000);
+    let all = transfer(named("min-rtt"), ReceiveBuffer::Auto, paths(), 100_000);
     assert!(all.new_bytes[1] > 0, "{:?}", all.new_bytes);
     let slow = vec![Path { rate_bps: 2_000_000, ..Path::clean(10 * MS) }, Path::clean(50 * MS)];
-    let long = transfer(Choice::Dmptcp, ReceiveBuffer::Auto, slow, 8_000_000);
+    let long = transfer(named("dmptcp"), ReceiveBuffer::Auto, slow, 8_000_000);
     assert!(long.new_bytes[1] > 2_000_000, "{:?}", long.new_bytes);
 }
 
 #[test]
 fn what_waits_for_the_fast_path_goes_on_when_it_dies_in_the_middle() {
-    for scheduler in [Choice::Dmptcp, Choice::Ecf { linux: false }, Choice::Ecf { linux: true }] {
+    for scheduler in [named("dmptcp"), named("ecf"), Choice::with("ecf", [("variant", "linux")]).unwrap()] {
         let dies = Path { dead_ns: vec![(2_060 * MS, 4_000 * SECOND)], ..Path::clean(10 * MS) };
         let found = transfer(scheduler.clone(), ReceiveBuffer::Auto, vec![dies, Path::clean(50 * MS)], 150_000);
         // A timeout of 200 ms and slow start over 100 ms.

@@ -6,7 +6,11 @@ use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
 
 fn tcp() -> Config {
-    Config { protocol: Protocol::Tcp, congestion: transport::congestion::Choice::Reno, ..Config::default() }
+    Config {
+        protocol: Protocol::Tcp,
+        congestion: transport::congestion::Choice::named("reno").unwrap(),
+        ..Config::default()
+    }
 }
 
 fn mptcp() -> Config {

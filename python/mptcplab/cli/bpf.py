@@ -86,7 +86,7 @@ def list_command() -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("control", "in the kernel", "what it is"):
         table.add_column(heading)
-    summaries = {entry.name: entry.summary for entry in registry.CONGESTION}
+    summaries = {entry.name: entry.summary for entry in registry.FAMILIES["congestion"]}
     for control in controls:
         state = "until unloaded" if control.kept else "held by a running program" if control.available else "no"
         table.add_row(control.name, state, summaries[control.name])

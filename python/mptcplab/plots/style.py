@@ -4,13 +4,14 @@ The palettes are made for colour-blind readers and for light and dark pages: pat
 yellow, which would vanish on one of the two; algorithms take Tol's "bright" and "vibrant", and each has its marker too.
 """
 
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 _PATHS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
 _OTHER: Final = "#8A8A8A"
-"""For what is beyond the palettes: a seventh path, an algorithm without a row."""
+"""For what is beyond the palette: a seventh path."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,26 @@ ALGORITHMS: Final[Mapping[str, Mark]] = {
 }
 
 
+_MORE: Final = ("#BB5566", "#DDAA33", "#5E9C76", "#7A8AD6", "#C27BA0", "#3D9DAA", "#A5814A", "#8F7EE7")
+"""Colours for names without a row: none is that of a row."""
+_SHAPES: Final = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+
+
 def algorithm(name: str) -> Mark:
-    """Colour and marker of a congestion control."""
-    return ALGORITHMS.get(name, Mark(_OTHER, "circle"))
+    """Colour and marker of a congestion control; those of one without a row follow from its name."""
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    number = zlib.crc32(name.encode())
+    return Mark(_MORE[number % len(_MORE)], _SHAPES[number // len(_MORE) % len(_SHAPES)])
 
 
 def path_colours(names: Iterable[str]) -> dict[str, str]:

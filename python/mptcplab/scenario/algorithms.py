@@ -48,7 +48,8 @@ def _parameter(parameter: Parameter, value: object) -> Value:
     numeric = isinstance(value, int) or (kind is float and isinstance(value, float))
     if isinstance(value, bool) or not numeric or not isinstance(value, int | float) or not low <= value <= high:
         what = "a whole number" if kind is int else "a number"
-        raise fault(show(value), f"{what} from {low:g} to {high:g}")
+        unit = f" {parameter.unit}" if parameter.unit else ""
+        raise fault(show(value), f"{what} from {low:g} to {high:g}{unit}")
     return kind(value)
 
 
@@ -99,15 +100,36 @@ def _is_installed(family: str, name: str) -> bool:
     return any(kind.family == family and name in loading.installed(key) for key, kind in loading.KINDS.items())
 
 
-def algorithm(family: str, noun: str) -> Kind:
-    """An algorithm of a family: its name, or a table of its name and parameters."""
-    names = registry.names(family)
-    kind = f"a {noun}: {one_of(names)}"
+class Algorithm(Kind):
+    """An algorithm of a family: its name, or a table of its name and parameters.
 
-    def validate(value: object) -> Named:
+    The names are read from the registry when a value, an error or the schema needs them.
+    """
+
+    def __init__(self, family: str, noun: str) -> None:
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "noun", noun)
+        object.__setattr__(self, "validate", self._validate)
+        object.__setattr__(self, "write", Named.written)
+
+    family: str
+    noun: str
+
+    @property
+    def expected(self) -> str:
+        """What would do."""
+        return f"a {self.noun}: {one_of(registry.names(self.family))}"
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """What an editor can check."""
+        return _schema(self.family)
+
+    def _validate(self, value: object) -> Named:
+        family, noun = self.family, self.noun
         table = {"name": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
-            raise fault(show(value), kind)
+            raise fault(show(value), self.expected)
         if "plugin" in table:
             return _plugin(table, noun)
         name = table.get("name")
@@ -116,10 +138,10 @@ def algorithm(family: str, noun: str) -> Kind:
             return Named(name, {key: each for key, each in table.items() if key != "name"}, is_plugin=True)
         if entry is None:
             found = "nothing" if name is None else show(name)
-            hint = did_you_mean(name, names) if isinstance(name, str) else ""
+            hint = did_you_mean(name, registry.names(family)) if isinstance(name, str) else ""
             if isinstance(value, str):
-                raise fault(found, f"{kind}{hint}")
-            raise faults(noun, [(("name",), found, f"{kind}{hint}")])
+                raise fault(found, f"{self.expected}{hint}")
+            raise faults(noun, [(("name",), found, f"{self.expected}{hint}")])
         wrong: list[Wrong] = []
         known = [parameter.name for parameter in entry.parameters]
         for key in table:
@@ -138,9 +160,7 @@ def algorithm(family: str, noun: str) -> Kind:
             raise faults(noun, wrong)
         return Named(entry.name, parameters)
 
-    return Kind(kind, validate, Named.written, _schema(family))
 
-
-CONGESTION = algorithm("congestion", "congestion control")
-SCHEDULER = algorithm("schedulers", "scheduler")
-PATH_MANAGER = algorithm("path-managers", "path manager")
+CONGESTION = Algorithm("congestion", "congestion control")
+SCHEDULER = Algorithm("schedulers", "scheduler")
+PATH_MANAGER = Algorithm("path-managers", "path manager")

@@ -102,7 +102,7 @@ class Sender(Table):
         if self.protocol == "tcp":
             entry = registry.find("congestion", self.congestion.name)
             if entry is not None and entry.coupled:
-                single = [entry.name for entry in registry.CONGESTION if not entry.coupled]
+                single = [entry.name for entry in registry.FAMILIES["congestion"] if not entry.coupled]
                 found = f"{show(entry.name)}, which couples the subflows of MPTCP"
                 wrong.append((("congestion",), found, f'{one_of(single)}, or protocol = "mptcp"'))
             for key in ("scheduler", "path_manager"):

@@ -11,6 +11,7 @@ FILE = "--set"
 
 # Tables whose keys are names: an override changes what has such a name, a slip of the pen does not make a new one.
 _NAMED = ("link", "path", "connection")
+_ALGORITHMS = ("congestion", "scheduler", "path_manager")
 Key = tuple[Part, ...]
 Change = tuple[str, object]
 """A key, its parts with dots between them, and a value."""
@@ -81,7 +82,11 @@ def _apply(data: dict[str, Any], parts: Sequence[str], value: object) -> Key:
         if last:
             here[part] = value
         else:
-            here = here.setdefault(part, {})
+            inside = here.setdefault(part, {})
+            if part in _ALGORITHMS and isinstance(inside, str):
+                # A name is short for a table: a parameter may be set beside it.
+                inside = here[part] = {"name": inside}
+            here = inside
     return key
 
 

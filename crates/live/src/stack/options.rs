@@ -1,8 +1,10 @@
 //! How the connections of a stack behave, by names: what Python hands over.
 
 use serde::Deserialize;
-use transport::congestion::Variant;
-use transport::{Config, Protocol, ReceiveBuffer, congestion, path_manager, scheduler};
+use simulator::convert;
+use simulator::description::Named;
+use transport::algorithm::{Choice, ChoiceError, Family};
+use transport::{Config, Protocol, ReceiveBuffer, path_manager};
 
 /// Options of a connection. What is absent has the transport's default.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -15,13 +17,13 @@ pub struct Options {
     /// Receive buffer, bytes.
     pub receive_buffer: Option<u64>,
     /// Congestion control.
-    pub congestion: Option<String>,
-    /// Its variant, `paper` or `linux`.
+    pub congestion: Option<Algorithm>,
+    /// Its variant, `paper` or `linux`: short for its parameter of this name.
     pub variant: Option<String>,
     /// Scheduler.
-    pub scheduler: Option<String>,
-    /// Path manager: `default`, `fullmesh` or `backup`.
-    pub path_manager: Option<String>,
+    pub scheduler: Option<Algorithm>,
+    /// Path manager.
+    pub path_manager: Option<Algorithm>,
     /// Whether DSS checksums are asked for.
     pub checksum: bool,
     /// Whether joins to the address of the first subflow are refused (flag C of MP_CAPABLE).
@@ -32,17 +34,47 @@ pub struct Options {
     pub pacing: bool,
 }
 
-/// An option that nothing goes by.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{option}: found «{found}», expected {expected}")]
-pub struct OptionsError {
-    option: &'static str,
-    found: String,
-    expected: &'static str,
+/// An algorithm: its name, or a table of its name and parameters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Algorithm {
+    /// With its defaults.
+    Name(String),
+    /// With parameters.
+    Table(Named),
 }
 
-fn wrong(option: &'static str, found: &str, expected: &'static str) -> OptionsError {
-    OptionsError { option, found: found.to_owned(), expected }
+impl From<&str> for Algorithm {
+    fn from(name: &str) -> Self {
+        Algorithm::Name(name.to_owned())
+    }
+}
+
+impl Algorithm {
+    fn choice<F: Family>(&self, variant: Option<&String>) -> Result<Choice<F>, ChoiceError> {
+        let mut named = match self {
+            Algorithm::Name(name) => Named { name: name.clone(), parameters: serde_json::Map::new() },
+            Algorithm::Table(named) => named.clone(),
+        };
+        named.parameters.extend(variant.map(|variant| ("variant".to_owned(), variant.as_str().into())));
+        convert::choice(&named)
+    }
+}
+
+/// An option that nothing goes by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// A protocol that there is not.
+    #[error("protocol: found «{0}»; expected mptcp or tcp")]
+    Protocol(String),
+    /// An algorithm that there is not, or not so.
+    #[error("{option}: {reason}")]
+    Algorithm {
+        /// Which option.
+        option: &'static str,
+        /// Why.
+        reason: ChoiceError,
+    },
 }
 
 impl Options {
@@ -62,49 +94,24 @@ impl Options {
             config.protocol = match protocol.as_str() {
                 "mptcp" => Protocol::Mptcp,
                 "tcp" => Protocol::Tcp,
-                other => return Err(wrong("protocol", other, "mptcp or tcp")),
+                other => return Err(OptionsError::Protocol(other.to_owned())),
             };
         }
         config.mss = self.mss.unwrap_or(config.mss);
         if let Some(bytes) = self.receive_buffer {
             config.receive_buffer = ReceiveBuffer::Fixed(bytes);
         }
-        let variant = match self.variant.as_deref() {
-            None => None,
-            Some("paper") => Some(Variant::Paper),
-            Some("linux") => Some(Variant::Linux),
-            Some(other) => return Err(wrong("variant", other, "paper or linux")),
-        };
-        if let Some(name) = &self.congestion {
-            config.congestion = congestion::Choice::by_name(name, variant).ok_or_else(|| {
-                wrong("congestion", name, "a name that `mptcplab list congestion` shows for the engine stack")
-            })?;
+        let wrong = |option| move |reason| OptionsError::Algorithm { option, reason };
+        if let Some(algorithm) = &self.congestion {
+            config.congestion = algorithm.choice(self.variant.as_ref()).map_err(wrong("congestion"))?;
         }
-        if let Some(name) = &self.scheduler {
-            config.scheduler = match name.as_str() {
-                "min-rtt" => scheduler::Choice::MinRtt,
-                "round-robin" => scheduler::Choice::RoundRobin { segments: 1, cwnd_limited: true },
-                "redundant" => scheduler::Choice::Redundant,
-                "blest" => scheduler::Choice::Blest { slow_start: true },
-                "ecf" => scheduler::Choice::Ecf { linux: false },
-                "dmptcp" => scheduler::Choice::Dmptcp,
-                "linux" => scheduler::Choice::Linux,
-                other => {
-                    return Err(wrong(
-                        "scheduler",
-                        other,
-                        "min-rtt, round-robin, redundant, blest, ecf, dmptcp or linux",
-                    ));
-                }
-            };
+        if let Some(algorithm) = &self.scheduler {
+            config.scheduler = algorithm.choice(None).map_err(wrong("scheduler"))?;
         }
-        if let Some(name) = &self.path_manager {
-            config.path_manager = match name.as_str() {
-                "default" => path_manager::Choice::Passive,
-                "fullmesh" => path_manager::Choice::Fullmesh,
-                "backup" => path_manager::Choice::Backup,
-                other => return Err(wrong("path_manager", other, "default, fullmesh or backup")),
-            };
+        if let Some(algorithm) = &self.path_manager {
+            config.path_manager = algorithm.choice(None).map_err(wrong("path_manager"))?;
+            let asked_for = path_manager::subflows_asked_for(&config.path_manager);
+            config.max_subflows = config.max_subflows.max(asked_for.unwrap_or(0));
         }
         Ok(config)
     }
@@ -114,12 +121,22 @@ impl Options {
 mod tests {
     use super::*;
 
+    fn read(json: &str) -> Result<Config, OptionsError> {
+        serde_json::from_str::<Options>(json).unwrap().config()
+    }
+
     #[test]
-    fn names_are_checked() {
-        let config =
-            Options { congestion: Some("olia".into()), mss: Some(1440), ..Options::default() }.config().unwrap();
-        assert_eq!((format!("{:?}", config.congestion), config.mss), ("Olia".to_owned(), 1440));
-        let error = Options { congestion: Some("bbr".into()), ..Options::default() }.config().unwrap_err();
-        assert!(error.to_string().starts_with("congestion: found «bbr», expected a name"), "{error}");
+    fn names_and_parameters_are_checked() {
+        let config = read(r#"{"congestion": "olia", "variant": "linux", "mss": 1440}"#).unwrap();
+        assert_eq!((format!("{:?}", config.congestion), config.mss), (r#"olia(variant "linux")"#.to_owned(), 1440));
+        let error = read(r#"{"congestion": "bbr"}"#).unwrap_err();
+        assert!(
+            error.to_string().starts_with("congestion: congestion control: found «bbr»; expected reno, "),
+            "{error}"
+        );
+        let config = read(r#"{"path_manager": {"name": "ndiffports", "subflows": 12}}"#).unwrap();
+        assert_eq!((format!("{:?}", config.path_manager), config.max_subflows), ("ndiffports(subflows 12)".into(), 12));
+        let error = read(r#"{"scheduler": {"name": "round-robin", "segments": 0}}"#).unwrap_err();
+        assert!(error.to_string().ends_with("found 0; expected a whole number from 1 to 255"), "{error}");
     }
 }

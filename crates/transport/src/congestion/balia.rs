@@ -2,6 +2,8 @@
 
 use super::classic::{active_count, alone};
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// With x_r = w_r/rtt_r and β_r = max_p x_p / x_r, w_r grows by
 /// w_r/rtt_r² / (Σ_p x_p)² · (1 + β_r)/2 · (4 + β_r)/5 per segment acknowledged; a loss takes w_r/2 · min(β_r, 1.5).
@@ -10,6 +12,21 @@ use super::{Rule, View};
 /// quarter. With several paths the least ssthresh is one segment, as in the authors' code.
 #[derive(Debug, Default)]
 pub struct Balia;
+
+impl Algorithm for Balia {
+    const ABOUT: About = About::new(<Balia as Rule>::NAME, "balanced linked adaptation", "Peng 2016")
+        .parameters(&[Parameter::variant(
+            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
+        )])
+        .with(Capability::Coupled)
+        .with(Capability::InKernel);
+}
+
+impl Make for Balia {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Balia
+    }
+}
 
 impl Balia {
     /// x_r, the greatest x and Σ x, in units of 1/rtt_r: segments in a round trip of r.

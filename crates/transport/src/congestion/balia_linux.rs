@@ -2,6 +2,8 @@
 
 use super::counting::{CountingRule, slot, srtt_eighths, whole};
 use super::{View, classic};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// One segment for every ai + 1 acknowledgments, ai = 10·w_r·(Σ x)² / ((x_r + x_max)·(4 x_r + x_max)) in integers, which is
 /// the reciprocal of [`Balia`](super::Balia)'s increase; the rates x are in bytes a second. A loss takes
@@ -12,6 +14,12 @@ use super::{View, classic};
 #[derive(Debug, Default)]
 pub struct BaliaLinux {
     subflows: Vec<Terms>,
+}
+
+impl Make for BaliaLinux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        BaliaLinux::default()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

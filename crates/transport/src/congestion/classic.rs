@@ -1,6 +1,8 @@
 //! What loss-based controls share: slow start, the thresholds after a loss, the floor of the windows.
 
 use super::{Ack, CongestionControl, View, Window};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// How a control behaves in congestion avoidance and on loss; all else is [`Classic`]'s.
 pub trait Rule: std::fmt::Debug + Send {
@@ -35,6 +37,12 @@ impl<R: Rule> Classic<R> {
     /// The classic machine with this rule.
     pub fn new(rule: R) -> Self {
         Classic { rule }
+    }
+}
+
+impl<R: Rule + Make> Make for Classic<R> {
+    fn make(given: &Given, origin: &Origin) -> Self {
+        Classic::new(R::make(given, origin))
     }
 }
 

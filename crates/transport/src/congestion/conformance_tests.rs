@@ -3,16 +3,13 @@
 use crate::plugin::Origin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{Choice, Classic, Controller, NAMES, Rule, Variant};
+use super::super::{Choice, Classic, Rule};
 use super::*;
 
 #[test]
 fn the_built_in_controls_conform() {
-    for (name, _) in NAMES {
-        for variant in [None, Some(Variant::Linux)] {
-            let Some(choice) = Choice::by_name(name, variant) else { continue };
-            assert_eq!(check(|| Box::new(Controller::new(&choice, &Origin::alone(1)))), Ok(()), "{choice:?}");
-        }
+    for choice in Choice::samples() {
+        assert_eq!(check(|| Box::new(choice.make(&Origin::alone(1)))), Ok(()), "{choice:?}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::classic::alone;
 use super::{Ack, CongestionControl, View, Window};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// A control in the kernel's integers; all else is [`Counting`]'s. `w` is the window of `group[r]` in whole
 /// segments; the siblings' are in `group`.
@@ -86,6 +88,12 @@ pub(super) fn reno_step(count: &mut f64, acked_segments: f64, w: u64) -> f64 {
     let whole_windows = (*count / w).floor();
     *count -= whole_windows * w;
     (steps + whole_windows).min(acked_segments.max(1.0))
+}
+
+impl<R: CountingRule + Make> Make for Counting<R> {
+    fn make(given: &Given, origin: &Origin) -> Self {
+        Counting::new(R::make(given, origin))
+    }
 }
 
 impl<R: CountingRule> CongestionControl for Counting<R> {

@@ -1,6 +1,8 @@
 //! Fully coupled (Kelly and Voice 2005; Singh 2012 chapter II, COUPLED).
 
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::plugin::Origin;
 
 /// w_r grows by 1/w_total per segment acknowledged; a loss on r takes w_total/2 from w_r, down to one segment.
 ///
@@ -8,6 +10,21 @@ use super::{Rule, View};
 /// with the minimum, and equal paths take turns (the flappiness for which it is known).
 #[derive(Debug, Default)]
 pub struct Coupled;
+
+impl Algorithm for Coupled {
+    const ABOUT: About = About::new(
+        <Coupled as Rule>::NAME,
+        "fully coupled: 1/w_total per ACK",
+        "Kelly & Voice 2005; Singh 2012 ch. II",
+    )
+    .with(Capability::Coupled);
+}
+
+impl Make for Coupled {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Coupled
+    }
+}
 
 impl Coupled {
     fn total(group: &[View], r: usize) -> f64 {

@@ -2,6 +2,8 @@
 
 use super::hystart::HyStart;
 use super::{Ack, SinglePath, View, Window};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// RFC 9438 §4.6 and §5.1.
 const BETA: f64 = 0.7;
@@ -29,6 +31,36 @@ pub struct Cubic {
     hystart: HyStart,
     last_ack_ns: u64,
     fast_convergence: bool,
+}
+
+impl Algorithm for Cubic {
+    const ABOUT: About =
+        About::new(<Cubic as SinglePath>::NAME, "uncoupled: a cubic of the time since the last loss", "RFC 9438")
+            .parameters(&[
+                Parameter::flag(
+                    "fast_convergence",
+                    true,
+                    "give way to a new flow after a loss below the last maximum (§4.7)",
+                )
+                .fixed_in_kernel(),
+                Parameter::variant("the RFC with HyStart++, or as Linux computes it with its HyStart (\"linux\")"),
+            ])
+            .with(Capability::InKernel);
+
+    fn check(given: &Given) -> Result<(), [&'static str; 2]> {
+        let apart = given.is_linux() && !given.flag("fast_convergence");
+        if apart {
+            Err(["fast_convergence = false with variant = \"linux\"", "one of them: Linux converges fast always"])
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Make for Cubic {
+    fn make(given: &Given, _: &Origin) -> Self {
+        Cubic { fast_convergence: given.flag("fast_convergence"), ..Cubic::default() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,6 +3,8 @@
 use super::cubic::cube_root;
 use super::round::Round;
 use super::{Ack, SinglePath, View, Window};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 const BETA: f64 = 717.0 / 1024.0;
 /// Segments per second cubed.
@@ -32,6 +34,12 @@ pub struct CubicLinux {
     undo: Option<State>,
     hystart: HyStart,
     last_ack_ns: u64,
+}
+
+impl Make for CubicLinux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        CubicLinux::default()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,7 +14,7 @@ use super::*;
 use crate::draw::Draw;
 use crate::plugin::Origin;
 
-const LINUX: Option<Variant> = Some(Variant::Linux);
+const LINUX: Option<&str> = Some("linux");
 
 #[derive(Clone, Copy)]
 struct Path {
@@ -80,9 +80,13 @@ fn run(
     integral.iter().map(|i| i / (end_s - began_s)).collect()
 }
 
+fn made(name: &str, variant: Option<&str>) -> Controller {
+    Choice::with(name, variant.map(|variant| ("variant", variant))).unwrap().make(&Origin::alone(1))
+}
+
 /// Mean windows with random losses.
-fn windows(name: &str, variant: Option<Variant>, paths: &[Path]) -> Vec<f64> {
-    let mut control = Controller::new(&Choice::by_name(name, variant).unwrap(), &Origin::alone(1));
+fn windows(name: &str, variant: Option<&str>, paths: &[Path]) -> Vec<f64> {
+    let mut control = made(name, variant);
     let mut draw = Draw(7);
     run(&mut control, paths, 2_000_000, |r, _| (draw.below(1 << 31) as f64) < paths[r].loss * 2_f64.powi(31))
 }
@@ -239,8 +243,8 @@ fn cubic_has_its_response_function() {
 }
 
 /// No losses, and queues of other traffic that delay by `queueing_s`.
-fn delayed(variant: Option<Variant>, queueing_s: [f64; 2]) -> Vec<f64> {
-    let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap(), &Origin::alone(1));
+fn delayed(variant: Option<&str>, queueing_s: [f64; 2]) -> Vec<f64> {
+    let mut control = made("wvegas", variant);
     let paths = queueing_s.map(|q| Path { rtt_s: 0.05 + q, ..path(0.0, 0.05) });
     let w = run(&mut control, &paths, 400_000, |_, _| false);
     w.iter().zip(paths).map(|(w, p)| w / p.rtt_s).collect()
@@ -270,7 +274,7 @@ fn wvegas_alone_on_a_link_pays_for_draining() {
     // never queued.
     for capacity in [400.0, 2000.0] {
         for variant in [None, LINUX] {
-            let mut control = Controller::new(&Choice::by_name("wvegas", variant).unwrap(), &Origin::alone(1));
+            let mut control = made("wvegas", variant);
             let link = Path { capacity, ..path(0.0, 0.05) };
             let w = run(&mut control, &[link], 400_000, |_, _| false);
             assert!((0.85..1.0).contains(&(w[0] / (capacity * 0.05))), "{variant:?} {w:?}");

@@ -2,6 +2,8 @@
 
 use super::classic::active_count;
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::plugin::Origin;
 
 /// w_r grows by a/w_r per segment acknowledged, a = 1/n² on n subflows. Decrease: w_r/2.
 ///
@@ -9,6 +11,19 @@ use super::{Rule, View};
 /// from a bad path to a good one.
 #[derive(Debug, Default)]
 pub struct Ewtcp;
+
+impl Algorithm for Ewtcp {
+    const ABOUT: About =
+        About::new(<Ewtcp as Rule>::NAME, "equally weighted: a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II")
+            .with(Capability::Coupled)
+            .with(Capability::InKernel);
+}
+
+impl Make for Ewtcp {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Ewtcp
+    }
+}
 
 impl Rule for Ewtcp {
     const NAME: &'static str = "ewtcp";

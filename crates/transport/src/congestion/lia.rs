@@ -2,6 +2,8 @@
 
 use super::classic::alone;
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// w_r grows by min(α/w_total, 1/w_r) per segment acknowledged, with
 /// α = w_total · max_i(w_i/rtt_i²) / (Σ_i w_i/rtt_i)². Decrease: w_r/2.
@@ -9,6 +11,21 @@ use super::{Rule, View};
 /// α is computed from the present windows at each ACK, as the paper has it; RFC 6356 §4 allows once a round trip.
 #[derive(Debug, Default)]
 pub struct Lia;
+
+impl Algorithm for Lia {
+    const ABOUT: About = About::new(<Lia as Rule>::NAME, "linked increases", "RFC 6356")
+        .parameters(&[Parameter::variant(
+            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
+        )])
+        .with(Capability::Coupled)
+        .with(Capability::InKernel);
+}
+
+impl Make for Lia {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Lia
+    }
+}
 
 impl Lia {
     /// α/w_total: the increase that makes the whole connection as aggressive as one TCP on its best path.

@@ -2,6 +2,8 @@
 
 use super::counting::{CountingRule, slot, srtt_eighths, whole};
 use super::{View, classic};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// One segment for every max(2¹²/α̂, w_r) + 1 acknowledgments, with the scaled integer
 /// α̂ = max(1, w_best·2³² / (Σ_i ⌊w_i·2¹⁰·srtt_best/srtt_i⌋)²), which stands for 2¹²·α/w_total of
@@ -17,6 +19,12 @@ pub struct LiaLinux {
     alpha: u64,
     /// Acknowledgments of each subflow since its last step.
     counts: Vec<u64>,
+}
+
+impl Make for LiaLinux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        LiaLinux::default()
+    }
 }
 
 impl LiaLinux {

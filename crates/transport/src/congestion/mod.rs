@@ -6,13 +6,11 @@
 //!
 //! What all loss-based controls share, slow start, the reaction to loss, the floor of the windows, stands once in
 //! [`Classic`]; Reno, LIA and their kin are [`Rule`]s for it. The Multipath TCP kernel's integer forms of them are
-//! [`CountingRule`]s for [`Counting`], and a control of one path is lifted by [`PerSubflow`]. To add one: a file with
-//! its rule, a variant in [`Choice`] and [`Controller`] and a line in [`NAMES`], its numbers in a test beside it, its law in
-//! `equilibrium_tests.rs` (docs/add-an-algorithm.md).
+//! [`CountingRule`]s for [`Counting`], and a control of one path is lifted by [`PerSubflow`]. To add one: a file that
+//! declares it, with its numbers in a test, its line in the table below, its page (docs/add-an-algorithm.md).
 
 mod balia;
 mod balia_linux;
-mod choice;
 mod classic;
 pub mod conformance;
 mod counting;
@@ -33,23 +31,45 @@ mod round;
 mod wvegas;
 mod wvegas_linux;
 
-pub use balia::Balia;
-pub use balia_linux::BaliaLinux;
-pub use choice::{Choice, Controller, NAMES, Variant};
+built_in! {
+    /// A controller: the built-in ones without a virtual call, one from outside by its box.
+    enum Controller, dyn CongestionControl:
+    reno::Reno: Classic<Reno>,
+    cubic::Cubic: PerSubflow<Cubic> | cubic_linux::CubicLinux: PerSubflow<CubicLinux>,
+    ewtcp::Ewtcp: Classic<Ewtcp>,
+    coupled::Coupled: Classic<Coupled>,
+    lia::Lia: Classic<Lia> | lia_linux::LiaLinux: Counting<LiaLinux>,
+    olia::Olia: Classic<Olia> | olia_linux::OliaLinux: Counting<OliaLinux>,
+    balia::Balia: Classic<Balia> | balia_linux::BaliaLinux: Counting<BaliaLinux>,
+    wvegas::Wvegas | wvegas_linux::WvegasLinux,
+}
+
 pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
-pub use coupled::Coupled;
-pub use cubic::Cubic;
-pub use cubic_linux::CubicLinux;
-pub use ewtcp::Ewtcp;
-pub use lia::Lia;
-pub use lia_linux::LiaLinux;
-pub use olia::Olia;
-pub use olia_linux::OliaLinux;
 pub use per_subflow::{PerSubflow, SinglePath};
-pub use reno::Reno;
-pub use wvegas::Wvegas;
-pub use wvegas_linux::WvegasLinux;
+
+use crate::algorithm::{self, Family, Row, built_in};
+
+/// The congestion controls.
+#[derive(Debug)]
+pub struct Controls;
+
+impl Family for Controls {
+    const NOUN: &'static str = "congestion control";
+    type Built = Controller;
+    type Outside = dyn CongestionControl;
+
+    fn table() -> &'static [Row<Controller>] {
+        TABLE
+    }
+
+    fn outside(algorithm: Box<dyn CongestionControl>) -> Controller {
+        Controller::Custom(algorithm)
+    }
+}
+
+/// Which congestion control a connection gets.
+pub type Choice = algorithm::Choice<Controls>;
 
 /// What a controller, a scheduler and the transport know of a subflow. `group[r]` is the subflow with id r; one that
 /// is not [`active`](View::active) takes no part in sums.
@@ -201,4 +221,39 @@ pub trait CongestionControl: std::fmt::Debug + Send {
 
     /// `group[r]` is no longer active.
     fn on_leave(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
+}
+
+/// The trait's methods once more, so that the transport calls them without a dispatch through it.
+macro_rules! forward {
+    ($(fn $method:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {
+        impl Controller {
+            $(
+                #[doc = concat!("As [`CongestionControl::", stringify!($method), "`].")]
+                pub fn $method(&mut self, group: &[View], r: usize, $($arg: $type),*) $(-> $answer)? {
+                    each!(self, c => c.$method(group, r, $($arg),*))
+                }
+            )*
+        }
+
+        impl CongestionControl for Controller {
+            fn name(&self) -> &'static str {
+                each!(self, c => c.name())
+            }
+            $(
+                fn $method(&mut self, group: &[View], r: usize, $($arg: $type),*) $(-> $answer)? {
+                    each!(self, c => c.$method(group, r, $($arg),*))
+                }
+            )*
+        }
+    };
+}
+
+forward! {
+    fn on_ack(ack: &Ack) -> Window;
+    fn on_loss(now_ns: u64) -> f64;
+    fn on_timeout(now_ns: u64) -> f64;
+    fn on_ecn(now_ns: u64, abe: bool) -> f64;
+    fn on_undo(now_ns: u64);
+    fn on_join(now_ns: u64);
+    fn on_leave(now_ns: u64);
 }

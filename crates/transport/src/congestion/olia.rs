@@ -2,6 +2,8 @@
 
 use super::classic::{active_count, alone};
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// w_r grows by w_r/rtt_r² / (Σ_p w_p/rtt_p)² + α_r/w_r per segment acknowledged (equation 5). Decrease: w_r/2.
 ///
@@ -15,6 +17,21 @@ use super::{Rule, View};
 pub struct Olia {
     /// ℓ_p/rtt_p² of each path, negative when it takes no part; kept to save the allocation.
     merits: Vec<f64>,
+}
+
+impl Algorithm for Olia {
+    const ABOUT: About = About::new(<Olia as Rule>::NAME, "opportunistic linked increases", "Khalili 2013")
+        .parameters(&[Parameter::variant(
+            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
+        )])
+        .with(Capability::Coupled)
+        .with(Capability::InKernel);
+}
+
+impl Make for Olia {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Olia::default()
+    }
 }
 
 /// Bytes: an estimate of 1/p_r (§IV.A).

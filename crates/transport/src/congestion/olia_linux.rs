@@ -3,6 +3,8 @@
 use super::counting::{CountingRule, slot, srtt_eighths, whole};
 use super::olia::between_losses;
 use super::{Phase, View, classic};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// Each acknowledgment adds ⌊2¹⁰·(w_r/rtt_r²/(Σ_p w_p/rtt_p)² + ε_r/w_r)⌋ to a counter, rounded toward zero, ε_r being
 /// α_r of [`Olia`](super::Olia); the window moves by one segment when the counter reaches ±(2¹⁰ − 1), and the counter
@@ -15,6 +17,12 @@ pub struct OliaLinux {
     counts: Vec<i64>,
     /// The paths that take part; kept to save the allocation.
     paths: Vec<Path>,
+}
+
+impl Make for OliaLinux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        OliaLinux::default()
+    }
 }
 
 /// A path as the kernel sees it.

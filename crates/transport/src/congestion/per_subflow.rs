@@ -1,6 +1,8 @@
 //! A control of single paths on each subflow by itself.
 
 use super::{Ack, CongestionControl, View, Window};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// A control that knows one path only. The methods are those of [`CongestionControl`].
 pub trait SinglePath: std::fmt::Debug + Send + Clone {
@@ -42,6 +44,12 @@ impl<C: SinglePath> PerSubflow<C> {
             self.subflows.resize(r + 1, self.fresh.clone());
         }
         &mut self.subflows[r]
+    }
+}
+
+impl<R: SinglePath + Make> Make for PerSubflow<R> {
+    fn make(given: &Given, origin: &Origin) -> Self {
+        PerSubflow::new(R::make(given, origin))
     }
 }
 

@@ -1,10 +1,23 @@
 //! Reno (RFC 5681): on each subflow by itself, so under MPTCP it is the uncoupled control of Khalili 2013 §II.
 
 use super::{Rule, View};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::plugin::Origin;
 
 /// w ← w + 1/w per segment acknowledged, w ← w/2 on loss.
 #[derive(Debug, Default)]
 pub struct Reno;
+
+impl Algorithm for Reno {
+    const ABOUT: About =
+        About::new(<Reno as Rule>::NAME, "uncoupled: 1/w per ACK, half on loss", "RFC 5681").with(Capability::InKernel);
+}
+
+impl Make for Reno {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Reno
+    }
+}
 
 impl Rule for Reno {
     const NAME: &'static str = "reno";

@@ -3,6 +3,8 @@
 use super::counting::slot;
 use super::round::Round;
 use super::{Ack, CongestionControl, Phase, View, Window};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// Segments that all subflows together keep queued.
 const TOTAL_ALPHA: f64 = 10.0;
@@ -31,6 +33,20 @@ const MIN_SAMPLES: u32 = 3;
 #[derive(Debug, Default)]
 pub struct Wvegas {
     paths: Vec<Path>,
+}
+
+impl Algorithm for Wvegas {
+    const ABOUT: About = About::new("wvegas", "weighted Vegas, delay based", "Cao 2012")
+        .parameters(&[Parameter::variant(
+            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
+        )])
+        .with(Capability::Coupled);
+}
+
+impl Make for Wvegas {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Wvegas::default()
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -3,6 +3,8 @@
 use super::counting::{reno_step, slot, whole};
 use super::round::Round;
 use super::{Ack, CongestionControl, Phase, View, Window};
+use crate::algorithm::{Given, Make};
+use crate::plugin::Origin;
 
 /// [`Wvegas`](super::Wvegas) in integers: RTTs in microseconds, one more than measured; windows, diff and α in whole
 /// segments; rates as ⌊w·2¹⁶/rtt⌋ and weights as ⌊x_r·2¹⁶/Σ x⌋. A rate is taken only when diff ≥ α and kept until the
@@ -14,6 +16,12 @@ use super::{Ack, CongestionControl, Phase, View, Window};
 #[derive(Debug, Default)]
 pub struct WvegasLinux {
     paths: Vec<Path>,
+}
+
+impl Make for WvegasLinux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        WvegasLinux::default()
+    }
 }
 
 const TOTAL_ALPHA: u64 = 10;

@@ -18,12 +18,13 @@ use super::state::reinjection::Reinjections;
 use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
 use super::state::stream_timers::StreamTimers;
+use crate::algorithm::Capability;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
 use crate::queue::Stream;
-use crate::scheduler::{self, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
@@ -117,13 +118,15 @@ impl<P: Stream> Connection<P> {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
-        let binds = mode == Mode::Mptcp && matches!(config.scheduler, scheduler::Choice::Linux);
+        let binds = mode == Mode::Mptcp && config.scheduler.has(Capability::BindsAhead);
         let origin = Origin::new(initiator, secrets.generator());
+        let scheduler = config.scheduler.make(&origin);
+        let plain = matches!(scheduler, Scheduler::MinRtt(_)) && !config.scheduler.has(Capability::Opportunistic);
         Connection {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
-            short: ShortWay::new(config.tcp.shortcuts, matches!(config.scheduler, scheduler::Choice::MinRtt)),
+            short: ShortWay::new(config.tcp.shortcuts, plain),
             due: Due::default(),
             fallback: Fallback::new(mode, config.checksum),
             mode,
@@ -141,15 +144,15 @@ impl<P: Stream> Connection<P> {
             unadopted: Vec::new(),
             reclaimed: Vec::new(),
             events: VecDeque::new(),
-            controller: Controller::new(&config.congestion, &origin),
+            controller: config.congestion.make(&origin),
             reinjections: Reinjections::default(),
             initiator,
             keys: Keys { local: key, remote: None },
             secrets,
             addresses: Addresses::default(),
             removals: false,
-            scheduler: Scheduler::new(&config.scheduler, &origin),
-            path_manager: PathManager::new(&config.path_manager, &origin),
+            scheduler,
+            path_manager: config.path_manager.make(&origin),
             bound: binds.then(Box::default),
             control: ControlTimers::new(),
             window_blocks: 0,

@@ -3,14 +3,15 @@
 
 use super::connection::Connection;
 use super::state::fallback::Mode;
+use crate::algorithm::Capability;
 use crate::congestion::{Phase, Window};
 use crate::queue::Stream;
-use crate::scheduler::{Choice, SubflowSet, usable};
+use crate::scheduler::{SubflowSet, usable};
 
 impl<P: Stream> Connection<P> {
     /// Whether it is asked for.
     pub(super) fn orp(&self) -> bool {
-        matches!(self.config.scheduler, Choice::MinRttOrp) && self.mode == Mode::Mptcp
+        self.config.scheduler.has(Capability::Opportunistic) && self.mode == Mode::Mptcp
     }
 
     /// The connection-level window is closed, or too small for a segment. When a fast subflow has room, the oldest segment that is not

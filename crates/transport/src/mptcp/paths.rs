@@ -2,7 +2,7 @@
 //! make").
 
 use crate::host::SubflowId;
-use crate::path_manager::{PathAction, PathContext, PathEvent};
+use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;

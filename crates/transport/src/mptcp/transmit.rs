@@ -9,10 +9,11 @@ use super::bound::Bound;
 use super::connection::Connection;
 use super::plain::Attempt;
 use super::state::fallback::Mode;
+use crate::algorithm::Capability;
 use crate::congestion::Phase;
 use crate::host::SubflowId;
 use crate::queue::Stream;
-use crate::scheduler::{Choice, Context, Counters, Decision, Demand, Lookup, SubflowSet, usable};
+use crate::scheduler::{Context, Counters, Decision, Demand, Lookup, PacketScheduler, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 
@@ -225,7 +226,7 @@ impl<P: Stream> Connection<P> {
             return self.zero_window_probe(now_ns, out);
         }
         if self.mode == Mode::Mptcp
-            && matches!(self.config.scheduler, Choice::Redundant)
+            && self.config.scheduler.has(Capability::Redundant)
             && self.established
             && let Some(sent) = self.transmit_redundant(now_ns, out)
         {

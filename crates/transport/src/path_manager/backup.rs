@@ -2,11 +2,24 @@
 //! and Wi-Fi handover).
 
 use super::{Fullmesh, PathAction, PathContext, PathEvent, PathPolicy};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::plugin::Origin;
 
 /// The subflows of [`Fullmesh`], all but those of the first local address with the backup flag.
 #[derive(Debug, Default)]
 pub struct Backup {
     mesh: Fullmesh,
+}
+
+impl Algorithm for Backup {
+    const ABOUT: About = About::new("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8")
+        .with(Capability::InKernel);
+}
+
+impl Make for Backup {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Backup::default()
+    }
 }
 
 impl PathPolicy for Backup {

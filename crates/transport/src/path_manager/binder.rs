@@ -3,18 +3,32 @@
 //! the path of one local address.
 
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
+use crate::algorithm::{About, Algorithm, Given, Make};
+use crate::plugin::Origin;
 
-/// The initiator joins through each gateway given, in order, once; a gateway given twice gets two subflows.
-#[derive(Debug)]
+/// The initiator joins through each gateway, in order, once; a gateway given twice gets two subflows. Without gateways
+/// given there is one for each own address but the first, which opened the connection.
+#[derive(Debug, Default)]
 pub struct Binder {
-    gateways: Vec<u8>,
+    gateways: Option<Vec<u8>>,
+}
+
+impl Algorithm for Binder {
+    const ABOUT: About =
+        About::new("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”");
+}
+
+impl Make for Binder {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Binder::default()
+    }
 }
 
 impl Binder {
     /// The local address ids whose paths the gateways name.
     #[must_use]
     pub fn new(gateways: Vec<u8>) -> Self {
-        Binder { gateways }
+        Binder { gateways: Some(gateways) }
     }
 }
 
@@ -27,7 +41,8 @@ impl PathPolicy for Binder {
         if event != PathEvent::FullyEstablished || !context.initiator {
             return;
         }
-        for &gateway in &self.gateways {
+        let others = || context.local.iter().skip(1).map(|address| address.id).collect();
+        for gateway in self.gateways.clone().unwrap_or_else(others) {
             if let Some(local) = context.local.iter().find(|a| a.id == gateway) {
                 actions.push(PathAction::Join { local_id: gateway, remote_id: 0, backup: local.backup });
             }
@@ -48,5 +63,7 @@ mod tests {
         let mut binder = Binder::new(vec![2, 0, 9]);
         assert_eq!(ask(&mut binder, PathEvent::FullyEstablished, &context), [join(2, 0), join(0, 0)]);
         assert!(ask(&mut binder, PathEvent::Timer, &context).is_empty());
+        let all = [join(1, 0), join(2, 0)];
+        assert_eq!(ask(&mut Binder::default(), PathEvent::FullyEstablished, &context), all);
     }
 }

@@ -2,16 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{Backup, Binder, Fullmesh, Ndiffports, Passive};
+use super::super::{Binder, Choice};
 use super::*;
+use crate::plugin::Origin;
 
 #[test]
 fn the_built_in_path_managers_conform() {
-    assert_eq!(check(|| Box::new(Passive)), Ok(()));
-    assert_eq!(check(|| Box::new(Fullmesh::default())), Ok(()));
-    assert_eq!(check(|| Box::new(Backup::default())), Ok(()));
-    for subflows in [1, 2, 8] {
-        assert_eq!(check(|| Box::new(Ndiffports::new(subflows))), Ok(()), "{subflows}");
+    for choice in Choice::samples() {
+        assert_eq!(check(|| Box::new(choice.make(&Origin::alone(1)))), Ok(()), "{choice:?}");
     }
     assert_eq!(check(|| Box::new(Binder::new(vec![2, 1]))), Ok(()));
 }

@@ -1,6 +1,8 @@
 //! A subflow from every local address to every address of the peer (Chauvenne 2017 §2.2.2).
 
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::plugin::Origin;
 
 /// A pair that lost its subflow is tried again after this time, then after twice as long, and so on.
 const RETRY_NS: u64 = 1_000_000_000;
@@ -30,6 +32,17 @@ struct Pair {
 pub struct Fullmesh {
     begun: bool,
     pairs: Vec<Pair>,
+}
+
+impl Algorithm for Fullmesh {
+    const ABOUT: About =
+        About::new("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”").with(Capability::InKernel);
+}
+
+impl Make for Fullmesh {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Fullmesh::default()
+    }
 }
 
 impl Fullmesh {

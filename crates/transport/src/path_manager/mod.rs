@@ -1,5 +1,5 @@
-//! Path managers: which subflows a connection opens, announces and closes. One policy a file. A path manager takes
-//! events and answers with actions; the transport performs them, and ignores what is impossible: an unknown address, a
+//! Path managers: which subflows a connection opens, announces and closes. One policy a file, which declares it, and a
+//! line in the table below (docs/add-an-algorithm.md). A path manager takes events and answers with actions; the transport performs them, and ignores what is impossible: an unknown address, a
 //! subflow too many, anything once TCP is spoken.
 
 mod backup;
@@ -9,15 +9,19 @@ mod fullmesh;
 mod ndiffports;
 mod passive;
 
-pub use backup::Backup;
-pub use binder::Binder;
-pub use fullmesh::Fullmesh;
-pub use ndiffports::Ndiffports;
-pub use passive::Passive;
+built_in! {
+    /// A path manager: built-in, or from outside by its box.
+    enum PathManager, dyn PathPolicy:
+    passive::Passive,
+    fullmesh::Fullmesh,
+    ndiffports::Ndiffports,
+    binder::Binder,
+    backup::Backup,
+}
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::plugin::{Factory, Origin};
+use crate::algorithm::{self, Family, Row, built_in};
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,76 +150,41 @@ pub trait PathPolicy: std::fmt::Debug + Send {
     fn on_event(&mut self, event: PathEvent, context: &PathContext<'_>, actions: &mut Vec<PathAction>);
 }
 
-/// Which path manager a connection gets.
-#[derive(Clone, Debug)]
-pub enum Choice {
-    /// Opens nothing itself.
-    Passive,
-    /// Every local address with every remote one.
-    Fullmesh,
-    /// Several subflows between the same two addresses.
-    Ndiffports {
-        /// Subflows, the first included.
-        subflows: u8,
-    },
-    /// One active path, the others as backups.
-    Backup,
-    /// The paths of the gateways given.
-    Binder {
-        /// The local address ids whose paths the gateways name, in the order to join.
-        gateways: Vec<u8>,
-    },
-    /// One from outside: see [`Choice::custom`].
-    Custom(Factory<dyn PathPolicy>),
-}
-
-/// A path manager: built-in, or from outside by its box.
+/// The path managers.
 #[derive(Debug)]
-pub enum PathManager {
-    /// Opens nothing itself.
-    Passive(Passive),
-    /// Every local address with every remote one.
-    Fullmesh(Fullmesh),
-    /// Several subflows between the same two addresses.
-    Ndiffports(Ndiffports),
-    /// One active path, the others as backups.
-    Backup(Backup),
-    /// The paths of the gateways given.
-    Binder(Binder),
-    /// From outside.
-    Custom(Box<dyn PathPolicy>),
-}
+pub struct PathManagers;
 
-impl Choice {
-    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
-    pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn PathPolicy> + Send + Sync + 'static) -> Self {
-        Choice::Custom(Factory::new(name, make))
+impl Family for PathManagers {
+    const NOUN: &'static str = "path manager";
+    type Built = PathManager;
+    type Outside = dyn PathPolicy;
+
+    fn table() -> &'static [Row<PathManager>] {
+        TABLE
+    }
+
+    fn outside(algorithm: Box<dyn PathPolicy>) -> PathManager {
+        PathManager::Custom(algorithm)
     }
 }
 
-impl PathManager {
-    /// A fresh path manager.
-    #[must_use]
-    pub fn new(choice: &Choice, origin: &Origin) -> Self {
-        match choice {
-            Choice::Passive => PathManager::Passive(Passive),
-            Choice::Fullmesh => PathManager::Fullmesh(Fullmesh::default()),
-            Choice::Ndiffports { subflows } => PathManager::Ndiffports(Ndiffports::new(*subflows)),
-            Choice::Backup => PathManager::Backup(Backup::default()),
-            Choice::Binder { gateways } => PathManager::Binder(Binder::new(gateways.clone())),
-            Choice::Custom(factory) => PathManager::Custom(factory.make(origin)),
-        }
+/// Which path manager a connection gets.
+pub type Choice = algorithm::Choice<PathManagers>;
+
+/// How many subflows it opens of its own accord, where that is for the user to say: its parameter `subflows`.
+#[must_use]
+pub fn subflows_asked_for(choice: &Choice) -> Option<u8> {
+    let given = choice.given()?;
+    given.has("subflows").then(|| u8::try_from(given.whole("subflows")).unwrap_or(u8::MAX))
+}
+
+impl PathPolicy for PathManager {
+    fn name(&self) -> &'static str {
+        each!(self, p => p.name())
     }
 
-    pub(crate) fn on_event(&mut self, event: PathEvent, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
-        match self {
-            PathManager::Passive(p) => p.on_event(event, context, actions),
-            PathManager::Fullmesh(p) => p.on_event(event, context, actions),
-            PathManager::Ndiffports(p) => p.on_event(event, context, actions),
-            PathManager::Backup(p) => p.on_event(event, context, actions),
-            PathManager::Binder(p) => p.on_event(event, context, actions),
-            PathManager::Custom(p) => p.on_event(event, context, actions),
-        }
+    fn on_event(&mut self, event: PathEvent, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
+        each!(self, p => p.on_event(event, context, actions));
     }
 }
 

@@ -2,12 +2,30 @@
 //! a hash of addresses and ports (Raiciu 2011; Chauvenne 2017 §2.2.2).
 
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::plugin::Origin;
 
 /// The initiator opens so many subflows in all between the two addresses of the first one. A subflow that is lost is not
 /// replaced, as in the 2017 kernel, unless it was the last.
 #[derive(Debug)]
 pub struct Ndiffports {
     subflows: u8,
+}
+
+impl Algorithm for Ndiffports {
+    const ABOUT: About = About::new(
+        "ndiffports",
+        "several subflows over the first path, by their ports",
+        "Linux mptcp.org “ndiffports”",
+    )
+    .parameters(&[Parameter::whole("subflows", 2, [1, 255], "subflows in all")])
+    .with(Capability::InKernel);
+}
+
+impl Make for Ndiffports {
+    fn make(given: &Given, _: &Origin) -> Self {
+        Ndiffports::new(given.whole("subflows") as u8)
+    }
 }
 
 impl Ndiffports {

@@ -1,7 +1,9 @@
 //! BLEST: blocking estimation (Ferlin, Alay, Mehani, Boreli 2016).
 
 use super::{Context, Decision, Demand, MinRtt, PacketScheduler, usable};
+use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// Smallest RTT first, but when the fastest subflow f is full, a slower one s is used only if f will not run out of
 /// window while the segment travels on s: it waits when X·λ > |M| − MSS_s·(inflight_s + 1), where |M| is the whole
@@ -13,6 +15,22 @@ pub struct Blest {
     lambda: f64,
     window_blocks: u64,
     next_change_ns: u64,
+}
+
+impl Algorithm for Blest {
+    const ABOUT: About =
+        About::new("blest", "waits for the fast subflow where the slow one would block the window", "Ferlin 2016")
+            .parameters(&[Parameter::flag(
+                "slow_start",
+                true,
+                "count the doubling rounds of slow start, as its kernel code does, or grow by one a round as printed",
+            )]);
+}
+
+impl Make for Blest {
+    fn make(given: &Given, _: &Origin) -> Self {
+        Blest::new(given.flag("slow_start"))
+    }
 }
 
 impl Default for Blest {

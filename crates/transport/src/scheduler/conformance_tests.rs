@@ -2,22 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{Blest, Dmptcp, Ecf, Linux, MinRtt, RoundRobin};
+use super::super::{Choice, MinRtt};
 use super::*;
+use crate::algorithm::Value;
+use crate::plugin::Origin;
 
 #[test]
 fn the_built_in_schedulers_conform() {
-    assert_eq!(check(|| Box::new(MinRtt)), Ok(()));
-    for (segments, cwnd_limited) in [(1, true), (3, true), (1, false), (7, false)] {
-        assert_eq!(check(|| Box::new(RoundRobin::new(segments, cwnd_limited))), Ok(()), "{segments} {cwnd_limited}");
+    for choice in Choice::samples() {
+        assert_eq!(check(|| Box::new(choice.make(&Origin::alone(1)))), Ok(()), "{choice:?}");
     }
-    assert_eq!(check(|| Box::new(Blest::default())), Ok(()));
-    assert_eq!(check(|| Box::new(Blest::new(false))), Ok(()));
-    for linux in [false, true] {
-        assert_eq!(check(|| Box::new(Ecf::new(linux))), Ok(()), "{linux}");
-    }
-    assert_eq!(check(|| Box::new(Dmptcp::default())), Ok(()));
-    assert_eq!(check(|| Box::new(Linux)), Ok(()));
+    let waiting = [("segments", Value::Whole(7)), ("cwnd_limited", Value::Flag(false))];
+    let waiting = Choice::with("round-robin", waiting).unwrap();
+    assert_eq!(check(|| Box::new(waiting.make(&Origin::alone(1)))), Ok(()));
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,9 @@
 
 use super::rounds::{LARGEST, States, delivered};
 use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet, usable};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// Paths by their round-trip times, the shortest first; path i joins if those before it cannot carry all that is left
 /// within rtt_i: Σ_{j<i} C_j(rtt_i/rtt_j)·mss < left. C is the round model's. Within the set, the smallest RTT first. The set is
@@ -17,6 +19,18 @@ pub struct Dmptcp {
     next_ns: u64,
     order: Vec<usize>,
     states: States,
+}
+
+impl Algorithm for Dmptcp {
+    const ABOUT: About =
+        About::new("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4")
+            .with(Capability::NeedsSize);
+}
+
+impl Make for Dmptcp {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Dmptcp::default()
+    }
 }
 
 /// The paths that algorithm 1 chooses between: those that work, and backups only where no other does.

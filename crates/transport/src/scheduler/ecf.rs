@@ -1,7 +1,9 @@
 //! ECF: earliest completion first (Lim, Nahum, Towsley, Gibbens 2017).
 
 use super::{Context, Decision, Demand, MinRtt, PacketScheduler, usable};
+use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// Smallest RTT first, but when the fastest subflow f is full, a slower one s is used only if that ends the transfer
 /// sooner. With k segments left and δ = max(σ_f, σ_s) it waits for f while
@@ -14,6 +16,23 @@ use crate::congestion::View;
 pub struct Ecf {
     linux: bool,
     waiting: bool,
+}
+
+impl Algorithm for Ecf {
+    const ABOUT: About = About::new(
+        "ecf",
+        "earliest completion first: waits for the fast subflow if that ends the transfer sooner",
+        "Lim 2017",
+    )
+    .parameters(&[Parameter::variant(
+        "as printed, or as its kernel code (\"linux\"): what is left is at least a window",
+    )]);
+}
+
+impl Make for Ecf {
+    fn make(given: &Given, _: &Origin) -> Self {
+        Ecf::new(given.is_linux())
+    }
 }
 
 const BETA: f64 = 0.25;

@@ -1,7 +1,9 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel).
 
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// The subflow whose data would linger least: the least of the memory it holds, sent and unacknowledged or not sent yet,
 /// over its pacing rate. Then up to 64 KiB go there before it is asked again. Backups only when no other works.
@@ -10,6 +12,18 @@ use crate::congestion::View;
 /// [`PacketScheduler`], for data that another subflow carried, only those with room are asked.
 #[derive(Debug, Default)]
 pub struct Linux;
+
+impl Algorithm for Linux {
+    const ABOUT: About = About::new("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
+        .with(Capability::BindsAhead)
+        .with(Capability::InKernel);
+}
+
+impl Make for Linux {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Linux
+    }
+}
 
 /// 64 KiB less the largest headers.
 const BURST_BYTES: u64 = 65_423;

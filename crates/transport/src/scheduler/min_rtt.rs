@@ -1,12 +1,40 @@
 //! Smallest RTT first: the default of Linux's MPTCP until 5.19 (Raiciu 2012; Chauvenne 2017 §2.2.1).
 
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use crate::algorithm::{About, Algorithm, Capabilities, Capability, Given, Make, Parameter};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// Among the subflows with room: active before backup, one that has not carried the data before one that has, then
 /// the smallest smoothed RTT; ties to the subflow opened first.
 #[derive(Debug, Default)]
 pub struct MinRtt;
+
+impl Algorithm for MinRtt {
+    const ABOUT: About = About::new(
+        "min-rtt",
+        "the subflow of the smallest smoothed RTT that has window left",
+        "Linux mptcp.org “default”; Raiciu 2012",
+    )
+    .parameters(&[Parameter::word(
+        "reinjection",
+        "none",
+        &["none", "orp"],
+        "opportunistic retransmission and penalisation (\"orp\") when the receive window is full",
+    )])
+    .with(Capability::Opportunistic);
+
+    fn capabilities(given: &Given) -> Capabilities {
+        let all = Self::ABOUT.capabilities;
+        if given.word("reinjection") == "orp" { all } else { all.without(Capability::Opportunistic) }
+    }
+}
+
+impl Make for MinRtt {
+    fn make(_: &Given, _: &Origin) -> Self {
+        MinRtt
+    }
+}
 
 impl MinRtt {
     /// Its choice for data that the subflows `tried` have carried.

@@ -1,5 +1,5 @@
-//! Packet schedulers: which subflow carries the next segment. One algorithm a file; a scheduler only chooses, the
-//! transport acts.
+//! Packet schedulers: which subflow carries the next segment. One algorithm a file, which declares it, and a line in the
+//! table below (docs/add-an-algorithm.md); a scheduler only chooses, the transport acts.
 
 mod blest;
 pub mod conformance;
@@ -8,20 +8,27 @@ mod dmptcp;
 mod ecf;
 mod linux;
 mod min_rtt;
+mod redundant;
 mod round_robin;
 mod rounds;
 
-pub use blest::Blest;
-pub use context::{Context, Counters, Lookup};
-pub use dmptcp::Dmptcp;
-pub use ecf::Ecf;
-pub use linux::Linux;
-pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
-pub use min_rtt::MinRtt;
-pub use round_robin::RoundRobin;
+built_in! {
+    /// A scheduler: built-in, or from outside by its box.
+    enum Scheduler, dyn PacketScheduler:
+    min_rtt::MinRtt,
+    round_robin::RoundRobin,
+    redundant::Redundant,
+    blest::Blest,
+    ecf::Ecf,
+    dmptcp::Dmptcp,
+    linux::Linux,
+}
 
+pub use context::{Context, Counters, Lookup};
+pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
+
+use crate::algorithm::{self, Family, Row, built_in};
 use crate::congestion::View;
-use crate::plugin::{Factory, Origin};
 
 /// A set of subflows, by id: below [`SUBFLOW_LIMIT`](crate::SUBFLOW_LIMIT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,93 +113,33 @@ pub fn usable(view: &View) -> bool {
     view.active && !view.potentially_failed && view.has_room()
 }
 
-/// Which scheduler a connection gets.
-#[derive(Clone, Debug)]
-pub enum Choice {
-    /// Smallest RTT first.
-    MinRtt,
-    /// Smallest RTT first, with opportunistic retransmission and penalisation (Raiciu 2012).
-    MinRttOrp,
-    /// In turn.
-    RoundRobin {
-        /// Segments a turn.
-        segments: u32,
-        /// Skip a subflow whose window is full; else wait for it.
-        cwnd_limited: bool,
-    },
-    /// Everything on every subflow.
-    Redundant,
-    /// Blocking estimation.
-    Blest {
-        /// Count the fast subflow's doubling rounds of slow start; without, as if it always grew by one.
-        slow_start: bool,
-    },
-    /// Earliest completion first.
-    Ecf {
-        /// As in its authors' kernel code.
-        linux: bool,
-    },
-    /// As many paths as the rest of the flow is worth.
-    Dmptcp,
-    /// The least lingering subflow.
-    Linux,
-    /// One from outside: see [`Choice::custom`].
-    Custom(Factory<dyn PacketScheduler>),
-}
-
-/// A scheduler: built-in, or from outside by its box.
+/// The schedulers.
 #[derive(Debug)]
-pub enum Scheduler {
-    /// Smallest RTT first.
-    MinRtt(MinRtt),
-    /// In turn.
-    RoundRobin(RoundRobin),
-    /// Blocking estimation.
-    Blest(Blest),
-    /// Earliest completion first.
-    Ecf(Ecf),
-    /// As many paths as the rest of the flow is worth.
-    Dmptcp(Dmptcp),
-    /// The least lingering subflow.
-    Linux(Linux),
-    /// From outside.
-    Custom(Box<dyn PacketScheduler>),
-}
+pub struct Schedulers;
 
-impl Choice {
-    /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
-    pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<dyn PacketScheduler> + Send + Sync + 'static) -> Self {
-        Choice::Custom(Factory::new(name, make))
+impl Family for Schedulers {
+    const NOUN: &'static str = "scheduler";
+    type Built = Scheduler;
+    type Outside = dyn PacketScheduler;
+
+    fn table() -> &'static [Row<Scheduler>] {
+        TABLE
+    }
+
+    fn outside(algorithm: Box<dyn PacketScheduler>) -> Scheduler {
+        Scheduler::Custom(algorithm)
     }
 }
 
-impl Scheduler {
-    /// A fresh scheduler.
-    #[must_use]
-    pub fn new(choice: &Choice, origin: &Origin) -> Self {
-        match choice {
-            // Redundancy needs no choice for new data; for a reinjection any order will do.
-            Choice::MinRtt | Choice::MinRttOrp | Choice::Redundant => Scheduler::MinRtt(MinRtt),
-            &Choice::RoundRobin { segments, cwnd_limited } => {
-                Scheduler::RoundRobin(RoundRobin::new(segments, cwnd_limited))
-            }
-            &Choice::Blest { slow_start } => Scheduler::Blest(Blest::new(slow_start)),
-            &Choice::Ecf { linux } => Scheduler::Ecf(Ecf::new(linux)),
-            Choice::Dmptcp => Scheduler::Dmptcp(Dmptcp::default()),
-            Choice::Linux => Scheduler::Linux(Linux),
-            Choice::Custom(factory) => Scheduler::Custom(factory.make(origin)),
-        }
+/// Which scheduler a connection gets.
+pub type Choice = algorithm::Choice<Schedulers>;
+
+impl PacketScheduler for Scheduler {
+    fn name(&self) -> &'static str {
+        each!(self, s => s.name())
     }
 
-    pub(crate) fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
-        match self {
-            Scheduler::MinRtt(s) => s.choose(demand, group, context),
-            Scheduler::RoundRobin(s) => s.choose(demand, group, context),
-            Scheduler::Blest(s) => s.choose(demand, group, context),
-            Scheduler::Ecf(s) => s.choose(demand, group, context),
-            Scheduler::Dmptcp(s) => s.choose(demand, group, context),
-            Scheduler::Linux(s) => s.choose(demand, group, context),
-            Scheduler::Custom(s) => s.choose(demand, group, context),
-        }
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        each!(self, s => s.choose(demand, group, context))
     }
 }

@@ -1,7 +1,9 @@
 //! The subflows in turn: "roundrobin" of the 2017 kernel (Chauvenne 2017 §2.2.1).
 
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
+use crate::plugin::Origin;
 
 /// Each subflow in turn carries `segments` segments. One whose window is full is skipped (`cwnd_limited`), or the
 /// turn waits for it.
@@ -11,6 +13,20 @@ pub struct RoundRobin {
     cwnd_limited: bool,
     turn: usize,
     left: u32,
+}
+
+impl Algorithm for RoundRobin {
+    const ABOUT: About =
+        About::new("round-robin", "the subflows in turn", "Linux mptcp.org “roundrobin”").parameters(&[
+            Parameter::whole("segments", 1, [1, 255], "segments a subflow sends in its turn"),
+            Parameter::flag("cwnd_limited", true, "skip a subflow whose window is full rather than wait for it"),
+        ]);
+}
+
+impl Make for RoundRobin {
+    fn make(given: &Given, _: &Origin) -> Self {
+        RoundRobin::new(given.whole("segments") as u32, given.flag("cwnd_limited"))
+    }
 }
 
 impl RoundRobin {
