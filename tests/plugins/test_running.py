@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +139,44 @@ def test_the_name_of_a_run_has_the_text(write: Callable[[str, str], Path]) -> No
 
     names = {plan(Scenario.load(write(text, LINE)), 1).name for text in (GENTLE, GENTLE, GENTLE + "# more\n")}
     assert len(names) == 2
+
+
+ENDLESS = (
+    HEAD
+    + """
+import sys
+
+class Own(Rule):
+    call_limit_s = 600
+
+    def increase(self, subflows, r):
+        sys.stderr.write("begun\\n")
+        sys.stderr.flush()
+        while True:
+            pass
+"""
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", "2", "--repeat", "2")], ids=["one job", "two jobs"])
+def test_ctrl_c_ends_a_call_without_an_end(options: tuple[str, ...], write: Callable[[str, str], Path]) -> None:
+    file = write(ENDLESS, 'congestion = { plugin = "own.py:Own" }')
+    command = [
+        str(Path(sys.executable).parent / "mptcplab"),
+        "run",
+        str(file),
+        "--out",
+        str(file.parent / "out"),
+        *options,
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1
+    assert "interrupted after 0 of" in said
+    assert not (file.parent / "out").exists()
 
 
 def test_compare(write: Callable[[str, str], Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,7 +74,7 @@ mod _core {
         snap_length: u32,
         plugins: Option<Vec<Given>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default())?;
+        let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
         let mut watch = Watch::new(progress);
         // All that needs no Python: other threads run meanwhile.
         let answer = py.detach(|| -> PyResult<Answer> {

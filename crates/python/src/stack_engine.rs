@@ -27,7 +27,7 @@ pub fn run_stack<'py>(
     let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let tuns = plan.ports.iter().map(|port| copy(port.tun)).collect::<PyResult<Vec<_>>>()?;
     let hosts = [copy(plan.client)?, copy(plan.server)?];
-    let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default())?;
+    let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
     let mut watch = Watch::new(progress);
     let ran = py.detach(|| {
         let go_on = &mut |now_ns| !watchdog.calls().have_failed() && watch.go_on(now_ns);

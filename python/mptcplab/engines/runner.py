@@ -132,8 +132,9 @@ class _Series:
             return self.finished
         # Signals reach the main thread only, which is free here to notice them.
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            waiting = {pool.submit(self._serve) for _ in range(jobs)}
             try:
+                # Ctrl-C may come before the last has begun.
+                waiting = {pool.submit(self._serve) for _ in range(jobs)}
                 while waiting:
                     # Not without end: a signal that another thread took does not wake this one.
                     done, waiting = wait(waiting, timeout=_LOOK_EVERY_S, return_when=FIRST_EXCEPTION)

@@ -71,6 +71,10 @@ pub struct Calls {
     limit_ms: AtomicU64,
     /// The thread that calls, as Python numbers it.
     thread: AtomicU64,
+    /// The time of the run when the last call began.
+    now_ns: AtomicU64,
+    /// What `progress` raised while a call took long.
+    cancelled: Mutex<Option<PyErr>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -91,12 +95,13 @@ impl Calls {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    fn begin(&self, py: Python<'_>, limit_ms: u64) -> PyResult<()> {
+    fn begin(&self, py: Python<'_>, limit_ms: u64, now_ns: u64) -> PyResult<()> {
         if self.thread.load(Ordering::Relaxed) == 0 {
             let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
             self.thread.store(thread, Ordering::Relaxed);
         }
         self.limit_ms.store(limit_ms, Ordering::Relaxed);
+        self.now_ns.store(now_ns, Ordering::Relaxed);
         self.steps.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -244,11 +249,14 @@ impl Object {
     /// What `call` answers, while the watchdog looks at it.
     fn watched<T>(&self, py: Python<'_>, method: &'static str, call: impl FnOnce() -> Answer<T>) -> Option<T> {
         let calls = &self.class.calls;
-        let answer = calls.begin(py, self.class.limit_ms).map_err(Problem::from).and_then(|()| {
-            let answer = call();
-            calls.end();
-            answer
-        });
+        let answer = calls
+            .begin(py, self.class.limit_ms, self.now_ns.load(Ordering::Relaxed))
+            .map_err(Problem::from)
+            .and_then(|()| {
+                let answer = call();
+                calls.end();
+                answer
+            });
         answer.map_err(|problem| self.fail(method, problem)).ok()
     }
 
@@ -269,6 +277,8 @@ impl Object {
 
 /// How often the watchdog looks.
 const LOOK_EVERY_MS: u64 = 100;
+/// A call that takes as long delays what `progress` is for.
+const LONG_MS: u64 = 300;
 
 /// A thread that interrupts a call that takes too long. It ends with the value.
 pub struct Watchdog {
@@ -278,8 +288,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches calls from now on.
-    pub fn start(calls: &Arc<Calls>) -> std::io::Result<Self> {
+    /// Watches calls from now on. During a long one `progress` is asked, which may raise to end the run.
+    pub fn start(calls: &Arc<Calls>, progress: Option<Py<PyAny>>) -> std::io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let (seen, stop) = (Arc::clone(calls), Arc::clone(&over));
         let watch = move || {
@@ -289,7 +299,11 @@ impl Watchdog {
                 let now = seen.steps.load(Ordering::Relaxed);
                 since_ms = if now == step { since_ms + LOOK_EVERY_MS } else { 0 };
                 step = now;
-                if step % 2 == 1 && since_ms > seen.limit_ms.load(Ordering::Relaxed) {
+                if step % 2 == 0 {
+                    continue;
+                }
+                let cancelled = since_ms >= LONG_MS && progress.as_ref().is_some_and(|ask| seen.is_cancelled(ask));
+                if cancelled || since_ms > seen.limit_ms.load(Ordering::Relaxed) {
                     seen.interrupt(step);
                     since_ms = 0;
                 }
@@ -306,6 +320,9 @@ impl Watchdog {
 
     /// What is to be raised, if a call has failed.
     pub fn take_error(&self, py: Python<'_>) -> Option<PyErr> {
+        if let Some(raised) = locked(&self.calls.cancelled).take() {
+            return Some(raised);
+        }
         let failure = locked(&self.calls.failure).take()?;
         Some(failure.into_error(py).unwrap_or_else(|error| error))
     }
@@ -332,6 +349,18 @@ impl Drop for Watchdog {
 }
 
 impl Calls {
+    /// Whether `progress` raises: somebody else has ended the run.
+    #[allow(clippy::cast_precision_loss)] // as for progress otherwise
+    fn is_cancelled(&self, progress: &Py<PyAny>) -> bool {
+        let now_s = self.now_ns.load(Ordering::Relaxed) as f64 / 1e9;
+        let raised = Python::attach(|py| progress.call1(py, (now_s,)).err());
+        let cancelled = raised.is_some();
+        if cancelled {
+            *locked(&self.cancelled) = raised;
+        }
+        cancelled
+    }
+
     /// Raises `Overdue` in the call number `step`, if it still goes on.
     fn interrupt(&self, step: u64) {
         Python::attach(|py| {

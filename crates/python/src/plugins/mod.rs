@@ -42,11 +42,11 @@ pub struct Given {
 
 impl Watchdog {
     /// The plug-ins of a run that is about to begin, and what watches them.
-    pub fn over(given: Vec<Given>) -> PyResult<(Plugins, Watchdog)> {
+    pub fn over(given: Vec<Given>, progress: Option<&Py<PyAny>>) -> PyResult<(Plugins, Watchdog)> {
         let calls = Arc::new(Calls::default());
         let watchdog = match given.is_empty() {
             true => Watchdog::idle(&calls),
-            false => Watchdog::start(&calls)?,
+            false => Watchdog::start(&calls, progress.map(|ask| Python::attach(|py| ask.clone_ref(py))))?,
         };
         let mut plugins = Plugins::default();
         for each in given {

@@ -15,7 +15,7 @@ use super::calls::{Calls, Class, Watchdog};
 #[pyfunction]
 pub fn check_plugin(py: Python<'_>, plugin: Given) -> PyResult<Option<String>> {
     let calls = Arc::new(Calls::default());
-    let mut watchdog = Watchdog::start(&calls)?;
+    let mut watchdog = Watchdog::start(&calls, None)?;
     let class = Arc::new(Class::new(plugin, calls)?);
     // Objects of one seed: the suites compare what two of them answer.
     let origin = Origin::alone(1);
