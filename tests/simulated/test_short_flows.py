@@ -65,6 +65,21 @@ def test_a_burst_of_flows_of_drawn_sizes() -> None:
         run(burst, "model")
 
 
+@pytest.mark.parametrize(("at_once", "ready_s"), [("true", (0.04, 0.16)), ("false", (0.04, 0.4))])
+def test_subflows_may_be_opened_at_once(at_once: str, ready_s: tuple[float, float]) -> None:
+    """Outside RFC 8684: data after a round trip of each path; with joins, after two of the first and two of its own."""
+    changes = (
+        f'connection.c.path_manager={{ name = "fullmesh", at_once = {at_once} }}',
+        'connection.c.application.size="20 MB"',
+        'measure.sample="2 ms"',
+    )
+    samples = run(scenario(*changes), "sim").samples.filter(pl.col("in_flight_segments") > 0)
+    first = {path: samples.filter(pl.col("path") == path)["time_s"].min() for path in ("a", "b")}
+    assert (first["a"], first["b"]) == pytest.approx(ready_s, abs=0.003)
+    with pytest.raises(UnsupportedError, match="at_once"):
+        run(scenario(changes[0].replace("false", "true")), "linux")
+
+
 def test_dmptcp_leaves_the_slow_path_to_what_is_worth_it() -> None:
     """Without loss and with the second path ready: 2 MB use it, 300 kB do not."""
     share = {

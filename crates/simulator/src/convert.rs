@@ -96,9 +96,14 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
     let place = |reason: ChoiceError| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
     let defaults = Config::default();
     let label = &connection.name;
+    let mut joins_at_once = false;
     let path_manager = match plugins.path_manager(&connection.path_manager.name, label) {
         Some(choice) => choice,
-        None => self::choice(&connection.path_manager).map_err(place)?,
+        None => {
+            let at_once = connection.path_manager.parameters.get("at_once");
+            joins_at_once = at_once.and_then(serde_json::Value::as_bool).unwrap_or(false);
+            self::choice(&connection.path_manager).map_err(place)?
+        }
     };
     // A description names all paths that are to be used; a path manager may ask for more of a path.
     let paths = u8::try_from(connection.paths.len()).unwrap_or(u8::MAX);
@@ -121,6 +126,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         path_manager: path_manager::Choice::named("default").expect("in the table"),
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,
+        joins_at_once,
         tcp: tcp(&connection.tcp, connection.ecn),
         ..defaults
     };

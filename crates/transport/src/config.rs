@@ -123,6 +123,9 @@ pub struct Config {
     /// Accept joins to the address that the peer knows from the first subflow. False sets the flag C of MP_CAPABLE
     /// (RFC 8684 §3.1), for a host behind a load balancer.
     pub join_first_address: bool,
+    /// All subflows are opened at once, with keys that both ends know beforehand. Outside RFC 8684: for comparing with
+    /// simulators that do so. The first path must not be slower than the others, nor change addresses.
+    pub joins_at_once: bool,
     /// Retransmissions of a SYN with MP_CAPABLE before it goes without (RFC 8684 §3.1 leaves the number open; Linux:
     /// 2).
     pub capable_syn_retries: u32,
@@ -144,6 +147,7 @@ impl Default for Config {
             max_subflows: 8,
             checksum: false,
             join_first_address: true,
+            joins_at_once: false,
             capable_syn_retries: 2,
             keep_without_subflow_ns: 60_000_000_000,
             tcp: TcpOptions::default(),

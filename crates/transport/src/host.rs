@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
+use crate::mptcp::at_once::agreed_keys;
 use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
 use crate::secrets::Secrets;
@@ -107,7 +108,10 @@ impl<P: Stream> Host<P> {
         remote: SocketAddr,
     ) -> ConnectionId {
         let tuple = Tuple { local: SocketAddr::new(local[0].address, local_port), remote };
-        let (key, secrets) = self.draw_key();
+        let (mut key, secrets) = self.draw_key();
+        if config.joins_at_once {
+            key = agreed_keys(tuple.local, tuple.remote)[0];
+        }
         let connection = Connection::open(now_ns, config, local, tuple, key, secrets);
         let id = self.add(connection);
         self.adopt_new_subflows(id);
@@ -212,7 +216,10 @@ impl<P: Stream> Host<P> {
 
     fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
         let config = self.listeners.get(&tuple.local.port())?.clone();
-        let (key, secrets) = self.draw_key();
+        let (mut key, secrets) = self.draw_key();
+        if config.joins_at_once {
+            key = agreed_keys(tuple.remote, tuple.local)[1];
+        }
         let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, secrets, syn);
         let id = self.add(connection);
         self.adopt_new_subflows(id);

@@ -115,11 +115,13 @@ def burst(
     one_way: bool = False,
     tcp: Mapping[str, Any] | None = None,
     shared: bool = False,
+    at_once: bool = True,
     rivals: Sequence[int] = (),
     seconds: float = 300,
 ) -> Scenario:
     """Flows of these sizes that begin together, over disjoint paths or over a common link (`shared`).
 
+    `at_once`: all subflows of a connection open together, as §4.2.2 says; else they join as RFC 8684 has it.
     `rivals`: flows of plain TCP beside them, over the first path.
     """
     options = {**NS3_TCP, **(tcp or {})}
@@ -138,8 +140,9 @@ def burst(
         }
     buffer = round(2 * len(rtts_ms) * rate_mbps / 8 * max(rtts_ms) * 1e3 * (2 if one_way else 1))
     more = {"receive_buffer": f"{max(buffer, 65536)} B"}
+    joins = {"path_manager": {"name": "fullmesh", "at_once": True}} if at_once and SCHEMES[scheme] else {}
     connections = {
-        f"f{index}": networks.connection(names, networks.file(size), SCHEMES[scheme], tcp=options, **more)
+        f"f{index}": networks.connection(names, networks.file(size), SCHEMES[scheme], tcp=options, **more, **joins)
         for index, size in enumerate(sizes)
     }
     for index, size in enumerate(rivals):

@@ -45,6 +45,9 @@ impl<P: Stream> Connection<P> {
         subflow.syn_due = true;
         c.add_subflow(subflow);
         c.addresses.learn(0, tuple.remote);
+        if c.config.joins_at_once && c.mode == Mode::Mptcp {
+            c.begin_at_once(now_ns, tuple);
+        }
         c
     }
 
@@ -85,6 +88,9 @@ impl<P: Stream> Connection<P> {
             subflow.reorder.insert(1, piece);
         }
         c.add_subflow(subflow);
+        if c.config.joins_at_once && c.mode == Mode::Mptcp {
+            c.begin_at_once(now_ns, tuple);
+        }
         c
     }
 
@@ -267,7 +273,7 @@ impl<P: Stream> Connection<P> {
             if !self.join_confirmed(now_ns, r, segment) {
                 return false;
             }
-        } else if self.mode == Mode::Mptcp {
+        } else if self.mode == Mode::Mptcp && !self.config.joins_at_once {
             match capable(segment) {
                 Some(MpCapable { version: 1, sender_key: Some(key), receiver_key: Some(ours), .. })
                     if wire::keys::same_u64(*ours, self.keys.local) =>

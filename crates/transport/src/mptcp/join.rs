@@ -168,6 +168,14 @@ impl<P: Stream> Connection<P> {
                 self.contexts[r].peer_backup = backup;
                 self.contexts[r].joined = true;
                 self.synchronise(now_ns, r);
+                if self.config.joins_at_once {
+                    // Data may follow at once: the peer asks for no HMAC.
+                    self.subflows[r].join = Some(Join { remote_nonce: nonce, confirmed: true, ..join });
+                    self.become_established(now_ns, r);
+                    self.subflows[r].ack.now = true;
+                    self.due.acks.insert(r);
+                    return;
+                }
                 let subflow = &mut self.subflows[r];
                 // The third ACK is sent until the fourth arrives (RFC 8684 §3.2).
                 subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
@@ -189,6 +197,10 @@ impl<P: Stream> Connection<P> {
         let join = self.subflows[r].join.unwrap_or_default();
         let (local, remote) = (self.keys.local, self.keys.remote.unwrap_or(0));
         match join_option(segment) {
+            None if self.config.joins_at_once => {
+                self.subflows[r].join = Some(Join { confirmed: true, ..join });
+                true
+            }
             Some(MpJoin::Ack { hmac })
                 if wire::keys::same(
                     hmac,

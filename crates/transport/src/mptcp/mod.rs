@@ -1,6 +1,7 @@
 //! One connection: Multipath TCP (RFC 8684) over its subflows; TCP is the case of one subflow and no options.
 
 mod add_addr;
+pub(crate) mod at_once;
 mod behind_hole;
 mod bound;
 mod checksum;

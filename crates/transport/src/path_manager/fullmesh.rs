@@ -1,7 +1,7 @@
 //! A subflow from every local address to every address of the peer (Chauvenne 2017 §2.2.2).
 
 use super::{PathAction, PathContext, PathEvent, PathPolicy};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::plugin::Origin;
 
 /// A pair that lost its subflow is tried again after this time, then after twice as long, and so on.
@@ -35,8 +35,14 @@ pub struct Fullmesh {
 }
 
 impl Algorithm for Fullmesh {
-    const ABOUT: About =
-        About::new("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”").with(Capability::InKernel);
+    const ABOUT: About = About::new("fullmesh", "a subflow over every path", "Linux mptcp.org “fullmesh”")
+        .with(Capability::InKernel)
+        .parameters(&[Parameter::flag(
+            "at_once",
+            false,
+            "open all subflows with the first, keys known beforehand: outside RFC 8684, as some simulators do",
+        )
+        .fixed_in_kernel()]);
 }
 
 impl Make for Fullmesh {

@@ -34,7 +34,7 @@ impl Make for Dmptcp {
 }
 
 /// The paths that algorithm 1 chooses between: those that work, and backups only where no other does.
-fn candidates(group: &[View]) -> SubflowSet {
+pub(super) fn candidates(group: &[View]) -> SubflowSet {
     let works = |v: &View| v.active && !v.potentially_failed;
     let only_backups = !group.iter().any(|v| works(v) && !v.backup);
     let mut set = SubflowSet::default();

@@ -97,7 +97,8 @@ def _carried(document: Document, name: str, connection: Connection) -> Carried:
         ack_bytes=0,
         segments_per_ack=tcp.segments_per_ack,
     )
-    ready = ready_times_s([path.rtt_s for path in paths], sender_opens=way == "up")
+    at_once = connection.path_manager.parameters.get("at_once") is True
+    ready = ready_times_s([path.rtt_s for path in paths], sender_opens=way == "up", at_once=at_once)
     select = connection.protocol == "mptcp" and connection.scheduler.name == "dmptcp"
     found = transfer(connection.application.size, paths, model, ready_s=ready, select=select)
     return Carried(name, connection, connection.application.size, names, found)
