@@ -48,7 +48,7 @@ const STAMPS: Offer = Offer { stamps: true, sack: true, ..PLAIN };
 
 fn tcp() -> Config {
     let tcp = TcpOptions { nagle: false, ..TcpOptions::default() };
-    Config { protocol: Protocol::Tcp, congestion: Choice::Reno, tcp, ..Config::default() }
+    Config { protocol: Protocol::Tcp, congestion: Choice::named("reno").unwrap(), tcp, ..Config::default() }
 }
 
 fn with(change: impl FnOnce(&mut TcpOptions)) -> Config {
