@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,19 @@ RULES = re.compile(r"[─═│┌┬┐├┼┤└┴┘╞╪╡┆-]+")
 
 
 def agree(now: str, before: str, tolerance: float = 0.05) -> bool:
-    numbers = [[float(number) for number in NUMBER.findall(text)] for text in (now, before)]
+    """Whether words are the same and numbers nearly so: within the tolerance, or one unit of the last digit printed."""
+    numbers = [NUMBER.findall(text) for text in (now, before)]
     words = [RULES.sub(" ", NUMBER.sub("", text)).split() for text in (now, before)]
-    return words[0] == words[1] and numbers[0] == pytest.approx(numbers[1], rel=tolerance, abs=0.02)
+    return words[0] == words[1] and all(
+        float(one) == pytest.approx(float(other), rel=tolerance, abs=1.001 * unit(other))
+        for one, other in zip(*numbers, strict=True)
+    )
+
+
+def unit(number: str) -> float:
+    """One unit of the last digit of a number; 0 for a whole one."""
+    exponent = int(Decimal(number).as_tuple().exponent)
+    return 0.0 if exponent >= 0 else 10.0**exponent
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -62,3 +73,6 @@ def test_what_agrees() -> None:
     assert not agree("lia 10.0", "olia 10.0")
     assert agree("1.93e7", "1.9e7")
     assert not agree("1.9e8", "1.9e7")
+    assert not agree("0.010", "0.018"), "a small number is held to as much as a large one"
+    assert agree("0.010", "0.011")
+    assert not agree("3 runs", "4 runs")

@@ -78,9 +78,21 @@ def test_repeat_counts_seeds_from_the_one_given(call: Call, scenario_file: Path,
     assert "mean of 3 runs" in done.out
 
 
-def test_through_wire_reaches_the_core(call: Call, scenario_file: Path, made_up_core: None) -> None:
-    done = call("run", scenario_file, "--json", "--through-wire")
-    assert json.loads(done.out)["provenance"]["through_wire"] is True
+@pytest.mark.parametrize("wanted", [True, False])
+def test_through_wire_reaches_the_core(
+    call: Call, scenario_file: Path, made_up_core: None, monkeypatch: pytest.MonkeyPatch, wanted: bool
+) -> None:
+    told = []
+    simulate = _core.simulate
+
+    def heard(description: str, *arguments: Any, **named: Any) -> Any:
+        told.append(json.loads(description)["through_wire"])
+        return simulate(description, *arguments, **named)
+
+    monkeypatch.setattr(_core, "simulate", heard)
+    done = call("run", scenario_file, "--json", *(["--through-wire"] if wanted else []))
+    assert told == [wanted]
+    assert json.loads(done.out)["provenance"]["through_wire"] is wanted
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mptcplab.models import steady_state
 from mptcplab.models.predict import CONTROLS
 
 Call = Callable[..., Any]
@@ -100,11 +101,17 @@ def test_parameters_of_a_control(call: Call) -> None:
     shares = [of_paths(document(call, f"-p 0.01,0.02 -r 20,20 -c mppert --set k={k}"), "share")[0] for k in (-0.9, 1)]
     assert shares[0] > 0.99
     assert shares[1] == pytest.approx(np.sqrt(2) / (1 + np.sqrt(2)))
-    halves, algorithm = (
-        of_paths(document(call, f"-p 0.01,0.01 -r 20,20 -c balia --set decrease={decrease}"), "share")
+    # On paths that differ the two decreases do too; each is what the library answers for it.
+    losses, rtts_s = [0.01, 0.03], [0.02, 0.06]
+    shares_of = {
+        decrease: of_paths(document(call, f"-p 0.01,0.03 -r 20,60 -c balia --set decrease={decrease}"), "share")
         for decrease in ("half", "algorithm")
-    )
-    assert halves == algorithm == pytest.approx([0.5, 0.5])
+    }
+    for decrease, found in shares_of.items():
+        windows = steady_state.balia(losses, rtts_s, decrease=decrease)  # type: ignore[arg-type]
+        rates = windows / np.asarray(rtts_s)
+        assert found == pytest.approx(rates / rates.sum())
+    assert abs(shares_of["half"][0] - shares_of["algorithm"][0]) > 0.001
 
 
 @pytest.mark.parametrize(

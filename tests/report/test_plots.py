@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import altair as alt
 import polars as pl
 import pytest
-from mptcplab import Result, Scenario, plots, registry, run
+from mptcplab import Result, Scenario, connection, link, plots, registry, run
 from mptcplab.plots import panels, style
 
 LIGHT, DARK = "#FFFFFF", "#14171B"
@@ -44,8 +44,20 @@ def test_every_algorithm_has_a_colour_and_a_marker() -> None:
 def test_every_colour_can_be_seen_on_both_pages(page: str) -> None:
     colours = [mark.colour for mark in style.ALGORITHMS.values()]
     colours += [style.algorithm(f"name {number}").colour for number in range(100)]
-    colours += style.path_colours(f"path {number}" for number in range(7)).values()
-    assert min(contrast(colour, page) for colour in colours) > 1.7
+    colours += [*style.path_colours(f"path {number}" for number in range(7)).values(), panels._INK]
+    assert min(contrast(colour, page) for colour in colours) >= 3, "what WCAG asks of graphics"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_every_colour_can_be_seen_in_every_theme(theme: style.Theme) -> None:
+    ink, page = style.PAGES[theme]
+    colours = [mark.colour for mark in style.ALGORITHMS.values()] + list(style.path_colours("abcdef").values())
+    assert min(contrast(colour, _hex(page)) for colour in colours) >= 3
+    assert contrast(ink, _hex(page)) >= 7, "text"
+
+
+def _hex(page: str) -> str:
+    return "#FFFFFF" if page == "white" else page
 
 
 def test_a_path_and_a_link_of_one_name_share_a_colour_and_order_decides() -> None:
@@ -55,10 +67,28 @@ def test_a_path_and_a_link_of_one_name_share_a_colour_and_order_decides() -> Non
     assert len(set(colours.values())) == 3
 
 
-def test_more_paths_than_colours_are_grey() -> None:
-    colours = list(style.path_colours(f"path {number}" for number in range(9)).values())
-    assert len(set(colours[:6])) == 6
-    assert len(set(colours[6:])) == 1
+def test_more_paths_than_colours_stay_apart() -> None:
+    names = [f"path {number}" for number in range(24)]
+    colours, lines = style.path_colours(names), style.path_lines(names)
+    assert len(set(list(colours.values())[:6])) == 6
+    assert len({(colours[name], lines[name].dash) for name in names}) == 24
+    assert len({(colours[name], lines[name].shape) for name in names}) == 24
+
+
+def test_a_run_over_seven_paths_draws_each_in_its_own_way(made_up_core: None) -> None:
+    paths = [f"p{number}" for number in range(7)]
+    scenario = Scenario.build(
+        duration="2 s",
+        links={path: link(rate="10 Mbit/s", delay="10 ms") for path in paths},
+        connections={"m": connection(paths)},
+    )
+    of_windows = next(figure for figure in plots.figures(run(scenario)) if figure.name == "windows")
+    lines = next(layer for layer in of_windows.panels[0].spec["layer"] if layer["mark"]["type"] == "line")
+    channels = [lines["encoding"][channel]["scale"] for channel in ("color", "strokeDash")]
+    assert [scale["domain"] for scale in channels] == [paths, paths]
+    assert len(set(map(str, zip(*(scale["range"] for scale in channels), strict=True)))) == 7
+    points = next(layer for layer in of_windows.panels[0].spec["layer"] if layer["mark"]["type"] == "point")
+    assert len(set(points["encoding"]["shape"]["scale"]["range"])) == 2
 
 
 def test_every_form_is_valid_vega_lite() -> None:
@@ -69,6 +99,8 @@ def test_every_form_is_valid_vega_lite() -> None:
     strip = pl.DataFrame({"connection": ["a", "b"], "congestion": ["lia", "reno"], "seed": [1, 1], "value": [1.0, 2.0]})
     for chart in (
         panels.stacked("title", "goodput (Mbit/s)", frame, points, colours),
+        panels.stacked("title", "goodput (Mbit/s)", frame, points, colours, style.path_lines(colours)),
+        panels.lines("title", "window (segments)", frame, points, colours, marks=style.path_lines(colours)),
         panels.lines("title", "window (segments)", frame, points, colours),
         panels.lines("title", "queue (packets)", frame, points, colours, dash=True),
         panels.runs_strip(strip),

@@ -29,9 +29,18 @@ print(sorted(name for name in sys.modules if name.startswith("mptcplab") and not
 
 
 def test_what_is_public_is_there_when_asked_for() -> None:
-    for name in mptcplab.__all__:
-        assert getattr(mptcplab, name) is getattr(mptcplab, name)
-        assert name in dir(mptcplab)
+    code = """
+import mptcplab
+for name in mptcplab.__all__:
+    assert name not in vars(mptcplab), f"{name} is loaded before it is asked for"
+    value = getattr(mptcplab, name)
+    home = getattr(value, "__module__", None) or value.__class__.__module__
+    print(name, getattr(value, "__name__", "").rpartition(".")[2], home.split(".")[0])
+"""
+    for line in in_a_new_process(code).splitlines():
+        name, called, home = line.split(" ")
+        if name != "__version__":
+            assert (called, home) == (name, "mptcplab"), line
     code = "import mptcplab; print(mptcplab.run.__module__, mptcplab.engines.__name__)"
     assert in_a_new_process(code) == "mptcplab.engines.runner mptcplab.engines"
 

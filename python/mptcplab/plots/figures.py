@@ -43,6 +43,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
     if run.samples.is_empty():
         return tuple(drawn)
     frame, colours = _frame(result), colours_of(result)
+    marks = style.path_lines(colours) if len(set(colours.values())) < len(colours) else None
     which = f" Run {result.runs[0][0]}, seed {run.seed}." if len(result.runs) > 1 else ""
     by_path = {
         row["name"]: row["paths"] for row in run.connections.unique("name", maintain_order=True).iter_rows(named=True)
@@ -59,7 +60,9 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             behind = max(behind, thinned.samples_per_point)
             heading = _heading(run, connection, summed=stack)
             draw = stacked if stack else lines
-            chart = draw(heading, unit, frame, thinned.points, {path: colours[path] for path in by_path[connection]})
+            own = {path: colours[path] for path in by_path[connection]}
+            alike = len(set(own.values())) < len(own)
+            chart = draw(heading, unit, frame, thinned.points, own, marks=marks if alike else None)
             panels.append(_panel(chart, {"points": thinned.points}))
         notes = _notes(behind, "mean", len(by_path), "connections")
         return Figure(name, title, f"{caption}{notes}{which}", tuple(panels))

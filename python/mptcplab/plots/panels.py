@@ -11,6 +11,8 @@ import polars as pl
 from mptcplab.plots import style
 
 _POINTS = alt.NamedData(name="points")
+_MARKERS = 12
+"""Markers along a line, where there are any."""
 _READ = 16
 """The most series that are read off at once."""
 
@@ -25,13 +27,30 @@ class Frame:
     """Time and text of what happened to a link."""
 
 
-def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str]) -> alt.TopLevelMixin:
-    """Areas on one another, and a line along the top."""
+def stacked(
+    title: str,
+    unit: str,
+    frame: Frame,
+    points: pl.DataFrame,
+    colours: Mapping[str, str],
+    marks: Mapping[str, style.Line] | None = None,
+) -> alt.TopLevelMixin:
+    """Areas on one another, and a line along the top. `marks` are those of more paths than there are colours: an area
+    that has the colour of another is lighter, and its edge is dashed.
+    """
     picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
     base = alt.Chart(_POINTS)
+    apart: dict[str, Any] = {}
+    if marks is not None:
+        dashes = [list(marks[name].dash) for name in colours]
+        lightness = [0.75 if dash == [1, 0] else 0.35 for dash in dashes]
+        apart["strokeDash"] = _by_name("strokeDash", colours, dashes)
+        apart["fillOpacity"] = _by_name("fillOpacity", colours, lightness)
+        apart["stroke"] = _by_name("stroke", colours, list(colours.values()))
     areas = (
         base.mark_area(line=False)
         .encode(
+            **apart,
             x=_time(frame),
             y=_value(unit, points.group_by("t").agg(pl.col("value").sum()), stacked=True),
             color=_colour(colours),
@@ -48,9 +67,18 @@ def stacked(title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: 
 
 
 def lines(
-    title: str, unit: str, frame: Frame, points: pl.DataFrame, colours: Mapping[str, str], *, dash: bool = False
+    title: str,
+    unit: str,
+    frame: Frame,
+    points: pl.DataFrame,
+    colours: Mapping[str, str],
+    *,
+    dash: bool = False,
+    marks: Mapping[str, style.Line] | None = None,
 ) -> alt.TopLevelMixin:
-    """A line per series. Colours are by `path` where the points have one, else by series; `dash` by series too."""
+    """A line per series. Colours are by `path` where the points have one, else by series; `dash` by series too. `marks`
+    are those of more paths than there are colours: dashes, and some markers along each line.
+    """
     key = "path" if "path" in points.columns else "series"
     picked = alt.selection_point(name="picked", fields=[key], bind="legend")
     faint = points["series"].n_unique() > 4
@@ -64,10 +92,28 @@ def lines(
     if dash:
         pattern = alt.Scale(domain=list(colours), range=[[1, 0], [4, 3]])
         encoding["strokeDash"] = alt.StrokeDash(f"{key}:N", scale=pattern, title=None)
+    several = []
+    if marks is not None:
+        encoding["strokeDash"] = _by_name("strokeDash", colours, [list(marks[name].dash) for name in colours], key)
+        shapes = [marks[name].shape for name in colours]
+        each = max(1, points.height // max(1, points["series"].n_unique()) // _MARKERS)
+        several.append(
+            alt.Chart(_POINTS)
+            .transform_window(place="row_number()", groupby=["series"])
+            .transform_filter(f"datum.place % {each} == {each // 2}")
+            .mark_point(filled=True, size=28)
+            .encode(
+                x=encoding["x"],
+                y=encoding["y"],
+                color=encoding["color"],
+                shape=_by_name("shape", colours, shapes, key),
+                opacity=encoding["opacity"],
+            )
+        )
     drawn = (
         alt.Chart(_POINTS).mark_line(strokeWidth=1.2 if faint else 1.7).encode(**encoding).add_params(picked, _zoom())
     )
-    return _layers(title, frame, [drawn, _reading(points, frame, colours)])
+    return _layers(title, frame, [drawn, *several, _reading(points, frame, colours)])
 
 
 def sequence(
@@ -153,6 +199,17 @@ def _value(unit: str, points: pl.DataFrame, *, stacked: bool = False) -> alt.Y:
 def _colour(colours: Mapping[str, str], key: str = "series") -> alt.Color:
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(f"{key}:N", title=None, scale=scale)
+
+
+def _by_name(channel: str, colours: Mapping[str, str], values: list[Any], key: str = "series") -> Any:  # noqa: ANN401
+    """A channel whose value goes by the name of a path, in one legend with the colours."""
+    kinds: dict[str, Any] = {
+        "stroke": alt.Stroke,
+        "strokeDash": alt.StrokeDash,
+        "fillOpacity": alt.FillOpacity,
+        "shape": alt.Shape,
+    }
+    return kinds[channel](f"{key}:N", title=None, scale=alt.Scale(domain=list(colours), range=values))
 
 
 def _zoom() -> alt.Parameter:

@@ -1,7 +1,8 @@
 """One look for every plot: an algorithm and a path have the same colour and marker wherever they appear.
 
-The palettes are made for colour-blind readers and for light and dark pages: paths take Okabe & Ito's without black and
-yellow, which would vanish on one of the two; algorithms take Tol's "bright" and "vibrant", and each has its marker too.
+The palettes are made for colour-blind readers and for light and dark pages: they follow Okabe & Ito's (paths) and Tol's
+"bright" and "vibrant" (algorithms), darkened where a colour would have less than 3:1 against white. Algorithms have
+markers too; paths beyond the sixth have the same colours again with another dash and marker.
 """
 
 import zlib
@@ -9,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-_PATHS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
-_OTHER: Final = "#8A8A8A"
-"""For what is beyond the palette: a seventh path."""
+_PATHS: Final = ("#0072B2", "#C07A00", "#009E73", "#D55E00", "#2A93B8", "#B5629A")
+_DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 2, 2, 2))
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,18 @@ class Mark:
 
 ALGORITHMS: Final[Mapping[str, Mark]] = {
     "reno": Mark("#4477AA", "circle"),
-    "cubic": Mark("#66CCEE", "square"),
+    "cubic": Mark("#2A93B8", "square"),
     "ewtcp": Mark("#009988", "diamond"),
     "coupled": Mark("#228833", "triangle-up"),
-    "lia": Mark("#EE6677", "cross"),
-    "olia": Mark("#AA3377", "triangle-down"),
-    "balia": Mark("#CCBB44", "triangle-right"),
-    "wvegas": Mark("#EE7733", "triangle-left"),
+    "lia": Mark("#E0526A", "cross"),
+    "olia": Mark("#B8408A", "triangle-down"),
+    "balia": Mark("#8F8420", "triangle-right"),
+    "wvegas": Mark("#D06A1E", "triangle-left"),
     "mppert": Mark("#9970CC", "stroke"),
 }
 
 
-_MORE: Final = ("#BB5566", "#DDAA33", "#5E9C76", "#7A8AD6", "#C27BA0", "#3D9DAA", "#A5814A", "#8F7EE7")
+_MORE: Final = ("#BB5566", "#A67C00", "#5E9C76", "#7A8AD6", "#C27BA0", "#3D9DAA", "#A5814A", "#8F7EE7")
 """Colours for names without a row: none is that of a row."""
 _SHAPES: Final = (
     "circle",
@@ -64,7 +64,27 @@ def path_colours(names: Iterable[str]) -> dict[str, str]:
     Give the names in the scenario's order, paths first: the same scenario then has the same colours everywhere.
     """
     distinct = list(dict.fromkeys(names))
-    return {name: _PATHS[at] if at < len(_PATHS) else _OTHER for at, name in enumerate(distinct)}
+    return {name: _PATHS[at % len(_PATHS)] for at, name in enumerate(distinct)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What tells a path or a link apart from the one of the same colour."""
+
+    dash: tuple[int, ...]
+    shape: str
+    """A shape of Vega's point mark."""
+
+
+def path_lines(names: Iterable[str]) -> dict[str, Line]:
+    """Dash and marker of paths and links by name; give them as to `path_colours`. No two of 24 are alike with their
+    colours.
+    """
+    distinct = list(dict.fromkeys(names))
+    return {
+        name: Line(_DASHES[at // len(_PATHS) % len(_DASHES)], _SHAPES[at // len(_PATHS) % len(_SHAPES)])
+        for at, name in enumerate(distinct)
+    }
 
 
 Theme = Literal["light", "dark", "print"]
