@@ -57,6 +57,35 @@ def test_only_an_earlier_analysis_is_replaced(call: Call, captures: list[Path], 
     assert (result / "report.html").read_bytes() == before
 
 
+def test_a_folder_becomes_one_dataset(call: Call, captures: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    (folder / "both-ends").mkdir(parents=True)
+    for capture in captures:
+        (folder / "both-ends" / capture.name).write_bytes(capture.read_bytes())
+    (folder / "alone.pcapng").write_bytes(captures[0].read_bytes())
+    (folder / "broken.pcap").write_bytes(b"none")
+    (folder / "README.txt").write_text("passed over")
+    done = call("analyze", folder, "--out", tmp_path / "dataset")
+    assert done.status == 0, done.err
+    assert "both-ends: 3 connections, 1 of them MPTCP, " in done.out
+    assert "broken.pcap is left out: " in done.err
+    assert "README" not in done.out + done.err
+    connections = pl.read_parquet(tmp_path / "dataset" / "connections.parquet")
+    assert connections.columns[0] == "capture"
+    assert set(connections["capture"]) == {"alone.pcapng", "both-ends"}
+    together = json.loads(call("analyze", *captures, "--json").out)
+    assert (
+        json.loads(call("analyze", folder, "--json").out)["captures"]["both-ends"]["connections"]
+        == (together["connections"])
+    )
+
+
+def test_a_folder_without_captures_is_refused(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = call("analyze", tmp_path / "empty")
+    assert (done.status, "no captures" in done.err) == (2, True)
+
+
 def test_a_capture_that_is_cut_off_is_read_and_noted(call: Call, captures: list[Path]) -> None:
     file = captures[0]
     file.write_bytes(file.read_bytes()[:-3])
@@ -71,12 +100,13 @@ def test_what_is_no_capture_is_refused(call: Call, scenario_file: Path, tmp_path
     for file, words in (
         (scenario_file, "not a capture: it begins with the bytes 0a 74 69 74"),
         (empty, "not a capture: the file is empty"),
-        (tmp_path, "a directory; name the captures in it"),
         (tmp_path / "nowhere.pcap", "there is no such file"),
     ):
         done = call("analyze", file)
         assert (done.status, done.out) == (2, "")
         assert f"error: {file}: {words}" in done.err
+    done = call("analyze", empty, tmp_path)
+    assert f"error: {tmp_path}: a directory; name the captures in it" in done.err, "a folder stands alone"
 
 
 def test_a_capture_without_tcp_is_refused(call: Call, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """`mptcplab analyze`."""
 
+import json
 import sys
 from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, say
+from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
 from mptcplab.cli.progress import Progress
 
 
@@ -31,6 +32,8 @@ def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: fl
     """What packet captures say about Multipath TCP: connections, subflows, reinjections, goodput, delays.
 
     Several captures (of each interface, of both hosts) are taken together. Times count from the first TCP packet.
+    Of a folder, each capture is analysed by itself, and --out gets one dataset with the column `capture`; the captures
+    of a folder in it belong together.
 
     \b
     Example: mptcplab analyze out/wifi-lte/captures/*.pcapng --out out/wifi-lte-packets
@@ -38,6 +41,9 @@ def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: fl
     from mptcplab.capture import analysis as captures  # polars loads slowly
     from mptcplab.capture import tables
 
+    if len(files) == 1 and files[0].is_dir():
+        _folder(files[0], as_json=as_json, out=out, from_s=from_s, to_s=to_s)
+        return
     if out is not None:
         captures.check(out)
     with Progress("reading", sys.stderr) as progress:
@@ -58,3 +64,30 @@ def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: fl
         say(f"note: {note}")
     if out is not None:
         say(f"wrote {out / 'report.html'}")
+
+
+def _folder(folder: Path, *, as_json: bool, out: Path | None, from_s: float | None, to_s: float | None) -> None:
+    from mptcplab.capture import bulk
+    from mptcplab.capture.analysis import CaptureError
+
+    if out is not None:
+        bulk.check(out)
+    with Progress("reading", sys.stderr) as progress:
+        try:
+            found = bulk.analyze_folder(folder, from_s=from_s, to_s=to_s, progress=progress.update)
+        except CaptureError as error:
+            raise Failure(WRONG_INPUT, *map(str, error.args)) from None
+    if as_json:
+        sys.stdout.write(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        for name, analysis in found.analyses.items():
+            protocols = analysis.connections["protocol"].to_list()
+            print_line(
+                f"{name}: {len(protocols)} connections, {protocols.count('mptcp')} of them MPTCP, "
+                f"{analysis.subflows.height} subflows, {analysis.summary['duration_s']:g} s"
+            )
+    for name, reason in found.refused.items():
+        say(f"note: {name} is left out: {reason}")
+    if out is not None:
+        found.save(out)
+        say(f"wrote {out}")
