@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mptcplab import machine
+from mptcplab import Scenario, machine
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"^(?P<fence>```+)(?P<kind>console|sh|python)\n(?P<text>.*?)^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
 )
+FENCED = re.compile(r"^(?P<fence>```+)[^\n]*\n.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+"""A link in a block is part of an example."""
 BIN = Path(sys.executable).parent
 SECONDS = 300
 LIVE = r"mptcplab\.stack|mptcplab get|--engines? \S*(stack|linux)"
@@ -103,6 +105,16 @@ def test_the_readme_shows_commands() -> None:
     assert any(text.startswith(("mptcplab ", ".venv/bin/mptcplab ")) for text in shown)
 
 
+def test_every_block_of_the_readme_is_tried() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    fences = re.findall(r"^ *```+(.*)$", text, re.MULTILINE)
+    opening, closing = fences[::2], fences[1::2]
+    assert set(closing) == {""}
+    assert set(opening) <= {"sh", "console", "python", "toml"}, "a block without its kind would not be run"
+    (shown,) = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert Scenario.from_toml(shown) == Scenario.load(ROOT / "scenarios" / "wifi-lte.toml")
+
+
 def test_commands_are_found_in_both_forms() -> None:
     text = (
         "a\n```console\n$ one \\\n  more\noutput\n$ two\n```\n```sh\n# not this\nthree\n```\n```toml\nfour = 4\n```\n"
@@ -115,7 +127,7 @@ def test_pictures_and_links_lead_to_files() -> None:
     missing = [
         f"{document.relative_to(ROOT)}: {target}"
         for document in documents()
-        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", FENCED.sub("", document.read_text(encoding="utf-8")))
         if "://" not in target and not (document.parent / target).exists()
     ]
     assert missing == []

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mptcplab.cli.app import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["']?(https?:[^"'\s>]+)""")
@@ -40,6 +41,12 @@ def test_every_link_leads_to_a_page(site: Path) -> None:
                 if not there.exists():
                     missing.append(f"{page.relative_to(site)}: {target}")
     assert missing == []
+
+
+def test_the_reference_has_the_help_of_every_command(site: Path) -> None:
+    page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    for name in (*COMMANDS, "bpf load"):
+        assert re.search(rf'<h2 id="[^"]*"><code>mptcplab {name}</code>', page), name
 
 
 def test_nothing_is_loaded_from_the_network(site: Path) -> None:

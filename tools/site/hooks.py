@@ -91,8 +91,7 @@ def _help(words: tuple[str, ...]) -> str:
 
 
 def _subcommands(shown: str) -> list[str]:
-    box = re.search(r"─ Commands ─.*?╰", shown, re.DOTALL)
-    return re.findall(r"^│ ([a-z][a-z-]*) ", box[0], re.MULTILINE) if box else []
+    return re.findall(r"^  ([a-z][a-z-]*) ", shown.partition("\nCommands:\n")[2], re.MULTILINE)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
