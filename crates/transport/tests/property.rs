@@ -33,7 +33,10 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 fn scheduler() -> impl Strategy<Value = scheduler::Choice> {
-    prop::sample::select(scheduler::Choice::samples())
+    prop_oneof![
+        9 => prop::sample::select(scheduler::Choice::samples()),
+        1 => any::<u64>().prop_map(common::wild),
+    ]
 }
 
 fn control() -> impl Strategy<Value = Choice> {

@@ -3,6 +3,7 @@
 use super::connection::{Connection, Event};
 use super::state::fallback::Mode;
 use crate::queue::Stream;
+use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::reorder::Reorder;
 use crate::tcp::subflow::State;
@@ -64,7 +65,7 @@ impl<P: Stream> Connection<P> {
             self.unsettle();
             self.views[r].active = false;
             self.controller.on_leave(&self.views, r, now_ns);
-            self.return_waiting(r);
+            self.give_back(r, true);
         }
     }
 
@@ -181,14 +182,14 @@ impl<P: Stream> Connection<P> {
             return;
         }
         let mut carried: Vec<(u64, u64)> = Vec::new();
-        let binds = self.bound.is_some();
+        let kernel = self.repair() == Repair::Kernel;
         for (r, (subflow, view)) in self.subflows.iter().zip(&self.views).enumerate() {
-            let hopeless = if binds { self.is_stale(r) } else { view.potentially_failed };
+            let hopeless = if kernel { self.is_stale(r) } else { view.potentially_failed };
             if subflow.is_synchronised() && !hopeless {
                 carried.extend(subflow.board.iter().map(|s| (s.offset, s.offset + s.data_len())));
             }
         }
-        carried.extend(self.bound.iter().flat_map(|b| b.ranges()));
+        carried.extend(self.plan.iter().flat_map(|plan| plan.never_sent().chain(plan.again())));
         carried.sort_unstable();
         let mut at = self.tx.una();
         for (from, to) in carried {

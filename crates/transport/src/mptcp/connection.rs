@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use wire::Span;
 
-use super::bound::Bound;
 use super::join::SUBFLOW_LIMIT;
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
@@ -13,18 +12,19 @@ use super::state::due::Due;
 use super::state::ending::Ending;
 use super::state::fallback::{Fallback, Mode};
 use super::state::keys::{DataNumbers, Keys};
+use super::state::plan::SendPlan;
 use super::state::receive_stream::ReceiveStream;
 use super::state::reinjection::Reinjections;
 use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
+use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
-use crate::algorithm::Capability;
 use crate::congestion::{Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
 use crate::queue::Stream;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{PacketScheduler, Repair, Scheduler, SubflowSet};
 use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
@@ -77,8 +77,8 @@ pub struct Connection<P: Stream> {
     pub(super) tx: SendStream<P>,
     pub(super) rx: ReceiveStream<P>,
     pub(super) timers: StreamTimers,
-    /// The subflow that the scheduler's burst goes to, and how many segments of it are left.
-    pub(super) burst: (usize, u32),
+    /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
+    pub(super) burst: (SubflowSet, u32),
     unadopted: Vec<SubflowId>,
     pub(super) events: VecDeque<Event>,
     pub(super) controller: Controller,
@@ -96,15 +96,13 @@ pub struct Connection<P: Stream> {
     pub(super) removals: bool,
     pub(super) scheduler: Scheduler,
     pub(super) path_manager: PathManager,
-    /// What waits on subflows, under the scheduler `linux`.
-    pub(super) bound: Option<Box<Bound>>,
+    /// What waits on subflows; none as long as the scheduler binds nothing ahead.
+    pub(super) plan: Option<Box<SendPlan>>,
+    /// Of subflows, where losses are repaired as in Linux.
+    pub(super) silence: Option<Box<Silence>>,
     pub(super) control: ControlTimers,
     /// How often the window kept the fastest subflow from sending though it had room.
     pub(super) window_blocks: u64,
-    /// Opportunistic retransmission went this far.
-    pub(super) orp_sent_to: u64,
-    /// No penalty before this time.
-    pub(super) next_penalty_ns: u64,
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
 }
@@ -118,15 +116,14 @@ impl<P: Stream> Connection<P> {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
-        let binds = mode == Mode::Mptcp && config.scheduler.has(Capability::BindsAhead);
         let origin = Origin::new(initiator, secrets.generator());
         let scheduler = config.scheduler.make(&origin);
-        let plain = matches!(scheduler, Scheduler::MinRtt(_)) && !config.scheduler.has(Capability::Opportunistic);
+        let as_linux = mode == Mode::Mptcp && scheduler.repair() == Repair::Kernel;
         Connection {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
-            short: ShortWay::new(config.tcp.shortcuts, plain),
+            short: ShortWay::new(config.tcp.shortcuts, scheduler.is_smallest_rtt()),
             due: Due::default(),
             fallback: Fallback::new(mode, config.checksum),
             mode,
@@ -140,7 +137,7 @@ impl<P: Stream> Connection<P> {
             tx: SendStream::new(),
             rx: ReceiveStream::new(config.receive_buffer),
             timers: StreamTimers::new(),
-            burst: (0, 0),
+            burst: (SubflowSet::default(), 0),
             unadopted: Vec::new(),
             reclaimed: Vec::new(),
             events: VecDeque::new(),
@@ -153,11 +150,10 @@ impl<P: Stream> Connection<P> {
             removals: false,
             scheduler,
             path_manager: config.path_manager.make(&origin),
-            bound: binds.then(Box::default),
+            plan: None,
+            silence: as_linux.then(Box::default),
             control: ControlTimers::new(),
             window_blocks: 0,
-            orp_sent_to: 0,
-            next_penalty_ns: 0,
             wait_until_ns: NEVER,
             config,
         }
@@ -165,7 +161,7 @@ impl<P: Stream> Connection<P> {
 
     /// Enters a subflow with its view; it gets the next id, or when there is none that of a join that failed.
     pub(super) fn add_subflow(&mut self, mut subflow: Subflow<P>) -> usize {
-        if self.bound.is_some() {
+        if self.repair() == Repair::Kernel {
             subflow.validation.become_linux();
         }
         let r = self.subflows.len();
@@ -405,7 +401,7 @@ impl<P: Stream> Connection<P> {
     pub fn items_held(&self) -> usize {
         let subflows = self.subflows.iter().map(|s| s.board.outstanding() as usize + s.reorder.len());
         let own = self.rx.len() + self.reinjections.len() + self.addresses.len();
-        let own = own + self.bound.as_ref().map_or(0, |b| b.len());
+        let own = own + self.plan.as_ref().map_or(0, |plan| plan.len());
         subflows.chain(self.contexts.iter().map(SubflowContext::items_held)).fold(own, usize::saturating_add)
     }
 

@@ -244,7 +244,7 @@ impl<P: Stream> Connection<P> {
         }
         if !self.short.is_plain(r) {
             let offset = self.tx.nxt();
-            self.burst = (r, 0);
+            self.burst.1 = 0;
             self.tx.advance(len);
             self.arm_data_timer(now_ns);
             let payload = self.tx.slice(offset, len);
@@ -252,7 +252,7 @@ impl<P: Stream> Connection<P> {
             return Attempt::Sent(r, Form::Whole);
         }
         debug_assert!(self.is_plain(r));
-        self.burst = (r, 0);
+        self.burst.1 = 0;
         let offset = self.tx.nxt();
         let payload = self.tx.slice(offset, len);
         self.tx.advance(len);

@@ -3,7 +3,6 @@
 use wire::Segment;
 
 use super::connection::Connection;
-use super::state::fallback::Mode;
 use super::transmit::Carried;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
@@ -19,9 +18,9 @@ impl<P: Stream> Connection<P> {
         self.subflows[r].statistics.probes += 1;
         let unsent = self.tx.unsent();
         let open = self.tx.open();
-        let binds = self.bound.is_some() && self.mode == Mode::Mptcp;
-        let len = if binds { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
-        if binds && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
+        let planned = self.is_bound_ahead();
+        let len = if planned { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
+        if planned && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
             self.subflows[r].probe_sent(now_ns, false);
         } else if len > 0 && len <= open && self.subflows[r].can_send() {
             let from = self.tx.nxt();

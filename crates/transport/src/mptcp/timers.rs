@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::queue::Stream;
+use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
@@ -113,8 +114,11 @@ impl<P: Stream> Connection<P> {
                 let first = subflow.retries == 0;
                 subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
                 self.due.attention.insert(r);
-                if first && self.bound.is_none() {
-                    self.reinject_all(r);
+                if self.repair() == Repair::Prompt {
+                    if first {
+                        self.reinject_all(r);
+                    }
+                    self.give_back(r, false);
                 }
             }
         }
@@ -129,20 +133,28 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
         if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
-            self.set_data_timer(now_ns);
+            self.set_data_timer(now_ns, self.repair());
         }
     }
 
-    fn set_data_timer(&mut self, now_ns: u64) {
+    /// The same for data that goes out where nothing may be under way: there no timer of a subflow runs yet that the one of
+    /// Linux could follow.
+    pub(super) fn arm_first_data_timer(&mut self, now_ns: u64) {
+        if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
+            self.set_data_timer(now_ns, Repair::Prompt);
+        }
+    }
+
+    fn set_data_timer(&mut self, now_ns: u64, repair: Repair) {
         let slowest_ns =
             self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
         if slowest_ns == 0 {
             return; // there is no subflow; the next one to join brings it on
         }
         // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-        let timeout_ns = match self.bound {
-            None => (2 * slowest_ns) << self.timers.backoff.min(8),
-            Some(_) => self.page_timeout_ns(now_ns) << self.timers.backoff.saturating_sub(8).min(8),
+        let timeout_ns = match repair {
+            Repair::Prompt => (2 * slowest_ns) << self.timers.backoff.min(8),
+            Repair::Kernel => self.page_timeout_ns(now_ns) << self.timers.backoff.saturating_sub(8).min(8),
         };
         self.timers.retransmit_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
         self.wake_by(self.timers.retransmit_ns);
@@ -162,10 +174,9 @@ impl<P: Stream> Connection<P> {
         }
         if self.tx.is_outstanding() {
             self.reset_deceivers(now_ns);
-            if self.bound.is_some() {
-                self.retransmit_oldest_page();
-            } else {
-                self.reinject_uncarried();
+            match self.repair() {
+                Repair::Prompt => self.reinject_uncarried(),
+                Repair::Kernel => self.retransmit_oldest_page(),
             }
         } else if self.ending.is_data_fin_outstanding() {
             self.ending.repeat_data_fin();

@@ -1,40 +1,19 @@
-//! What goes out: segments of the handshake and of the end, retransmissions, data by the scheduler, acknowledgments.
+//! What goes out: segments of the handshake and of the end, retransmissions, data ([`dispatch`](super::dispatch)),
+//! acknowledgments.
 
 use wire::{
     Compact, DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, Payload, RareOptions,
     SackBlocks, Segment,
 };
 
-use super::bound::Bound;
 use super::connection::Connection;
 use super::plain::Attempt;
 use super::state::fallback::Mode;
-use crate::algorithm::Capability;
 use crate::congestion::Phase;
 use crate::host::SubflowId;
 use crate::queue::Stream;
-use crate::scheduler::{Context, Counters, Decision, Demand, Lookup, PacketScheduler, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::subflow::{State, Subflow};
-
-/// Where a scheduler looks up what subflows have counted.
-struct Subflows<'a, P: Stream> {
-    subflows: &'a [Subflow<P>],
-    bound: Option<&'a Bound>,
-}
-
-impl<P: Stream> Lookup for Subflows<'_, P> {
-    fn counters(&self, r: usize) -> Counters {
-        let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
-        Counters {
-            segments_sent: subflow.statistics.data_segments_sent,
-            segments_lost: subflow.statistics.retransmissions - subflow.repeats,
-            timeouts: subflow.statistics.timeouts,
-            unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,
-            queued_bytes: self.bound.map_or(0, |bound| bound.waiting_bytes(r)),
-        }
-    }
-}
+use crate::tcp::subflow::State;
 
 /// What a data segment carries.
 pub(super) struct Carried<P> {
@@ -220,134 +199,6 @@ impl<P: Stream> Connection<P> {
             || self.views[r].in_flight == 0
     }
 
-    /// A reinjection or new data on the subflow that the scheduler chooses.
-    fn transmit_data(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
-        if std::mem::take(&mut self.timers.probe_due) {
-            return self.zero_window_probe(now_ns, out);
-        }
-        if self.mode == Mode::Mptcp
-            && self.config.scheduler.has(Capability::Redundant)
-            && self.established
-            && let Some(sent) = self.transmit_redundant(now_ns, out)
-        {
-            return Some(sent);
-        }
-        let reinjection = if self.mode == Mode::Mptcp { self.reinjections.first(self.tx.una()) } else { None };
-        if self.bound.is_some() && reinjection.is_none() && self.mode == Mode::Mptcp && self.established {
-            return self.transmit_bound(now_ns, out);
-        }
-        let unsent = self.tx.unsent();
-        let (demand, from, available) = match reinjection {
-            Some(range) => (Demand::Reinjection { tried: range.tried }, range.from, range.to - range.from),
-            None => {
-                let open = self.tx.open();
-                if unsent == 0 {
-                    return self.transmit_data_fin(now_ns, out);
-                }
-                if open == 0 {
-                    self.note_window_blocked();
-                    if self.orp() && self.retransmit_opportunistically(now_ns) {
-                        return self.transmit_data(now_ns, out);
-                    }
-                    self.arm_probe(now_ns);
-                    return None;
-                }
-                (Demand::New, self.tx.nxt(), unsent.min(open))
-            }
-        };
-        if !self.established {
-            return None;
-        }
-        let context = Context {
-            now_ns,
-            sent_bytes: self.tx.nxt(),
-            unsent_bytes: unsent,
-            free_window_bytes: self.tx.open(),
-            window_bytes: self.tx.window(),
-            window_blocks: self.window_blocks,
-            flow_bytes: self.tx.flow_bytes(self.ending.requested),
-            ended: self.ending.requested,
-            subflows: &Subflows { subflows: &self.subflows, bound: self.bound.as_deref() },
-        };
-        let decision = if self.burst.1 > 0 && demand == Demand::New && usable(&self.views[self.burst.0]) {
-            Decision::Send { on: SubflowSet::one(self.burst.0), burst: self.burst.1 }
-        } else {
-            self.scheduler.choose(demand, &self.views, &context)
-        };
-        let r = match decision {
-            Decision::Send { mut on, burst } => {
-                let r = on.pop()?;
-                self.burst = (r, burst - 1);
-                r
-            }
-            Decision::Wait { until_ns } => {
-                self.wait_until_ns = until_ns;
-                self.wake_by(until_ns);
-                return None;
-            }
-            Decision::Blocked => {
-                self.note_blocked(SubflowSet(u64::MAX));
-                return None;
-            }
-        };
-        let mss = u64::from(self.views[r].mss);
-        let len = available.min(mss);
-        if demand == Demand::New && len < mss && len < unsent && self.tx.nxt() > self.tx.una() {
-            // Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): the window cuts a segment short; wait until
-            // it opens while acknowledgments are under way.
-            self.note_window_blocked();
-            if self.orp() && self.retransmit_opportunistically(now_ns) {
-                return self.transmit_data(now_ns, out);
-            }
-            return None;
-        }
-        if self.config.tcp.nagle
-            && demand == Demand::New
-            && len < mss
-            && len == unsent
-            && self.tx.nxt() > self.tx.una()
-            && !self.ending.requested
-        {
-            return None; // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out
-        }
-        let payload = self.tx.slice(from, len);
-        match demand {
-            Demand::New => self.tx.advance(len),
-            Demand::Reinjection { .. } => {
-                self.reinjections.sent(len);
-                if from == self.tx.una() {
-                    self.timers.hole_tried.insert(r);
-                }
-                self.subflows[r].statistics.reinjections += 1;
-            }
-        }
-        self.arm_data_timer(now_ns);
-        // Under TCP the last data carries the FIN.
-        let fin = self.mode == Mode::Tcp && self.ending.requested && self.tx.is_sent();
-        if fin {
-            self.note_fin(r);
-        }
-        self.first_transmission(now_ns, r, from, payload, fin, out);
-        Some(r)
-    }
-
-    /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet.
-    pub(super) fn note_blocked(&mut self, among: SubflowSet) {
-        let mut among = SubflowSet(among.0 & (u64::MAX >> (64 - self.views.len())));
-        while let Some(r) = among.pop() {
-            let view = &self.views[r];
-            if view.active && !view.has_room() {
-                self.subflows[r].note_limited();
-            }
-        }
-    }
-
-    /// The connection-level window has no room for a segment. It matters when the fastest subflow could have carried it.
-    fn note_window_blocked(&mut self) {
-        let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt_ns);
-        self.window_blocks += u64::from(fastest.is_some_and(usable));
-    }
-
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
     /// than a DSS.
     fn carries_capable(&self, r: usize, from: u64) -> bool {
@@ -403,7 +254,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The FIN goes out (RFC 9293 §3.10.4).
-    fn note_fin(&mut self, r: usize) {
+    pub(super) fn note_fin(&mut self, r: usize) {
         self.unsettle();
         let subflow = &mut self.subflows[r];
         subflow.fin_requested = true;

@@ -2,11 +2,19 @@
 
 use std::fmt;
 
+use super::SubflowSet;
+
 /// What a scheduler knows of the connection. Places and sizes are in bytes of the stream.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Now.
     pub now_ns: u64,
+    /// Where the data begins that is asked about.
+    pub place: u64,
+    /// How many bytes of it there are that may be sent or bound.
+    pub available_bytes: u64,
+    /// Bytes that the peer has acknowledged at the data level.
+    pub acknowledged_bytes: u64,
     /// Bytes sent so far for the first time, or bound to a subflow: where new data begins.
     pub sent_bytes: u64,
     /// Bytes written and neither sent nor bound; of an application that always has more, next to `u64::MAX`.
@@ -36,7 +44,17 @@ impl Context<'_> {
     /// Bytes sent or bound and not acknowledged at the data level.
     #[must_use]
     pub fn outstanding_bytes(&self) -> u64 {
-        self.window_bytes.saturating_sub(self.free_window_bytes)
+        self.sent_bytes.saturating_sub(self.acknowledged_bytes)
+    }
+
+    /// The oldest data that is not acknowledged at the data level, as far as the same subflows carry it; none where no
+    /// subflow does.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Carried> {
+        if self.acknowledged_bytes >= self.sent_bytes {
+            return None;
+        }
+        self.subflows.carried(self.acknowledged_bytes)
     }
 
     /// What the subflow with id `r` has counted; zeros for one that does not exist.
@@ -51,6 +69,9 @@ impl Default for Context<'_> {
     fn default() -> Self {
         Context {
             now_ns: 0,
+            place: 0,
+            available_bytes: 0,
+            acknowledged_bytes: 0,
             sent_bytes: 0,
             unsent_bytes: 0,
             free_window_bytes: 0,
@@ -67,6 +88,9 @@ impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("now_ns", &self.now_ns)
+            .field("place", &self.place)
+            .field("available_bytes", &self.available_bytes)
+            .field("acknowledged_bytes", &self.acknowledged_bytes)
             .field("sent_bytes", &self.sent_bytes)
             .field("unsent_bytes", &self.unsent_bytes)
             .field("free_window_bytes", &self.free_window_bytes)
@@ -87,16 +111,38 @@ pub struct Counters {
     pub segments_lost: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Bytes acknowledged on the subflow.
+    pub acknowledged_bytes: u64,
     /// Bytes sent and not acknowledged on the subflow.
     pub unacknowledged_bytes: u64,
     /// Bytes bound to the subflow and not sent yet.
     pub queued_bytes: u64,
+    /// Largest segment in bytes, TCP's options included; [`View::mss`](crate::congestion::View::mss) is what data gets of it.
+    pub segment_bytes: u32,
+    /// Nothing was heard of it for so long that its data went to others; only under [`Repair::Kernel`](super::Repair).
+    pub silent: bool,
+}
+
+/// A piece of the stream that is under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Carried {
+    /// Its first byte.
+    pub from: u64,
+    /// Behind its last.
+    pub to: u64,
+    /// The subflows that carry it.
+    pub on: SubflowSet,
 }
 
 /// Where counters are looked up, one subflow at a time and only when a scheduler asks.
 pub trait Lookup {
     /// Those of the subflow with id `r`; zeros when there is none.
     fn counters(&self, r: usize) -> Counters;
+
+    /// The segments that carry the byte at this place, as far as they have it in common.
+    fn carried(&self, _place: u64) -> Option<Carried> {
+        None
+    }
 }
 
 /// For tests of schedulers.
@@ -112,7 +158,8 @@ mod tests {
 
     #[test]
     fn what_is_left_is_known_with_the_size() {
-        let context = Context { sent_bytes: 30, unsent_bytes: 20, ..Context::default() };
+        let context = Context { acknowledged_bytes: 10, sent_bytes: 30, unsent_bytes: 20, ..Context::default() };
+        assert_eq!(context.outstanding_bytes(), 20);
         assert_eq!(context.left_bytes(), None);
         assert_eq!(Context { flow_bytes: Some(100), ..context }.left_bytes(), Some(70));
     }

@@ -1,17 +1,44 @@
-//! The scheduler of Linux 5.19 and later ("default" of the upstream kernel).
+//! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
+use super::linux_memory::{SendBuffer, buffer_limit, memory, pace};
+use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
 use crate::algorithm::{About, Algorithm, Capability, Given, Make};
 use crate::congestion::View;
 use crate::plugin::Origin;
 
+/// 64 KiB less the largest headers.
+const BURST_BYTES: u64 = 65_423;
+/// The data of a page of the socket: it is bound whole.
+const PAGE_BYTES: u64 = 32_768;
+/// What an application writes at once.
+const WRITE_BYTES: u64 = 65_536;
+/// An application that has much to send leaves no more than this unbound (TCP_NOTSENT_LOWAT of the programs of the engine
+/// `linux`), and comes back at half of it.
+const UNBOUND_BYTES: u64 = 128 * 1024;
+/// `tcp_wmem`: the least send buffer, which the socket has beside those of its subflows.
+const LEAST_BUFFER_BYTES: u64 = 4096;
+
 /// The subflow whose data would linger least: the least of the memory it holds, sent and unacknowledged or not sent yet,
-/// over its pacing rate. Then up to 64 KiB go there before it is asked again. Backups only when no other works.
+/// over its pacing rate. Then up to 64 KiB are bound there, whatever its window, before it is asked again. Backups only
+/// when no other works.
 ///
-/// New data is bound to the subflow ahead of its window (`mptcp/bound.rs`), and [`Linger`] chooses where. As a
-/// [`PacketScheduler`], for data that another subflow carried, only those with room are asked.
+/// Three limits decide how much is bound. The *socket* takes what the application writes until what the peer has not
+/// acknowledged at the data level fills its send buffer, and then nothing until a third of it is free. What it took is
+/// bound page by page, as long as the least lingering subflow's *send buffer* has room. A subflow's buffer grows with its
+/// window, and only when the window was not filled while the application waited; the socket's is the sum of its
+/// subflows'. For data that another subflow carried only those with room are asked.
 #[derive(Debug, Default)]
-pub struct Linux;
+pub struct Linux {
+    linger: Linger,
+    limits: Vec<Limit>,
+    buffers: Vec<SendBuffer>,
+    /// The end of what the socket took from the application.
+    accepted: u64,
+    /// The application waits for room.
+    full: bool,
+    /// Where data is bound now, and how many bytes more.
+    burst: Option<(usize, u64)>,
+}
 
 impl Algorithm for Linux {
     const ABOUT: About = About::new("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
@@ -21,63 +48,27 @@ impl Algorithm for Linux {
 
 impl Make for Linux {
     fn make(_: &Given, _: &Origin) -> Self {
-        Linux
+        Linux::default()
     }
 }
 
-/// 64 KiB less the largest headers.
-const BURST_BYTES: u64 = 65_423;
-/// Below so many segments a buffer is not dimensioned.
-const FEWEST_SEGMENTS: f64 = 10.0;
-/// Headers and management of a packet in memory, before its size is rounded up to a power of two.
-const PACKET_HEAD_BYTES: u64 = 640;
-/// Management that is not rounded.
-const PACKET_FRAME_BYTES: u64 = 256;
-/// What a buffer of data costs besides the data.
-const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
-/// Largest payload of one buffer of data.
-const WHOLE_BYTES: u64 = 1 << 16;
-/// `tcp_wmem`: the largest send buffer.
-const MAX_BUFFER_BYTES: u64 = 4 << 20;
-
-/// Pacing rate in bytes/s: twice (in slow start, below half of ssthresh) or 1.2 times the window over the smoothed RTT.
-fn pace(v: &View) -> f64 {
-    let factor = if v.cwnd < v.ssthresh / 2.0 { 2.0 } else { 1.2 };
-    let window = v.cwnd.max(f64::from(v.in_flight));
-    factor * window * f64::from(v.mss) / v.srtt_s()
+/// The send buffer of a subflow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limit {
+    /// Its size; 0: the subflow has not been seen yet.
+    bytes: u64,
+    /// What the subflow had acknowledged when its buffer was looked at last.
+    seen_bytes: u64,
 }
 
-/// The memory of a subflow's send buffer, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SendBuffer {
-    /// In use.
-    pub held_bytes: u64,
-    /// Data is bound to the subflow while it holds less.
-    pub limit_bytes: u64,
-    /// The subflow is heard of.
-    pub open: bool,
-}
-
-/// The size that a send buffer is given: twice the window of segments in memory, at least ten (`tcp_sndbuf_expand`). `mss`
-/// without options.
-#[must_use]
-pub fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
-    let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
-    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(MAX_BUFFER_BYTES)
-}
-
-/// Memory that data takes: what waits in buffers of 64 KiB, what was sent in smaller ones, each of as much as is paced out
-/// in a millisecond, of two segments at least (`tcp_tso_autosize`).
-#[must_use]
-pub fn memory(sent_bytes: u64, waiting_bytes: u64, v: &View) -> u64 {
-    let at_once = ((pace(v) / 1024.0) as u64).clamp(2 * u64::from(v.mss), WHOLE_BYTES);
-    let buffers = sent_bytes.div_ceil(at_once) + waiting_bytes.div_ceil(WHOLE_BYTES);
-    sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
+/// The end of the page that holds `at`.
+fn page_end(at: u64) -> u64 {
+    (at / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)
 }
 
 /// The choice for new data (`mptcp_subflow_get_send`).
 #[derive(Clone, Debug, Default)]
-pub struct Linger {
+struct Linger {
     /// Mean pacing rate of each subflow in bytes/s, over what was bound to it; 0: nothing yet.
     paces: Vec<f64>,
 }
@@ -85,7 +76,7 @@ pub struct Linger {
 impl Linger {
     /// Where the next data goes, and how many bytes; `window_bytes` is what the peer allows, more than 0. None: the one
     /// where it would linger least has its buffer full, and no other is asked.
-    pub fn choose(&mut self, group: &[View], buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
+    fn choose(&mut self, group: &[View], buffers: &[SendBuffer], window_bytes: u64) -> Option<(usize, u64)> {
         self.paces.resize(group.len().max(self.paces.len()), 0.0);
         let works = |r: usize| group[r].active && buffers[r].open;
         let only_backups = !(0..group.len()).any(|r| works(r) && !group[r].backup);
@@ -106,16 +97,93 @@ impl Linger {
     }
 }
 
+impl Linux {
+    /// Each subflow's buffer gets its first size when it can carry data.
+    fn look(&mut self, group: &[View], context: &Context) {
+        self.limits.resize(group.len(), Limit::default());
+        self.buffers.resize(group.len(), SendBuffer::default());
+        for (r, limit) in self.limits.iter_mut().enumerate() {
+            if !group[r].active {
+                limit.bytes = 0;
+            } else if limit.bytes == 0 {
+                let counters = context.counters(r);
+                limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes);
+                limit.seen_bytes = counters.acknowledged_bytes;
+            }
+        }
+    }
+
+    fn send_buffer(&self, r: usize, group: &[View], context: &Context) -> SendBuffer {
+        if !group[r].active {
+            return SendBuffer::default();
+        }
+        let counters = context.counters(r);
+        let held_bytes = memory(counters.unacknowledged_bytes, counters.queued_bytes, &group[r]);
+        SendBuffer { held_bytes, limit_bytes: self.limits[r].bytes, open: !counters.silent }
+    }
+
+    /// The application writes, if it may. Once at most [`WRITE_BYTES`].
+    fn accept(&mut self, context: &Context) {
+        let (una, nxt) = (context.acknowledged_bytes, context.sent_bytes);
+        let write_end = nxt + context.unsent_bytes;
+        let limit = LEAST_BUFFER_BYTES + self.limits.iter().map(|limit| limit.bytes).sum::<u64>();
+        self.accepted = self.accepted.max(nxt).min(write_end);
+        if self.full && 3 * (self.accepted - una) <= 2 * limit && 2 * (self.accepted - nxt) < UNBOUND_BYTES {
+            self.full = false;
+        }
+        let write_ends = write_end.min(self.accepted.saturating_add(WRITE_BYTES));
+        while !self.full && self.accepted < write_ends {
+            self.full = self.accepted - una >= limit || self.accepted - nxt >= UNBOUND_BYTES;
+            if !self.full {
+                self.accepted = write_ends.min(page_end(self.accepted));
+            }
+        }
+    }
+
+    /// How much of the data asked about is in its first page.
+    fn page_bytes(&self, context: &Context) -> u64 {
+        let page_bytes = context.available_bytes.min(page_end(context.place) - context.place);
+        if context.place < context.sent_bytes {
+            return page_bytes; // it was bound before, and came back
+        }
+        page_bytes.min(self.accepted.saturating_sub(context.sent_bytes))
+    }
+
+    /// The next page goes where the burst goes, or begins another one.
+    fn bind(&mut self, group: &[View], context: &Context) -> Decision {
+        self.look(group, context);
+        loop {
+            if let Some((r, left)) = self.burst.take() {
+                let (buffer, bytes) = (self.send_buffer(r, group, context), self.page_bytes(context));
+                if left > 0 && bytes > 0 && buffer.held_bytes < buffer.limit_bytes {
+                    self.burst = Some((r, left.saturating_sub(bytes)));
+                    return Decision::Bind { on: SubflowSet::one(r), bytes };
+                }
+            }
+            self.accept(context);
+            if self.page_bytes(context) == 0 {
+                return Decision::Wait { until_ns: u64::MAX };
+            }
+            for r in 0..group.len() {
+                self.buffers[r] = self.send_buffer(r, group, context);
+            }
+            let returned = context.place < context.sent_bytes;
+            let window_bytes = if returned { u64::MAX } else { context.free_window_bytes };
+            self.burst = self.linger.choose(group, &self.buffers, window_bytes);
+            if self.burst.is_none() {
+                return Decision::Wait { until_ns: u64::MAX };
+            }
+        }
+    }
+}
+
 impl PacketScheduler for Linux {
     fn name(&self) -> &'static str {
         "linux"
     }
 
-    fn choose(&mut self, demand: Demand, group: &[View], _context: &Context) -> Decision {
-        let tried = match demand {
-            Demand::New => SubflowSet::default(),
-            Demand::Reinjection { tried } => tried,
-        };
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        let Demand::Reinjection { tried } = demand else { return self.bind(group, context) };
         let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
         let candidates = (0..group.len()).filter(|&r| usable(&group[r]) && (only_backups || !group[r].backup));
         let linger_s = |v: &View| f64::from(v.in_flight + v.queued) * f64::from(v.mss) / pace(v);
@@ -129,6 +197,36 @@ impl PacketScheduler for Linux {
             burst: (BURST_BYTES as u32 / group[r].mss.max(1)).max(1),
         })
     }
+
+    fn when_dry(&mut self, group: &[View], context: &Context) {
+        self.burst = None;
+        self.look(group, context);
+        self.accept(context);
+    }
+
+    /// Buffers of subflows that were acknowledged something, whose windows stay open for want of data, grow with the
+    /// window (`tcp_should_expand_sndbuf`).
+    fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
+        self.look(group, context);
+        let mut grown = false;
+        for (limit, (r, view)) in self.limits.iter_mut().zip(group.iter().enumerate()) {
+            let counters = context.counters(r);
+            if !view.active || limit.seen_bytes == counters.acknowledged_bytes {
+                continue;
+            }
+            limit.seen_bytes = counters.acknowledged_bytes;
+            if self.full && f64::from(view.in_flight) < view.cwnd.floor() {
+                let wanted = buffer_limit(view.cwnd, counters.segment_bytes);
+                grown |= wanted > limit.bytes;
+                limit.bytes = limit.bytes.max(wanted);
+            }
+        }
+        if grown { Decision::Pass } else { Decision::Blocked }
+    }
+
+    fn repair(&self) -> Repair {
+        Repair::Kernel
+    }
 }
 
 #[cfg(test)]
@@ -140,7 +238,8 @@ mod tests {
     }
 
     fn choose(group: &[View]) -> Option<(usize, u32)> {
-        match Linux.choose(Demand::New, group, &Context::default()) {
+        let again = Demand::Reinjection { tried: SubflowSet::default() };
+        match Linux::default().choose(again, group, &Context::default()) {
             Decision::Send { mut on, burst } => on.pop().map(|r| (r, burst)),
             _ => None,
         }
@@ -159,21 +258,6 @@ mod tests {
         let failed = View { potentially_failed: true, ..view(10.0, 20, 0) };
         assert_eq!(choose(&[view(10.0, 20, 10), failed]), None);
         assert_eq!(choose(&[failed, view(10.0, 500, 9)]), Some((1, 46)));
-    }
-
-    #[test]
-    fn buffers_worked_by_hand() {
-        // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
-        assert_eq!(buffer_limit(10.0, 1460), 87_040);
-        assert_eq!(buffer_limit(4.0, 1460), 87_040);
-        assert_eq!(buffer_limit(60.9, 1460), 2 * 60 * 4352);
-        assert_eq!(buffer_limit(10_000.0, 1460), 4 << 20);
-        // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
-        let slow = view(10.0, 100, 0);
-        assert_eq!(memory(3 * 1420, 0, &slow), 3 * 1420 + 2 * 896);
-        assert_eq!(memory(0, 100_000, &slow), 100_000 + 2 * 896);
-        // 1.2·500·1420 B/20 ms are 41,601 B.
-        assert_eq!(memory(50_000, 0, &view(500.0, 20, 0)), 50_000 + 2 * 896);
     }
 
     fn buffer(held_bytes: u64) -> SendBuffer {

@@ -1,9 +1,8 @@
 //! Smallest RTT first: the default of Linux's MPTCP until 5.19 (Raiciu 2012; Chauvenne 2017 §2.2.1).
 
 use super::{Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
-use crate::algorithm::{About, Algorithm, Capabilities, Capability, Given, Make, Parameter};
+use crate::algorithm::{About, Algorithm, Capabilities, Capability, Given, Parameter};
 use crate::congestion::View;
-use crate::plugin::Origin;
 
 /// Among the subflows with room: active before backup, one that has not carried the data before one that has, then
 /// the smallest smoothed RTT; ties to the subflow opened first.
@@ -27,12 +26,6 @@ impl Algorithm for MinRtt {
     fn capabilities(given: &Given) -> Capabilities {
         let all = Self::ABOUT.capabilities;
         if given.word("reinjection") == "orp" { all } else { all.without(Capability::Opportunistic) }
-    }
-}
-
-impl Make for MinRtt {
-    fn make(_: &Given, _: &Origin) -> Self {
-        MinRtt
     }
 }
 
@@ -60,6 +53,10 @@ impl MinRtt {
 impl PacketScheduler for MinRtt {
     fn name(&self) -> &'static str {
         "min-rtt"
+    }
+
+    fn is_smallest_rtt(&self) -> bool {
+        true
     }
 
     fn choose(&mut self, demand: Demand, group: &[View], _context: &Context) -> Decision {

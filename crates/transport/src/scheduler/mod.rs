@@ -7,7 +7,9 @@ mod context;
 mod dmptcp;
 mod ecf;
 mod linux;
+mod linux_memory;
 mod min_rtt;
+mod opportunistic;
 mod redundant;
 mod round_robin;
 mod rounds;
@@ -15,7 +17,7 @@ mod rounds;
 built_in! {
     /// A scheduler: built-in, or from outside by its box.
     enum Scheduler, dyn PacketScheduler:
-    min_rtt::MinRtt,
+    min_rtt::MinRtt: MinRttOrp,
     round_robin::RoundRobin,
     redundant::Redundant,
     blest::Blest,
@@ -24,8 +26,8 @@ built_in! {
     linux::Linux,
 }
 
-pub use context::{Context, Counters, Lookup};
-pub(crate) use linux::{Linger, SendBuffer, buffer_limit, memory};
+pub use context::{Carried, Context, Counters, Lookup};
+pub use opportunistic::MinRttOrp;
 
 use crate::algorithm::{self, Family, Row, built_in};
 use crate::congestion::View;
@@ -70,7 +72,7 @@ impl SubflowSet {
 /// What there is to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Demand {
-    /// Data never sent before.
+    /// Data never sent before: what the application wrote, or what had been bound to a subflow that failed.
     New,
     /// Data sent before, whose subflow failed or is late.
     Reinjection {
@@ -84,11 +86,36 @@ pub enum Demand {
 pub enum Decision {
     /// Send the next segment on each subflow of the set, and up to `burst` segments before asking again.
     Send {
-        /// Where; not empty, each usable.
+        /// Where; not empty, each usable. Several carry the same.
         on: SubflowSet,
         /// Segments.
         burst: u32,
     },
+    /// Bind the next bytes to each subflow of the set, whatever its window: each sends what is bound to it in order, as its
+    /// window allows. Then ask again, before anything is sent. Several carry the same.
+    Bind {
+        /// Where; not empty, each established.
+        on: SubflowSet,
+        /// At least 1; no more are bound than the data asked about and the connection-level window have.
+        bytes: u64,
+    },
+    /// Bind once more, to these subflows, bytes that were sent or bound already and are not acknowledged. Then ask again.
+    Repeat {
+        /// Where; not empty, each established.
+        on: SubflowSet,
+        /// The first byte.
+        from: u64,
+        /// Behind the last.
+        to: u64,
+    },
+    /// Halve the windows of these subflows, without a loss (Raiciu 2012 §4.2). Only when
+    /// [idle](PacketScheduler::when_idle); then ask again.
+    Penalise {
+        /// Which.
+        subflows: SubflowSet,
+    },
+    /// Leave this data unbound and ask about what comes next: after a reinjection new data.
+    Pass,
     /// Better to wait for a subflow that is full now; ask again at the next event, or at this time.
     Wait {
         /// `u64::MAX`: only at the next event.
@@ -103,8 +130,41 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
     /// Its name as in `mptcplab list schedulers`.
     fn name(&self) -> &'static str;
 
-    /// Chooses; `group[r]` is the subflow with id r. Called for each segment (or burst), so it must be quick.
+    /// Chooses; `group[r]` is the subflow with id r. Called for each segment (or burst), so it must be quick. Under TCP, also
+    /// after a fallback to it, nobody is asked.
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision;
+
+    /// There is nothing to [choose](Self::choose) for: no data that is not bound, or a closed connection-level window. Called
+    /// where it would have been asked, for a scheduler that keeps account.
+    fn when_dry(&mut self, _group: &[View], _context: &Context) {}
+
+    /// Nothing more can be sent now: there is no data, or the connection-level window is closed, or [`choose`](Self::choose)
+    /// found no subflow; and what is bound waits for windows. [`Decision::Repeat`] and [`Decision::Penalise`] are done;
+    /// after [`Decision::Pass`] the scheduler is asked about new data once more; all others end it.
+    fn when_idle(&mut self, _group: &[View], _context: &Context) -> Decision {
+        Decision::Blocked
+    }
+
+    /// How losses are repaired across subflows. Asked once for each connection.
+    fn repair(&self) -> Repair {
+        Repair::Prompt
+    }
+
+    /// Whether it always answers as [`MinRtt`] does: then the transport need not ask. Asked once for each connection.
+    fn is_smallest_rtt(&self) -> bool {
+        false
+    }
+}
+
+/// What becomes of the data of a subflow that does not answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Repair {
+    /// With its first timeout what it has not delivered, and what is bound to it, goes to the others.
+    #[default]
+    Prompt,
+    /// As in Linux 6 (docs/decisions/0006): all stays, the data level sends its oldest page once more where nothing is under
+    /// way, and after four periods of its timer without a word others carry it all.
+    Kernel,
 }
 
 /// Whether a subflow can take a segment now: established, not suspected dead, with room in its window.
@@ -141,5 +201,21 @@ impl PacketScheduler for Scheduler {
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         each!(self, s => s.choose(demand, group, context))
+    }
+
+    fn when_dry(&mut self, group: &[View], context: &Context) {
+        each!(self, s => s.when_dry(group, context));
+    }
+
+    fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
+        each!(self, s => s.when_idle(group, context))
+    }
+
+    fn repair(&self) -> Repair {
+        each!(self, s => s.repair())
+    }
+
+    fn is_smallest_rtt(&self) -> bool {
+        each!(self, s => s.is_smallest_rtt())
     }
 }

@@ -132,8 +132,6 @@ pub struct Subflow<P: Stream> {
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
     pub syn_sent_ns: u64,
-    /// Under the redundant scheduler: how far it has carried the stream.
-    pub copied_to: u64,
     pub fin_requested: bool,
     pub fin_sent: bool,
     /// A reset is to be sent.
@@ -185,7 +183,6 @@ impl<P: Stream> Subflow<P> {
             retries: 0,
             syn_due: false,
             syn_sent_ns: 0,
-            copied_to: 0,
             fin_requested: false,
             fin_sent: false,
             reset_due: false,

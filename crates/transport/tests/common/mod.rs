@@ -6,6 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use transport::congestion::View;
+use transport::plugin::Kind;
+use transport::scheduler::{Choice, Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
 use transport::{Config, Connection, ConnectionId, Event, Host, LocalAddress, Tuple};
 use wire::{IpHeader, Segment, Span};
 
@@ -349,3 +352,73 @@ pub fn strip(segment: &mut Segment<Span>) {
 /// A log that a tap and a test share.
 #[allow(dead_code)]
 pub type Log<T> = std::rc::Rc<std::cell::RefCell<Vec<T>>>;
+
+/// A scheduler that does all that a scheduler may, at random: what it does with the data must not matter for what arrives.
+#[derive(Debug)]
+struct Wild(Xoshiro256PlusPlus);
+
+#[allow(dead_code)]
+pub fn wild(seed: u64) -> Choice {
+    Choice::custom("wild", move |origin| {
+        Box::new(Wild(Xoshiro256PlusPlus::seed_from_u64(seed ^ origin.seed(Kind::Scheduler))))
+    })
+}
+
+impl Wild {
+    fn below(&mut self, n: u64) -> u64 {
+        (self.0.next_u64() >> 16) % n
+    }
+
+    /// Some of those that `may`, one at least.
+    fn some(&mut self, group: &[View], may: impl Fn(&View) -> bool) -> Option<SubflowSet> {
+        let all: Vec<_> = (0..group.len()).filter(|&r| may(&group[r])).collect();
+        let one = *all.get(self.below(all.len().max(1) as u64) as usize)?;
+        let mut set = SubflowSet::one(one);
+        for r in all {
+            if self.below(4) == 0 {
+                set.insert(r);
+            }
+        }
+        Some(set)
+    }
+}
+
+impl PacketScheduler for Wild {
+    fn name(&self) -> &'static str {
+        "wild"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        let backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
+        let works = |v: &View| v.active && !v.potentially_failed && (backups || !v.backup);
+        let (from, to) = (context.acknowledged_bytes, context.sent_bytes);
+        match self.below(12) {
+            0..=3 => match self.some(group, works) {
+                Some(on) => Decision::Bind { on, bytes: 1 + self.below(9_000) },
+                None => Decision::Blocked,
+            },
+            4 if from < to => match self.some(group, works) {
+                Some(on) => Decision::Repeat { on, from: from + self.below(to - from), to },
+                None => Decision::Blocked,
+            },
+            5 if demand != Demand::New => Decision::Pass,
+            6 => Decision::Wait { until_ns: context.now_ns + 1 + self.below(50 * MS) },
+            _ => match self.some(group, |v| usable(v) && (backups || !v.backup)) {
+                Some(on) => Decision::Send { on, burst: 1 + self.below(4) as u32 },
+                None => Decision::Blocked,
+            },
+        }
+    }
+
+    fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
+        match self.below(20) {
+            0 => Decision::Pass,
+            1 => Decision::Penalise { subflows: SubflowSet(self.below(1 << group.len())) },
+            2 if context.acknowledged_bytes < context.sent_bytes => match self.some(group, |v| v.active) {
+                Some(on) => Decision::Repeat { on, from: context.acknowledged_bytes, to: context.sent_bytes },
+                None => Decision::Blocked,
+            },
+            _ => Decision::Blocked,
+        }
+    }
+}

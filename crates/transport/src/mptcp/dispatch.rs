@@ -1,0 +1,353 @@
+//! New data, reinjections and what waits on subflows: where they go, as the scheduler decides.
+
+use wire::Segment;
+
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use super::state::plan::SendPlan;
+use super::state::silence::Silence;
+use crate::congestion::{Phase, Window};
+use crate::queue::Stream;
+use crate::scheduler::{
+    Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
+};
+use crate::tcp::subflow::Subflow;
+
+/// Where a scheduler looks up what subflows have counted.
+struct Subflows<'a, P: Stream> {
+    subflows: &'a [Subflow<P>],
+    plan: Option<&'a SendPlan>,
+    silence: Option<&'a Silence>,
+}
+
+impl<P: Stream> Lookup for Subflows<'_, P> {
+    fn counters(&self, r: usize) -> Counters {
+        let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
+        Counters {
+            segments_sent: subflow.statistics.data_segments_sent,
+            segments_lost: subflow.statistics.retransmissions - subflow.repeats,
+            timeouts: subflow.statistics.timeouts,
+            acknowledged_bytes: subflow.snd_una.saturating_sub(1), // the SYN is no data
+            unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,
+            queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
+            segment_bytes: subflow.mss,
+            silent: self.silence.is_some_and(|silence| silence.of(r).stale),
+        }
+    }
+
+    fn carried(&self, place: u64) -> Option<Carried> {
+        let mut all = Carried { from: place, to: u64::MAX, on: SubflowSet::default() };
+        for (r, subflow) in self.subflows.iter().enumerate() {
+            if let Some(sent) = subflow.board.iter().find(|s| s.offset <= place && place < s.offset + s.len()) {
+                all.on.insert(r);
+                all.to = all.to.min(sent.offset + sent.len());
+            }
+        }
+        (all.on.0 != 0).then_some(all)
+    }
+}
+
+/// Data that the scheduler is asked about.
+#[derive(Clone, Copy)]
+struct Asked {
+    source: Source,
+    demand: Demand,
+    from: u64,
+    available: u64,
+}
+
+/// Where it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Reinjection,
+    /// Bound before, to a subflow that failed.
+    Returned,
+    New,
+}
+
+/// What came of a question.
+enum Answer {
+    Sent(usize),
+    /// Something was bound: ask again.
+    More,
+    Pause(Pause),
+}
+
+/// Why nothing is sent.
+#[derive(Clone, Copy)]
+enum Pause {
+    /// There is no data.
+    NoData,
+    /// The connection-level window is closed.
+    Closed,
+    /// It would cut a segment short.
+    Short,
+    /// No subflow can take any.
+    Blocked,
+    /// The scheduler or Nagle's rule waits.
+    Waits,
+}
+
+/// The context of a question about what begins at `place`.
+macro_rules! context {
+    ($self:ident, $now_ns:expr, $place:expr, $available:expr) => {
+        Context {
+            now_ns: $now_ns,
+            place: $place,
+            available_bytes: $available,
+            acknowledged_bytes: $self.tx.una(),
+            sent_bytes: $self.tx.nxt(),
+            unsent_bytes: $self.tx.unsent(),
+            free_window_bytes: $self.tx.open(),
+            window_bytes: $self.tx.window(),
+            window_blocks: $self.window_blocks,
+            flow_bytes: $self.tx.flow_bytes($self.ending.requested),
+            ended: $self.ending.requested,
+            subflows: &Subflows {
+                subflows: &$self.subflows,
+                plan: $self.plan.as_deref(),
+                silence: $self.silence.as_deref(),
+            },
+        }
+    };
+}
+
+impl<P: Stream> Connection<P> {
+    /// A reinjection, new data, or what waits on a subflow. The scheduler decides first; what it has bound goes out when it
+    /// binds no more.
+    pub(super) fn transmit_data(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+        if std::mem::take(&mut self.timers.probe_due) {
+            return self.zero_window_probe(now_ns, out);
+        }
+        if let Some(silence) = &mut self.silence {
+            silence.hear(&self.subflows);
+        }
+        let (mut passed, mut relieved) = (false, false);
+        loop {
+            let pause = match self.ask(now_ns, &mut passed, out) {
+                Answer::Sent(r) => return Some(r),
+                Answer::More => continue,
+                Answer::Pause(pause) => pause,
+            };
+            if self.mode == Mode::Mptcp && self.established {
+                if let Some(r) = self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
+                    return Some(r);
+                }
+                // A reinjection that finds no room is next in any case.
+                let due = passed || self.reinjections.len() == 0;
+                if due && self.relieve(now_ns, &mut relieved) {
+                    continue;
+                }
+            }
+            return self.pause(now_ns, pause, out);
+        }
+    }
+
+    /// Asks about the next data, and does what the answer is. `passed`: the scheduler leaves reinjections for later.
+    fn ask(&mut self, now_ns: u64, passed: &mut bool, out: &mut Segment<P>) -> Answer {
+        if self.plan.is_some() && self.mode == Mode::Mptcp {
+            if let Some(r) = self.transmit_promised(now_ns, out) {
+                return Answer::Sent(r);
+            }
+            self.review_plan();
+        }
+        let una = self.tx.una();
+        let returned = self.plan.as_mut().and_then(|plan| plan.first_returned(una));
+        let again = if self.mode == Mode::Mptcp && !*passed { self.reinjections.first(una) } else { None };
+        let asked = if let Some(range) = again {
+            let demand = Demand::Reinjection { tried: range.tried };
+            Asked { source: Source::Reinjection, demand, from: range.from, available: range.to - range.from }
+        } else if let Some((from, to)) = returned {
+            Asked { source: Source::Returned, demand: Demand::New, from, available: to - from }
+        } else {
+            let (unsent, open) = (self.tx.unsent(), self.tx.open());
+            if unsent == 0 || open == 0 {
+                if self.mode == Mode::Mptcp && self.established {
+                    let context = context!(self, now_ns, self.tx.nxt(), 0);
+                    self.scheduler.when_dry(&self.views, &context);
+                }
+                return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::Closed });
+            }
+            Asked { source: Source::New, demand: Demand::New, from: self.tx.nxt(), available: unsent.min(open) }
+        };
+        if !self.established {
+            return Answer::Pause(Pause::Waits);
+        }
+        match self.decide(now_ns, &asked) {
+            Decision::Send { on, burst } => {
+                // A burst is of new data.
+                self.burst = (on, if asked.demand == Demand::New { burst.saturating_sub(1) } else { 0 });
+                self.send(now_ns, &asked, on, out)
+            }
+            Decision::Bind { on, bytes } => {
+                let on = self.active_of(on);
+                let mut first = on;
+                let Some(first) = first.pop().filter(|_| bytes > 0) else { return Answer::Pause(Pause::Waits) };
+                let len = bytes.min(asked.available);
+                if len < bytes && self.is_cut_short(&asked, len, first) {
+                    return Answer::Pause(Pause::Short);
+                }
+                self.take(&asked, len);
+                self.bind(on, asked.from, asked.from + len, asked.source == Source::Reinjection);
+                Answer::More
+            }
+            Decision::Repeat { on, from, to } if self.repeat(on, from, to) => Answer::More,
+            Decision::Pass if asked.source == Source::Reinjection => {
+                *passed = true;
+                Answer::More
+            }
+            Decision::Wait { until_ns } => {
+                self.wait_until_ns = until_ns;
+                self.wake_by(until_ns);
+                Answer::Pause(Pause::Waits)
+            }
+            Decision::Blocked => Answer::Pause(Pause::Blocked),
+            Decision::Repeat { .. } | Decision::Penalise { .. } | Decision::Pass => Answer::Pause(Pause::Waits),
+        }
+    }
+
+    /// What the scheduler says, or the burst that it has allowed. Under TCP there is one subflow.
+    fn decide(&mut self, now_ns: u64, asked: &Asked) -> Decision {
+        if self.mode == Mode::Tcp {
+            let best = MinRtt::best(&self.views, SubflowSet::default());
+            return best.map_or(Decision::Blocked, |r| Decision::Send { on: SubflowSet::one(r), burst: 1 });
+        }
+        let (on, burst) = self.burst;
+        if burst > 0 && asked.demand == Demand::New && self.all_usable(on) {
+            return Decision::Send { on, burst };
+        }
+        let context = context!(self, now_ns, asked.from, asked.available);
+        self.scheduler.choose(asked.demand, &self.views, &context)
+    }
+
+    fn all_usable(&self, mut set: SubflowSet) -> bool {
+        let mut usable_all = set.0 != 0;
+        while let Some(r) = set.pop() {
+            usable_all &= self.views.get(r).is_some_and(usable);
+        }
+        usable_all
+    }
+
+    /// Sender-side silly window avoidance (RFC 9293 §3.8.6.2.1): whether the window cuts a segment short, so that it is better
+    /// to wait until it opens while acknowledgments are under way.
+    fn is_cut_short(&self, asked: &Asked, len: u64, r: usize) -> bool {
+        let mss = u64::from(self.views[r].mss);
+        asked.source == Source::New && len < mss && len < self.tx.unsent() && self.tx.nxt() > self.tx.una()
+    }
+
+    /// The first `len` bytes of the data are sent or bound.
+    fn take(&mut self, asked: &Asked, len: u64) {
+        match asked.source {
+            Source::New => self.tx.advance(len),
+            Source::Reinjection => self.reinjections.sent(len),
+            Source::Returned => {
+                if let Some(plan) = &mut self.plan {
+                    plan.take_returned(len);
+                }
+            }
+        }
+    }
+
+    /// The next segment goes out on each subflow of the set.
+    fn send(&mut self, now_ns: u64, asked: &Asked, on: SubflowSet, out: &mut Segment<P>) -> Answer {
+        let mut others = on;
+        let Some(r) = others.pop() else { return Answer::Pause(Pause::Waits) };
+        let mss = u64::from(self.views[r].mss);
+        let len = asked.available.min(mss);
+        if self.is_cut_short(asked, len, r) {
+            return Answer::Pause(Pause::Short);
+        }
+        if self.config.tcp.nagle
+            && asked.source == Source::New
+            && len < mss
+            && len == self.tx.unsent()
+            && self.tx.nxt() > self.tx.una()
+            && !self.ending.requested
+        {
+            // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out.
+            return Answer::Pause(Pause::Waits);
+        }
+        let (from, again) = (asked.from, asked.source == Source::Reinjection);
+        self.take(asked, len);
+        if others.0 != 0 {
+            self.promise(others, from, from + len);
+        }
+        let payload = self.tx.slice(from, len);
+        if again {
+            if from == self.tx.una() {
+                self.timers.hole_tried.insert(r);
+            }
+            self.subflows[r].statistics.reinjections += 1;
+        }
+        self.arm_data_timer(now_ns);
+        // Under TCP the last data carries the FIN.
+        let fin = self.mode == Mode::Tcp && self.ending.requested && self.tx.is_sent();
+        if fin {
+            self.note_fin(r);
+        }
+        self.first_transmission(now_ns, r, from, payload, fin, out);
+        Answer::Sent(r)
+    }
+
+    /// Nothing can be sent: what the scheduler does about it. Answers whether there is something to do now.
+    fn relieve(&mut self, now_ns: u64, relieved: &mut bool) -> bool {
+        // A penalty may come before what is sent again.
+        for _ in 0..2 {
+            let context = context!(self, now_ns, self.tx.nxt(), 0);
+            match self.scheduler.when_idle(&self.views, &context) {
+                Decision::Penalise { subflows } => self.penalise(now_ns, subflows),
+                Decision::Repeat { on, from, to } => return self.repeat(on, from, to),
+                // Once: what it waited for does not come from asking.
+                Decision::Pass => return !std::mem::replace(relieved, true),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Halves windows without a loss (Raiciu 2012 §4.2).
+    fn penalise(&mut self, now_ns: u64, subflows: SubflowSet) {
+        let mut each = subflows;
+        while let Some(r) = each.pop() {
+            let Some(&v) = self.views.get(r) else { return };
+            let ssthresh = if v.cwnd >= v.ssthresh { (v.ssthresh / 2.0).max(2.0) } else { v.ssthresh };
+            let window = Window { cwnd: (v.cwnd / 2.0).max(1.0), ssthresh };
+            if v.phase == Phase::Open {
+                self.subflows[r].set_window(now_ns, window, &mut self.views[r]);
+            }
+        }
+    }
+
+    /// Nothing is sent now, but for the end of the stream.
+    fn pause(&mut self, now_ns: u64, pause: Pause, out: &mut Segment<P>) -> Option<usize> {
+        match pause {
+            Pause::NoData if self.plan.as_ref().is_some_and(|plan| plan.never_sent().next().is_some()) => {}
+            Pause::NoData => return self.transmit_data_fin(now_ns, out),
+            Pause::Closed => {
+                self.note_window_blocked();
+                self.arm_probe(now_ns);
+            }
+            Pause::Short => self.note_window_blocked(),
+            Pause::Blocked => self.note_blocked(SubflowSet(u64::MAX)),
+            Pause::Waits => {}
+        }
+        None
+    }
+
+    /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet.
+    pub(super) fn note_blocked(&mut self, among: SubflowSet) {
+        let mut among = SubflowSet(among.0 & (u64::MAX >> (64 - self.views.len())));
+        while let Some(r) = among.pop() {
+            let view = &self.views[r];
+            if view.active && !view.has_room() {
+                self.subflows[r].note_limited();
+            }
+        }
+    }
+
+    /// The connection-level window has no room for a segment. It matters when the fastest subflow could have carried it.
+    fn note_window_blocked(&mut self) {
+        let fastest = self.views.iter().filter(|v| v.active && !v.potentially_failed).min_by_key(|v| v.srtt_ns);
+        self.window_blocks += u64::from(fastest.is_some_and(usable));
+    }
+}

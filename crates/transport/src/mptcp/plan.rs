@@ -1,0 +1,213 @@
+//! The send plan at work: data is bound to subflows, waits there for their windows, and is given back when they fail.
+
+use wire::Segment;
+
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use super::state::plan::{Kind, SendPlan};
+use crate::queue::Stream;
+use crate::scheduler::{Repair, SubflowSet, usable};
+
+impl<P: Stream> Connection<P> {
+    /// The plan, with a place for each subflow.
+    pub(super) fn plan_mut(&mut self) -> &mut SendPlan {
+        let plan = self.plan.get_or_insert_with(Box::default);
+        plan.grow(self.subflows.len());
+        plan
+    }
+
+    /// Those of a set that are established.
+    pub(super) fn active_of(&self, mut set: SubflowSet) -> SubflowSet {
+        let mut active = SubflowSet::default();
+        while let Some(r) = set.pop() {
+            if self.views.get(r).is_some_and(|view| view.active) {
+                active.insert(r);
+            }
+        }
+        active
+    }
+
+    /// Binds a range, which is taken from where it came from, to each subflow of the set.
+    pub(super) fn bind(&mut self, on: SubflowSet, from: u64, to: u64, again: bool) {
+        let several = on.0.count_ones() > 1;
+        let kind = match (again, several) {
+            (true, _) => Kind::Again,
+            (false, true) => Kind::Shared,
+            (false, false) => Kind::Own,
+        };
+        let plan = self.plan_mut();
+        plan.ahead |= !again;
+        if kind == Kind::Shared {
+            plan.share(from, to);
+        }
+        let mut each = on;
+        while let Some(r) = each.pop() {
+            if let Some(queue) = plan.queue_mut(r) {
+                queue.push(from, to, kind);
+            }
+        }
+        let mut each = on;
+        while let Some(r) = each.pop() {
+            self.note_queued(r);
+        }
+    }
+
+    /// Binds what was sent or bound already once more. False: there is nothing of it that does not wait there.
+    pub(super) fn repeat(&mut self, on: SubflowSet, from: u64, to: u64) -> bool {
+        let (from, to) = (from.max(self.tx.una()), to.min(self.tx.nxt()));
+        let mut each = self.active_of(on);
+        let mut added = false;
+        while let Some(r) = each.pop() {
+            if from < to {
+                self.plan_mut();
+                let carried = self.subflows[r].board.iter().map(|sent| (sent.offset, sent.offset + sent.data_len()));
+                added |= self.plan.as_mut().is_some_and(|plan| plan.repeat(r, from, to, carried));
+            }
+            self.note_queued(r);
+        }
+        added
+    }
+
+    /// The same, ahead of what waits there and before the scheduler is asked again.
+    pub(super) fn promise(&mut self, on: SubflowSet, from: u64, to: u64) {
+        let mut each = self.active_of(on);
+        while let Some(r) = each.pop() {
+            self.plan_mut().promise(r, from, to);
+            self.note_queued(r);
+        }
+    }
+
+    /// What the view of a subflow says of its queue.
+    pub(super) fn note_queued(&mut self, r: usize) {
+        let bytes = self.plan.as_ref().and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes());
+        self.views[r].queued = bytes.div_ceil(u64::from(self.views[r].mss)) as u32;
+    }
+
+    /// Before the scheduler is asked: of copies that wait, what the peer has in the meantime need not be sent; and a backup
+    /// gives back what waits there as long as another subflow works.
+    pub(super) fn review_plan(&mut self) {
+        let Some(plan) = &mut self.plan else { return };
+        plan.prune(self.tx.una());
+        let another = self.views.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
+        for r in 0..plan.subflows() {
+            if another && self.views[r].backup && self.repair() == Repair::Prompt {
+                self.give_back(r, true);
+            }
+            self.note_queued(r);
+        }
+    }
+
+    /// What waits on the first subflow that may send it.
+    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Segment<P>) -> Option<usize> {
+        let subflows = self.plan.as_ref()?.subflows();
+        (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r) && self.send_waiting(now_ns, r, out))
+    }
+
+    /// What a decision to send promised: before the scheduler is asked again.
+    pub(super) fn transmit_promised(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+        let promised = self.plan.as_ref()?.promised;
+        if promised.0 == 0 {
+            return None;
+        }
+        let sent = self.transmit_waiting(now_ns, promised, out);
+        let plan = self.plan.as_mut()?;
+        match sent {
+            Some(r) => plan.promised.remove(r),
+            // The others have no room after all: what waits there goes when they have.
+            None => plan.promised = SubflowSet::default(),
+        }
+        sent
+    }
+
+    /// Whether the subflow has something that waits, and may send it now. A last segment that is not full waits while
+    /// an earlier one is unacknowledged (Nagle's rule as Minshall changed it, which is Linux's).
+    fn may_send_waiting(&self, r: usize) -> bool {
+        let Some(queue) = self.plan.as_ref().and_then(|plan| plan.queue(r)) else { return false };
+        let Some((first, more)) = queue.first() else { return false };
+        let short = !more && first.kind != Kind::Again && first.to - first.from < u64::from(self.views[r].mss);
+        let held = self.config.tcp.nagle && short && queue.short_end > self.subflows[r].snd_una;
+        usable(&self.views[r]) && !held
+    }
+
+    /// The next segment of what waits on the subflow. False: nothing of it is needed any more.
+    fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+        let mss = u64::from(self.views[r].mss);
+        let una = self.tx.una();
+        let Some(plan) = &mut self.plan else { return false };
+        while let Some((first, _)) = plan.queue(r).and_then(|queue| queue.first()) {
+            // What another subflow has brought in the meantime needs no bytes.
+            let from = first.from.max(una.min(first.to));
+            let len = mss.min(first.to - from);
+            // A copy does not run into new data: it would be one segment here and two there.
+            let (len, new) = match first.kind {
+                Kind::Own => (len, true),
+                Kind::Shared => plan.alike(from, len),
+                Kind::Again => (len, false),
+            };
+            let Some(queue) = plan.queue_mut(r) else { return false };
+            queue.pop(from + len - first.from);
+            if first.kind != Kind::Again && 0 < len && len < mss {
+                queue.short_end = self.subflows[r].snd_nxt + len;
+            }
+            if first.kind == Kind::Shared {
+                plan.note_sent(first.from, from + len);
+            }
+            if len == 0 {
+                continue;
+            }
+            if !new {
+                self.subflows[r].statistics.reinjections += 1;
+                if from == una {
+                    self.timers.hole_tried.insert(r);
+                }
+            }
+            self.note_queued(r);
+            let payload = self.tx.slice(from, len);
+            self.arm_first_data_timer(now_ns);
+            self.first_transmission(now_ns, r, from, payload, false, out);
+            return true;
+        }
+        self.note_queued(r);
+        false
+    }
+
+    /// The tail loss probe's segment of new data: what waits on the subflow, whatever its window.
+    pub(super) fn probe_with_waiting(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+        self.send_waiting(now_ns, r, out)
+    }
+
+    /// Whether new data is bound ahead: then nobody but the scheduler takes any.
+    pub(super) fn is_bound_ahead(&self) -> bool {
+        self.mode == Mode::Mptcp && self.plan.as_ref().is_some_and(|plan| plan.ahead)
+    }
+
+    /// Subflow `r` fails: what waits on it is bound again. One that `leaves` keeps nothing.
+    pub(super) fn give_back(&mut self, r: usize, leaves: bool) {
+        let Some(plan) = &mut self.plan else { return };
+        let works = |other: usize| self.views.get(other).is_some_and(|v| v.active && !v.potentially_failed);
+        let again = plan.give_back(r, leaves, works);
+        for (from, to) in again {
+            self.reinjections.add(from.max(self.tx.una()), to, r);
+        }
+        self.note_queued(r);
+        self.due.data = true;
+    }
+
+    /// How losses are repaired across subflows.
+    pub(super) fn repair(&self) -> Repair {
+        if self.silence.is_some() { Repair::Kernel } else { Repair::Prompt }
+    }
+
+    /// Before a fallback: what waits was not sent, so that the end of what was moves back.
+    pub(super) fn unbind(&mut self) {
+        let Some(plan) = self.plan.as_mut().filter(|_| self.mode == Mode::Mptcp) else { return };
+        let mut all = plan.drain();
+        while let Some((from, _)) = all.pop_if(|&mut (_, to)| to == self.tx.nxt()) {
+            self.tx.retreat(from);
+        }
+        for (from, to) in all {
+            self.reinjections.add_untried(from, to);
+        }
+        self.views.iter_mut().for_each(|v| v.queued = 0);
+    }
+}

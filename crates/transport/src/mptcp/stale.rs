@@ -1,0 +1,83 @@
+//! How Linux repairs at the data level (docs/decisions/0006): what its socket's oldest page holds goes out again where
+//! nothing is under way, and subflows that stay silent lose what they have to others. Only under [`Repair::Kernel`].
+//!
+//! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
+
+use super::connection::Connection;
+use crate::queue::Stream;
+use crate::scheduler::SubflowSet;
+use crate::tcp::subflow::Subflow;
+
+/// The data of a page of the socket.
+const PAGE_BYTES: u64 = 32_768;
+/// After so many periods of the data level's timer without a word from a subflow it is stale (`stale_loss_cnt`).
+const STALE_PERIODS: u32 = 4;
+
+impl<P: Stream> Connection<P> {
+    /// The data level's timer: the oldest page goes out again on a subflow where nothing is under way. A subflow from which
+    /// nothing was heard for four periods is stale, and what it has goes to others.
+    pub(super) fn retransmit_oldest_page(&mut self) {
+        let Some(mut silence) = self.silence.take() else { return };
+        let mut idle = None;
+        for (r, subflow) in self.subflows.iter().enumerate().filter(|&(r, _)| self.views[r].active) {
+            let Some(silent) = silence.of_mut(r) else { continue };
+            if subflow.board.is_empty() && !self.plan.as_ref().is_some_and(|plan| plan.waits_on(r)) {
+                silent.since = (subflow.snd_una, 0);
+                if idle.is_none_or(|i: usize| self.views[i].backup && !self.views[r].backup) {
+                    idle = Some(r);
+                }
+            } else {
+                let periods = if silent.since.0 == subflow.snd_una { silent.since.1 + 1 } else { 1 };
+                silent.since = (subflow.snd_una, periods);
+            }
+        }
+        let works = |r: &usize| self.views[*r].active;
+        let periods = |r: usize| silence.of(r).since.1;
+        let better = (0..self.views.len()).filter(works).any(|r| periods(r) + 1 < STALE_PERIODS);
+        let late = |r: &usize| periods(*r) > STALE_PERIODS && !silence.of(*r).stale;
+        let stale: Vec<_> = (0..self.views.len()).filter(works).filter(|r| better && late(r)).collect();
+        for &r in &stale {
+            if let Some(silent) = silence.of_mut(r) {
+                silent.stale = true;
+            }
+        }
+        self.silence = Some(silence);
+        if let Some(r) = idle {
+            let mut others = SubflowSet(u64::MAX);
+            others.remove(r);
+            let una = self.tx.una();
+            let to = self.tx.nxt().min((una / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES));
+            self.reinjections.add_held(una, to, others);
+        }
+        for r in stale {
+            self.give_back(r, true);
+            self.reinject_all(r);
+        }
+    }
+
+    /// Whether what is under way on the subflow can still be hoped for.
+    pub(super) fn is_stale(&self, r: usize) -> bool {
+        self.silence.as_ref().is_some_and(|silence| silence.of(r).stale)
+    }
+
+    /// Whether what was bound is with a subflow that stands, and so a matter of its own timer.
+    pub(super) fn is_bound_and_carried(&self, at: u64) -> bool {
+        if self.silence.is_none() {
+            return false;
+        }
+        let on = |s: &Subflow<P>| {
+            s.is_synchronised() && s.board.iter().any(|sent| (sent.offset..sent.offset + sent.len()).contains(&at))
+        };
+        let mut bound = self.plan.iter().flat_map(|plan| plan.never_sent());
+        bound.any(|(from, to)| (from..to).contains(&at)) || self.subflows.iter().any(on)
+    }
+
+    /// Until the next period of that timer: the longest that a subflow still waits for an acknowledgment.
+    pub(super) fn page_timeout_ns(&self, now_ns: u64) -> u64 {
+        let silent = |r: usize| self.silence.as_ref().is_some_and(|silence| silence.of(r).since.1 > 0);
+        let heard = self.subflows.iter().enumerate().filter(|&(r, _)| !silent(r));
+        let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack.probe_ns)).filter(|&at_ns| at_ns < u64::MAX);
+        let longest_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
+        if longest_ns == 0 { self.config.tcp.rto_min_ns } else { longest_ns }
+    }
+}

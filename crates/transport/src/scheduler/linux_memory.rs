@@ -1,0 +1,73 @@
+//! The memory of Linux's send buffers, which bounds what the scheduler [`Linux`](super::Linux) binds.
+
+use crate::congestion::View;
+
+/// Below so many segments a buffer is not dimensioned.
+const FEWEST_SEGMENTS: f64 = 10.0;
+/// Headers and management of a packet in memory, before its size is rounded up to a power of two.
+const PACKET_HEAD_BYTES: u64 = 640;
+/// Management that is not rounded.
+const PACKET_FRAME_BYTES: u64 = 256;
+/// What a buffer of data costs besides the data.
+const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
+/// Largest payload of one buffer of data.
+const WHOLE_BYTES: u64 = 1 << 16;
+/// `tcp_wmem`: the largest send buffer.
+const MAX_BUFFER_BYTES: u64 = 4 << 20;
+
+/// Pacing rate in bytes/s: twice (in slow start, below half of ssthresh) or 1.2 times the window over the smoothed RTT.
+pub(super) fn pace(v: &View) -> f64 {
+    let factor = if v.cwnd < v.ssthresh / 2.0 { 2.0 } else { 1.2 };
+    let window = v.cwnd.max(f64::from(v.in_flight));
+    factor * window * f64::from(v.mss) / v.srtt_s()
+}
+
+/// The memory of a subflow's send buffer, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct SendBuffer {
+    /// In use.
+    pub held_bytes: u64,
+    /// Data is bound to the subflow while it holds less.
+    pub limit_bytes: u64,
+    /// The subflow is heard of.
+    pub open: bool,
+}
+
+/// The size that a send buffer is given: twice the window of segments in memory, at least ten (`tcp_sndbuf_expand`). `mss`
+/// without options.
+pub(super) fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
+    let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
+    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(MAX_BUFFER_BYTES)
+}
+
+/// Memory that data takes: what waits in buffers of 64 KiB, what was sent in smaller ones, each of as much as is paced out
+/// in a millisecond, of two segments at least (`tcp_tso_autosize`).
+pub(super) fn memory(sent_bytes: u64, waiting_bytes: u64, v: &View) -> u64 {
+    let at_once = ((pace(v) / 1024.0) as u64).clamp(2 * u64::from(v.mss), WHOLE_BYTES);
+    let buffers = sent_bytes.div_ceil(at_once) + waiting_bytes.div_ceil(WHOLE_BYTES);
+    sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(cwnd: f64, srtt_ms: u64) -> View {
+        View { cwnd, ssthresh: 1.0, srtt_ns: srtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+    }
+
+    #[test]
+    fn buffers_worked_by_hand() {
+        // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
+        assert_eq!(buffer_limit(10.0, 1460), 87_040);
+        assert_eq!(buffer_limit(4.0, 1460), 87_040);
+        assert_eq!(buffer_limit(60.9, 1460), 2 * 60 * 4352);
+        assert_eq!(buffer_limit(10_000.0, 1460), 4 << 20);
+        // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
+        let slow = view(10.0, 100);
+        assert_eq!(memory(3 * 1420, 0, &slow), 3 * 1420 + 2 * 896);
+        assert_eq!(memory(0, 100_000, &slow), 100_000 + 2 * 896);
+        // 1.2·500·1420 B/20 ms are 41,601 B.
+        assert_eq!(memory(50_000, 0, &view(500.0, 20)), 50_000 + 2 * 896);
+    }
+}

@@ -1,0 +1,147 @@
+//! Smallest RTT first with opportunistic retransmission and penalisation (Raiciu 2012 §4.2): what to do when a slow
+//! subflow holds the segment that the whole connection waits for.
+
+use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
+use crate::algorithm::{Given, Make};
+use crate::congestion::{Phase, View};
+use crate::plugin::Origin;
+
+/// [`MinRtt`] with its parameter `reinjection`. With `orp`, when the connection-level window is closed, or too small for a segment, while a fast subflow has room,
+/// the oldest segment that is not acknowledged at the data level goes out on it as well, once, and those that hold it up
+/// are slowed down, at most once in a round trip of the fast one.
+#[derive(Debug, Default)]
+pub struct MinRttOrp {
+    /// Whether it is asked for.
+    orp: bool,
+    /// What lies below was sent again already.
+    sent_to: u64,
+    next_penalty_ns: u64,
+    /// To be answered after a penalty.
+    pending: Option<Decision>,
+}
+
+impl Make for MinRttOrp {
+    fn make(given: &Given, _: &Origin) -> Self {
+        MinRttOrp { orp: given.word("reinjection") == "orp", ..MinRttOrp::default() }
+    }
+}
+
+/// Whether the window keeps the connection from sending, though there is something to send.
+fn is_held_by_window(group: &[View], context: &Context) -> bool {
+    let (unsent, free) = (context.unsent_bytes, context.free_window_bytes);
+    // Sender-side silly window avoidance waits where the window cuts a segment short.
+    let short = |r: usize| free < u64::from(group[r].mss) && free < unsent && context.outstanding_bytes() > 0;
+    unsent > 0 && (free == 0 || MinRtt::best(group, SubflowSet::default()).is_some_and(short))
+}
+
+impl PacketScheduler for MinRttOrp {
+    fn name(&self) -> &'static str {
+        "min-rtt"
+    }
+
+    fn is_smallest_rtt(&self) -> bool {
+        !self.orp
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        MinRtt.choose(demand, group, context)
+    }
+
+    fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
+        if !self.orp {
+            return Decision::Blocked;
+        }
+        if let Some(pending) = self.pending.take() {
+            return pending;
+        }
+        if context.acknowledged_bytes < self.sent_to || !is_held_by_window(group, context) {
+            return Decision::Blocked;
+        }
+        let Some(oldest) = context.oldest() else { return Decision::Blocked };
+        let held = |&r: &usize| oldest.on.contains(r);
+        let Some(fast) = MinRtt::best(group, oldest.on).filter(|r| !held(r)) else { return Decision::Blocked };
+        let fast_srtt_ns = group[fast].srtt_ns;
+        let holders = || (0..group.len()).filter(held);
+        if holders().any(|s| group[s].cwnd <= 4.0 || group[s].srtt_ns > 4 * fast_srtt_ns) {
+            self.sent_to = oldest.to;
+            self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
+        }
+        if context.now_ns >= self.next_penalty_ns {
+            let mut subflows = SubflowSet::default();
+            let slow = |v: &View| v.srtt_ns > fast_srtt_ns && v.phase == Phase::Open && v.cwnd > 1.0;
+            holders().filter(|&s| slow(&group[s])).for_each(|s| subflows.insert(s));
+            if subflows.0 != 0 {
+                self.next_penalty_ns = context.now_ns + fast_srtt_ns;
+                // Asked again at once, it answers with what it has decided now.
+                self.pending.get_or_insert(Decision::Blocked);
+                return Decision::Penalise { subflows };
+            }
+        }
+        self.pending.take().unwrap_or(Decision::Blocked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Carried, Counters, Lookup};
+    use super::*;
+
+    /// The oldest segment is on the slow subflow.
+    struct OnTheSlow;
+
+    impl Lookup for OnTheSlow {
+        fn counters(&self, _: usize) -> Counters {
+            Counters::default()
+        }
+
+        fn carried(&self, place: u64) -> Option<Carried> {
+            Some(Carried { from: place, to: place + 1000, on: SubflowSet::one(1) })
+        }
+    }
+
+    fn view(srtt_ms: u64, in_flight: u32) -> View {
+        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ..View::new(10.0, 1000) }
+    }
+
+    fn closed(now_ns: u64) -> Context<'static> {
+        let unsent_bytes = 9_000;
+        Context {
+            now_ns,
+            acknowledged_bytes: 4_000,
+            sent_bytes: 8_000,
+            unsent_bytes,
+            subflows: &OnTheSlow,
+            ..Context::default()
+        }
+    }
+
+    #[test]
+    fn a_closed_window_has_the_oldest_segment_sent_again_once_and_its_holder_slowed() {
+        let mut orp = MinRttOrp { orp: true, ..MinRttOrp::default() };
+        let group = [view(20, 3), view(100, 10)];
+        assert_eq!(orp.when_idle(&group, &closed(5)), Decision::Penalise { subflows: SubflowSet::one(1) });
+        let again = Decision::Repeat { on: SubflowSet::one(0), from: 4_000, to: 5_000 };
+        assert_eq!(orp.when_idle(&group, &closed(5)), again);
+        assert_eq!(orp.when_idle(&group, &closed(5)), Decision::Blocked);
+        // The next one: before a round trip of 20 ms is over without a penalty.
+        let later = Context { acknowledged_bytes: 5_000, ..closed(20_000_004) };
+        assert_eq!(orp.when_idle(&group, &later), Decision::Repeat { on: SubflowSet::one(0), from: 5_000, to: 6_000 });
+        let later = Context { acknowledged_bytes: 6_000, ..closed(20_000_005) };
+        assert_eq!(orp.when_idle(&group, &later), Decision::Penalise { subflows: SubflowSet::one(1) });
+    }
+
+    #[test]
+    fn nothing_is_sent_again_without_need() {
+        let idle = |group: [View; 2], context: Context| {
+            MinRttOrp { orp: true, ..MinRttOrp::default() }.when_idle(&group, &context)
+        };
+        let open = Context { free_window_bytes: 1_000, ..closed(5) };
+        assert_eq!(idle([view(20, 3), view(100, 10)], open), Decision::Blocked);
+        assert_eq!(idle([view(20, 10), view(100, 10)], closed(5)), Decision::Blocked, "no room");
+        let nothing = Context { unsent_bytes: 0, ..closed(5) };
+        assert_eq!(idle([view(20, 3), view(100, 10)], nothing), Decision::Blocked);
+        // Four times slower or with a small window: else a penalty is all.
+        let mut orp = MinRttOrp { orp: true, next_penalty_ns: 6, ..MinRttOrp::default() };
+        assert_eq!(orp.when_idle(&[view(20, 3), view(80, 10)], &closed(5)), Decision::Blocked);
+    }
+}
