@@ -79,3 +79,50 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
         }
     }
 }
+
+/// Without SACK each part of a segment that was sent again in vain makes a duplicate acknowledgment, and three of them must
+/// start no recovery (RFC 6582 §3.2, `recover`; issue 14, findings 16 and 20): else what is sent again in vain calls for more.
+#[test]
+fn a_box_that_splits_starts_no_storm_without_sack() {
+    let tcp = detecting(LossDetection::Newreno);
+    for loss in [Loss::None, Loss::Bernoulli { probability: 0.005 }] {
+        for max_bytes in [1447, 700] {
+            let boxed = found(&scenario(&[Middlebox::Splitting { max_bytes }], &loss, tcp));
+            println!("{loss:?} {max_bytes} {boxed:?}");
+            assert!(boxed.retransmissions as f64 <= 3.0 * boxed.lost, "{loss:?} {max_bytes}: {boxed:?}");
+        }
+    }
+}
+
+/// For each kind of loss what is sent again is what was lost, and little more without SACK.
+#[test]
+fn retransmissions_are_losses() {
+    let bursts = Loss::GilbertElliott { good_to_bad: 0.002, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.5 };
+    let periodic = Loss::Periodic { every_packets: 100 };
+    for loss in [Loss::None, Loss::Bernoulli { probability: 0.01 }, periodic, bursts] {
+        for (loss_detection, factor) in
+            [(LossDetection::RackTlp, 1.05), (LossDetection::Sack, 1.05), (LossDetection::Newreno, 2.5)]
+        {
+            let found = found(&scenario(&[], &loss, detecting(loss_detection)));
+            println!("{loss:?} {loss_detection:?} {found:?}");
+            assert!(
+                found.retransmissions as f64 <= factor * found.lost + 2.0,
+                "{loss:?} {loss_detection:?}: {found:?}"
+            );
+        }
+    }
+}
+
+/// Boxes that lose nothing and change no content cost nothing at all.
+#[test]
+fn boxes_that_only_rename_cost_nothing() {
+    for loss in [Loss::None, Loss::Bernoulli { probability: 0.01 }] {
+        for loss_detection in [LossDetection::RackTlp, LossDetection::Sack, LossDetection::Newreno] {
+            let bare = found(&scenario(&[], &loss, detecting(loss_detection)));
+            for renames in [Middlebox::Nat, Middlebox::SequenceRewriting { sack: true }] {
+                let boxed = found(&scenario(&[renames], &loss, detecting(loss_detection)));
+                assert_eq!(format!("{boxed:?}"), format!("{bare:?}"), "{renames:?} {loss:?} {loss_detection:?}");
+            }
+        }
+    }
+}

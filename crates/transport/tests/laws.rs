@@ -134,7 +134,8 @@ fn without_sack_the_rate_lies_between_padhye_and_the_law_without_timeouts() {
             let f = run(p, rtt_ms, tcp, 20_000);
             let deviation = f.rate * f.rtt_s * f.loss.sqrt() / C - 1.0;
             assert!(f.rate > padhye(f.loss, f.rtt_s), "{rtt_ms} ms, p = {p}: {}", f.rate);
-            assert!(deviation < 0.0, "{rtt_ms} ms, p = {p}: {deviation:+.3}");
+            // With new data for the duplicates of a recovery it comes within a few per cent of that law where windows are small.
+            assert!(deviation < 0.03, "{rtt_ms} ms, p = {p}: {deviation:+.3}");
         }
     }
 }
@@ -147,7 +148,8 @@ fn at_five_per_cent_there_are_timeouts() {
     ] {
         let f = run(0.05, 100, tcp, 20_000);
         assert!(f.timeouts >= least, "{}", f.timeouts);
-        assert!(f.rate * f.rtt_s * f.loss.sqrt() < 1.1 * C);
+        let of_law = f.rate * f.rtt_s * f.loss.sqrt() / C;
+        assert!(of_law < 1.1, "{of_law:.3}");
     }
 }
 

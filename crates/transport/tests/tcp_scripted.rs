@@ -7,7 +7,8 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::Choice;
 use transport::{
-    Config, ConnectionId, Event, Host, LocalAddress, Protocol, ReceiveBuffer, Statistics, SubflowId, TcpOptions, Tuple,
+    Config, ConnectionId, Event, Host, LocalAddress, LossDetection, Protocol, ReceiveBuffer, Statistics, SubflowId,
+    TcpOptions, Tuple,
 };
 use wire::{Flags, Options, RareOptions, SackBlock, SackBlocks, Segment, Span, Timestamps};
 
@@ -569,4 +570,196 @@ fn data_outside_the_window_is_not_taken() {
     peer.write(1_000);
     peer.send(peer.segment(ACK, 2_501, 1_001));
     assert_eq!(peer.host.connection(peer.id.unwrap()).bytes_unacknowledged(), 0);
+}
+
+// Timeouts, and what is known of them.
+
+/// RFC 2018 §8: after a timeout the segment at the left edge MUST be sent again, "whether or not the SACKed bit is on": the
+/// receiver may have thrown away what it had selectively acknowledged.
+#[test]
+fn a_receiver_that_reneges_gets_its_data_again() {
+    for loss_detection in [LossDetection::RackTlp, LossDetection::Sack] {
+        let mut peer = Peer::established(with(|tcp| tcp.loss_detection = loss_detection), SACK);
+        peer.write(5_000);
+        peer.send(peer.sack(1, &[(1_001, 5_001)]));
+        // The first arrives, and the receiver has no room for the others any more: it does not speak of them again.
+        peer.send(peer.segment(ACK, 1, 1_001));
+        let again = peer.wait(10 * SECOND);
+        assert_eq!(peer.ranges(&again).first(), Some(&(1_001, 2_001)), "{loss_detection:?}");
+        for ack in [2_001, 3_001, 4_001, 5_001] {
+            peer.send(peer.segment(ACK, 1, ack));
+            peer.wait(5 * SECOND);
+        }
+        assert_eq!(peer.host.connection(peer.id.unwrap()).bytes_unacknowledged(), 0, "{loss_detection:?}");
+    }
+}
+
+/// RFC 6298 §5 (Karn): the timeout stays backed off until there is a sample. When the RTT rises to 2 s with one segment in
+/// flight, every segment is sent again before its acknowledgment comes, and none would ever give one.
+#[test]
+fn a_round_trip_that_grows_is_found_out() {
+    for offer in [PLAIN, STAMPS] {
+        let mut peer = Peer::established(with(|tcp| tcp.loss_detection = LossDetection::Sack), offer);
+        let mut acked = 1;
+        let mut resent = Vec::new();
+        for n in 0..30 {
+            let rtt_ns = if n < 10 { 100 * MS } else { 2 * SECOND };
+            let first = peer.write(1_000);
+            // What the peer echoes is of the first copy.
+            let echo = first[0].options.timestamps.map_or(0, |t| t.value);
+            let again = peer.wait(rtt_ns - MS);
+            resent.push(peer.ranges(&again).len());
+            acked += 1_000;
+            peer.host_stamp = echo;
+            peer.send(peer.segment(ACK, 1, acked));
+        }
+        assert!(resent[10] > 0, "the timeout was that of 100 ms");
+        assert!(resent[13..].iter().all(|&n| n == 0), "{:?}", resent);
+        assert!(peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns > SECOND);
+    }
+}
+
+/// RFC 5681 §3.1: "if the SYN or SYN/ACK is lost, the initial window … MUST be one segment"; RFC 6298 §5.7: the timeout of the
+/// first data is 3 s then, unless timestamps tell the round trip.
+#[test]
+fn a_lost_syn_leaves_one_segment_and_three_seconds() {
+    for (offer, least_ns) in [(PLAIN, 2_900 * MS), (STAMPS, 1_100 * MS)] {
+        let (mut peer, _) = Peer::called(tcp());
+        let again = peer.wait(1_500 * MS);
+        assert_eq!(again.len(), 1);
+        peer.stamp = offer.stamps.then_some(1);
+        peer.host_stamp = again[0].options.timestamps.map_or(0, |t| t.value);
+        peer.send(peer.with_offer(peer.segment(Flags::SYN | ACK, 0, 1), offer));
+        assert_eq!(peer.cwnd(), 1.0);
+        assert_eq!(peer.write(5_000).len(), 1);
+        let sent_ns = peer.now_ns;
+        while peer.wait(MS).is_empty() {}
+        assert!((least_ns..least_ns + 700 * MS).contains(&(peer.now_ns - sent_ns)), "{}", peer.now_ns - sent_ns);
+        // The same of a SYN/ACK.
+        let mut peer = Peer::new(tcp());
+        peer.call(offer);
+        assert_eq!(peer.wait(1_500 * MS).len(), 1);
+        peer.send(peer.segment(ACK, 1, 1));
+        assert_eq!(peer.cwnd(), 1.0);
+    }
+    // A SYN that was only slow is not lost: the answer echoes the first.
+    let (mut peer, syn) = Peer::called(tcp());
+    peer.wait(1_500 * MS);
+    (peer.stamp, peer.host_stamp) = (Some(1), syn.options.timestamps.unwrap().value);
+    peer.send(peer.with_offer(peer.segment(Flags::SYN | ACK, 0, 1), STAMPS));
+    assert_eq!(peer.cwnd(), 10.0);
+}
+
+/// RFC 8985 §6.3: on a timeout what was sent a moment ago is not marked lost.
+#[test]
+fn a_timeout_spares_what_was_just_sent() {
+    // A round trip of 100 ms, so a timeout of 300 ms.
+    let mut peer = Peer::new(with(|tcp| tcp.frto = false));
+    peer.call(SACK);
+    peer.wait(99 * MS);
+    peer.send(peer.segment(ACK, 1, 1));
+    let id = peer.id.unwrap();
+    // Two go out, then a probe after two round trips; two more just before the timeout.
+    peer.write(2_000);
+    peer.wait(490 * MS);
+    assert_eq!((peer.statistics().probes, peer.statistics().timeouts), (1, 0));
+    assert_eq!(peer.write(2_000).len(), 2);
+    let again = peer.wait(15 * MS);
+    assert_eq!(peer.statistics().timeouts, 1);
+    assert_eq!(peer.ranges(&again), [(1, 1_001)], "the left edge, whatever the window has room for");
+    let in_flight = peer.host.connection(id).views()[0].in_flight;
+    assert_eq!(in_flight, 3, "those sent last are not lost");
+}
+
+/// §7.4.2: a probe that repeats the tail is kept in mind until something above it is acknowledged: then it has repaired a
+/// loss, to which the congestion control answers; a D-SACK says that it has not.
+#[test]
+fn a_tail_that_a_probe_has_repaired_counts_as_a_loss() {
+    for lost in [true, false] {
+        let mut peer = Peer::established(tcp(), SACK);
+        peer.write(4_000);
+        peer.send(peer.segment(ACK, 1, 3_001));
+        let probe = peer.wait(300 * MS);
+        assert_eq!(peer.ranges(&probe).first(), Some(&(3_001, 4_001)));
+        let before = peer.cwnd();
+        peer.send(if lost { peer.segment(ACK, 1, 4_001) } else { peer.sack(4_001, &[(3_001, 4_001)]) });
+        assert_eq!(peer.cwnd().floor(), before.floor(), "not known yet");
+        peer.write(1_000);
+        peer.send(peer.segment(ACK, 1, 5_001));
+        assert_eq!(peer.cwnd() < 0.8 * before, lost, "{lost}: {} after {before}", peer.cwnd());
+    }
+}
+
+/// RFC 6582 §3.2 step 1: three duplicates that do not acknowledge more than `recover` are of what was sent again in vain.
+#[test]
+fn duplicates_of_needless_retransmissions_start_no_recovery() {
+    let mut peer = Peer::established(with(|tcp| tcp.frto = false), PLAIN);
+    peer.write(10_000);
+    peer.wait(250 * MS);
+    assert_eq!(peer.statistics().timeouts, 1);
+    // Only the first was lost; its acknowledgment is of all, and each copy that was sent again makes a duplicate.
+    peer.send(peer.segment(ACK, 1, 5_001));
+    peer.send(peer.segment(ACK, 1, 10_001));
+    peer.write(10_000);
+    let before = peer.statistics().retransmissions;
+    for _ in 0..6 {
+        peer.send(peer.segment(ACK, 1, 10_001));
+    }
+    assert_eq!(peer.statistics().retransmissions, before);
+    // Above it three duplicates are a loss again.
+    peer.send(peer.segment(ACK, 1, 11_001));
+    for _ in 0..3 {
+        peer.send(peer.segment(ACK, 1, 11_001));
+    }
+    assert_eq!(peer.statistics().retransmissions, before + 1);
+}
+
+/// RFC 5681 §2, duplicate acknowledgment, (e): one with another window is a window update.
+#[test]
+fn a_window_update_is_no_duplicate() {
+    let mut peer = Peer::established(tcp(), PLAIN);
+    peer.write(10_000);
+    for n in 0..8 {
+        peer.send(Segment { window: 50_000 + n, ..peer.segment(ACK, 1, 1) });
+    }
+    assert_eq!(peer.statistics().retransmissions, 0);
+    for _ in 0..3 {
+        peer.send(Segment { window: 50_007, ..peer.segment(ACK, 1, 1) });
+    }
+    assert_eq!(peer.statistics().retransmissions, 1);
+}
+
+/// RFC 5682 §2.1: without SACK the first acknowledgment after a timeout says nothing; when only the first segment was lost
+/// it covers all that waited behind it.
+#[test]
+fn the_first_acknowledgment_after_a_timeout_does_not_make_it_spurious() {
+    let mut peer = Peer::established(tcp(), PLAIN);
+    peer.write(100_000);
+    peer.wait(250 * MS);
+    assert_eq!(peer.statistics().timeouts, 1);
+    peer.send(peer.segment(ACK, 1, 5_001));
+    assert_eq!(peer.statistics().undone, 0);
+    assert!(peer.cwnd() < 10.0);
+    // A second one that advances does.
+    peer.send(peer.segment(ACK, 1, 7_001));
+    assert_eq!(peer.statistics().undone, 1);
+}
+
+/// RFC 6937 §2: without SACK each duplicate tells of a segment that arrived. During recovery new segments go out for them, so
+/// that the ACK which ends it does not find the path empty (issue 14, finding 20).
+#[test]
+fn newreno_sends_new_data_on_the_duplicates_of_a_recovery() {
+    let mut peer = Peer::established(with(|tcp| tcp.initial_window = 20), PLAIN);
+    assert_eq!(peer.write(100_000).len(), 20);
+    let mut sent = Vec::new();
+    for _ in 0..19 {
+        sent.extend(peer.send(peer.segment(ACK, 1, 1)));
+    }
+    let ranges = peer.ranges(&sent);
+    assert_eq!(ranges.iter().filter(|r| r.0 == 1).count(), 1, "the first again, once: {ranges:?}");
+    // Two by limited transmit; of 20 in flight half remain, the retransmission counted.
+    let new = ranges.iter().filter(|r| r.0 > 20_000).count();
+    assert!((8..=11).contains(&new), "{ranges:?}");
+    let end = peer.send(peer.segment(ACK, 1, 20_001));
+    assert!(end.len() <= 3, "no burst: {}", end.len());
 }

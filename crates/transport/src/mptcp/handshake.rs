@@ -7,6 +7,7 @@ use super::options::capable;
 use super::state::addresses::Addresses;
 use super::state::fallback::Mode;
 use super::transmit::{CAPABLE_A, CAPABLE_C};
+use crate::congestion::Window;
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
@@ -136,7 +137,7 @@ impl<P: Stream> Connection<P> {
         }
         self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
         self.tx.begin(segment.window);
-        self.synchronise(now_ns, r);
+        self.synchronise(now_ns, r, segment);
         self.become_established(now_ns, r);
         self.subflows[r].ack.now = true;
         self.due.acks.insert(r);
@@ -166,15 +167,29 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Our SYN was acknowledged.
-    pub(super) fn synchronise(&mut self, now_ns: u64, r: usize) {
+    pub(super) fn synchronise(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         subflow.snd_una = 1;
         subflow.snd_nxt = 1;
         subflow.state = State::Established;
         subflow.timer_ns = NEVER;
-        if subflow.retries == 0 {
-            // Karn: a SYN that was sent twice gives no sample.
-            subflow.take_rtt(now_ns - subflow.syn_sent_ns, view);
+        let echo_ms = segment.options.timestamps.filter(|t| subflow.timestamps && t.echo != 0).map(|t| t.echo);
+        let waited_ms = |echo_ms: u32| Subflow::<P>::ts_now(now_ns).wrapping_sub(echo_ms);
+        match echo_ms {
+            _ if subflow.retries == 0 => subflow.take_rtt(now_ns - subflow.syn_sent_ns, view),
+            // Karn: a SYN that was sent twice gives no sample, unless timestamps tell which was answered (RFC 7323 §4.1).
+            Some(echo_ms) if waited_ms(echo_ms) < 1 << 20 => {
+                subflow.take_rtt(u64::from(waited_ms(echo_ms).max(1)) * 1_000_000, view);
+            }
+            _ => subflow.rtt.syn_lost(),
+        }
+        // "If the SYN or SYN/ACK is lost, the initial window … MUST be one segment" (RFC 5681 §3.1): unless it was the first
+        // one that was answered after all.
+        let sent_ms = Subflow::<P>::ts_now(subflow.syn_sent_ns);
+        let answered_first = echo_ms.is_some_and(|echo_ms| (echo_ms.wrapping_sub(sent_ms) as i32) < 0);
+        if subflow.retries > 0 && !answered_first {
+            let ssthresh = view.ssthresh;
+            subflow.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, view);
         }
         subflow.retries = 0;
         subflow.rtt.backoff = 0;
@@ -253,7 +268,7 @@ impl<P: Stream> Connection<P> {
                 // A simultaneous open: the peer's SYN/ACK acknowledges our SYN.
                 self.rx.window.agree_scale(self.subflows[r].rcv_wscale);
                 self.tx.begin(segment.window);
-                self.synchronise(now_ns, r);
+                self.synchronise(now_ns, r, segment);
                 self.become_established(now_ns, r);
                 self.subflows[r].ack.now = true;
                 self.due.acks.insert(r);
@@ -291,7 +306,7 @@ impl<P: Stream> Connection<P> {
                 }
             }
         }
-        self.synchronise(now_ns, r);
+        self.synchronise(now_ns, r, segment);
         self.become_established(now_ns, r);
         if !self.subflows[r].reorder.is_empty() {
             self.drain_subflow(now_ns, r); // what came with the SYN

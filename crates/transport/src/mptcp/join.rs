@@ -167,7 +167,7 @@ impl<P: Stream> Connection<P> {
                 subflow.remote_id = address_id;
                 self.contexts[r].peer_backup = backup;
                 self.contexts[r].joined = true;
-                self.synchronise(now_ns, r);
+                self.synchronise(now_ns, r, segment);
                 if self.config.joins_at_once {
                     // Data may follow at once: the peer asks for no HMAC.
                     self.subflows[r].join = Some(Join { remote_nonce: nonce, confirmed: true, ..join });

@@ -64,6 +64,7 @@ impl<P: Stream> Connection<P> {
             && subflow.sack
             && subflow.detection == LossDetection::RackTlp
             && subflow.rack.probe.is_none()
+            && subflow.rtt.backoff == 0
             && !subflow.probe_due
             && !subflow.ecn.enabled
             && subflow.pacing.is_none()
@@ -185,7 +186,8 @@ impl<P: Stream> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         subflow.window_seq = subflow.rcv_nxt;
-        subflow.acknowledged_in_order(now_ns, ack, &mut self.views, r, &mut self.controller);
+        let echo = segment.timestamps();
+        subflow.acknowledged_in_order(now_ns, ack, echo, &mut self.views, r, &mut self.controller);
         let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);
         if self.mode == Mode::Tcp {
             let to = self.acknowledged_by_subflow(r, ack);

@@ -215,7 +215,9 @@ impl<P: Stream> Connection<P> {
             let abe = self.config.tcp.abe;
             self.subflows[r].marked(now_ns, &mut self.views, r, &mut self.controller, abe);
         }
-        if outstanding {
+        if !outstanding {
+            self.subflows[r].last_window = segment.window;
+        } else {
             self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
             self.due.frto_waits |= self.holds_retransmissions(r);
             let subflow = &self.subflows[r];

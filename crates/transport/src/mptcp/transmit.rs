@@ -192,10 +192,11 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// A retransmission needs room in the window; the first of a recovery goes out in any case.
+    /// A retransmission needs room in the window; the first of a recovery, or of a timeout (RFC 6298 §5.4), goes out in any
+    /// case.
     fn may_retransmit(&self, r: usize) -> bool {
         self.views[r].has_room()
-            || (self.views[r].phase == Phase::Recovery && self.subflows[r].recovery.sent == 0)
+            || (self.views[r].phase != Phase::Open && self.subflows[r].recovery.sent == 0)
             || self.views[r].in_flight == 0
     }
 

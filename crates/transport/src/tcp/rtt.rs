@@ -20,10 +20,14 @@ pub struct RttEstimator {
     min_ns: u64,
     max_ns: u64,
     backs_off: bool,
+    /// Before the first sample.
+    initial_ns: u64,
 }
 
 /// RFC 6298 §2.1: before the first sample.
 const INITIAL_RTO_NS: u64 = 1_000_000_000;
+/// §5.7: the same when data goes out after a SYN that was lost.
+const AFTER_LOST_SYN_NS: u64 = 3_000_000_000;
 
 impl RttEstimator {
     /// No sample yet.
@@ -38,6 +42,7 @@ impl RttEstimator {
             min_ns: options.rto_min_ns,
             max_ns: options.rto_max_ns,
             backs_off: options.rto_backoff,
+            initial_ns: INITIAL_RTO_NS,
         }
     }
 
@@ -59,10 +64,15 @@ impl RttEstimator {
         self.samples += 1;
     }
 
+    /// The SYN was sent again: "the RTO MUST be re-initialized to 3 seconds when data transmission begins" (§5.7).
+    pub fn syn_lost(&mut self) {
+        self.initial_ns = AFTER_LOST_SYN_NS;
+    }
+
     /// The timeout before backoff: SRTT + 4·RTTVAR, within its bounds.
     pub fn base_rto_ns(&self) -> u64 {
         if self.samples == 0 {
-            return INITIAL_RTO_NS.clamp(self.min_ns, self.max_ns);
+            return self.initial_ns.clamp(self.min_ns, self.max_ns);
         }
         // As Linux does it, the lower bound holds for the term of the deviation: a timeout is never closer to the
         // smoothed RTT than rto_min, so a delayed ACK (40 ms) on a steady path is not a timeout.

@@ -88,6 +88,33 @@ pub struct Delivered {
     pub reordered: bool,
     /// The highest end of those that were sent only once.
     pub original_end: u64,
+    /// How many segments left the network by what is known now: without SACK each duplicate ACK tells of one, and the
+    /// cumulative acknowledgment that follows of the rest (RFC 6937 §2, DeliveredData).
+    pub announced: u32,
+    /// When the last copy of one that was sent more than once went out, of which a timestamp says that it was answered.
+    pub answered_copy_ns: Option<u64>,
+    /// Of another the last copy was not the one that was answered: the acknowledgment is an old one, said again.
+    pub says_again: bool,
+    /// What tells copies of a segment apart.
+    pub copies: Copies,
+}
+
+/// What tells whether an acknowledgment is of the last copy of a segment that was sent more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Copies {
+    /// The timestamp that the acknowledgment echoes, in milliseconds.
+    pub echo_ms: Option<u32>,
+    /// No copy can have been answered sooner.
+    pub min_rtt_ns: u64,
+}
+
+impl Copies {
+    /// Whether the copy sent at `sent_ns` may be the one that arrived (RFC 8985 §6.2 step 2).
+    fn may_be_last(self, sent_ns: u64, now_ns: u64) -> bool {
+        let sent_ms = (sent_ns / 1_000_000) as u32;
+        let echoed = self.echo_ms.is_none_or(|echo_ms| echo_ms.wrapping_sub(sent_ms) as i32 >= 0);
+        echoed && now_ns - sent_ns >= self.min_rtt_ns
+    }
 }
 
 /// The scoreboard.
@@ -243,7 +270,7 @@ impl<P: Stream> Scoreboard<P> {
     /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
     /// [`covers_first`](Self::covers_first) hold.
     #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64) -> Delivered {
+    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64, copies: Copies) -> Delivered {
         let mut delivered = Delivered { advanced: true, ..Delivered::default() };
         let (mut oldest_ns, mut latest_ns, mut latest_end, mut ever) = (u64::MAX, 0, 0, 0);
         while let Some(first) = self.sent.front() {
@@ -256,7 +283,8 @@ impl<P: Stream> Scoreboard<P> {
             if oldest_ns == u64::MAX {
                 oldest_ns = sent_ns;
             }
-            if sent_ns >= latest_ns {
+            let once = first.marks & EVER_RETRANSMITTED == 0;
+            if sent_ns >= latest_ns && (once || copies.may_be_last(sent_ns, now_ns)) {
                 (latest_ns, latest_end) = (sent_ns, end);
             }
             ever |= first.marks;
@@ -283,7 +311,15 @@ impl<P: Stream> Scoreboard<P> {
     fn count(segment: &Sent<P>, now_ns: u64, highest_delivered: u64, delivered: &mut Delivered) {
         delivered.segments += 1;
         delivered.bytes += segment.data_len();
-        delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
+        let once = !segment.is(EVER_RETRANSMITTED);
+        if once || delivered.copies.may_be_last(segment.sent_ns, now_ns) {
+            delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
+            if !once && delivered.copies.echo_ms.is_some() {
+                delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns));
+            }
+        } else {
+            delivered.says_again = true;
+        }
         if !segment.is(EVER_RETRANSMITTED) {
             let age_ns = now_ns - segment.sent_ns;
             delivered.rtt_ns = Some(delivered.rtt_ns.map_or(age_ns, |other| other.max(age_ns)));
@@ -466,20 +502,34 @@ impl<P: Stream> Scoreboard<P> {
         }
     }
 
-    /// After a retransmission timeout: all that is not sacked is lost, nothing is in the network (RFC 6675 §5.1).
-    pub fn mark_all_lost(&mut self) {
-        self.resent.clear();
-        self.retransmitted = 0;
-        self.lost = 0;
-        for segment in &mut self.sent {
-            segment.marks &= !RETRANSMITTED;
-            if !segment.is(SACKED) {
-                segment.marks |= LOST;
-                self.lost += 1;
+    /// After a retransmission timeout: all that is not sacked is lost, nothing is in the network (RFC 6675 §5.1). With
+    /// `patience_ns` only the first, and what was sent longer ago than that (RFC 8985 §6.3).
+    ///
+    /// The first is sent again although it was selectively acknowledged (RFC 2018 §8: "MUST"): the receiver has thrown it
+    /// away then, and may have the others.
+    pub fn mark_lost_on_timeout(&mut self, now_ns: u64, patience_ns: Option<u64>) {
+        if self.sent.front().is_some_and(|first| first.is(SACKED)) {
+            self.sent.iter_mut().for_each(|segment| segment.marks &= !SACKED);
+            self.sacked = 0;
+            self.previous_blocks = [SackBlock::default(); 4];
+        }
+        (self.retransmitted, self.lost) = (0, 0);
+        let mut young = None;
+        for (number, segment) in (self.first..).zip(&mut self.sent) {
+            if segment.is(SACKED) {
+                continue;
             }
+            let lost = number == self.first || patience_ns.is_none_or(|ns| segment.sent_ns + ns <= now_ns);
+            if lost {
+                segment.marks = (segment.marks | LOST) & !RETRANSMITTED;
+            } else if !segment.is(LOST) {
+                young.get_or_insert(number);
+            }
+            self.lost += u32::from(segment.is(LOST));
+            self.retransmitted += u32::from(segment.is(RETRANSMITTED));
         }
         self.repaired_below = 0;
-        self.lost_below = self.first + self.sent.len() as u64;
+        self.lost_below = young.unwrap_or(self.first + self.sent.len() as u64);
     }
 
     /// Whether a lost segment waits for its retransmission.
@@ -588,7 +638,7 @@ mod tests {
     #[test]
     fn a_loss_that_was_none_is_forgotten() {
         let mut b = board();
-        b.mark_all_lost();
+        b.mark_lost_on_timeout(100, None);
         b.retransmit(50);
         b.forget_losses();
         assert_eq!((b.pipe(), b.has_unrepaired()), (10, false));
@@ -608,14 +658,41 @@ mod tests {
     fn a_timeout_marks_all_but_the_sacked() {
         let mut b = board();
         sack(&mut b, &[(901, 1001)]);
-        b.mark_all_lost();
+        b.mark_lost_on_timeout(100, None);
         assert_eq!(b.pipe(), 0);
         let again: Vec<_> = std::iter::from_fn(|| b.retransmit(5).map(|s| s.seq)).collect();
         assert_eq!(again, (0..9).map(|i| 1 + 100 * i).collect::<Vec<_>>());
         assert_eq!(b.pipe(), 9);
         // A second timeout finds the retransmissions lost as well.
-        b.mark_all_lost();
+        b.mark_lost_on_timeout(100, None);
         assert_eq!((b.pipe(), b.has_unrepaired()), (0, true));
+    }
+
+    /// RFC 8985 §6.3: those sent a moment ago are not lost, the first is in any case.
+    #[test]
+    fn a_timeout_leaves_what_was_just_sent() {
+        let mut b = board();
+        sack(&mut b, &[(901, 1001)]);
+        b.mark_lost_on_timeout(25, Some(20));
+        assert_eq!(b.pipe(), 4, "those sent at 6 ns and later");
+        assert_eq!(b.find_losses_by_time((10, 1001), 20, 26), (true, Some(27)), "they are looked at later");
+        let mut b = board();
+        b.mark_lost_on_timeout(11, Some(20));
+        assert_eq!((b.pipe(), b.retransmit(11).map(|s| s.seq)), (9, Some(1)));
+        assert!(b.retransmit(11).is_none());
+    }
+
+    /// RFC 2018 §8: the left edge is sent again although it was selectively acknowledged.
+    #[test]
+    fn a_timeout_marks_a_left_edge_that_was_sacked() {
+        let mut b = board();
+        sack(&mut b, &[(101, 301)]);
+        b.acknowledge(101, 50, &mut Delivered::default());
+        b.mark_lost_on_timeout(100, None);
+        assert_eq!((b.sacked(), b.pipe()), (0, 0));
+        assert_eq!(b.retransmit(100).map(|s| s.seq), Some(101));
+        // It can be acknowledged again.
+        assert_eq!(sack(&mut b, &[(101, 301)]).segments, 2);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{Segment, expand32};
+use wire::{Segment, Timestamps, expand32};
 
 use super::acknowledge::NEVER;
 use super::rack::Probe;
 use super::recovery::{Frto, Recovery, Undo};
-use super::scoreboard::Delivered;
+use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
 use crate::LossDetection;
 use crate::congestion::{Ack, Controller, Phase, View, Window};
@@ -27,14 +27,16 @@ impl<P: Stream> Subflow<P> {
     ) -> Delivered {
         let ack = self.our_seq(segment.ack);
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
-        let mut delivered = Delivered::default();
+        let copies = self.copies(segment.options.timestamps, group[r].min_rtt_ns);
+        let mut delivered = Delivered { copies, ..Delivered::default() };
         self.board.acknowledge(ack, now_ns, &mut delivered);
         if ack > self.snd_una {
             self.snd_una = ack;
             self.retries = 0;
-            self.rtt.backoff = 0;
             group[r].potentially_failed = false;
         }
+        let window_moved = self.last_window != segment.window;
+        self.last_window = segment.window;
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
@@ -46,19 +48,40 @@ impl<P: Stream> Subflow<P> {
                 let first = blocks.as_slice()[0];
                 let (left, right) = (expand(first.left), expand(first.right));
                 duplicate_end = (right <= una && left < right).then_some(right);
+                // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
+                delivered.copies.echo_ms = None;
                 self.board.selectively_acknowledge(blocks.as_slice(), expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
-            self.duplicate_acks = self.duplicate_acks.saturating_sub(delivered.segments.saturating_sub(1));
+            let known = self.duplicate_acks.min(delivered.segments.saturating_sub(1));
+            self.duplicate_acks -= known;
+            delivered.announced = delivered.segments - known;
         } else if segment.payload.is_empty()
+            && !segment.flags.fin()
+            && !window_moved // RFC 5681 §2, a duplicate acknowledgment, (e)
             && segment.options.rare.is_none() // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
             && !self.board.is_empty()
             && ack == self.snd_una
+            // After a timeout they tell of segments that were sent again in vain: nothing is estimated from them.
+            && phase_before != Phase::Loss
         {
             self.duplicate_acks += 1;
+            delivered.announced = 1;
+        }
+        if self.sack {
+            delivered.announced = delivered.segments;
         }
         if let Some(rtt_ns) = delivered.rtt_ns {
+            self.rtt.backoff = 0;
             self.take_rtt(rtt_ns, &mut group[r]);
+        } else if let (true, false, Some(sent_ns)) =
+            (self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_ns)
+        {
+            // Karn's rule knows no timestamps: where they tell that the last copy was answered, that is a sample (RFC 7323
+            // §4.1). An earlier copy tells nothing: its answer may have been lost. Without a sample the timeout stays backed
+            // off, or a round trip longer than it would never be measured (RFC 6298 §5, last paragraph).
+            self.rtt.backoff = 0;
+            self.take_rtt(now_ns - sent_ns, &mut group[r]);
         }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
@@ -75,7 +98,8 @@ impl<P: Stream> Subflow<P> {
             self.undo(now_ns, group, r, controller);
         }
         self.recover(now_ns, &delivered, group, r, controller);
-        self.settle_probe(now_ns, ack, duplicate_reported, group, r, controller);
+        let duplicate = !delivered.advanced && segment.payload.is_empty() && segment.options.sack.is_empty();
+        self.settle_probe(now_ns, ack, duplicate_reported, duplicate, group, r, controller);
         group[r].in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
         // acknowledges at once what all the duplicate ACKs have announced.
@@ -101,23 +125,24 @@ impl<P: Stream> Subflow<P> {
         &mut self,
         now_ns: u64,
         ack: u64,
+        echo: Option<Timestamps>,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
     ) {
         let view = &mut group[r];
         let before = (self.snd_una, view.in_flight);
-        let delivered = self.board.acknowledge_in_order(ack, now_ns);
+        let copies = self.copies(echo, view.min_rtt_ns);
+        let delivered = self.board.acknowledge_in_order(ack, now_ns, copies);
         self.snd_una = ack;
         self.retries = 0;
-        self.rtt.backoff = 0;
         view.potentially_failed = false;
         if let Some(rtt_ns) = delivered.rtt_ns {
             self.take_rtt(rtt_ns, view);
         }
         self.restart_timer(now_ns);
         view.bytes_since_loss += delivered.bytes;
-        self.rack.delivered(&delivered, now_ns, view.min_rtt_ns);
+        self.rack.delivered(&delivered, now_ns);
         self.rack.timer_ns = NEVER;
         view.in_flight = self.board.outstanding();
         self.grow(now_ns, before, (delivered.bytes, delivered.last_rtt_ns), group, r, controller);
@@ -196,7 +221,7 @@ impl<P: Stream> Subflow<P> {
             Phase::Recovery | Phase::Loss => {}
         }
         if self.sack && self.detection == LossDetection::RackTlp {
-            self.rack.delivered(delivered, now_ns, group[r].min_rtt_ns);
+            self.rack.delivered(delivered, now_ns);
         }
         self.detect(now_ns, delivered, group, r, controller);
     }
@@ -219,7 +244,10 @@ impl<P: Stream> Subflow<P> {
         controller: &mut Controller,
     ) {
         if !self.sack {
-            if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open {
+            // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
+            // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
+            let new = self.snd_una > self.recovery.point;
+            if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
         } else if self.detection == LossDetection::Sack {
@@ -250,6 +278,7 @@ impl<P: Stream> Subflow<P> {
             let whole = if self.validation.is_linux() { group[r].cwnd as u32 } else { flight };
             self.recovery = Recovery::begin(self.snd_nxt, whole);
             self.rack.probe_ns = NEVER;
+            self.rack.probe = None; // RFC 8985 §7.1
             let view = &mut group[r];
             view.phase = Phase::Recovery;
             view.ssthresh = ssthresh;
@@ -257,9 +286,16 @@ impl<P: Stream> Subflow<P> {
         }
         if group[r].phase == Phase::Recovery {
             let ssthresh = group[r].ssthresh;
-            let cwnd = self.recovery.window(delivered.segments, self.pipe(), ssthresh, delivered.advanced, first);
+            let cwnd = self.recovery.window(delivered.announced, self.pipe(), ssthresh, delivered.advanced, first);
             self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
         }
+    }
+
+    /// What an acknowledgment with these timestamps tells of copies.
+    #[inline]
+    fn copies(&self, timestamps: Option<Timestamps>, min_rtt_ns: u64) -> Copies {
+        let echo_ms = timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
+        Copies { echo_ms, min_rtt_ns }
     }
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
@@ -293,9 +329,18 @@ impl<P: Stream> Subflow<P> {
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
-        self.board.mark_all_lost();
+        let patience_ns = (self.sack && self.detection == LossDetection::RackTlp).then(|| {
+            self.rack.patience_ns(
+                group[r].min_rtt_ns,
+                group[r].srtt_ns,
+                group[r].phase != Phase::Open,
+                self.board.sacked(),
+            )
+        });
+        self.board.mark_lost_on_timeout(now_ns, patience_ns);
         self.duplicate_acks = 0;
         self.recovery.point = self.snd_nxt;
+        self.recovery.sent = 0;
         self.rack.disarm();
         self.rack.probe = None;
         self.probe_due = false;
@@ -356,7 +401,13 @@ impl<P: Stream> Subflow<P> {
         }
         match self.frto {
             Frto::Off => false,
-            // What was delivered lies beyond the first segment and was never sent again: it was not lost.
+            // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment
+            // that was lost: only the second one says something (RFC 5682 §2.1 step 3).
+            Frto::Waiting if !self.sack && delivered.advanced && ack < self.recovery.point => {
+                self.frto = Frto::NewDataOnly(self.snd_nxt);
+                false
+            }
+            // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1).
             _ if delivered.original_end > 0
                 && delivered.original_end <= self.recovery.point
                 && ack < self.recovery.point =>
@@ -413,12 +464,15 @@ impl<P: Stream> Subflow<P> {
         self.restart_timer(now_ns);
     }
 
-    /// What became of the probe (RFC 8985 §7.4.2).
+    /// What became of the probe (RFC 8985 §7.4.2). `duplicate`: the acknowledgment is a duplicate without SACK blocks, which
+    /// answers the second copy where no D-SACK is spoken.
+    #[allow(clippy::too_many_arguments)]
     fn settle_probe(
         &mut self,
         now_ns: u64,
         ack: u64,
         duplicate_reported: bool,
+        duplicate: bool,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
@@ -427,8 +481,8 @@ impl<P: Stream> Subflow<P> {
         if ack < probe.end {
             return;
         }
-        if probe.repeated && !duplicate_reported && ack == probe.end && !self.board.is_empty() {
-            return; // both copies may still be reported
+        if probe.repeated && !duplicate_reported && ack == probe.end && !duplicate {
+            return; // both copies may still be reported: an acknowledgment above tells
         }
         self.rack.probe = None;
         let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;

@@ -117,6 +117,8 @@ pub struct Subflow<P: Stream> {
     /// None: the subflow that opened the connection.
     pub join: Option<Join>,
     pub backup: bool,
+    /// The window field of the last acknowledgment.
+    pub last_window: u16,
     /// The peer offered window scaling.
     pub peer_scales: bool,
     pub recovery: Recovery,
@@ -161,6 +163,7 @@ impl<P: Stream> Subflow<P> {
             sack: options.sack,
             timestamps: options.timestamps,
             peer_scales: false,
+            last_window: 0,
             snd_wscale: 0,
             rcv_wscale: 0,
             mss: u32::from(mss),
