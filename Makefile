@@ -69,6 +69,9 @@ soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes 
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
 	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
 
+soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
+	cargo run --release --locked -p live --example attack
+
 notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 INTEROP_BYTES ?= 100000000

@@ -103,7 +103,8 @@ fn without_options_it_is_tcp() {
 /// The connection is over before the program reads, and more has come than a socket holds: nothing of it is lost.
 #[test]
 fn a_late_reader_gets_all() {
-    let options = Options::default();
+    // What does not fit into the socket must fit into the window, however fast that would have grown.
+    let options = Options { receive_buffer: Some(1 << 20), ..Options::default() };
     let [client, server] = stacks(false, &Impair::default(), &options);
     let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
     near.wait_established(LONG).unwrap();
@@ -141,4 +142,53 @@ fn a_stack_that_stops_tells_its_sockets() {
         SocketAddr::new(address(false, 0, 2), PORT + 1),
     );
     assert!(refused.wait_established(LONG).unwrap_err().to_string().contains("reset, refused"));
+}
+
+#[allow(clippy::disallowed_methods)] // stacks run in real time
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never: {what}");
+}
+
+/// One after another, each with some data both ways: what is over is freed at both ends.
+#[test]
+fn what_is_over_leaves_nothing_behind() {
+    let options = Options::default();
+    let [client, server] = stacks(false, &Impair::default(), &options);
+    let mut last = None;
+    for n in 0..50 {
+        let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+        near.wait_established(LONG).unwrap();
+        let far = server.accept(PORT, LONG).unwrap();
+        send(&near, &content(1_000, n));
+        send(&far, &content(2_000, n));
+        assert!(receive(&far) == content(1_000, n) && receive(&near) == content(2_000, n));
+        assert_eq!((near.wait_ended(LONG), far.wait_ended(LONG)), (Ok(Ended::Closed), Ok(Ended::Closed)));
+        last = Some(near);
+    }
+    eventually("both stacks are empty", || client.held().connections + server.held().connections == 0);
+    let time_wait = client.held().time_wait + server.held().time_wait;
+    assert!((50..=400).contains(&time_wait), "every subflow rests at one end: {time_wait}");
+    let state = client.look(&last.unwrap()).expect("how the last one ended is still known");
+    assert!(state.over && state.bytes_received == 2_000, "{state:?}");
+}
+
+/// A program that lets go of a socket has closed it: what it wrote arrives, and the connection ends.
+#[test]
+fn a_socket_that_is_dropped_is_closed() {
+    let options = Options::default();
+    let [client, server] = stacks(false, &Impair::default(), &options);
+    let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+    near.wait_established(LONG).unwrap();
+    let far = server.accept(PORT, LONG).unwrap();
+    near.write(Chunk::from(content(100_000, 7)), LONG).unwrap();
+    drop(near);
+    assert!(receive(&far) == content(100_000, 7));
+    drop(far);
+    eventually("both stacks are empty", || client.held().connections + server.held().connections == 0);
 }

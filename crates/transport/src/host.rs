@@ -6,11 +6,13 @@ use std::net::{IpAddr, SocketAddr};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
+use crate::backlog::Backlog;
 use crate::mptcp::at_once::agreed_keys;
 use crate::mptcp::{Connection, ResetReason};
 use crate::queue::Stream;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::ResetAnswer;
+use crate::time_wait::{TimeWait, Verdict};
 use crate::{Config, LocalAddress};
 
 /// A connection of a host, until the host [forgets](Host::forget) it; then the id may name another.
@@ -42,6 +44,9 @@ pub struct Tuple {
 /// RFC 6056 §3.2: "should use the whole range of available port numbers", the registered ones included.
 const EPHEMERAL_PORTS: std::ops::RangeInclusive<u16> = 1024..=u16::MAX;
 
+/// Resets and the like that wait to be sent are no more than these: a flood of strays must not pile up answers.
+const MAX_OUTGOING: usize = 4_096;
+
 /// A machine's transport.
 #[derive(Debug)]
 pub struct Host<P: Stream> {
@@ -55,6 +60,8 @@ pub struct Host<P: Stream> {
     /// By what [stands for](Secrets::blinded) the token.
     by_token: BTreeMap<u64, ConnectionId>,
     outgoing: VecDeque<(Tuple, Segment<P>)>,
+    backlog: Option<Backlog>,
+    time_wait: TimeWait<P>,
 }
 
 impl<P: Stream> Host<P> {
@@ -82,7 +89,39 @@ impl<P: Stream> Host<P> {
             by_tuple: BTreeMap::new(),
             by_token: BTreeMap::new(),
             outgoing: VecDeque::new(),
+            backlog: None,
+            time_wait: TimeWait::new(),
         }
+    }
+
+    /// From now on at most `half_open` connections that strangers have begun may wait for the end of their handshakes: one
+    /// more, and the oldest is forgotten without a word, which the driver hears of from [`Host::take_dropped`]. Those whose
+    /// handshake is over come out of [`Host::next_accepted`]. Without this, as in a simulation, there is no limit.
+    pub fn limit_backlog(&mut self, half_open: usize) {
+        self.backlog = Some(Backlog::new(half_open));
+    }
+
+    /// A connection that a peer has opened and whose handshake is over; each once. For a host with a
+    /// [limited backlog](Host::limit_backlog).
+    pub fn next_accepted(&mut self) -> Option<ConnectionId> {
+        self.backlog.as_mut()?.next_accepted()
+    }
+
+    /// Half-open connections that were forgotten since the last call. Their ids may already name others.
+    pub fn take_dropped(&mut self) -> Vec<ConnectionId> {
+        self.backlog.as_mut().map_or_else(Vec::new, Backlog::take_dropped)
+    }
+
+    /// How many connections are half-open, and how many had to go before their handshake was over.
+    #[must_use]
+    pub fn backlog_counts(&self) -> (usize, u64) {
+        self.backlog.as_ref().map_or((0, 0), Backlog::counts)
+    }
+
+    /// How many subflows are in TIME-WAIT without their connection.
+    #[must_use]
+    pub fn time_wait_count(&self) -> usize {
+        self.time_wait.len()
     }
 
     /// Accepts connections to `port` on any address, each made with `config`.
@@ -133,6 +172,7 @@ impl<P: Stream> Host<P> {
     #[must_use]
     pub fn is_in_use(&self, tuple: Tuple) -> bool {
         self.by_tuple.get(&tuple).is_some_and(|at| !self.connection(at.connection).is_closed(at.subflow))
+            || self.time_wait.contains(&tuple)
     }
 
     /// A key whose token no connection of this host has (RFC 8684 §3.1), and a source for the connection's draws.
@@ -183,10 +223,22 @@ impl<P: Stream> Host<P> {
         if let Some(&at) = self.by_tuple.get(&tuple) {
             if !(opens && self.connection(at.connection).is_closed(at.subflow)) {
                 self.receive_on(now_ns, at, &mut segment);
+                if self.backlog.as_ref().is_some_and(|backlog| backlog.is_half_open(at.connection)) {
+                    self.note_handshake(at.connection);
+                }
                 return Some(at);
             }
             // The peer uses the port again: what was here is closed, and closed is as if it were not (RFC 9293 §3.3.2).
             self.by_tuple.remove(&tuple);
+        }
+        match self.time_wait.receive(now_ns, tuple, &segment) {
+            Some(Verdict::Answer(answer)) => {
+                if let Some(answer) = answer {
+                    self.say(tuple, answer);
+                }
+                return None;
+            }
+            Some(Verdict::Open) | None => {}
         }
         if opens {
             let join = segment.options.rare.as_ref().and_then(|rare| {
@@ -216,12 +268,18 @@ impl<P: Stream> Host<P> {
 
     fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {
         let config = self.listeners.get(&tuple.local.port())?.clone();
+        if let Some(oldest) = self.backlog.as_mut().and_then(Backlog::make_room) {
+            self.forget(oldest);
+        }
         let (mut key, secrets) = self.draw_key();
         if config.joins_at_once {
             key = agreed_keys(tuple.remote, tuple.local)[1];
         }
         let connection = Connection::accept(now_ns, config, &self.addresses, tuple, key, secrets, syn);
         let id = self.add(connection);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.begin(id);
+        }
         self.adopt_new_subflows(id);
         Some(Handle { connection: id, subflow: SubflowId(0) })
     }
@@ -255,7 +313,43 @@ impl<P: Stream> Host<P> {
             options: Options { rare, ..Options::default() },
             payload: P::empty(),
         };
-        self.outgoing.push_back((tuple, reset));
+        self.say(tuple, reset);
+    }
+
+    /// Sends a segment that belongs to no connection; when too many wait, it is as if it were lost.
+    fn say(&mut self, tuple: Tuple, segment: Segment<P>) {
+        if self.outgoing.len() < MAX_OUTGOING {
+            self.outgoing.push_back((tuple, segment));
+        }
+    }
+
+    /// Something has come for a half-open connection.
+    fn note_handshake(&mut self, id: ConnectionId) {
+        let connection = self.connection(id);
+        let (established, over) = (connection.is_established(), connection.is_over());
+        if let Some(backlog) = self.backlog.as_mut().filter(|_| established || over) {
+            backlog.end(id, established);
+        }
+    }
+
+    /// Frees a connection that is over, of which nothing is left to read, to hear or to send, as [`Host::forget`] does, but
+    /// keeps the ends of its subflows that are in TIME-WAIT for the rest of that time. Answers whether it could be done.
+    pub fn rest(&mut self, now_ns: u64, id: ConnectionId) -> bool {
+        let Some(connection) = self.connections.get_mut(id.0 as usize).and_then(Option::as_mut) else { return false };
+        if !connection.is_at_rest() {
+            return false;
+        }
+        let resting = connection.take_resting(now_ns);
+        self.forget(id);
+        for (tuple, resting) in resting {
+            self.time_wait.insert(tuple, resting);
+        }
+        true
+    }
+
+    /// Forgets what was in TIME-WAIT long enough.
+    pub fn expire(&mut self, now_ns: u64) {
+        self.time_wait.expire(now_ns);
     }
 
     /// A segment from the network for a subflow that the driver knows already. Its content is taken out of it.
@@ -336,8 +430,17 @@ impl<P: Stream> Host<P> {
         if self.by_token.get(&token) == Some(&id) {
             self.by_token.remove(&token);
         }
+        if let Some(backlog) = &mut self.backlog {
+            backlog.end(id, false);
+        }
         self.free.push(id.0);
         true
+    }
+
+    /// Whether the id names a connection that was not forgotten.
+    #[must_use]
+    pub fn has(&self, id: ConnectionId) -> bool {
+        self.connections.get(id.0 as usize).is_some_and(Option::is_some)
     }
 
     /// How many connections there are that were not forgotten.

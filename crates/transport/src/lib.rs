@@ -14,6 +14,7 @@
 //! a source given with [`Host::with_source`]. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
 
 pub mod algorithm;
+mod backlog;
 mod config;
 pub mod congestion;
 mod draw;
@@ -28,6 +29,7 @@ pub mod scheduler;
 mod secrets;
 mod statistics;
 mod tcp;
+mod time_wait;
 
 pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
 pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};

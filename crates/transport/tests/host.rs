@@ -115,6 +115,47 @@ fn ten_thousand_connections_one_after_another_leave_nothing_behind() {
     }
 }
 
+/// The same a thousandth of a second apart, with ports as on real packets: what is in TIME-WAIT takes a place that is
+/// small and of bounded number, and its ends are used by nobody until it is over or has had to make room.
+#[test]
+fn connections_that_come_and_go_quickly_use_no_ends_twice() {
+    for protocol in [Protocol::Tcp, Protocol::Mptcp] {
+        let config = config(protocol, Choice::named("default").unwrap());
+        let mut net = Joined::new(config.clone());
+        let mut last_use = std::collections::BTreeMap::new();
+        for n in 0..20_000_u32 {
+            let port = net.hosts[CLIENT].free_port(address(0).address, server()).expect("there are enough");
+            if let Some(before) = last_use.insert(port, n) {
+                assert!(n - before > 16_384, "port {port} of connection {before} is taken by {n}");
+            }
+            let id = net.hosts[CLIENT].connect(net.now_ns, config.clone(), &[address(0)], port, server());
+            net.accepted = None;
+            net.shuttle(&[id]);
+            let peer = net.accepted.expect("the server has accepted it");
+            net.hosts[CLIENT].connection_mut(id).offer(100);
+            net.hosts[CLIENT].connection_mut(id).close(net.now_ns);
+            net.shuttle(&[id]);
+            net.hosts[SERVER].connection_mut(peer).close(net.now_ns);
+            net.shuttle(&[id]);
+            for (side, id) in [(CLIENT, id), (SERVER, peer)] {
+                let connection = net.hosts[side].connection_mut(id);
+                while connection.read().is_some() || connection.poll_event().is_some() {}
+            }
+            net.shuttle(&[id]);
+            for (side, id) in [(CLIENT, id), (SERVER, peer)] {
+                assert!(net.hosts[side].rest(net.now_ns, id), "{n}: it is over");
+            }
+            let held = net.hosts.each_ref().map(|host| (host.connection_count(), host.time_wait_count() <= 16_384));
+            assert_eq!(held, [(0, true); 2]);
+        }
+        let resting: usize = net.hosts.iter().map(Host::time_wait_count).sum();
+        let seconds = net.now_ns / SECOND;
+        assert!(resting > 0, "after {seconds} s some rest still");
+        net.hosts.iter_mut().for_each(|host| host.expire(net.now_ns + 61 * SECOND));
+        assert_eq!(net.hosts.each_ref().map(Host::time_wait_count), [0, 0]);
+    }
+}
+
 #[test]
 fn what_comes_for_a_forgotten_connection_is_a_stray() {
     let config = config(Protocol::Tcp, Choice::named("default").unwrap());

@@ -268,3 +268,57 @@ fn failed_joins_give_their_ids_back() {
     attack.data(1_000, 1_000, 0);
     assert_eq!(attack.read(0), 2_000, "the connection lives on");
 }
+
+/// A SYN from anywhere, which nobody will ever complete.
+fn stray_syn(n: u32) -> (Tuple, Segment<Vec<u8>>) {
+    let remote = SocketAddr::new(Ipv4Addr::from_bits(0x0b00_0000 + n).into(), 5_000);
+    (Tuple { local: end(1, 80), remote }, with(bare(n, 0, Flags::SYN), None, Some(7)))
+}
+
+#[test]
+fn a_flood_of_syns_takes_no_more_than_the_backlog() {
+    for protocol in BOTH {
+        let mut host: Host<Vec<u8>> = Host::new(Xoshiro256PlusPlus::seed_from_u64(7));
+        host.listen(80, Config { protocol, ..Config::default() });
+        host.limit_backlog(100);
+        let mut flood = 0..;
+        let mut strays = |host: &mut Host<Vec<u8>>, count: usize| {
+            for n in flood.by_ref().take(count) {
+                let (tuple, syn) = stray_syn(n);
+                let at = host.receive(0, tuple, syn).expect("a SYN/ACK is to be sent");
+                assert!(host.connection_mut(at.connection).transmit(0).is_some_and(|(_, s)| s.flags.syn()));
+            }
+        };
+        strays(&mut host, 5_000);
+        assert_eq!((host.connection_count(), host.backlog_counts()), (100, (100, 4_900)));
+        assert_eq!(host.take_dropped().len(), 4_900);
+        assert_eq!(host.next_accepted(), None, "no handshake is over");
+        // Someone in good faith, while up to 99 more come in a round trip: the handshake succeeds.
+        let tuple = Tuple { local: end(1, 80), remote: end(2, 5_000) };
+        let id = host.receive(0, tuple, with(bare(ISS, 0, Flags::SYN), None, Some(7))).unwrap().connection;
+        let (_, answer) = host.connection_mut(id).transmit(0).unwrap();
+        strays(&mut host, 99);
+        assert_eq!(host.next_accepted(), None, "nor is this one yet");
+        host.receive(1, tuple, bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK)).expect("it is still known");
+        assert_eq!((host.next_accepted(), host.next_accepted()), (Some(id), None));
+        // It no longer counts among those that may have to go.
+        strays(&mut host, 5_000);
+        assert_eq!((host.connection_count(), host.backlog_counts().0), (101, 100));
+        assert!(host.connection(id).is_established() && !host.connection(id).is_over());
+        assert!(host.forget(id), "{protocol:?}");
+    }
+}
+
+/// A handshake that the peer breaks off is nobody's connection.
+#[test]
+fn a_handshake_that_fails_is_not_accepted() {
+    let mut host: Host<Vec<u8>> = Host::new(Xoshiro256PlusPlus::seed_from_u64(7));
+    host.listen(80, Config::default());
+    host.limit_backlog(100);
+    let (tuple, syn) = stray_syn(1);
+    let id = host.receive(0, tuple, syn).unwrap().connection;
+    host.connection_mut(id).transmit(0).unwrap();
+    host.receive(1, tuple, bare(2, 0, Flags::RST));
+    assert!(host.connection(id).is_over());
+    assert_eq!((host.next_accepted(), host.backlog_counts()), (None, (0, 0)));
+}

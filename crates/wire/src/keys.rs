@@ -31,6 +31,14 @@ pub fn same_u64(a: u64, b: u64) -> bool {
     a.ct_eq(&b).into()
 }
 
+/// The first 64 bits of SHA-256 of a secret and a message, which is what RFC 6528 §3 asks of a keyed hash. Messages of one
+/// kind must be of one length: of what is cut off nobody can compute the hash of something longer.
+#[must_use]
+pub fn keyed_hash(secret: &[u8; 32], message: &[u8]) -> u64 {
+    let digest = Sha256::new().chain_update(secret).chain_update(message).finalize();
+    u64::from_be_bytes(*digest.first_chunk().expect("8 of 32 bytes"))
+}
+
 /// HMAC with SHA-256 (RFC 2104), all 256 bits.
 #[must_use]
 pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {

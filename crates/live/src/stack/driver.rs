@@ -24,7 +24,11 @@ struct Slot {
     touched: bool,
     timer_ns: u64,
     retired: bool,
+    /// Somebody has opened or accepted the connection.
+    owned: bool,
 }
+
+const FREE: Slot = Slot { touched: false, timer_ns: u64::MAX, retired: false, owned: false };
 
 /// A host with its devices. Whoever drives it calls, in a loop: [`receive`](Self::receive),
 /// [`handle_timeouts`](Self::handle_timeouts), and for every connection that [`next_touched`](Self::next_touched)
@@ -45,6 +49,8 @@ pub struct Driver {
     bundle: Bundle,
     /// Of each connection, by subflow.
     mappings: Vec<Vec<Mappings>>,
+    /// Connections of strangers are limited, and nobody's until they are accepted.
+    limited: bool,
 }
 
 impl Driver {
@@ -79,6 +85,7 @@ impl Driver {
             outgoing: Outgoing::default(),
             bundle: Bundle::default(),
             mappings: Vec::new(),
+            limited: false,
         }
     }
 
@@ -112,6 +119,7 @@ impl Driver {
                 other.id = 128 + place as u8;
             }
         }
+        self.host.expire(now_ns);
         let port = self.host.free_port(addresses[0].address, remote)?;
         Some(self.open(now_ns, config, &addresses, port, remote))
     }
@@ -128,7 +136,50 @@ impl Driver {
     ) -> ConnectionId {
         let id = self.host.connect(now_ns, config, local, port, remote);
         self.touch(id);
+        self.slots[id.0 as usize].owned = true;
         id
+    }
+
+    /// From now on connections that strangers begin are limited, as [`Host::limit_backlog`] has it, and those whose handshake
+    /// is over are named by [`next_accepted`](Self::next_accepted).
+    pub fn limit_backlog(&mut self, half_open: usize) {
+        self.host.limit_backlog(half_open);
+        self.limited = true;
+    }
+
+    /// The next connection that a peer has opened; it is whoever's who asks.
+    pub fn next_accepted(&mut self) -> Option<ConnectionId> {
+        let id = self.host.next_accepted()?;
+        self.touch(id);
+        self.slots[id.0 as usize].owned = true;
+        Some(id)
+    }
+
+    /// The host, to look at.
+    #[must_use]
+    pub fn host(&self) -> &Host<Chunk> {
+        &self.host
+    }
+
+    /// Frees a connection that is over and of which nothing is left to read, hear or send. Answers whether it was done; then
+    /// its id may name another.
+    pub fn release(&mut self, now_ns: u64, id: ConnectionId) -> bool {
+        let released = self.host.rest(now_ns, id);
+        if released {
+            self.clear(id);
+        }
+        released
+    }
+
+    /// Nothing is kept under this id any more.
+    fn clear(&mut self, id: ConnectionId) {
+        if let Some(slot) = self.slots.get_mut(id.0 as usize) {
+            self.timers.remove(&(slot.timer_ns, id.0));
+            *slot = Slot { touched: slot.touched, ..FREE };
+        }
+        if let Some(of) = self.mappings.get_mut(id.0 as usize) {
+            of.clear();
+        }
     }
 
     /// The connection is of no use any more: it is forgotten as soon as nothing can come for it. Its id must not be used
@@ -161,7 +212,7 @@ impl Driver {
     pub fn touch(&mut self, id: ConnectionId) {
         let place = id.0 as usize;
         if self.slots.len() <= place {
-            self.slots.resize(place + 1, Slot { touched: false, timer_ns: u64::MAX, retired: false });
+            self.slots.resize(place + 1, FREE);
         }
         if !std::mem::replace(&mut self.slots[place].touched, true) {
             self.touched.push_back(id);
@@ -170,9 +221,13 @@ impl Driver {
 
     /// A connection on which something happened; each is named once, until it is touched again.
     pub fn next_touched(&mut self) -> Option<ConnectionId> {
-        let id = self.touched.pop_front()?;
-        self.slots[id.0 as usize].touched = false;
-        Some(id)
+        loop {
+            let id = self.touched.pop_front()?;
+            self.slots[id.0 as usize].touched = false;
+            if self.host.has(id) {
+                return Some(id);
+            }
+        }
     }
 
     /// Takes in the next packet of a device; answers whether there was one.
@@ -228,10 +283,16 @@ impl Driver {
             }
             self.touch(at.connection);
         }
+        if self.limited {
+            for dropped in self.host.take_dropped() {
+                self.clear(dropped);
+            }
+        }
     }
 
     /// Calls the timers that are due.
     pub fn handle_timeouts(&mut self, now_ns: u64) {
+        self.host.expire(now_ns);
         while let Some(&(at_ns, id)) = self.timers.first() {
             if at_ns > now_ns {
                 break;
@@ -262,7 +323,10 @@ impl Driver {
             lane = Some(next);
         }
         self.send_bundle(now_ns, lane)?;
-        if self.slots[id.0 as usize].retired && self.forget(id) {
+        let slot = self.slots[id.0 as usize];
+        // A handshake that came to nothing is nobody's.
+        let stillborn = self.limited && !slot.owned && self.host.connection(id).is_over();
+        if (slot.retired || stillborn) && self.forget(now_ns, id) {
             return Ok(());
         }
         let timer_ns = self.host.connection(id).next_timeout_ns();
@@ -277,20 +341,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Forgets a connection that nobody wants, unless something may still come for it.
-    fn forget(&mut self, id: ConnectionId) -> bool {
+    /// Forgets a connection that nobody wants, unless there is still something to send.
+    fn forget(&mut self, now_ns: u64, id: ConnectionId) -> bool {
         let connection = self.host.connection_mut(id);
         while connection.read().is_some() || connection.poll_event().is_some() {}
-        if !connection.is_forgettable() {
-            return false;
-        }
-        let slot = &mut self.slots[id.0 as usize];
-        self.timers.remove(&(slot.timer_ns, id.0));
-        (slot.timer_ns, slot.retired) = (u64::MAX, false);
-        if let Some(of) = self.mappings.get_mut(id.0 as usize) {
-            of.clear();
-        }
-        self.host.forget(id)
+        self.release(now_ns, id)
     }
 
     /// Sends what belongs to no connection, and what an impairment has held back long enough.

@@ -5,6 +5,7 @@
 //! - [`Stack`] runs a driver on a thread of its own and gives out [`Socket`]s that block.
 //! - [`Impairment`] loses, delays, reorders and strips packets of a device: what tests of the transport ask of a path.
 
+mod budget;
 mod bundle;
 mod chunk;
 mod device;
@@ -25,4 +26,4 @@ pub use options::{Options, OptionsError};
 pub use settings::{Address, Settings};
 pub use socket::{Ended, Socket, SocketError};
 pub use state::{ConnectionState, SubflowState};
-pub use thread::Stack;
+pub use thread::{Held, Stack};

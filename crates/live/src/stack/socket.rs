@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use transport::{Connection, ConnectionId, Event};
 
+use super::budget::Budget;
 use super::chunk::Chunk;
+use super::state::ConnectionState;
 use super::thread::{Command, Mailbox};
 
 /// Bytes a socket takes from its program before it blocks it, beside what the transport keeps.
@@ -16,6 +18,9 @@ const WRITE_LIMIT: usize = 1 << 20;
 const UNACKNOWLEDGED_LIMIT: u64 = 12 << 20;
 /// Bytes a socket holds for its program; the others stay in the transport's receive buffer and close its window.
 const READ_LIMIT: usize = 1 << 20;
+
+/// Events that are kept for a program that does not ask for them.
+const EVENT_LIMIT: usize = 1_024;
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,22 +73,112 @@ struct State {
     ended: Option<Ended>,
     shut_down: bool,
     events: Vec<Event>,
+    /// The program has accepted the connection; before, nothing is read from it, so that its window closes.
+    accepted: bool,
+    /// The program has let go of the socket.
+    orphaned: bool,
+    /// When the stack looks whether the connection goes on without it, and what was unacknowledged at the last look.
+    orphan: Option<(u64, u64)>,
+    /// How the connection stood when the stack let go of it.
+    last: Option<ConnectionState>,
+    /// Bytes that were written and not acknowledged when the stack last looked, and what the budget knows of both directions.
+    unacknowledged: u64,
+    sending: u64,
+    receiving: u64,
+}
+
+impl State {
+    /// Nobody will send or read what is here.
+    fn abandon(&mut self, budget: &Budget) {
+        (self.to_send, self.to_send_bytes, self.unacknowledged) = (VecDeque::new(), 0, 0);
+        (self.received, self.received_bytes) = (VecDeque::new(), 0);
+        self.note_held(budget);
+    }
+
+    fn note_held(&mut self, budget: &Budget) {
+        let (sending, receiving) = (self.to_send_bytes as u64 + self.unacknowledged, self.received_bytes as u64);
+        budget.change(&mut self.sending, sending);
+        budget.change(&mut self.receiving, receiving);
+    }
 }
 
 impl Shared {
+    /// Of a connection that the program opens.
+    pub(super) fn opened() -> Arc<Shared> {
+        let shared = Shared::default();
+        shared.lock().accepted = true;
+        Arc::new(shared)
+    }
+
+    /// The number of the connection; none before the stack has seen it, and after the stack has let go of it.
+    pub(super) fn id(&self) -> Option<ConnectionId> {
+        self.lock().id
+    }
+
+    /// The program takes the connection.
+    pub(super) fn accept(&self) {
+        self.lock().accepted = true;
+    }
+
+    /// Whether the connection ended, in order or not.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        self.lock().ended
+    }
+
+    /// Answers whether the program has let go of the socket and that is new; it is to be looked at again at `at_ns`.
+    pub(super) fn orphan(&self, at_ns: u64) -> bool {
+        let mut state = self.lock();
+        let new = state.orphaned && state.orphan.is_none();
+        if new {
+            state.orphan = Some((at_ns, state.unacknowledged));
+        }
+        new
+    }
+
+    /// When it is to be looked at again.
+    pub(super) fn orphan_ns(&self) -> Option<u64> {
+        self.lock().orphan.map(|(at_ns, _)| at_ns)
+    }
+
+    /// Whether the peer has acknowledged anything since the last look; the next one is at `at_ns`.
+    pub(super) fn has_gone_on(&self, at_ns: u64) -> bool {
+        let mut state = self.lock();
+        let now = state.unacknowledged;
+        state.orphan.replace((at_ns, now)).is_some_and(|(_, before)| now < before)
+    }
+
+    /// How the connection stood when the stack let go of it.
+    pub(super) fn last(&self) -> Option<ConnectionState> {
+        self.lock().last.clone()
+    }
+
+    /// The stack has let go of the connection: its number may soon be another's.
+    pub(super) fn release(&self, last: ConnectionState, budget: &Budget) {
+        let mut state = self.lock();
+        (state.id, state.last, state.unacknowledged) = (None, Some(last), 0);
+        (state.to_send, state.to_send_bytes) = (VecDeque::new(), 0);
+        state.note_held(budget);
+        if state.orphaned {
+            state.abandon(budget);
+        }
+        self.changed.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The stack's part: moves bytes and tells what happened.
-    pub(super) fn serve(&self, now_ns: u64, id: ConnectionId, connection: &mut Connection<Chunk>) {
+    pub(super) fn serve(&self, now_ns: u64, id: ConnectionId, connection: &mut Connection<Chunk>, budget: &Budget) {
         let mut state = self.lock();
         state.id = Some(id);
         state.announced = false;
         let mut news = false;
         while let Some(event) = connection.poll_event() {
             news = true;
-            state.events.push(event);
+            if state.events.len() < EVENT_LIMIT {
+                state.events.push(event);
+            }
             match event {
                 Event::Established => state.established = true,
                 Event::EndOfStream => state.end_of_stream = true,
@@ -102,12 +197,19 @@ impl Shared {
             connection.write(chunk);
             news = true;
         }
+        let before = std::mem::replace(&mut state.unacknowledged, connection.bytes_unacknowledged());
+        news |= state.unacknowledged < before;
+        if state.orphaned {
+            state.close_requested = true;
+            while connection.read().is_some() {} // for nobody
+            (state.received, state.received_bytes) = (VecDeque::new(), 0);
+        }
         if state.close_requested && state.to_send.is_empty() && !state.closed_at_transport {
             state.closed_at_transport = true;
             connection.close(now_ns);
         }
         state.more_to_read = true;
-        while state.received_bytes < READ_LIMIT {
+        while state.accepted && state.received_bytes < READ_LIMIT && budget.allows(state.received_bytes as u64) {
             let Some(chunk) = connection.read() else {
                 state.more_to_read = false;
                 break;
@@ -116,6 +218,7 @@ impl Shared {
             state.received.push_back(chunk);
             news = true;
         }
+        state.note_held(budget);
         if news {
             self.changed.notify_all();
         }
@@ -128,14 +231,41 @@ impl Shared {
     }
 }
 
-/// A connection, for a program.
+/// A connection, for a program. When the last clone is dropped the connection is closed: what was written is still sent,
+/// what comes is read for nobody, and what has not ended a minute later is reset.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub(super) shared: Arc<Shared>,
     pub(super) mailbox: Arc<Mailbox>,
+    _owner: Arc<Owner>,
+}
+
+/// The program's hold of a connection.
+#[derive(Debug)]
+struct Owner {
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.orphaned = true;
+        if state.last.is_some() || state.shut_down {
+            state.abandon(&self.mailbox.budget);
+            return;
+        }
+        drop(state);
+        self.mailbox.post(Command::Serve(Arc::clone(&self.shared)));
+    }
 }
 
 impl Socket {
+    pub(super) fn new(shared: Arc<Shared>, mailbox: Arc<Mailbox>) -> Socket {
+        let owner = Owner { shared: Arc::clone(&shared), mailbox: Arc::clone(&mailbox) };
+        Socket { shared, mailbox, _owner: Arc::new(owner) }
+    }
+
     /// Waits until `ready` gives something.
     fn wait<T>(&self, timeout: Duration, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, SocketError> {
         let mut found = None;
@@ -154,23 +284,14 @@ impl Socket {
 
     /// Makes the stack look at this socket.
     fn announce(&self) {
-        let id = {
+        {
             let mut state = self.shared.lock();
-            if state.announced {
+            if state.announced || state.id.is_none() {
                 return;
             }
-            state.announced = state.id.is_some();
-            state.id
-        };
-        if let Some(id) = id {
-            self.mailbox.post(Command::Serve(id));
+            state.announced = true;
         }
-    }
-
-    /// The number of the connection; none before the stack has seen it.
-    #[must_use]
-    pub fn id(&self) -> Option<ConnectionId> {
-        self.shared.lock().id
+        self.mailbox.post(Command::Serve(Arc::clone(&self.shared)));
     }
 
     /// Waits until data can be carried.
@@ -217,12 +338,13 @@ impl Socket {
             if state.ended.is_some() || state.close_requested {
                 return Some(Err(SocketError::Aborted));
             }
-            if state.to_send_bytes >= WRITE_LIMIT {
+            if state.to_send_bytes >= WRITE_LIMIT || !self.mailbox.budget.allows(state.sending) {
                 return None;
             }
             let chunk = chunk.take()?;
             state.to_send_bytes += chunk.0.len();
             state.to_send.push_back(chunk);
+            state.note_held(&self.mailbox.budget);
             Some(Ok(()))
         })??;
         self.announce();
@@ -252,6 +374,7 @@ impl Socket {
                 chunks.extend(state.received.pop_front());
             }
             state.received_bytes -= bytes;
+            state.note_held(&self.mailbox.budget);
             let refill = state.more_to_read && state.received_bytes <= READ_LIMIT / 2;
             Some((Ok(Some(chunks)), refill))
         })?;

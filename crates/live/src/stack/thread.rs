@@ -1,6 +1,6 @@
 //! A stack at work: a driver on a thread of its own, commands to it through a mailbox, sockets out of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,12 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use transport::path_manager::PathAction;
 use transport::{Config, ConnectionId};
 
+use super::budget::Budget;
 use super::device::{Counters, Device};
 use super::driver::Driver;
 use super::impairment::{Impair, Impairment};
 use super::settings::Settings;
-use super::socket::{Shared, Socket, SocketError};
+use super::socket::{Ended, Shared, Socket, SocketError};
 use super::state::ConnectionState;
 use crate::clock::Clock;
 
@@ -28,13 +29,15 @@ pub(super) enum Command {
     /// Accept connections to a port.
     Listen { port: u16, config: Box<Config> },
     /// The program has read or written.
-    Serve(ConnectionId),
+    Serve(Arc<Shared>),
     /// Reset the connection.
-    Abort(ConnectionId),
+    Abort(Arc<Shared>),
     /// Do what a path manager does.
-    Act(ConnectionId, PathAction),
+    Act(Arc<Shared>, PathAction),
     /// Tell how a connection stands.
-    Look(ConnectionId, Sender<ConnectionState>),
+    Look(Arc<Shared>, Sender<ConnectionState>),
+    /// Tell what the stack holds.
+    Tell(Sender<Held>),
     /// Tell what the devices have counted.
     Count(Sender<Vec<Counters>>),
     /// Change how a device's packets fare.
@@ -43,9 +46,32 @@ pub(super) enum Command {
     Stop,
 }
 
+/// Connections whose handshake is not over; one more, and the oldest is forgotten (docs/decisions/0009).
+const BACKLOG: usize = 4_096;
+/// Connections to a port that nobody has accepted yet; one more is reset.
+const ACCEPT_LIMIT: usize = 1_024;
+/// How long a connection that no program holds may go without its peer acknowledging anything.
+const ORPHAN_NS: u64 = 60_000_000_000;
+
+/// What a stack holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Held {
+    /// Connections, half-open ones among them.
+    pub connections: usize,
+    /// Connections whose handshake is not over.
+    pub half_open: usize,
+    /// Handshakes that were given up because too many waited.
+    pub dropped: u64,
+    /// Ends of subflows in TIME-WAIT.
+    pub time_wait: usize,
+    /// Bytes that were written and are not acknowledged, or have come and were not read.
+    pub bytes: u64,
+}
+
 /// Commands to the stack's thread, and what wakes it.
 #[derive(Debug)]
 pub(super) struct Mailbox {
+    pub(super) budget: Budget,
     commands: Mutex<Vec<Command>>,
     wake: OwnedFd,
     /// The thread was woken, and has not looked yet.
@@ -92,15 +118,23 @@ impl Stack {
     /// A descriptor that is none, or no more descriptors.
     pub fn start(settings: &Settings, devices: Vec<OwnedFd>) -> std::io::Result<Stack> {
         let devices = devices.into_iter().map(Device::new).collect::<std::io::Result<Vec<_>>>()?;
-        let driver = Driver::new(settings, devices);
+        let mut driver = Driver::new(settings, devices);
+        driver.limit_backlog(BACKLOG);
         let mailbox = Arc::new(Mailbox {
+            budget: Budget::default(),
             commands: Mutex::new(Vec::new()),
             wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             woken: AtomicBool::new(false),
             accepted: Mutex::new(BTreeMap::new()),
             arrived: Condvar::new(),
         });
-        let worker = Worker { driver, mailbox: Arc::clone(&mailbox), clock: Clock::start(), sockets: Vec::new() };
+        let worker = Worker {
+            driver,
+            mailbox: Arc::clone(&mailbox),
+            clock: Clock::start(),
+            sockets: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+        };
         let thread = std::thread::Builder::new().name("mptcplab-stack".to_owned()).spawn(move || worker.run())?;
         Ok(Stack { mailbox, thread: Mutex::new(Some(thread)) })
     }
@@ -108,9 +142,9 @@ impl Stack {
     /// Opens a connection from the addresses with these ids, or from all; it is established later or not at all.
     #[must_use]
     pub fn connect(&self, config: Config, from: Vec<u8>, remote: SocketAddr) -> Socket {
-        let shared = Arc::new(Shared::default());
+        let shared = Shared::opened();
         self.mailbox.post(Command::Connect { config: Box::new(config), from, remote, shared: Arc::clone(&shared) });
-        Socket { shared, mailbox: Arc::clone(&self.mailbox) }
+        Socket::new(shared, Arc::clone(&self.mailbox))
     }
 
     /// Accepts connections to a port of every address.
@@ -128,29 +162,35 @@ impl Stack {
         let wait = self.mailbox.arrived.wait_timeout_while(accepted, timeout, empty);
         let (mut accepted, _) = wait.unwrap_or_else(PoisonError::into_inner);
         let shared = accepted.get_mut(&port).and_then(VecDeque::pop_front).ok_or(SocketError::TimedOut)?;
-        Ok(Socket { shared, mailbox: Arc::clone(&self.mailbox) })
+        shared.accept();
+        self.mailbox.post(Command::Serve(Arc::clone(&shared)));
+        Ok(Socket::new(shared, Arc::clone(&self.mailbox)))
     }
 
     /// Resets the connection.
     pub fn abort(&self, socket: &Socket) {
-        if let Some(id) = socket.id() {
-            self.mailbox.post(Command::Abort(id));
-        }
+        self.mailbox.post(Command::Abort(Arc::clone(&socket.shared)));
     }
 
     /// Does with a connection what a path manager would.
     pub fn act(&self, socket: &Socket, action: PathAction) {
-        if let Some(id) = socket.id() {
-            self.mailbox.post(Command::Act(id, action));
-        }
+        self.mailbox.post(Command::Act(Arc::clone(&socket.shared), action));
     }
 
     /// How a connection stands; none before the stack has seen it, or after the stack has ended.
     #[must_use]
     pub fn look(&self, socket: &Socket) -> Option<ConnectionState> {
         let (sender, receiver) = channel();
-        self.mailbox.post(Command::Look(socket.id()?, sender));
-        receiver.recv_timeout(Duration::from_secs(5)).ok()
+        self.mailbox.post(Command::Look(Arc::clone(&socket.shared), sender));
+        receiver.recv_timeout(Duration::from_secs(5)).ok().or_else(|| socket.shared.last())
+    }
+
+    /// What the stack holds; nothing after it has ended.
+    #[must_use]
+    pub fn held(&self) -> Held {
+        let (sender, receiver) = channel();
+        self.mailbox.post(Command::Tell(sender));
+        receiver.recv_timeout(Duration::from_secs(5)).unwrap_or_default()
     }
 
     /// What the devices have counted; empty after the stack has ended.
@@ -191,14 +231,16 @@ struct Worker {
     driver: Driver,
     mailbox: Arc<Mailbox>,
     clock: Clock,
-    /// By connection.
-    sockets: Vec<Arc<Shared>>,
+    /// Of the connections that a program has opened, or that wait to be accepted, or were.
+    sockets: BTreeMap<ConnectionId, Arc<Shared>>,
+    /// Connections that no program holds, by when to look whether they go on.
+    orphans: BTreeSet<(u64, ConnectionId)>,
 }
 
 impl Worker {
     fn run(mut self) -> Result<(), String> {
         let ended = self.work();
-        for socket in &self.sockets {
+        for socket in self.sockets.values() {
             socket.shut_down();
         }
         ended
@@ -215,9 +257,16 @@ impl Worker {
             }
             let more = self.driver.receive(now_ns).map_err(|error| format!("a device cannot be read: {error}"))?;
             self.driver.handle_timeouts(now_ns);
+            self.end_orphans(now_ns);
+            while let Some(id) = self.driver.next_accepted() {
+                self.offer(now_ns, id);
+            }
             while let Some(id) = self.driver.next_touched() {
-                self.socket(id).serve(now_ns, id, self.driver.serving(id));
+                if let Some(socket) = self.sockets.get(&id) {
+                    socket.serve(now_ns, id, self.driver.serving(id), &self.mailbox.budget);
+                }
                 self.driver.transmit(now_ns, id).map_err(|error| error.to_string())?;
+                self.settle(now_ns, id);
             }
             self.driver.transmit_others(now_ns).map_err(|error| error.to_string())?;
             if !more {
@@ -226,41 +275,90 @@ impl Worker {
         }
     }
 
-    /// The socket of a connection; a new one is given to whoever accepts.
-    fn socket(&mut self, id: ConnectionId) -> Arc<Shared> {
-        let place = id.0 as usize;
-        while self.sockets.len() <= place {
-            let shared = Arc::new(Shared::default());
-            self.sockets.push(Arc::clone(&shared));
-            let number = ConnectionId(self.sockets.len() as u32 - 1);
-            let port = self.driver.connection(number).tuple(transport::SubflowId(0)).local.port();
-            let mut accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-            accepted.entry(port).or_default().push_back(shared);
-            self.mailbox.arrived.notify_all();
+    /// A peer has opened a connection: it waits to be accepted, unless too many do.
+    fn offer(&mut self, now_ns: u64, id: ConnectionId) {
+        let port = self.driver.connection(id).tuple(transport::SubflowId(0)).local.port();
+        let shared = Arc::new(Shared::default());
+        let mut accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = accepted.entry(port).or_default();
+        if waiting.len() >= ACCEPT_LIMIT {
+            waiting.retain(|shared| shared.ended() != Some(Ended::Aborted));
         }
-        Arc::clone(&self.sockets[place])
+        if waiting.len() < ACCEPT_LIMIT {
+            waiting.push_back(Arc::clone(&shared));
+            self.mailbox.arrived.notify_all();
+        } else {
+            self.driver.connection_mut(id).abort(now_ns);
+            self.driver.retire(id);
+        }
+        self.sockets.insert(id, shared);
+    }
+
+    /// Lets go of a connection that is over, and looks after one that no program holds.
+    fn settle(&mut self, now_ns: u64, id: ConnectionId) {
+        let Some(socket) = self.sockets.get(&id) else { return };
+        if !self.driver.host().has(id) {
+            self.sockets.remove(&id); // refused before anybody accepted it
+        } else if self.driver.connection(id).is_at_rest() {
+            if let Some(at_ns) = socket.orphan_ns() {
+                self.orphans.remove(&(at_ns, id));
+            }
+            socket.release(ConnectionState::of(self.driver.connection(id)), &self.mailbox.budget);
+            self.sockets.remove(&id);
+            self.driver.release(now_ns, id);
+        } else if socket.orphan(now_ns + ORPHAN_NS) {
+            self.orphans.insert((now_ns + ORPHAN_NS, id));
+        }
+    }
+
+    /// Resets connections that no program holds and whose peers do not go on.
+    fn end_orphans(&mut self, now_ns: u64) {
+        while let Some(&(at_ns, id)) = self.orphans.first().filter(|(at_ns, _)| *at_ns <= now_ns) {
+            self.orphans.remove(&(at_ns, id));
+            let Some(socket) = self.sockets.get(&id) else { continue };
+            if socket.has_gone_on(now_ns + ORPHAN_NS) {
+                self.orphans.insert((now_ns + ORPHAN_NS, id));
+            } else {
+                self.driver.connection_mut(id).abort(now_ns);
+            }
+        }
     }
 
     fn obey(&mut self, now_ns: u64, command: Command) {
         match command {
             Command::Connect { config, from, remote, shared } => {
                 match self.driver.connect(now_ns, *config, &from, remote) {
-                    Some(id) => {
-                        // Connections that were accepted meanwhile have lower numbers.
-                        if id.0 > 0 {
-                            self.socket(ConnectionId(id.0 - 1));
-                        }
-                        self.sockets.push(shared);
-                    }
+                    Some(id) => _ = self.sockets.insert(id, shared),
                     None => shared.shut_down(),
                 }
             }
             Command::Listen { port, config } => self.driver.listen(port, *config),
-            Command::Serve(id) => self.driver.touch(id),
-            Command::Abort(id) => self.driver.connection_mut(id).abort(now_ns),
-            Command::Act(id, action) => self.driver.connection_mut(id).act(now_ns, action),
-            Command::Look(id, answer) => {
-                let _ = answer.send(ConnectionState::of(self.driver.connection(id)));
+            Command::Serve(shared) => {
+                if let Some(id) = self.id_of(&shared) {
+                    self.driver.touch(id);
+                }
+            }
+            Command::Abort(shared) => {
+                if let Some(id) = self.id_of(&shared) {
+                    self.driver.connection_mut(id).abort(now_ns);
+                }
+            }
+            Command::Act(shared, action) => {
+                if let Some(id) = self.id_of(&shared) {
+                    self.driver.connection_mut(id).act(now_ns, action);
+                }
+            }
+            Command::Look(shared, answer) => {
+                if let Some(id) = self.id_of(&shared) {
+                    let _ = answer.send(ConnectionState::of(self.driver.connection(id)));
+                } // else the sender is dropped, and that is the answer
+            }
+            Command::Tell(answer) => {
+                let host = self.driver.host();
+                let (half_open, dropped) = host.backlog_counts();
+                let (connections, time_wait) = (host.connection_count(), host.time_wait_count());
+                let bytes = self.mailbox.budget.held();
+                let _ = answer.send(Held { connections, half_open, dropped, time_wait, bytes });
             }
             Command::Count(answer) => {
                 let _ = answer.send(self.driver.devices().iter().map(Device::counters).collect());
@@ -274,8 +372,14 @@ impl Worker {
         }
     }
 
+    /// The connection that a socket is of, while the stack has it.
+    fn id_of(&self, shared: &Arc<Shared>) -> Option<ConnectionId> {
+        shared.id().filter(|id| self.sockets.get(id).is_some_and(|known| Arc::ptr_eq(known, shared)))
+    }
+
     fn wait(&mut self) -> std::io::Result<()> {
-        let until_ns = self.driver.next_ns().saturating_sub(self.clock.now_ns());
+        let orphan_ns = self.orphans.first().map_or(u64::MAX, |&(at_ns, ..)| at_ns);
+        let until_ns = self.driver.next_ns().min(orphan_ns).saturating_sub(self.clock.now_ns());
         let timeout = Timespec {
             tv_sec: (until_ns / 1_000_000_000).min(3_600) as i64,
             tv_nsec: (until_ns % 1_000_000_000) as i64,

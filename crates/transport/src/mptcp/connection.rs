@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::Span;
+use wire::{Flags, Span};
 
 use super::join::SUBFLOW_LIMIT;
 use super::state::addresses::Addresses;
@@ -29,6 +29,7 @@ use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
+use crate::time_wait::Resting;
 use crate::{Config, Protocol};
 
 /// What happened to a connection.
@@ -325,6 +326,31 @@ impl<P: Stream> Connection<P> {
     pub fn is_forgettable(&self) -> bool {
         let gone = |s: &Subflow<P>| s.state == State::Closed && !s.reset_due && !s.ack.now;
         self.ending.over && self.rx.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(gone)
+    }
+
+    /// Whether data could be carried both ways, once.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// As [`is_forgettable`](Self::is_forgettable), but for subflows in TIME-WAIT.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let done = |s: &Subflow<P>| matches!(s.state, State::Closed | State::TimeWait) && !s.reset_due && !s.ack.now;
+        self.ending.over && self.rx.ready.is_empty() && self.events.is_empty() && self.subflows.iter().all(done)
+    }
+
+    /// What its subflows in TIME-WAIT still have to say.
+    pub(crate) fn take_resting(&mut self, now_ns: u64) -> Vec<(Tuple, Resting<P>)> {
+        let resting = (0..self.subflows.len()).filter(|&r| self.subflows[r].state == State::TimeWait);
+        let resting: Vec<usize> = resting.collect();
+        let rest = |r: usize| {
+            let seq = self.subflows[r].snd_nxt;
+            let ack = self.segment(now_ns, r, seq, Flags::ACK);
+            (self.subflows[r].tuple, Resting { until_ns: self.subflows[r].timer_ns, ack })
+        };
+        resting.into_iter().map(rest).collect()
     }
 
     /// How many subflows there are or were.

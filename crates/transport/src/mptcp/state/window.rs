@@ -62,14 +62,16 @@ impl ReceiveWindow {
     /// Whether the `len` bytes from `at` on lie below that end.
     #[inline]
     pub fn allows(&self, at: u64, len: u64) -> bool {
-        at.saturating_add(len) <= self.right()
+        // What was announced settles it for every peer that keeps to it.
+        let end = at.saturating_add(len);
+        end <= self.announced || end <= self.right()
     }
 
     /// How many pieces may wait behind a hole: as many as fill the window with segments of [`LEAST_MEAN_BYTES`], and some
     /// more. So what is kept about the pieces takes no more than twice the memory of the window.
     #[inline]
     pub fn allows_pieces(&self, pieces: usize) -> bool {
-        (pieces as u64) < MORE_PIECES + self.size / LEAST_MEAN_BYTES
+        (pieces as u64) < MORE_PIECES || (pieces as u64) < MORE_PIECES + self.size / LEAST_MEAN_BYTES
     }
 
     /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.

@@ -1,0 +1,278 @@
+//! A stack under attack, and what that costs it: memory, and the time of a transfer in good faith beside the attack. Run by
+//! `make soak-attack`; docs/security.md has the bounds.
+//!
+//! The attacker is a process of its own, with the far end of one of the stack's devices (a pair of datagram sockets in place
+//! of a TUN device: no privileges needed) as its standard input. The peer in good faith has another device of the same stack.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)] // it measures in real time
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use live::stack::{Address, Chunk, Impair, Options, Settings, Socket, Stack};
+use wire::{Checksums, Flags, IpHeader, Options as TcpOptions, RareOptions, Segment};
+
+const LONG: Duration = Duration::from_secs(300);
+const PORT: u16 = 80;
+/// What attackers connect to.
+const VICTIM: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
+const TRANSFER: usize = 128 << 20;
+/// One way, between the peer in good faith and the stack.
+const DELAY_NS: u64 = 10_000_000;
+/// Its window: with a round trip of 20 ms, 52 MB/s.
+const WINDOW: u64 = 1 << 20;
+const PACKETS_PER_SECOND: u64 = 100_000;
+const ATTACK: Duration = Duration::from_secs(10);
+const SLOW_PEERS: u16 = 1_000;
+const SENDERS: u16 = 100;
+const CHURN: u32 = 100_000;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["attacker", kind] => attack(kind),
+        [] => ["syn", "slow", "window", "bytes"].into_iter().try_for_each(defend).and_then(|()| churn()),
+        ["churn"] => churn(),
+        [kind @ ("syn" | "slow" | "window" | "bytes")] => defend(kind),
+        _ => Err("usage: attack [syn|slow|window|bytes|churn]".into()),
+    }
+}
+
+// The defence.
+
+/// The stack under attack, the peer in good faith, and the attacker's end of the other device.
+fn stage() -> Result<(Stack, Stack, UnixDatagram)> {
+    let (near, far) = UnixDatagram::pair()?;
+    let (attacked, attacker) = UnixDatagram::pair()?;
+    let address = |address: [u8; 4], device, id| Address { id, address: address.into(), device, backup: false };
+    let addresses = vec![address([10, 0, 0, 2], 0, 0), address(VICTIM.octets(), 1, 1)];
+    let server = Stack::start(&Settings { addresses, seed: 1 }, vec![near.into(), attacked.into()])?;
+    let addresses = vec![address([10, 0, 0, 1], 0, 0)];
+    let client = Stack::start(&Settings { addresses, seed: 2 }, vec![far.into()])?;
+    server.listen(PORT, Options { receive_buffer: Some(WINDOW), ..Options::default() }.config()?);
+    server.impair(0, Impair { delay_ns: DELAY_NS, ..Impair::default() });
+    server.listen(PORT + 1, Options::default().config()?);
+    Ok((server, client, attacker))
+}
+
+/// A transfer from the client to the server on a connection of its own, and how long it takes.
+fn transfer(server: &Stack, client: &Stack) -> Result<Duration> {
+    let begun = Instant::now();
+    let near = client.connect(Options::default().config()?, Vec::new(), ([10, 0, 0, 2], PORT).into());
+    near.wait_established(LONG)?;
+    let far = server.accept(PORT, LONG)?;
+    std::thread::scope(|scope| -> Result<()> {
+        let sender = scope.spawn(move || {
+            let piece = Chunk::from(vec![7; 64 << 10]);
+            (0..TRANSFER / piece.0.len()).try_for_each(|_| near.write(piece.clone(), LONG)).map(|()| near.close())
+        });
+        let mut got = 0;
+        while let Some(chunks) = far.read(1 << 20, LONG)? {
+            got += chunks.iter().map(|chunk| chunk.0.len()).sum::<usize>();
+        }
+        sender.join().map_err(|_| "the sender panicked")??;
+        if got == TRANSFER { Ok(()) } else { Err(format!("{got} bytes of {TRANSFER} arrived").into()) }
+    })?;
+    Ok(begun.elapsed())
+}
+
+/// Resident memory of this process, MiB.
+fn memory_mib() -> Result<f64> {
+    let pages: f64 = std::fs::read_to_string("/proc/self/statm")?.split(' ').nth(1).ok_or("statm")?.parse()?;
+    Ok(pages * 4096.0 / f64::from(1 << 20))
+}
+
+fn defend(kind: &str) -> Result<()> {
+    let (server, client, attacker) = stage()?;
+    transfer(&server, &client)?; // for the first time, everything is slower
+    let alone = transfer(&server, &client)?;
+    let before_mib = memory_mib()?;
+    let mut child: Child =
+        Command::new(std::env::current_exe()?).args(["attacker", kind]).stdin(OwnedFd::from(attacker)).spawn()?;
+    let begun = Instant::now();
+    let (mut held, mut most_mib, mut victims) = (server.held(), before_mib, Vec::new());
+    let beside = std::thread::scope(|scope| -> Result<Duration> {
+        let beside = scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            transfer(&server, &client).map_err(|error| error.to_string())
+        });
+        while begun.elapsed() < ATTACK + Duration::from_secs(1) || !beside.is_finished() {
+            play_program(kind, &server, &mut victims);
+            let now = server.held();
+            (held.half_open, held.dropped) = (held.half_open.max(now.half_open), now.dropped);
+            held.connections = held.connections.max(now.connections);
+            held.bytes = held.bytes.max(now.bytes);
+            most_mib = most_mib.max(memory_mib()?);
+        }
+        Ok(beside.join().map_err(|_| "the transfer panicked")??)
+    })?;
+    child.kill().ok();
+    child.wait()?;
+    let taken = server.counters()[1].received;
+    println!(
+        "{kind}: memory {before_mib:.0} MiB before, at most {most_mib:.0} MiB; {} connections, {} half-open, {} dropped, {:.0} MiB in \
+         sockets; {:.0} packets/s taken; transfer of {} MiB {:.2} s alone, {:.2} s beside the attack: {:.2} times",
+        held.connections,
+        held.half_open,
+        held.dropped,
+        held.bytes as f64 / f64::from(1 << 20),
+        taken as f64 / begun.elapsed().as_secs_f64(),
+        TRANSFER >> 20,
+        alone.as_secs_f64(),
+        beside.as_secs_f64(),
+        beside.as_secs_f64() / alone.as_secs_f64()
+    );
+    Ok(())
+}
+
+/// What the program behind the attacked stack does: it accepts, writes to slow peers without end, and never reads.
+fn play_program(kind: &str, server: &Stack, victims: &mut Vec<Socket>) {
+    while let Ok(socket) = server.accept(PORT + 1, Duration::ZERO) {
+        victims.push(socket);
+    }
+    if kind == "slow" {
+        for socket in victims.iter() {
+            let _ = socket.write(Chunk::from(vec![9; 8 << 10]), Duration::ZERO);
+        }
+    }
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+// The attacker.
+
+fn attack(kind: &str) -> Result<()> {
+    let device = UnixDatagram::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let end = Instant::now() + Duration::from_secs(120); // the parent kills it before
+    match kind {
+        "syn" => flood(&device, end),
+        "slow" => stand_still(device, end),
+        "window" => send_at_will(&device, end, |n| (u64::from(n) * 1_460, 1_460)),
+        // Every other byte from the end of a window to its beginning, and again.
+        _ => send_at_will(&device, end, |n| (60_000 - 2 * (u64::from(n) % 30_000), 1)),
+    }
+}
+
+fn packet(from: SocketAddr, segment: Segment<Vec<u8>>) -> Result<Vec<u8>> {
+    let mut packet = Vec::new();
+    let segment = Segment { src_port: from.port(), dst_port: PORT + 1, window: 60_000, ..segment };
+    wire::encode(&IpHeader::new(from.ip(), VICTIM.into()), &segment, &mut packet)?;
+    Ok(packet)
+}
+
+fn syn(seq: u32) -> Segment<Vec<u8>> {
+    let rare = Some(Box::new(RareOptions { mss: Some(1_460), window_scale: Some(7), ..RareOptions::default() }));
+    Segment { seq, flags: Flags::SYN, options: TcpOptions { rare, ..TcpOptions::default() }, ..Segment::default() }
+}
+
+/// SYNs from everywhere, at a fixed rate; what the device does not take is lost.
+fn flood(device: &UnixDatagram, end: Instant) -> Result<()> {
+    device.set_nonblocking(true)?;
+    let (begun, mut sent, mut buffer) = (Instant::now(), 0_u64, [0; 2_048]);
+    while Instant::now() < end {
+        let due = (begun.elapsed().as_micros() as u64 * PACKETS_PER_SECOND / 1_000_000).min(sent + 64);
+        while sent < due {
+            let from =
+                SocketAddr::from((Ipv4Addr::from_bits(0x0b00_0000 + sent as u32), 1_024 + (sent % 60_000) as u16));
+            let _ = device.send(&packet(from, syn(sent as u32))?);
+            sent += 1;
+        }
+        while device.recv(&mut buffer).is_ok() {} // answers, for nobody
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    Ok(())
+}
+
+/// Connections that acknowledge and never read.
+fn stand_still(device: UnixDatagram, end: Instant) -> Result<()> {
+    let address = Address { id: 0, address: [10, 1, 0, 1].into(), device: 0, backup: false };
+    let stack = Stack::start(&Settings { addresses: vec![address], seed: 3 }, vec![device.into()])?;
+    let mut sockets = Vec::new();
+    for _ in 0..SLOW_PEERS {
+        sockets.push(stack.connect(Options::default().config()?, Vec::new(), (VICTIM, PORT + 1).into()));
+    }
+    std::thread::sleep(end.saturating_duration_since(Instant::now()));
+    Ok(())
+}
+
+/// Connections whose `n`th segment has the bytes of a place in the stream, whatever the window.
+fn send_at_will(device: &UnixDatagram, end: Instant, place: fn(u32) -> (u64, usize)) -> Result<()> {
+    const ISS: u32 = 1_000;
+    device.set_read_timeout(Some(Duration::from_millis(200)))?;
+    let mut peers = Vec::new();
+    let mut buffer = [0; 2_048];
+    for port in 0..SENDERS {
+        let from = SocketAddr::from(([10, 1, 0, 1], 5_000 + port));
+        let answer = loop {
+            device.send(&packet(from, syn(ISS))?)?;
+            let Ok(len) = device.recv(&mut buffer) else { continue };
+            let (_, answer) = wire::decode_with(&buffer[..len], Checksums::Verify)?;
+            if answer.flags.syn() && answer.dst_port == from.port() {
+                break answer;
+            }
+        };
+        let ack = answer.seq.wrapping_add(1);
+        device.send(&packet(from, Segment { seq: ISS + 1, ack, flags: Flags::ACK, ..Segment::default() })?)?;
+        peers.push((from, ack));
+    }
+    device.set_nonblocking(true)?;
+    let (begun, mut sent) = (Instant::now(), 0);
+    for n in 0.. {
+        while sent > begun.elapsed().as_micros() as u64 * PACKETS_PER_SECOND / 1_000_000 {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        sent += peers.len() as u64;
+        for &(from, ack) in &peers {
+            let (at, len) = place(n);
+            let seq = (ISS + 1).wrapping_add(at as u32);
+            let segment = Segment { seq, ack, flags: Flags::ACK, payload: vec![7; len], ..Segment::default() };
+            let _ = device.send(&packet(from, segment)?);
+            while device.recv(&mut buffer).is_ok() {}
+        }
+        if Instant::now() > end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+// One connection after another.
+
+fn churn() -> Result<()> {
+    let (server, client, _attacker) = stage()?;
+    server.impair(0, Impair::default());
+    let begun = Instant::now();
+    let mut first_mib = 0.0;
+    for n in 1..=CHURN {
+        let near = client.connect(Options::default().config()?, Vec::new(), ([10, 0, 0, 2], PORT).into());
+        near.wait_established(LONG)?;
+        let far = server.accept(PORT, LONG)?;
+        near.write(Chunk::from(vec![7; 100]), LONG)?;
+        near.close();
+        while far.read(1 << 16, LONG)?.is_some() {}
+        far.close();
+        near.wait_ended(LONG)?;
+        // Until then as many are in TIME-WAIT as may be.
+        if n == CHURN / 4 {
+            first_mib = memory_mib()?;
+        }
+        if n % (CHURN / 4) == 0 {
+            let (held, peer) = (client.held(), server.held());
+            println!(
+                "churn: {n} connections in {:.1} s; memory {:.0} MiB; {} and {} connections, {} and {} in TIME-WAIT",
+                begun.elapsed().as_secs_f64(),
+                memory_mib()?,
+                held.connections,
+                peer.connections,
+                held.time_wait,
+                peer.time_wait
+            );
+        }
+    }
+    println!("churn: {:+.1} MiB between a quarter and all of {CHURN} connections", memory_mib()? - first_mib);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! What the sockets of a stack may hold together.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that were written and are not acknowledged, or have come and are not read, of all connections.
+const LIMIT: u64 = 256 << 20;
+/// So much each direction of a connection may hold whatever the others do, so that none starves.
+const LEAST_SHARE: u64 = 64 << 10;
+
+/// The rest is shared by dynamic thresholds (Choudhury and Hahne 1998): a direction may grow while it holds less than what is
+/// free. One alone gets half of all, a thousand greedy ones a thousandth each, and nobody has to count them.
+#[derive(Debug, Default)]
+pub(super) struct Budget(AtomicU64);
+
+impl Budget {
+    /// Whether a direction that holds `own` bytes may take more.
+    pub fn allows(&self, own: u64) -> bool {
+        own < LEAST_SHARE || own < LIMIT.saturating_sub(self.0.load(Ordering::Relaxed))
+    }
+
+    /// What all hold together.
+    pub fn held(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// What a direction holds has changed.
+    pub fn change(&self, held: &mut u64, now: u64) {
+        self.0.fetch_add(now.wrapping_sub(*held), Ordering::Relaxed);
+        *held = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_greedy_ones_share_and_one_alone_has_half() {
+        let budget = Budget::default();
+        let mut held = vec![0_u64; 1_000];
+        // Each takes 10,000 bytes in turn for as long as it may.
+        let mut took = true;
+        while took {
+            took = false;
+            for own in &mut held {
+                let more = *own + 10_000;
+                if budget.allows(*own) {
+                    budget.change(own, more);
+                    took = true;
+                }
+            }
+        }
+        let total: u64 = held.iter().sum();
+        assert!(total <= LIMIT + 1_000 * LEAST_SHARE && total > LIMIT / 10 * 9, "{total}");
+        let (least, most) = (*held.iter().min().unwrap(), *held.iter().max().unwrap());
+        assert!(least >= LEAST_SHARE && most < 2 * least, "{least} {most}");
+        // All give back; one alone takes half of all.
+        held.iter_mut().for_each(|own| budget.change(own, 0));
+        let mut own = 0;
+        while budget.allows(own) {
+            let more = own + 10_000;
+            budget.change(&mut own, more);
+        }
+        assert!(own.abs_diff(LIMIT / 2) <= 10_000, "{own}");
+    }
+}
