@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mptcplab.errors import Error
+from mptcplab.plugins.base import Carried
 
 __all__ = [
     "Ack",
@@ -189,6 +190,15 @@ class Counters:
     def timeouts(self) -> int:
         """Retransmission timeouts."""
     @property
+    def acknowledged_bytes(self) -> int:
+        """Bytes acknowledged on the subflow."""
+    @property
+    def segment_bytes(self) -> int:
+        """Largest segment in bytes, TCP's options included; `Subflow.mss` is what data gets of it."""
+    @property
+    def silent(self) -> bool:
+        """Nothing was heard of it for so long that its data went to others; only where `repair` is `kernel`."""
+    @property
     def unacknowledged_bytes(self) -> int:
         """Bytes sent and not acknowledged on the subflow."""
     @property
@@ -202,6 +212,18 @@ class Context:
     @property
     def now_ns(self) -> int:
         """Now, nanoseconds."""
+    @property
+    def place(self) -> int:
+        """Where the data begins that is asked about."""
+    @property
+    def available_bytes(self) -> int:
+        """How many bytes of it there are that may be sent or bound."""
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Bytes that the peer has acknowledged at the data level."""
+    @property
+    def oldest(self) -> Carried | None:
+        """The oldest data that is not acknowledged at the data level, as far as the same subflows carry it."""
     @property
     def sent_bytes(self) -> int:
         """Bytes sent so far for the first time, or bound to a subflow: where new data begins."""
@@ -254,6 +276,9 @@ class Given(Protocol):
     @property
     def methods(self) -> list[str]:
         """The methods that its class does not leave to the base class."""
+    @property
+    def repairs_as_kernel(self) -> bool:
+        """Whether a scheduler wants losses repaired as Linux does."""
     @property
     def call_limit_s(self) -> float:
         """How long a call may take."""

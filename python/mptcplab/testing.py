@@ -55,6 +55,7 @@ def _check(kind: str, plugin: type[Plugin], parameters: dict[str, object]) -> No
         is_rule=issubclass(plugin, Rule),
         make=partial(loading.make, plugin, parameters),
         methods=loading.methods(plugin),
+        repairs_as_kernel=loading.repairs_as_kernel(plugin),
         call_limit_s=plugin.call_limit_s,
     )
     broken = _core.check_plugin(given)

@@ -88,12 +88,15 @@ RUNNING = {
     "an unknown subflow": (SCHEDULER.format("9"), CHOOSE, "answered 9", "the id of one of the 1 subflows"),
     "a negative subflow": (SCHEDULER.format("-1"), CHOOSE, "answered -1", "the id of one of the 1 subflows"),
     "a full subflow": (SCHEDULER.format("0"), CHOOSE, "answered 0", "that can take a segment", "segments in flight"),
-    "a subflow as a string": (SCHEDULER.format("'0'"), CHOOSE, "answered '0'", "the id of a subflow, Send(…)"),
+    "a subflow as a string": (SCHEDULER.format("'0'"), CHOOSE, "answered '0'", "the id of a subflow, Send, Bind"),
     "no segments": (SCHEDULER.format("Send(0, 0)"), CHOOSE, "answered 0", "a burst of 1 segment or more"),
     "too many segments": (SCHEDULER.format("Send(0, 2**40)"), CHOOSE, "a burst of 1 segment or more"),
     "no subflow": (SCHEDULER.format("Send([])"), CHOOSE, "answered []", "at least one subflow"),
     "a wait for the past": (SCHEDULER.format("Wait(context.now_ns)"), CHOOSE, "a time after now"),
     "nothing for ever": (SCHEDULER.format("None"), CHOOSE, "never be asked again", "subflow 0"),
+    "new data passed over": (SCHEDULER.format("Pass()"), CHOOSE, "answered Pass()", "Pass for a reinjection only"),
+    "nothing to bind": (SCHEDULER.format("Bind(0, 0)"), CHOOSE, "answered Bind(on=0, bytes=0)", "at least 1 byte"),
+    "what was not sent again": (SCHEDULER.format("Repeat(0, 0, 2**50)"), CHOOSE, "bytes that were sent and are not"),
     "an endless choice": (
         SCHEDULER.replace("class Own(Scheduler):", "class Own(Scheduler):\n    call_limit_s = 0.5").format(
             "[1 for _ in iter(int, 1)]"

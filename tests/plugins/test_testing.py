@@ -4,9 +4,11 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import mptcplab
 import pytest
 from mptcplab import testing
 from mptcplab.plugins import (
+    Bind,
     CongestionControl,
     Join,
     PathManager,
@@ -17,6 +19,7 @@ from mptcplab.plugins import (
     Subflows,
     Window,
 )
+from mptcplab.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
@@ -109,6 +112,45 @@ def test_a_call_that_raises_and_another_kind() -> None:
         testing.check_congestion_control(Raises)
     with pytest.raises(TypeError, match="Rises does not derive from Scheduler"):
         testing.check_scheduler(Rises)  # type: ignore[arg-type]
+
+
+class Ahead(Scheduler):
+    """Binds all data to the subflow of the smallest RTT, whatever its window."""
+
+    def choose(self, demand: Any, subflows: Subflows, context: Any) -> Bind | None:
+        works = [each for each in subflows if each.active and not each.potentially_failed]
+        usual = [each for each in works if not each.backup] or works
+        fresh = [each for each in usual if each.id not in demand.tried] or usual
+        best = min(fresh, key=lambda each: each.srtt_ns, default=None)
+        assert context.available_bytes > 0
+        return None if best is None else Bind(best.id, context.available_bytes)
+
+
+class Both(Ahead):
+    """Everything on every subflow that has room."""
+
+    def choose(self, demand: Any, subflows: Subflows, context: Any) -> Send | None:  # type: ignore[override]
+        able = [each for each in subflows if each.usable]
+        usual = [each.id for each in able if not each.backup]
+        return Send(usual) if usual else None
+
+
+def test_binding_ahead_conforms() -> None:
+    testing.check_scheduler(Ahead)
+
+
+def test_binding_and_sets_carry_data(network: str) -> None:
+    """A download with all data bound ahead, and one whose segments go over both paths."""
+    source = EXAMPLES.parents[1] / "tests" / "plugins" / "network.toml"
+    file = Path(__file__).name
+    goodput = {}
+    for name in ("Ahead", "Both"):
+        override = f'connection.download.scheduler={{ plugin = "{file}:{name}" }}'
+        result = mptcplab.run(Scenario.from_toml(network, str(source), [override]))
+        goodput[name] = result.connections["goodput_bps"][0]
+    # The same over both paths is at most the faster one's rate.
+    assert 1e6 < goodput["Both"] < 20e6
+    assert goodput["Ahead"] > 1e6
 
 
 class Draws(Scheduler):

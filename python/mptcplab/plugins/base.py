@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from mptcplab._core import Ack, Context, Demand, Subflows
@@ -109,6 +109,54 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
+class Bind:
+    """A scheduler's answer: bind the next bytes to these subflows, whatever their windows.
+
+    Each sends what is bound to it in order, as its window allows. The scheduler is asked about what follows at once.
+    """
+
+    on: int | Collection[int]
+    """The id of a subflow, or several, each of which carries the same; all must be `active`."""
+    bytes: int
+    """How many, at least 1; no more are bound than `context.available_bytes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A scheduler's answer: bind bytes once more that are sent or bound already. Then it is asked again."""
+
+    on: int | Collection[int]
+    """The id of a subflow, or several; all must be `active`."""
+    start: int
+    """The first byte, at least `context.acknowledged_bytes`."""
+    end: int
+    """Behind the last, at most `context.sent_bytes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Penalise:
+    """The answer of `when_idle`: halve the windows of these subflows, without a loss. Then it is asked again."""
+
+    on: int | Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A scheduler's answer: leave this reinjection for later and ask about new data."""
+
+
+class Carried(NamedTuple):
+    """A piece of the stream that is under way."""
+
+    start: int
+    """Its first byte."""
+    end: int
+    """Behind its last."""
+    on: frozenset[int]
+    """The subflows that carry it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """A scheduler's answer: it is better to wait for a subflow that is full now."""
 
@@ -119,10 +167,28 @@ class Wait:
 class Scheduler(Plugin):
     """Which subflow carries the next segment."""
 
+    repair: ClassVar[Literal["prompt", "kernel"]] = "prompt"
+    """What becomes of the data of a subflow that does not answer: with its first timeout it goes to the others, or it
+    is repaired as in Linux 6 (docs/decisions/0006).
+    """
+
     @abstractmethod
-    def choose(self, demand: "Demand", subflows: "Subflows", context: "Context") -> "int | Send | Wait | None":
-        """Where the next segment goes: the id of a subflow that is `usable`, `Send`, `Wait`, or None where no subflow
-        can take anything. Called for each segment, or burst.
+    def choose(
+        self, demand: "Demand", subflows: "Subflows", context: "Context"
+    ) -> "int | Send | Bind | Repeat | Wait | Pass | None":
+        """Where the next segment goes: the id of a subflow that is `usable`, `Send`, `Bind`, `Repeat`, `Wait`, `Pass`,
+        or None where no subflow can take anything. Called for each segment, or burst; under TCP nobody is asked.
+        """
+
+    def when_idle(self, subflows: "Subflows", context: "Context") -> "Repeat | Penalise | Pass | None":  # noqa: ARG002
+        """Nothing more can be sent now: there is no data, the connection-level window is closed or no subflow has room.
+        What may be done all the same; `Pass` asks `choose` about new data once more.
+        """
+        return None
+
+    def when_dry(self, subflows: "Subflows", context: "Context") -> None:
+        """There is nothing to choose for: no data that is not bound, or a closed connection-level window. For a
+        scheduler that keeps account.
         """
 
 

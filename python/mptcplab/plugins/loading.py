@@ -183,6 +183,11 @@ def methods(chosen: type[base.Plugin]) -> list[str]:
     return [name for name in names if getattr(chosen, name) is not getattr(own, name)]
 
 
+def repairs_as_kernel(chosen: type[base.Plugin]) -> bool:
+    """Whether a scheduler wants losses repaired as Linux does."""
+    return issubclass(chosen, base.Scheduler) and chosen.repair == "kernel"
+
+
 _texts: dict[str, str] = {}
 """Texts of files by their SHA-256: what was loaded once stays, whatever becomes of the file."""
 
@@ -263,6 +268,8 @@ def _checked(found: object, source: Source) -> type[base.Plugin]:
             f"{_show(source.spec)}, which derives from {', '.join(each.__name__ for each in found.__bases__)}",
             f"a {kind.noun}: a class that derives from mptcplab.plugins.{bases}",
         )
+    if issubclass(found, base.Scheduler) and found.repair not in ("prompt", "kernel"):
+        raise PluginLoadError(f"repair = {_show(found.repair)} in {source.spec}", 'repair = "prompt" or "kernel"')
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         raise PluginLoadError(

@@ -30,6 +30,7 @@ class Given:
     is_rule: bool
     make: Callable[[int], base.Plugin]
     methods: list[str]
+    repairs_as_kernel: bool
     call_limit_s: float
 
 
@@ -83,6 +84,7 @@ def _given(told: Described) -> Given:
         is_rule=issubclass(chosen, base.Rule),
         make=partial(loading.make, chosen, told["parameters"]),
         methods=loading.methods(chosen),
+        repairs_as_kernel=loading.repairs_as_kernel(chosen),
         call_limit_s=float(chosen.call_limit_s),
     )
 

@@ -36,6 +36,8 @@ pub struct Given {
     pub make: Py<PyAny>,
     /// The methods that its class does not leave to the base class.
     pub methods: Vec<String>,
+    /// Whether a scheduler wants losses repaired as Linux does.
+    pub repairs_as_kernel: bool,
     /// How long a call may take.
     pub call_limit_s: f64,
 }

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
 use transport::congestion::{Ack, Phase, View};
-use transport::scheduler::{Context, Counters, Demand};
+use transport::scheduler::{Carried, Context, Counters, Demand, SubflowSet};
 
 /// The subflows of a connection for the present call. Its memory is used again for the next one.
 #[derive(Debug, Default)]
@@ -197,6 +197,10 @@ impl PyAck {
     }
 }
 
+fn ids(mut set: SubflowSet) -> Vec<usize> {
+    std::iter::from_fn(|| set.pop()).collect()
+}
+
 /// What there is to send.
 #[pyclass(name = "Demand", module = "mptcplab._core", frozen)]
 pub struct PyDemand(pub Demand);
@@ -210,13 +214,10 @@ impl PyDemand {
 
     #[getter]
     fn tried<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
-        let mut tried = Vec::new();
-        if let Demand::Reinjection { tried: mut set } = self.0 {
-            while let Some(r) = set.pop() {
-                tried.push(r);
-            }
+        match self.0 {
+            Demand::New => PyFrozenSet::empty(py),
+            Demand::Reinjection { tried } => PyFrozenSet::new(py, ids(tried)),
         }
-        PyFrozenSet::new(py, tried)
     }
 
     fn __repr__(&self) -> String {
@@ -231,6 +232,12 @@ pub struct PyContext {
     call: u64,
     #[pyo3(get)]
     now_ns: u64,
+    #[pyo3(get)]
+    place: u64,
+    #[pyo3(get)]
+    available_bytes: u64,
+    #[pyo3(get)]
+    acknowledged_bytes: u64,
     #[pyo3(get)]
     sent_bytes: u64,
     #[pyo3(get)]
@@ -249,6 +256,7 @@ pub struct PyContext {
     outstanding_bytes: u64,
     #[pyo3(get)]
     ended: bool,
+    oldest: Option<Carried>,
 }
 
 impl PyContext {
@@ -261,6 +269,9 @@ impl PyContext {
             table: Arc::clone(table),
             call: table.call.load(Ordering::Relaxed),
             now_ns: context.now_ns,
+            place: context.place,
+            available_bytes: context.available_bytes,
+            acknowledged_bytes: context.acknowledged_bytes,
             sent_bytes: context.sent_bytes,
             unsent_bytes: context.unsent_bytes,
             free_window_bytes: context.free_window_bytes,
@@ -270,12 +281,21 @@ impl PyContext {
             left_bytes: context.left_bytes(),
             outstanding_bytes: context.outstanding_bytes(),
             ended: context.ended,
+            oldest: context.oldest(),
         }
     }
 }
 
 #[pymethods]
 impl PyContext {
+    /// `(start, end, on)`, or None.
+    #[getter]
+    fn oldest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(Carried { from, to, on }) = self.oldest else { return Ok(None) };
+        let carried = py.import("mptcplab.plugins.base")?.getattr("Carried")?;
+        carried.call1((from, to, PyFrozenSet::new(py, ids(on))?)).map(Some)
+    }
+
     fn counters(&self, r: usize) -> PyResult<PyCounters> {
         self.table.check(self.call)?;
         let counters = self.table.counters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -303,6 +323,21 @@ impl PyCounters {
     #[getter]
     fn timeouts(&self) -> u64 {
         self.0.timeouts
+    }
+
+    #[getter]
+    fn acknowledged_bytes(&self) -> u64 {
+        self.0.acknowledged_bytes
+    }
+
+    #[getter]
+    fn segment_bytes(&self) -> u32 {
+        self.0.segment_bytes
+    }
+
+    #[getter]
+    fn silent(&self) -> bool {
+        self.0.silent
     }
 
     #[getter]
