@@ -1,6 +1,7 @@
 """`--set key=value`."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,8 @@ def test_the_scenario_itself_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["set"])
-def test_refused(case: dict[str, str]) -> None:
-    assert refused(case["set"]) == [case["problem"]]
+def test_refused(case: dict[str, str], filled: Callable[[str], str]) -> None:
+    assert refused(case["set"]) == [filled(case["problem"])]
 
 
 def test_all_problems_of_overrides_and_file_at_once() -> None:

@@ -1,6 +1,7 @@
 """What an engine cannot do is refused by name; and the table of what there is."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,14 @@ REFUSED = tomllib.loads((Path(__file__).parent / "refused.toml").read_text(encod
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["set"])
-def test_refused_by_name(case: dict[str, str]) -> None:
+def test_refused_by_name(case: dict[str, str], filled: Callable[[str], str]) -> None:
     scenario = Scenario.from_toml(TEXT, "x.toml", [case["set"]])
-    assert [str(each) for each in scenario.unsupported("sim")] == [case["problem"]]
+    assert [str(each) for each in scenario.unsupported("sim")] == [filled(case["problem"])]
     with pytest.raises(UnsupportedError) as raised:
         scenario.description()
     assert raised.value.engine == "sim"
     assert raised.value.problems == scenario.unsupported("sim")
-    assert str(raised.value) == case["problem"]
+    assert str(raised.value) == filled(case["problem"])
 
 
 def test_what_runs_is_not_refused() -> None:

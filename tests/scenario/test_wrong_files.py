@@ -1,6 +1,7 @@
 """Every wrong scenario file of the table gets exactly the errors that it must get."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ CASES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "wrong.toml
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_wrong_file(case: dict[str, Any]) -> None:
+def test_wrong_file(case: dict[str, Any], filled: Callable[[str], str]) -> None:
     with pytest.raises(ScenarioError) as raised:
         Scenario.from_toml(case["file"], source="wrong.toml")
-    assert [str(problem) for problem in raised.value.problems] == case["errors"]
-    assert str(raised.value) == "\n".join(case["errors"])
+    errors = [filled(error) for error in case["errors"]]
+    assert [str(problem) for problem in raised.value.problems] == errors
+    assert str(raised.value) == "\n".join(errors)
 
 
 def test_the_table_is_long_and_has_no_case_twice() -> None:

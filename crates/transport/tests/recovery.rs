@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, View, Window};
+use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, Sample, View, Window};
 use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
 
 const SIZE: u64 = 400_000;
@@ -145,6 +147,64 @@ fn mild_reordering_costs_little() {
 thread_local! {
     /// Losses and timeouts that a control was told of.
     static TOLD: std::cell::Cell<(u32, u32)> = const { std::cell::Cell::new((0, 0)) };
+}
+
+/// Reno that is told of the round-trip times: how many, and how many of them during fast recovery.
+#[derive(Debug)]
+struct Sampled(Classic<Reno>, Arc<Mutex<Vec<Sample>>>);
+
+impl CongestionControl for Sampled {
+    fn name(&self) -> &'static str {
+        "sampled"
+    }
+
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        assert_eq!(sample.recovering, group[r].phase == Phase::Recovery);
+        self.1.lock().unwrap().push(*sample);
+    }
+
+    fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        if let Some(rtt_ns) = ack.rtt_ns {
+            let last = *self.1.lock().unwrap().last().unwrap();
+            assert_eq!((last.rtt_ns, last.now_ns), (rtt_ns, ack.now_ns), "told before");
+        }
+        self.0.on_ack(group, r, ack)
+    }
+
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.0.on_loss(group, r, now_ns)
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.0.on_timeout(group, r, now_ns)
+    }
+}
+
+#[test]
+fn a_control_that_asks_for_it_hears_of_every_round_trip_time_also_in_recovery() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let shared = Arc::clone(&heard);
+    let [mut client, _] = config(TcpOptions::default());
+    client.congestion = Choice::custom("sampled", move |_| Box::new(Sampled(Classic::new(Reno), Arc::clone(&shared))));
+    let mut pair = Pair::new(1, [client.clone(), client], vec![path()]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    let mut count = 0;
+    pair.tap(move |_, side, _, s| {
+        count += u32::from(side == SERVER && s.payload.len > 0);
+        !(side == SERVER && s.payload.len > 0 && count == 60)
+    });
+    pair.connection(SERVER).offer(400_000);
+    let now_ns = pair.now_ns;
+    pair.connection(SERVER).close(now_ns);
+    assert!(pair.run_until(20 * SECOND, |p| p.saw(SERVER, Event::Flushed)));
+    let heard = heard.lock().unwrap();
+    let recovering = heard.iter().filter(|sample| sample.recovering).count();
+    assert!(recovering > 5 && heard.len() > 100, "{recovering} of {}", heard.len());
+    assert!(heard.is_sorted_by_key(|sample| sample.now_ns));
 }
 
 /// Reno that says what it was told.

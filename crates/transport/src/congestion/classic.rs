@@ -1,6 +1,6 @@
 //! What loss-based controls share: slow start, the thresholds after a loss, the floor of the windows.
 
-use super::{Ack, CongestionControl, View, Window};
+use super::{Ack, CongestionControl, Groups, Sample, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
 
@@ -8,6 +8,17 @@ use crate::plugin::Origin;
 pub trait Rule: std::fmt::Debug + Send {
     /// Its name.
     const NAME: &'static str;
+    /// Whether [`sample`](Self::sample) is to be called.
+    const SAMPLES: bool = false;
+    /// Whether [`regroup`](Self::regroup) is to be called, before anything else. What the other methods see are then the
+    /// subflows of the group of `r`; those of other groups are not active.
+    const REGROUPS: bool = false;
+
+    /// A sample of the round-trip time of `group[r]`, also during fast recovery.
+    fn sample(&mut self, _group: &[View], _r: usize, _sample: &Sample) {}
+
+    /// Something happens on `group[r]`, of all subflows: may change which are coupled with which. At first all are.
+    fn regroup(&mut self, _groups: &mut Groups, _group: &[View], _r: usize, _now_ns: u64) {}
 
     /// Increase of the window of `group[r]`, in segments, per segment acknowledged in congestion avoidance.
     fn increase(&mut self, group: &[View], r: usize) -> f64;
@@ -27,6 +38,7 @@ pub trait Rule: std::fmt::Debug + Send {
 #[derive(Debug)]
 pub struct Classic<R> {
     rule: R,
+    groups: Groups,
 }
 
 /// RFC 8511 §3: after a congestion mark 0.8 of the window remains where a loss leaves 0.5, so the reduction is this
@@ -36,7 +48,21 @@ const ABE_FRACTION: f64 = 0.4;
 impl<R: Rule> Classic<R> {
     /// The classic machine with this rule.
     pub fn new(rule: R) -> Self {
-        Classic { rule }
+        Classic { rule, groups: Groups::default() }
+    }
+
+    /// The rule, and what it sees.
+    #[inline]
+    fn seen<'a>(&'a mut self, group: &'a [View], r: usize, now_ns: u64) -> (&'a mut R, &'a [View])
+    where
+        R: Rule,
+    {
+        let Classic { rule, groups } = self;
+        if R::REGROUPS {
+            rule.regroup(groups, group, r, now_ns);
+            return (rule, groups.seen(group, r));
+        }
+        (rule, group)
     }
 }
 
@@ -64,7 +90,8 @@ impl<R: Rule> CongestionControl for Classic<R> {
             acked -= slow;
         }
         if acked > 0.0 {
-            cwnd += acked * self.rule.increase(group, r);
+            let (rule, group) = self.seen(group, r, ack.now_ns);
+            cwnd += acked * rule.increase(group, r);
             // A rule with a negative term stops at one segment. (Not `max`, which would hide a NaN.)
             if cwnd < 1.0 {
                 cwnd = 1.0;
@@ -73,18 +100,34 @@ impl<R: Rule> CongestionControl for Classic<R> {
         Window { cwnd, ssthresh }
     }
 
-    fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        self.rule.decrease(group, r).max(self.rule.min_ssthresh(group))
+    fn wants_samples(&self) -> bool {
+        R::SAMPLES
     }
 
-    fn on_timeout(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {
-        self.rule.decrease(group, r).max(self.rule.min_ssthresh(group))
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        self.rule.sample(group, r, sample);
     }
 
-    fn on_ecn(&mut self, group: &[View], r: usize, _now_ns: u64, abe: bool) -> f64 {
-        let (cwnd, lost) = (group[r].cwnd, self.rule.decrease(group, r));
+    fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        let (rule, group) = self.seen(group, r, now_ns);
+        rule.decrease(group, r).max(rule.min_ssthresh(group))
+    }
+
+    fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
+        self.on_loss(group, r, now_ns)
+    }
+
+    fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
+        let (rule, group) = self.seen(group, r, now_ns);
+        let (cwnd, lost) = (group[r].cwnd, rule.decrease(group, r));
         let left = if abe { cwnd - ABE_FRACTION * (cwnd - lost) } else { lost };
-        left.max(self.rule.min_ssthresh(group))
+        left.max(rule.min_ssthresh(group))
+    }
+
+    fn on_leave(&mut self, _group: &[View], r: usize, _now_ns: u64) {
+        if R::REGROUPS {
+            self.groups.put(r, 0);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod cubic_linux;
 #[cfg(test)]
 mod equilibrium_tests;
 mod ewtcp;
+mod groups;
 mod hystart;
 mod lia;
 mod lia_linux;
@@ -46,6 +47,7 @@ built_in! {
 
 pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
+pub use groups::Groups;
 pub use per_subflow::{PerSubflow, SinglePath};
 
 use crate::algorithm::{self, Family, Row, built_in};
@@ -190,6 +192,17 @@ pub struct Ack {
     pub cwnd_limited: bool,
 }
 
+/// A sample of the round-trip time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// Age of the youngest segment that was acknowledged and sent only once: free of the receiver's delay.
+    pub rtt_ns: u64,
+    /// When the acknowledgment arrived.
+    pub now_ns: u64,
+    /// Whether it arrived during fast recovery, where [`CongestionControl::on_ack`] is not called.
+    pub recovering: bool,
+}
+
 /// A congestion control for all subflows of a connection.
 pub trait CongestionControl: std::fmt::Debug + Send {
     /// Its name as in `mptcplab list congestion`.
@@ -197,6 +210,15 @@ pub trait CongestionControl: std::fmt::Debug + Send {
 
     /// New data of `group[r]` was acknowledged, outside of fast recovery: its new window.
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window;
+
+    /// Whether [`on_sample`](Self::on_sample) is to be called: asked once for each subflow, so that the others pay nothing.
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
+    /// A sample of the round-trip time of `group[r]`, also during fast recovery; before [`on_ack`](Self::on_ack) of the
+    /// same acknowledgment.
+    fn on_sample(&mut self, _group: &[View], _r: usize, _sample: &Sample) {}
 
     /// Loss on `group[r]` was found by its duplicate acknowledgments: the new ssthresh, to which the window will
     /// come during recovery. Called once for each recovery.
@@ -239,6 +261,11 @@ macro_rules! forward {
             fn name(&self) -> &'static str {
                 each!(self, c => c.name())
             }
+
+            fn wants_samples(&self) -> bool {
+                each!(self, c => c.wants_samples())
+            }
+
             $(
                 fn $method(&mut self, group: &[View], r: usize, $($arg: $type),*) $(-> $answer)? {
                     each!(self, c => c.$method(group, r, $($arg),*))
@@ -250,6 +277,7 @@ macro_rules! forward {
 
 forward! {
     fn on_ack(ack: &Ack) -> Window;
+    fn on_sample(sample: &Sample);
     fn on_loss(now_ns: u64) -> f64;
     fn on_timeout(now_ns: u64) -> f64;
     fn on_ecn(now_ns: u64, abe: bool) -> f64;

@@ -1,6 +1,6 @@
 //! A control of single paths on each subflow by itself.
 
-use super::{Ack, CongestionControl, View, Window};
+use super::{Ack, CongestionControl, Sample, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
 
@@ -8,9 +8,14 @@ use crate::plugin::Origin;
 pub trait SinglePath: std::fmt::Debug + Send + Clone {
     /// Its name.
     const NAME: &'static str;
+    /// Whether [`on_sample`](Self::on_sample) is to be called.
+    const SAMPLES: bool = false;
 
     /// New data was acknowledged, outside of fast recovery: the new window.
     fn on_ack(&mut self, view: &View, ack: &Ack) -> Window;
+
+    /// A sample of the round-trip time, also during fast recovery.
+    fn on_sample(&mut self, _view: &View, _sample: &Sample) {}
 
     /// A loss was found by duplicate acknowledgments: the new ssthresh.
     fn on_loss(&mut self, view: &View) -> f64;
@@ -60,6 +65,14 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
         self.of(r).on_ack(&group[r], ack)
+    }
+
+    fn wants_samples(&self) -> bool {
+        C::SAMPLES
+    }
+
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        self.of(r).on_sample(&group[r], sample);
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {

@@ -19,7 +19,7 @@ use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
-use crate::congestion::{Controller, View};
+use crate::congestion::{CongestionControl, Controller, View};
 use crate::host::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
@@ -165,6 +165,7 @@ impl<P: Stream> Connection<P> {
         if self.repair() == Repair::Kernel {
             subflow.validation.become_linux();
         }
+        subflow.rtt.told = self.controller.wants_samples();
         let r = self.subflows.len();
         let options_len = self.mode.data_options_len(subflow.timestamps);
         let mut view =

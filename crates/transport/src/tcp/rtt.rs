@@ -22,6 +22,8 @@ pub struct RttEstimator {
     backs_off: bool,
     /// Before the first sample.
     initial_ns: u64,
+    /// The congestion control wants to be told of each sample.
+    pub told: bool,
 }
 
 /// RFC 6298 §2.1: before the first sample.
@@ -43,6 +45,7 @@ impl RttEstimator {
             max_ns: options.rto_max_ns,
             backs_off: options.rto_backoff,
             initial_ns: INITIAL_RTO_NS,
+            told: false,
         }
     }
 

@@ -8,7 +8,7 @@ use super::recovery::{Frto, Recovery, Undo};
 use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
 use crate::LossDetection;
-use crate::congestion::{Ack, Controller, Phase, View, Window};
+use crate::congestion::{Ack, Controller, Phase, Sample, View, Window};
 use crate::queue::Stream;
 
 /// RFC 6675 §2: DupThresh.
@@ -83,6 +83,9 @@ impl<P: Stream> Subflow<P> {
             self.rtt.backoff = 0;
             self.take_rtt(now_ns - sent_ns, &mut group[r]);
         }
+        if self.rtt.told {
+            Self::tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+        }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
@@ -145,11 +148,23 @@ impl<P: Stream> Subflow<P> {
         self.rack.delivered(&delivered, now_ns);
         self.rack.timer_ns = NEVER;
         view.in_flight = self.board.outstanding();
+        if self.rtt.told {
+            Self::tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+        }
         self.grow(now_ns, before, (delivered.bytes, delivered.last_rtt_ns), group, r, controller);
         if self.board.is_empty() {
             self.rack.probe_ns = NEVER;
         } else {
             self.rack.arm_probe(now_ns, group[r].srtt_ns, self.board.outstanding(), self.timer_ns);
+        }
+    }
+
+    /// The control hears of a sample, if there is one.
+    #[cold]
+    fn tell(now_ns: u64, rtt_ns: Option<u64>, group: &[View], r: usize, controller: &mut Controller) {
+        if let Some(rtt_ns) = rtt_ns {
+            let recovering = group[r].phase == Phase::Recovery;
+            controller.on_sample(group, r, &Sample { rtt_ns: rtt_ns.max(1), now_ns, recovering });
         }
     }
 
