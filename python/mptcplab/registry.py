@@ -64,30 +64,14 @@ class Entry:
 
 
 _MODELLED: Final[Mapping[str, tuple[str, ...]]] = {
-    "congestion": ("reno", "ewtcp", "coupled", "lia", "olia", "balia"),
+    "congestion": ("reno", "ewtcp", "coupled", "lia", "olia", "balia", "pert", "mppert", "epsilon"),
     "schedulers": ("min-rtt", "round-robin", "blest", "ecf", "dmptcp", "linux"),
     "path-managers": ("default", "fullmesh", "ndiffports"),
 }
 """The algorithms of the transport that the engine model has laws for, or that do not change what it calculates."""
 
 _PLANNED: Final[Mapping[str, tuple[Entry, ...]]] = {
-    "congestion": (
-        Entry(
-            "mppert",
-            "multipath PERT: answers to queueing delay before loss",
-            "Singh 2012 ch. III",
-            parameters=(
-                Parameter(
-                    "k",
-                    0.0,
-                    "how far traffic shifts off the congested path: the less, the further",
-                    minimum=-1.0,
-                    maximum=1.0,
-                ),
-            ),
-            capabilities=("coupled",),
-        ),
-    ),
+    "congestion": (),
     "schedulers": (
         Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
         Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
@@ -99,7 +83,7 @@ _PLANNED: Final[Mapping[str, tuple[Entry, ...]]] = {
 
 def _parameter(family: str, declared: Mapping[str, Any]) -> Parameter:
     runs: dict[str, tuple[Value, ...]] = {}
-    if family == "congestion" and declared["name"] == "variant":
+    if family == "congestion" and declared["name"] in ("variant", "shared"):
         runs["model"] = (declared["default"],)
     if declared["fixed_in_kernel"]:
         runs["linux"] = (declared["default"],)

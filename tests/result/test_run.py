@@ -82,10 +82,10 @@ def test_counts_are_at_least_one(scenario: Scenario, wrong: dict[str, int]) -> N
 
 
 def test_what_the_simulator_has_not_learnt_is_refused(scenario: Scenario) -> None:
-    changed = scenario.with_overrides(['connection.download.congestion="mppert"'])
+    changed = scenario.with_overrides(['connection.download.scheduler="daps"'])
     with pytest.raises(mptcplab.UnsupportedError) as refused:
         mptcplab.run(changed)
-    assert "mppert" in str(refused.value.problems[0])
+    assert "daps" in str(refused.value.problems[0])
 
 
 def test_a_failed_run_ends_the_series(

@@ -54,12 +54,13 @@ def test_what_is_toml_is_read_as_toml() -> None:
     assert scenario.document.events[0].set.rate == 1_000_000
     assert scenario.document.events[0].set.down is None
     assert scenario.document.connections["download"].paths == ("wifi",)
-    assert scenario.document.connections["download"].congestion.parameters == {"k": -0.5}
+    assert scenario.document.connections["download"].congestion.parameters["k"] == -0.5
 
 
 def test_a_parameter_stands_beside_the_name_of_its_algorithm() -> None:
     scenario = read("connection.download.congestion=mppert", "connection.download.congestion.k=0.5")
-    assert scenario.document.connections["download"].congestion.written() == {"name": "mppert", "k": 0.5}
+    assert scenario.document.connections["download"].congestion.name == "mppert"
+    assert scenario.document.connections["download"].congestion.parameters["k"] == 0.5
     scenario = read("connection.download.scheduler=round-robin", "connection.download.scheduler.segments=3")
     assert scenario.document.connections["download"].scheduler.parameters["segments"] == 3
     assert refused("connection.download.congestion=reno", "connection.download.congestion.k=0.5") == [

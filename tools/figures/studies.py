@@ -1,6 +1,6 @@
 """Every study by its name."""
 
-from tools.figures import paths, queues, response, schedulers, sharing, short_flows, sparse, two_paths
+from tools.figures import paths, pert, queues, response, schedulers, sharing, short_flows, sparse, two_paths
 
 STUDIES = {
     study.name: study
@@ -11,6 +11,8 @@ STUDIES = {
         two_paths.VARIANTS,
         sharing.SHARED,
         sharing.WVEGAS,
+        pert.QUEUE,
+        pert.SHARES,
         schedulers.STUDY,
         short_flows.STUDY,
         paths.STUDY,

@@ -469,6 +469,11 @@ pub trait Family: Sized + 'static {
 
     /// One from outside at work.
     fn outside(algorithm: Box<Self::Outside>) -> Self::Built;
+
+    /// What is put around one of the table, by parameters that not it but the family knows.
+    fn finish(built: Self::Built, _given: &Given) -> Self::Built {
+        built
+    }
 }
 
 /// Which algorithm of a family a connection gets.
@@ -580,7 +585,7 @@ impl<F: Family> Choice<F> {
     #[must_use]
     pub fn make(&self, origin: &Origin) -> F::Built {
         match &self.source {
-            Source::Table(row, given) => (row.make)(given, origin),
+            Source::Table(row, given) => F::finish((row.make)(given, origin), given),
             Source::Outside(factory) => F::outside(factory.make(origin)),
         }
     }

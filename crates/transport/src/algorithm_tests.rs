@@ -54,7 +54,7 @@ fn what_there_is_not_is_refused_in_words() {
             "lia",
             "varient",
             "linux".into(),
-            "congestion control «lia»: found the parameter «varient»; expected variant; did you mean «variant»?",
+            "congestion control «lia»: found the parameter «varient»; expected variant, shared, ",
         ),
         (
             "lia",

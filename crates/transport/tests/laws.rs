@@ -90,7 +90,7 @@ fn padhye(p: f64, rtt_s: f64) -> f64 {
 fn padhye_b(p: f64, rtt_s: f64, b: f64, t0: f64) -> f64 {
     let c = (2.0 + b) / (3.0 * b);
     let w = c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt();
-    let all = |k: f64| 1.0 - (1.0 - p).powf(k);
+    let all = |k: f64| 1.0 - libm::pow(1.0 - p, k);
     let q = if w <= 3.0 { 1.0 } else { (all(3.0) * (1.0 + (1.0 - p).powi(3) * all(w - 3.0)) / all(w)).min(1.0) };
     let f = 1.0 + p + 2.0 * p.powi(2) + 4.0 * p.powi(3) + 8.0 * p.powi(4) + 16.0 * p.powi(5) + 32.0 * p.powi(6);
     ((1.0 - p) / p + w / 2.0 + q) / (rtt_s * (b * w / 2.0 + 1.0) + q * t0 * f / (1.0 - p))

@@ -158,6 +158,9 @@ class Algorithm(Kind):
                 parameters[parameter.name] = read
         if wrong:
             raise faults(noun, wrong)
+        if parameters.get("shared") == "none":
+            # Nothing is looked for: how it would be is not worth a line in every description.
+            parameters = {key: value for key, value in parameters.items() if not key.startswith("shared")}
         return Named(entry.name, parameters)
 
 

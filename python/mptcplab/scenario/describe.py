@@ -152,7 +152,7 @@ def _named(document: Document, family: str, named: Named) -> dict[str, Any]:
     entry = registry.find(family, named.name)
     assert entry is not None, f"refused before: {named.name}"
     known = [parameter.name for parameter in entry.parameters if parameter.is_known_to("sim")]
-    return {"name": named.name, **{name: named.parameters[name] for name in known}}
+    return {"name": named.name, **{name: named.parameters[name] for name in known if name in named.parameters}}
 
 
 def _size(size: Constant | Exponential | Pareto) -> dict[str, Any]:

@@ -35,10 +35,11 @@ def _named(refused: Refusals, key: Key, family: str, named: Named, engine: str) 
     entry = registry.find(family, named.name)
     for parameter in entry.parameters if entry is not None and key not in refused else ():
         runs = parameter.runs.get(engine)
-        if runs is not None and named.parameters[parameter.name] not in runs:
+        given = named.parameters.get(parameter.name, parameter.default)
+        if runs is not None and given not in runs:
             offer = one_of([show(value) for value in runs])
             refused[(*key, parameter.name)] = (
-                show(named.parameters[parameter.name]),
+                show(given),
                 f"what the {engine} engine runs: {offer}",
             )
 

@@ -13,10 +13,12 @@ mod balia;
 mod balia_linux;
 mod classic;
 pub mod conformance;
+mod correlation;
 mod counting;
 mod coupled;
 mod cubic;
 mod cubic_linux;
+mod epsilon;
 #[cfg(test)]
 mod equilibrium_tests;
 mod ewtcp;
@@ -24,11 +26,15 @@ mod groups;
 mod hystart;
 mod lia;
 mod lia_linux;
+mod mppert;
 mod olia;
 mod olia_linux;
 mod per_subflow;
+mod pert;
 mod reno;
+mod responding;
 mod round;
+mod sharing;
 mod wvegas;
 mod wvegas_linux;
 
@@ -43,14 +49,21 @@ built_in! {
     olia::Olia: Classic<Olia> | olia_linux::OliaLinux: Counting<OliaLinux>,
     balia::Balia: Classic<Balia> | balia_linux::BaliaLinux: Counting<BaliaLinux>,
     wvegas::Wvegas | wvegas_linux::WvegasLinux,
+    pert::Pert: Responding<Pert>,
+    mppert::Mppert: Responding<Mppert>,
+    epsilon::Epsilon: Classic<Epsilon>,
 }
 
 pub use classic::{Classic, Rule};
 pub use counting::{Counting, CountingRule};
 pub use groups::Groups;
 pub use per_subflow::{PerSubflow, SinglePath};
+pub use responding::{Mode, Responding, Share};
+pub use sharing::{Action, Shared, Sharing};
 
-use crate::algorithm::{self, Family, Row, built_in};
+use std::sync::LazyLock;
+
+use crate::algorithm::{self, Family, Given, Row, built_in};
 
 /// The congestion controls.
 #[derive(Debug)]
@@ -62,11 +75,19 @@ impl Family for Controls {
     type Outside = dyn CongestionControl;
 
     fn table() -> &'static [Row<Controller>] {
-        TABLE
+        static WITH_SHARING: LazyLock<Vec<Row<Controller>>> = LazyLock::new(|| sharing::offered(TABLE));
+        &WITH_SHARING
     }
 
     fn outside(algorithm: Box<dyn CongestionControl>) -> Controller {
         Controller::Custom(algorithm)
+    }
+
+    fn finish(built: Controller, given: &Given) -> Controller {
+        match Sharing::read(given) {
+            Some(sharing) => Controller::Custom(Box::new(Shared::new(built, &sharing))),
+            None => built,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ import polars as pl
 from mptcplab.engines.model import files
 from mptcplab.engines.model.files import Found
 from mptcplab.engines.model.refusals import at, unsupported
-from mptcplab.engines.model.translate import Kind, Translation, key, random_loss, rate_bps, translate
+from mptcplab.engines.model.translate import RESPONDING, Kind, Translation, key, random_loss, rate_bps, translate
 from mptcplab.models.checks import Array, ParameterError
 from mptcplab.models.equilibrium import Equilibrium
 from mptcplab.models.queues import settle
@@ -219,6 +219,11 @@ def _notes(settled: _Settled) -> Iterator[str]:
         table, default = kind.connection.tcp.table(), Tcp().table()
         if changed := [name for name in table if table[name] != default[name]]:
             yield f"no law here knows the options of TCP that {kind.name} sets: {', '.join(changed)}"
+    if responding := [kind.name for kind in settled.translation.kinds if kind.connection.congestion.name in RESPONDING]:
+        yield (
+            f"α of PERT is 1, the largest delay that it has seen the whole buffer, and where others share a queue it "
+            f"answers to losses as Reno: {', '.join(responding)}"
+        )
     small, slow = [], []
     for kind, path, rate, rtt in settled.subflows():
         window = rate * rtt

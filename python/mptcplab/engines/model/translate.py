@@ -1,12 +1,13 @@
 """A scenario as a network of the models: links as segments per second, connections as users with routes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from mptcplab.models.link_laws import Capacity, RedCurve
 from mptcplab.models.network import Network, Route, User
-from mptcplab.models.queues import DropTail, Queue
+from mptcplab.models.pert import Response
+from mptcplab.models.queues import DropTail, EarlyResponse, Queue
 from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
 from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.links import WAYS, Bernoulli, Direction, Red, Way
@@ -25,8 +26,14 @@ _ACK_BYTES: Final = {"tcp": HEADERS_BYTES + 12, "mptcp": HEADERS_BYTES + 24}
 MEAN_WINDOW: Final = 1.31
 """Mean window under memoryless losses times √p (Ott, Kemperman, Mathis 1996); the balance of means has √2."""
 
-_LAWS: Final = {"lia": "lia-capped"}
-"""Controls whose law in the network has another name: LIA as it runs has its cap."""
+_LAWS: Final = {"lia": "lia-capped", "mppert": "mppert-capped", "epsilon": "epsilon-capped"}
+"""Controls whose law in the network has another name: as they run they have their caps."""
+
+_TAKEN: Final[Mapping[str, tuple[str, ...]]] = {"mppert": ("k",), "epsilon": ("epsilon",)}
+"""The parameters of a control that its law has too."""
+
+RESPONDING: Final = ("pert", "mppert")
+"""Controls that answer to queueing delay."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,10 @@ class Kind:
     name: str
     connection: Connection
     subflows: tuple[Subflow, ...]
+
+    def crosses(self, link: str, way: Way) -> bool:
+        """Whether its data crosses this direction of a link."""
+        return way == self.way and any(link in subflow.links for subflow in self.subflows)
 
     @property
     def payload_bytes(self) -> int:
@@ -118,7 +129,8 @@ def translate(document: Document) -> Translation:
             if this in packet_segments:
                 direction = link.direction(way)
                 links[this] = Capacity(rate_bps(direction) / (8 * SEGMENT_BYTES))
-                queues[this] = _queue(direction, rtts[name], packet_segments[this])
+                queue = _queue(direction, rtts[name], packet_segments[this])
+                queues[this] = _answered(queue, links[this], [kind for kind in kinds if kind.crosses(name, way)])
     users = [_user(document, kind) for kind in kinds]
     return Translation(Network(links, users), queues, kinds, packet_segments)
 
@@ -147,10 +159,15 @@ def subflow_paths(connection: Connection) -> Sequence[str]:
 
 
 def _user(document: Document, kind: Kind) -> User:
-    control = kind.connection.congestion.name
+    congestion = kind.connection.congestion
+    control = congestion.name
+    parameters = {name: float(congestion.parameters[name]) for name in _TAKEN.get(control, ())}
+    if parameters.get("epsilon") == 0:
+        control, parameters = "coupled", {}
     return User(
         name=kind.name,
         control=_LAWS.get(control, control),
+        parameters=parameters,
         routes=tuple(
             Route(
                 tuple(key(link, kind.way) for link in subflow.links),
@@ -160,7 +177,8 @@ def _user(document: Document, kind: Kind) -> User:
             for subflow in kind.subflows
         ),
         count=kind.connection.count,
-        b=2 / MEAN_WINDOW**2,
+        # Windows that fall a little, often, are near their mean square.
+        b=1.0 if control in RESPONDING else 2 / MEAN_WINDOW**2,
         segment_size=kind.wire_bytes / SEGMENT_BYTES,
     )
 
@@ -174,6 +192,23 @@ def route_rtt_s(document: Document, connection: Connection, path: str) -> float:
             direction = document.links[name].direction(way)
             total += direction.delay_ns / 1e9 + 8 * size / rate_bps(direction)
     return total
+
+
+def _answered(queue: Queue, link: Capacity, kinds: Sequence[Kind]) -> Queue:
+    """The queue as its users leave it: where all of them respond to delay, at what they respond to."""
+    if not isinstance(queue, DropTail) or any(kind.connection.congestion.name not in RESPONDING for kind in kinds):
+        return queue
+    first = kinds[0].connection
+    given = first.congestion.parameters
+    return EarlyResponse(
+        Response(
+            largest_delay_s=max(queue.limit_segments / link.segments_per_s, 1e-6),
+            low_s=float(given["low_ms"]) / 1e3,
+            high_s=float(given["high_ms"]) / 1e3,
+            probability=float(given["p_max"]),
+            per_segment=1 / first.tcp.segments_per_ack,
+        )
+    )
 
 
 def _queue(direction: Direction, rtt_ns: int, packet_segments: float) -> Queue:

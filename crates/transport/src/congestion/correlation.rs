@@ -1,0 +1,170 @@
+//! Whether two subflows see the same queue: the correlation of their queueing delays (Singh 2012 chapter V A).
+
+use super::sharing::Sharing;
+
+/// Means over longer than this say nothing of one queue: samples that far apart are not averaged.
+const LONGEST_NS: u64 = 1_000_000_000;
+
+/// Pearson's coefficient of the smoothed delays of each pair, in a moving average.
+///
+/// Of the subflow with more samples the mean over those between two of the other's is taken. The coefficient has an
+/// exponential memory (`window`), and so has the moving average (a quarter of the time to decide); the thesis prints
+/// neither length. It begins after two windows: in slow start all subflows fill their queues at once, shared or not. A pair is decided when it has measured for that time, and decided again whenever the average crosses the
+/// threshold. A pair of which nothing is known shares: subflows begin coupled.
+#[derive(Debug)]
+pub(super) struct Correlation {
+    sharing: Sharing,
+    /// Smoothed RTT of each subflow; 0 before the first.
+    smoothed_ns: Vec<f64>,
+    /// For a < b at b(b − 1)/2 + a.
+    pairs: Vec<Pair>,
+}
+
+/// Samples since the last point of a pair.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+    since_ns: u64,
+}
+
+impl Mean {
+    fn add(&mut self, now_ns: u64, value: f64) {
+        if self.count == 0.0 || now_ns - self.since_ns > LONGEST_NS {
+            *self = Mean { since_ns: now_ns, ..Mean::default() };
+        }
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn take(&mut self) -> f64 {
+        let mean = self.sum / self.count;
+        *self = Mean::default();
+        mean
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    samples: [Mean; 2],
+    first_ns: u64,
+    last_ns: u64,
+    /// Exponentially weighted: their number, means, squares and product, about the means.
+    weight: f64,
+    means: [f64; 2],
+    squares: [f64; 2],
+    product: f64,
+    /// The moving average, and the weight of what is in it.
+    average: f64,
+    known: f64,
+    shares: Option<bool>,
+}
+
+impl Pair {
+    fn sample(&mut self, which: usize, now_ns: u64, delay_s: f64, sharing: &Sharing) -> bool {
+        self.samples[which].add(now_ns, delay_s);
+        // Also the other's samples may have become old.
+        if self.samples.iter().any(|mean| mean.count == 0.0 || now_ns - mean.since_ns > LONGEST_NS) {
+            return false;
+        }
+        let [a, b] = &mut self.samples;
+        let point = [a.take(), b.take()];
+        self.point(now_ns, point, sharing)
+    }
+
+    /// A point of both: true when the decision has changed.
+    fn point(&mut self, now_ns: u64, point: [f64; 2], sharing: &Sharing) -> bool {
+        if self.weight == 0.0 {
+            (self.first_ns, self.last_ns) = (now_ns, now_ns);
+        }
+        let since_s = (now_ns - self.last_ns) as f64 * 1e-9;
+        self.last_ns = now_ns;
+        let kept = libm::exp(-since_s / sharing.window_s);
+        self.weight *= kept;
+        self.squares.iter_mut().for_each(|square| *square *= kept);
+        self.product *= kept;
+        self.weight += 1.0;
+        // West's update of weighted moments.
+        let before = [point[0] - self.means[0], point[1] - self.means[1]];
+        for i in 0..2 {
+            self.means[i] += before[i] / self.weight;
+            self.squares[i] += before[i] * (point[i] - self.means[i]);
+        }
+        self.product += before[0] * (point[1] - self.means[1]);
+        let spread = (self.squares[0] * self.squares[1]).sqrt();
+        let age_s = (now_ns - self.first_ns) as f64 * 1e-9;
+        if spread > 0.0 && age_s > 2.0 * sharing.window_s {
+            let coefficient = self.product / spread;
+            let forgotten = 1.0 - libm::exp(-4.0 * since_s / sharing.decide_after_s);
+            self.known += forgotten * (1.0 - self.known);
+            if self.known > 0.0 {
+                self.average += forgotten / self.known * (coefficient - self.average);
+            }
+        }
+        if age_s < sharing.decide_after_s {
+            return false;
+        }
+        let shares = Some(self.average > sharing.threshold);
+        std::mem::replace(&mut self.shares, shares) != shares
+    }
+}
+
+impl Correlation {
+    pub fn new(sharing: &Sharing) -> Self {
+        Correlation { sharing: *sharing, smoothed_ns: Vec::new(), pairs: Vec::new() }
+    }
+
+    fn place(a: usize, b: usize) -> usize {
+        let (a, b) = (a.min(b), a.max(b));
+        b * (b - 1) / 2 + a
+    }
+
+    /// An RTT sample of `r`: true when a decision has changed.
+    pub fn sample(&mut self, r: usize, now_ns: u64, rtt_ns: u64) -> bool {
+        if r >= self.smoothed_ns.len() {
+            self.smoothed_ns.resize(r + 1, 0.0);
+            self.pairs.resize_with(r * (r + 1) / 2, Pair::default);
+        }
+        let weight = if self.smoothed_ns[r] == 0.0 { 0.0 } else { self.sharing.weight };
+        self.smoothed_ns[r] = weight * self.smoothed_ns[r] + (1.0 - weight) * rtt_ns as f64;
+        // The least RTT is a constant, which a correlation does not see.
+        let delay_s = self.smoothed_ns[r] * 1e-9;
+        let mut changed = false;
+        for other in (0..self.smoothed_ns.len()).filter(|&other| other != r) {
+            let pair = &mut self.pairs[Self::place(r, other)];
+            changed |= pair.sample(usize::from(r > other), now_ns, delay_s, &self.sharing);
+        }
+        changed
+    }
+
+    /// Whether the two were found to share a bottleneck.
+    pub fn share(&self, a: usize, b: usize) -> bool {
+        self.pairs.get(Self::place(a, b)).is_some_and(|pair| pair.shares == Some(true))
+    }
+
+    /// Whether a decision on the two is still out.
+    pub fn open(&self, a: usize, b: usize) -> bool {
+        self.pairs.get(Self::place(a, b)).is_none_or(|pair| pair.shares.is_none())
+    }
+
+    /// The moving average for the two; None before there is one.
+    #[cfg(test)]
+    pub fn average(&self, a: usize, b: usize) -> Option<f64> {
+        self.pairs.get(Self::place(a, b)).filter(|pair| pair.known > 0.0).map(|pair| pair.average)
+    }
+
+    #[cfg(test)]
+    pub fn points(&self, a: usize, b: usize) -> [f64; 2] {
+        self.pairs[Self::place(a, b)].means
+    }
+
+    /// `r` begins anew.
+    pub fn forget(&mut self, r: usize) {
+        if r < self.smoothed_ns.len() {
+            self.smoothed_ns[r] = 0.0;
+            for other in (0..self.smoothed_ns.len()).filter(|&other| other != r) {
+                self.pairs[Self::place(r, other)] = Pair::default();
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Numbers worked by hand for what PERT and MPPERT share.
+
+use super::super::{Choice, Controller};
+use super::*;
+use crate::algorithm::Value;
+
+const MS: u64 = 1_000_000;
+
+fn settings() -> Settings {
+    Settings {
+        low_ns: 5e6,
+        high_ns: 10e6,
+        p_max: 0.05,
+        weight: 0.99,
+        alpha_max: 32.0,
+        alpha_compete: 16.0,
+        alpha_step: 0.1,
+        of_samples: true,
+        halve: true,
+    }
+}
+
+fn controller(name: &str, parameters: &[(&str, Value)]) -> Controller {
+    Choice::with(name, parameters.iter().cloned()).unwrap().make(&Origin::alone(1))
+}
+
+fn view(cwnd: f64) -> View {
+    View { cwnd, ssthresh: 2.0, srtt_ns: 40 * MS, min_rtt_ns: 40 * MS, active: true, ..View::new(10.0, 1420) }
+}
+
+fn ack(now_ms: u64, rtt_ms: u64) -> Ack {
+    Ack { now_ns: now_ms * MS, acked_segments: 1.0, rtt_ns: Some(rtt_ms * MS), cwnd_limited: true }
+}
+
+#[test]
+fn the_curve() {
+    let p = |ms: f64| settings().probability(ms * 1e6);
+    assert_eq!((p(0.0), p(4.999), p(20.0), p(500.0)), (0.0, 0.0, 1.0, 1.0));
+    assert!((p(7.5) - 0.025).abs() < 1e-12 && (p(10.0) - 0.05).abs() < 1e-12);
+    assert!((p(15.0) - (0.05 + 0.95 / 2.0)).abs() < 1e-12);
+}
+
+#[test]
+fn the_average_has_a_long_memory() {
+    let mut path = Path::NEW;
+    path.sample(40 * MS, &settings());
+    assert_eq!(path.smoothed_ns, 40e6, "the first sample is the average");
+    path.sample(80 * MS, &settings());
+    // 0.99·40 + 0.01·80 = 40.4; the largest delay seen is that of the sample, 40 ms.
+    assert!((path.delay_ns() - 0.4e6).abs() < 1.0);
+    assert_eq!(path.largest_ns, 40e6);
+    assert!((path.beta() - 0.4 / 40.4).abs() < 1e-9);
+    let mut smoothed = Path::NEW;
+    for rtt_ms in [40, 80] {
+        smoothed.sample(rtt_ms * MS, &Settings { of_samples: false, ..settings() });
+    }
+    assert!((smoothed.largest_ns - 0.4e6).abs() < 1.0);
+    assert!((smoothed.beta() - 0.5).abs() < 1e-9, "q is as large as it ever was");
+}
+
+/// A path whose average is `delay_ms` above its least RTT of 40 ms, and whose largest delay was `largest_ms`.
+fn path(delay_ms: f64, largest_ms: f64) -> Path {
+    Path { smoothed_ns: 40e6 + delay_ms * 1e6, base_ns: 40e6, largest_ns: largest_ms * 1e6, ..Path::NEW }
+}
+
+#[test]
+fn alpha_moves_by_a_tenth_a_round_trip() {
+    let rounds = |path: &mut Path, rounds: u64| {
+        for ms in 0..rounds * 60 {
+            path.adapt((ms * MS) as f64, &settings());
+        }
+    };
+    // 100 round trips of 42 ms: from 1 to 11. In the end 32.
+    let mut high = path(2.0, 40.0);
+    rounds(&mut high, 70);
+    assert_eq!(high.mode, Mode::HighSpeed);
+    assert!((high.alpha - 11.0).abs() < 0.15, "{}", high.alpha);
+    rounds(&mut Path { next_change_ns: 0.0, ..high.clone() }, 0);
+    high.next_change_ns = 0.0;
+    rounds(&mut high, 400);
+    assert!((high.alpha - 32.0).abs() < 1e-9);
+    let mut safe = Path { alpha: 2.0, ..path(19.9, 40.0) };
+    rounds(&mut safe, 100);
+    assert_eq!((safe.mode, safe.alpha), (Mode::Safe, 1.0));
+    // Nothing lost yet: the cap. Three responses a loss: 4.
+    let mut compete = path(20.1, 40.0);
+    rounds(&mut compete, 400);
+    assert_eq!(compete.mode, Mode::Compete);
+    assert!((compete.alpha - 16.0).abs() < 1e-9);
+    let mut lossy = Path { alpha: 4.05, losses: 2, ..path(20.1, 40.0) };
+    lossy.between_losses[..2].copy_from_slice(&[2.0, 4.0]);
+    rounds(&mut lossy, 10);
+    assert!((lossy.alpha - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_ratio_of_responses_to_losses() {
+    let mut path = Path::NEW;
+    assert_eq!(path.responses_per_loss(), f64::INFINITY);
+    for responses in [2.0, 6.0] {
+        path.since_loss = responses;
+        path.lost();
+    }
+    assert_eq!(path.responses_per_loss(), 4.0);
+    path.since_loss = 1.0;
+    assert_eq!(path.responses_per_loss(), 4.0, "an open interval does not lower it");
+    path.since_loss = 10.0;
+    assert_eq!(path.responses_per_loss(), 6.0);
+    path.found();
+    assert_eq!((path.losses, path.since_loss, path.responses_per_loss()), (1, 16.0, 9.0), "6 and 10 were one interval");
+    for _ in 0..20 {
+        path.since_loss = 3.0;
+        path.lost();
+    }
+    assert_eq!(path.responses_per_loss(), 3.0, "the last eight");
+}
+
+#[test]
+fn at_most_one_response_a_round_trip_and_of_the_right_size() {
+    // No memory, so that q is the last sample's: 40 ms above 40, the largest there was: β = ½ with probability 1.
+    for name in ["pert", "mppert"] {
+        let mut control = controller(name, &[("weight", Value::Number(0.0)), ("alpha_step", Value::Number(0.0))]);
+        let group = [view(20.0)];
+        let first = control.on_ack(&group, 0, &ack(0, 40));
+        assert_eq!(first.cwnd, 20.05, "1/w for an empty queue");
+        let windows: Vec<f64> = (1..=160).map(|ms| control.on_ack(&group, 0, &ack(ms, 80)).cwnd).collect();
+        let responses: Vec<usize> = (0..160).filter(|&i| windows[i] == 10.0).map(|i| i + 1).collect();
+        assert_eq!(responses, [1, 81], "one each 80 ms");
+        assert_eq!(windows[1], 20.05);
+    }
+}
+
+#[test]
+fn a_response_ends_slow_start() {
+    let mut control = controller("pert", &[("weight", Value::Number(0.0))]);
+    let group = [View { ssthresh: f64::INFINITY, ..view(20.0) }];
+    assert_eq!(control.on_ack(&group, 0, &ack(0, 40)), Window { cwnd: 21.0, ssthresh: f64::INFINITY });
+    assert_eq!(control.on_ack(&group, 0, &ack(1, 80)), Window { cwnd: 10.0, ssthresh: 10.0 });
+}
+
+#[test]
+fn a_loss_halves_or_takes_beta() {
+    let mut half = controller("pert", &[]);
+    assert_eq!(half.on_loss(&[view(20.0)], 0, 0), 10.0);
+    assert_eq!(half.on_loss(&[view(3.0)], 0, 0), 2.0);
+    assert_eq!(half.on_loss(&[view(3.0), view(9.0)], 0, 0), 1.5, "beside another, one is the floor");
+    let mut beta = controller("pert", &[("on_loss", "beta".into()), ("weight", Value::Number(0.0))]);
+    assert_eq!(beta.on_loss(&[view(20.0)], 0, 0), 20.0, "an empty queue: a window that never falls");
+    beta.on_ack(&[view(20.0)], 0, &ack(0, 40));
+    beta.on_ack(&[view(20.0)], 0, &ack(1, 80));
+    beta.on_ack(&[view(20.0)], 0, &ack(2, 50));
+    assert!((beta.on_loss(&[view(20.0)], 0, 0) - 16.0).abs() < 1e-9, "β = 10/(10 + 40)");
+}
+
+#[test]
+fn growth_is_alphas_and_no_faster_than_slow_start() {
+    let mut control = controller("pert", &[("alpha_step", Value::Number(40.0)), ("low_ms", Value::Number(4.0))]);
+    // α is 32 after the first round trip on an empty queue.
+    control.on_ack(&[view(100.0)], 0, &ack(0, 40));
+    assert!((control.on_ack(&[view(100.0)], 0, &ack(50, 40)).cwnd - 100.32).abs() < 1e-9);
+    assert_eq!(control.on_ack(&[view(10.0)], 0, &ack(51, 40)).cwnd, 11.0);
+}
+
+#[test]
+fn connections_have_streams_of_their_own_and_the_same_again() {
+    let run = |seed| {
+        let choice = Choice::with("pert", [("weight", Value::Number(0.0))]).unwrap();
+        let mut control = choice.make(&Origin::alone(seed));
+        let mut v = view(20.0);
+        control.on_ack(&[v], 0, &ack(0, 40));
+        (1..400)
+            .map(|ms| {
+                // 11 ms of queue: a response in seven.
+                let w = control.on_ack(&[v], 0, &ack(ms, 51));
+                (v.cwnd, v.ssthresh) = (w.cwnd, w.ssthresh);
+                w.cwnd.to_bits()
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for (name, parameters) in [
+        ("mppert", vec![("k", Value::Number(-1.0))]),
+        ("mppert", vec![("k", Value::Number(1.1))]),
+        ("pert", vec![("low_ms", Value::Number(10.0))]),
+        ("pert", vec![("k", Value::Number(0.0))]),
+    ] {
+        let error = Choice::with(name, parameters.clone()).unwrap_err();
+        assert!(!error.expected.is_empty(), "{name} {parameters:?}: {error}");
+    }
+}
