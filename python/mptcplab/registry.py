@@ -72,10 +72,7 @@ _MODELLED: Final[Mapping[str, tuple[str, ...]]] = {
 
 _PLANNED: Final[Mapping[str, tuple[Entry, ...]]] = {
     "congestion": (),
-    "schedulers": (
-        Entry("daps", "orders segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013"),
-        Entry("otias", "out of order for in-order arrival: the least expected arrival time", "Yang 2014"),
-    ),
+    "schedulers": (),
     "path-managers": (),
 }
 """Names that scenario files may have already and no engine runs yet; a name of the transport stands for its own."""

@@ -80,6 +80,27 @@ def test_subflows_may_be_opened_at_once(at_once: str, ready_s: tuple[float, floa
         run(scenario(changes[0].replace("false", "true")), "linux")
 
 
+CONSTANT = (
+    'path_manager={ name = "fullmesh", at_once = true }',
+    "tcp={ initial_window = 20, initial_ssthresh = 20 }",
+    'application.size="1 MB"',
+)
+"""Windows that hardly grow while 1 MB is sent, subflows that are ready at once."""
+
+
+def test_daps_brings_data_in_order() -> None:
+    """20 and 100 ms, no loss: bytes hardly wait for earlier ones, where min-rtt makes them wait."""
+    delays = ('link.a.delay="10 ms"', 'link.b.delay="50 ms"')
+    late = {
+        name: run(scenario(*delays, *(f"connection.c.{key}" for key in (*CONSTANT, f'scheduler="{name}"'))), "sim")
+        for name in ("daps", "min-rtt")
+    }
+    mean_s = {name: result.connections["out_of_order_delay_mean_s"][0] for name, result in late.items()}
+    assert mean_s["daps"] < 0.25 * mean_s["min-rtt"], mean_s  # LIA still adds a segment a round trip
+    sent = late["daps"].subflows["segments_sent"].to_list()
+    assert sent[1] > 0.1 * sent[0], "it uses both"
+
+
 def test_dmptcp_leaves_the_slow_path_to_what_is_worth_it() -> None:
     """Without loss and with the second path ready: 2 MB use it, 300 kB do not."""
     share = {

@@ -13,8 +13,23 @@ FORMS = {
     "ecf": '"ecf"',
     "ecf, linux": '{ name = "ecf", variant = "linux" }',
     "dmptcp": '"dmptcp"',
+    "otias": '"otias"',
+    "otias, linux": '{ name = "otias", variant = "linux" }',
+    "daps": '"daps"',
+    "sttf": '"sttf"',
 }
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-left", "triangle-right")
+SHAPES = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+    "arrow",
+    "wedge",
+)
 SIZES_KB = (16, 64, 256, 1024, 8192)
 LOSSES = (0.0, 0.01)
 SEEDS = 20

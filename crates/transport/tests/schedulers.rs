@@ -156,7 +156,8 @@ fn dmptcp_keeps_a_short_file_on_the_fast_path_and_spreads_a_long_one() {
 
 #[test]
 fn what_waits_for_the_fast_path_goes_on_when_it_dies_in_the_middle() {
-    for scheduler in [named("dmptcp"), named("ecf"), Choice::with("ecf", [("variant", "linux")]).unwrap()] {
+    let linux = ["ecf", "otias"].map(|name| Choice::with(name, [("variant", "linux")]).unwrap());
+    for scheduler in ["dmptcp", "ecf", "otias", "daps", "sttf"].map(named).into_iter().chain(linux) {
         let dies = Path { dead_ns: vec![(2_060 * MS, 4_000 * SECOND)], ..Path::clean(10 * MS) };
         let found = transfer(scheduler.clone(), ReceiveBuffer::Auto, vec![dies, Path::clean(50 * MS)], 150_000);
         // A timeout of 200 ms and slow start over 100 ms.

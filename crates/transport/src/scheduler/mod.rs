@@ -4,15 +4,18 @@
 mod blest;
 pub mod conformance;
 mod context;
+mod daps;
 mod dmptcp;
 mod ecf;
 mod linux;
 mod linux_memory;
 mod min_rtt;
 mod opportunistic;
+mod otias;
 mod redundant;
 mod round_robin;
 mod rounds;
+mod sttf;
 
 built_in! {
     /// A scheduler: built-in, or from outside by its box.
@@ -23,6 +26,9 @@ built_in! {
     blest::Blest,
     ecf::Ecf,
     dmptcp::Dmptcp,
+    otias::Otias,
+    daps::Daps,
+    sttf::Sttf,
     linux::Linux,
 }
 

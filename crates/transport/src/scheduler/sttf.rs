@@ -1,0 +1,158 @@
+//! STTF: shortest transfer time first (Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn 2019).
+
+use std::collections::VecDeque;
+
+use super::dmptcp::candidates;
+use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::congestion::View;
+use crate::plugin::Origin;
+
+/// Each segment goes where it would be through first, with the growth of the windows: half a round trip if the window has
+/// room, and a round trip more for each window that goes out before it. The segments at hand are placed one after
+/// another in thought. If one of them would go to a subflow with room, those before it are bound to the full
+/// subflows that suit them better, and it is sent; if none would, it waits, and thinks again with the next event.
+#[derive(Debug, Default)]
+pub struct Sttf {
+    /// Where the next segments go, as thought of at one time.
+    plan: VecDeque<usize>,
+    thought_ns: u64,
+    /// Bound in thought, by subflow.
+    queued: Vec<u32>,
+}
+
+impl Algorithm for Sttf {
+    const ABOUT: About =
+        About::new("sttf", "each segment where it would be through first, with the growth of windows", "Hurtig 2019")
+            .with(Capability::BindsAhead);
+}
+
+impl Make for Sttf {
+    fn make(_: &Given, _: &Origin) -> Self {
+        Sttf::default()
+    }
+}
+
+/// How many segments are thought of.
+const FAR: u64 = 1024;
+
+/// When the last of `queued` segments arrives, counted from now.
+fn transfer_ns(view: &View, queued: u32) -> u64 {
+    let (mut left, mut window) = (queued, view.cwnd as u32);
+    let mut room = view.free_segments();
+    let mut rounds = 0;
+    while left > room {
+        left -= room;
+        rounds += 1;
+        let threshold = view.ssthresh.min(1e9) as u32;
+        // Doubled, up to the threshold; or one more.
+        window = if window < threshold { (2 * window.max(1)).min(threshold) } else { window + 1 };
+        room = window;
+    }
+    rounds * view.srtt_ns + view.srtt_ns / 2
+}
+
+impl Sttf {
+    /// Places segments until one goes to a subflow with room; empty when none does.
+    fn think(&mut self, segments: u64, among: SubflowSet, group: &[View]) {
+        self.plan.clear();
+        self.queued.clear();
+        self.queued.extend(group.iter().map(|view| view.queued));
+        for _ in 0..segments.min(FAR) {
+            let time_ns = |&r: &usize| transfer_ns(&group[r], self.queued[r] + 1);
+            let Some(r) = (0..group.len()).filter(|&r| among.contains(r)).min_by_key(time_ns) else { break };
+            self.plan.push_back(r);
+            self.queued[r] += 1;
+            if group[r].has_room() && self.queued[r] <= group[r].free_segments() {
+                return;
+            }
+        }
+        self.plan.clear();
+    }
+}
+
+impl PacketScheduler for Sttf {
+    fn name(&self) -> &'static str {
+        "sttf"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        let among = candidates(group);
+        if demand != Demand::New || among.0.count_ones() < 2 {
+            return MinRtt.choose(demand, group, context);
+        }
+        let Some(mss) = group.iter().map(|view| u64::from(view.mss)).min() else { return Decision::Blocked };
+        if self.plan.is_empty() || self.thought_ns != context.now_ns {
+            self.think(context.available_bytes.div_ceil(mss), among, group);
+            self.thought_ns = context.now_ns;
+        }
+        match self.plan.pop_front() {
+            // The last of the plan; if it is bound too, it stays behind those before it.
+            Some(r) if self.plan.is_empty() && group[r].queued == 0 && group[r].has_room() => {
+                Decision::Send { on: SubflowSet::one(r), burst: 1 }
+            }
+            Some(r) => Decision::Bind { on: SubflowSet::one(r), bytes: u64::from(group[r].mss) },
+            None => Decision::Wait { until_ns: u64::MAX },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(srtt_ms: u64, in_flight: u32) -> View {
+        let open = View::new(10.0, 1000);
+        View { srtt_ns: srtt_ms * 1_000_000, in_flight, active: true, ssthresh: 10.0, ..open }
+    }
+
+    fn decide(segments: u64, group: &[View]) -> Decision {
+        let bytes = segments * 1000;
+        let context = Context { unsent_bytes: bytes, available_bytes: bytes, ..Context::default() };
+        Sttf::default().choose(Demand::New, group, &context)
+    }
+
+    #[test]
+    fn transfer_times_by_hand() {
+        let half = 10_000_000;
+        // Four free of ten at the threshold; then windows of 11, 12, …
+        let near = view(20, 6);
+        for (queued, halves) in [(4, 1), (5, 3), (15, 3), (16, 5), (27, 5), (28, 7)] {
+            assert_eq!(transfer_ns(&near, queued), halves * half, "{queued}");
+        }
+        // Slow start: 20, 40, and then the threshold of 50.
+        let slow = View { ssthresh: 50.0, ..view(20, 10) };
+        for (queued, halves) in [(20, 3), (21, 5), (60, 5), (61, 7), (110, 7), (111, 9)] {
+            assert_eq!(transfer_ns(&slow, queued), halves * half, "{queued}");
+        }
+    }
+
+    #[test]
+    fn it_waits_while_the_fast_subflow_is_through_before_the_slow_one() {
+        // 20 and 100 ms: 50 ms on the slow one; behind the full fast one 30 ms for 11 segments, 50 for 12 more.
+        let group = [view(20, 10), view(100, 0)];
+        for (segments, waits) in [(1, true), (11, true), (23, true), (24, false)] {
+            let decision = decide(segments, &group);
+            assert_eq!(decision == Decision::Wait { until_ns: u64::MAX }, waits, "{segments}: {decision:?}");
+        }
+        // What comes before the one for the slow path is bound to the fast one.
+        assert_eq!(decide(24, &group), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
+    }
+
+    #[test]
+    fn the_segment_that_suits_the_slow_subflow_is_sent_at_once() {
+        let group = [view(20, 10), view(100, 0)];
+        let context = Context { unsent_bytes: 30_000, available_bytes: 30_000, ..Context::default() };
+        let mut sttf = Sttf::default();
+        let mut group_now = group;
+        for _ in 0..23 {
+            assert_eq!(
+                sttf.choose(Demand::New, &group_now, &context),
+                Decision::Bind { on: SubflowSet::one(0), bytes: 1000 }
+            );
+            group_now[0].queued += 1;
+        }
+        let last = sttf.choose(Demand::New, &group_now, &context);
+        assert_eq!(last, Decision::Send { on: SubflowSet::one(1), burst: 1 });
+    }
+}
