@@ -17,10 +17,11 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NONE = {"kind": "none"}
 LIA = {"name": "lia", "variant": "paper"}
 MIN_RTT = {"name": "min-rtt", "reinjection": "none"}
-FULLMESH = {"name": "fullmesh"}
+FULLMESH = {"name": "fullmesh", "at_once": False}
 TCP = {
     "loss_detection": "rack-tlp",
     "frto": True,
+    "rto_backoff": True,
     "nagle": True,
     "pacing": False,
     "abe": False,
