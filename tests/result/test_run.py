@@ -81,11 +81,12 @@ def test_counts_are_at_least_one(scenario: Scenario, wrong: dict[str, int]) -> N
         mptcplab.run(scenario, **wrong)  # type: ignore[arg-type]
 
 
-def test_what_the_simulator_has_not_learnt_is_refused(scenario: Scenario) -> None:
-    changed = scenario.with_overrides(['connection.download.scheduler="daps"'])
+def test_what_the_simulator_cannot_run_is_refused(scenario: Scenario) -> None:
+    program = '{ kind = "program", client = "true", server = "true" }'
+    changed = scenario.with_overrides([f"connection.download.application={program}"])
     with pytest.raises(mptcplab.UnsupportedError) as refused:
         mptcplab.run(changed)
-    assert "daps" in str(refused.value.problems[0])
+    assert "program" in str(refused.value.problems[0])
 
 
 def test_a_failed_run_ends_the_series(

@@ -98,7 +98,7 @@ def test_daps_brings_data_in_order() -> None:
     mean_s = {name: result.connections["out_of_order_delay_mean_s"][0] for name, result in late.items()}
     assert mean_s["daps"] < 0.25 * mean_s["min-rtt"], mean_s  # LIA still adds a segment a round trip
     sent = late["daps"].subflows["segments_sent"].to_list()
-    assert sent[1] > 0.1 * sent[0], "it uses both"
+    assert sent[1] >= 20, "it uses both: a window's worth at least on the slow path"
 
 
 def test_dmptcp_leaves_the_slow_path_to_what_is_worth_it() -> None:
