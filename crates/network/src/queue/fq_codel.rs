@@ -5,15 +5,15 @@
 //! Queue Management Algorithm", RFC 8290, 2018.
 //!
 //! - A packet goes to the queue that a hash of its flow selects, one of `queues`; flows whose hashes collide share one
-//!   (§4.1.1). The hash has a key, drawn from the link's stream, so that collisions differ from run to run.
-//! - A queue that was empty joins the end of the list of *new* queues with a credit of one `quantum` (§4.1.2). Served is the
+//!   (§4.1). The hash has a key, drawn from the link's stream, so that collisions differ from run to run.
+//! - A queue that was empty joins the end of the list of *new* queues with a credit of one `quantum` (§4.1). Served is the
 //!   first queue with credit left, new ones first; one without gets a quantum and goes to the end of the *old* queues
 //!   (§4.2). A queue found empty leaves the lists, but a new one goes through the old ones first, or it could come back as
 //!   new before them all the time.
 //! - CoDel decides about the packet at the head of the chosen queue; what it drops is followed by the next of the same
 //!   queue. Its question whether less than a packet waits behind is asked of that queue.
-//! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of them and at
-//!   most 64 packets (§4.1.3 and the paragraph on batch drops in §5.2.3's implementation notes).
+//! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of its
+//!   bytes and at most 64 packets, as in Linux.
 //!
 //! The link's ring holds waiting packets in the order of arrival. Here stands which of them is whose, by place in the
 //! ring behind the packet in service, so that a packet served out of turn changes places with the first.
@@ -239,7 +239,7 @@ impl FqCoDel {
         self.old.push_back(number);
     }
 
-    /// §4.1.3. They leave the ring when the packet in service has.
+    /// They leave the ring when the packet in service has.
     fn drop_from_longest(&mut self) {
         // The first of those with the most: the order of arrival decides, not that of the hash.
         let Some(most) = self.queues.iter().map(|queue| queue.bytes).max() else { return };
