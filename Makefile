@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: missing-core help setup run test test-rust test-python lint format bench interop notebooks fuzz lock wheel sdist check-install release docs clean
+.PHONY: missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python format bench interop notebooks fuzz lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,9 +42,17 @@ test-rust:
 test-python: setup
 	$(BIN)/python -m pytest
 
-lint: setup  ## Formatting, lints and types, Rust and Python
+lint: setup  ## Formatting, lints and types, Rust and Python, two checks at a time
+	@$(MAKE) --no-print-directory --jobs 2 lint-rust lint-types lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-types: setup
+	$(BIN)/basedpyright
+
+lint-python: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -103,8 +111,8 @@ sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing 
 	rm -f target/wheels/*.tar.gz
 	$(BIN)/maturin sdist --out target/wheels
 
-check-install: wheel  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and try it
-	$(BIN)/python -m tools.release.install target/wheels/*.whl $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
+check-install: wheel sdist  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and the sdist, and try them
+	$(BIN)/python -m tools.release.install target/wheels/*.whl --sdist target/wheels/*.tar.gz $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
 
 docs: setup  ## The documentation as a website in target/site, which works offline; fails on a broken link
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

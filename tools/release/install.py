@@ -31,10 +31,14 @@ TRIED: Final = (
 
 def interpreter(python: str) -> str | None:
     """The path of an interpreter, given as a version or a path; None when this machine does not have it."""
-    done = subprocess.run(
-        [uv(), "python", "find", "--no-python-downloads", python], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() if done.returncode == 0 else None
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    # Interpreters of pyenv that are not its current one hide behind shims that refuse: ask for them by path.
+    for asked in (python, *(str(each) for each in sorted(pyenv.glob(f"{python}.*/bin/python")))):
+        command = [uv(), "python", "find", "--no-python-downloads", asked]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    return None
 
 
 def uv() -> str:
@@ -74,6 +78,33 @@ def check(wheel: Path, python: str, resolution: str, *, tests: bool) -> bool:
         return good
 
 
+def check_uvx(wheel: Path, python: str) -> bool:
+    """Whether `uvx --from WHEEL mptcplab` runs a scenario."""
+    with tempfile.TemporaryDirectory() as name:
+        command = [uv(), "tool", "run", "--python", python, "--from", str(wheel), "mptcplab", "run", "wifi-lte"]
+        done = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.stdout.write(f"{done.stdout}{done.stderr}\n")
+        return done.returncode == 0
+
+
+def check_sdist(sdist: Path, python: str) -> bool:
+    """Whether the source distribution builds and its result runs a scenario; takes Rust and minutes."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name) / "venv"
+        commands = (
+            (uv(), "venv", "--quiet", "--no-python-downloads", "--python", python, str(place)),
+            (uv(), "pip", "install", "--quiet", "--python", str(place), "--no-binary", "mptcplab", str(sdist)),
+            (str(place / "bin" / "mptcplab"), "run", "wifi-lte"),
+        )
+        for command in commands:
+            done = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                sys.stdout.write(f"  failed ({done.returncode}): {' '.join(command)}\n{done.stdout}{done.stderr}\n")
+                return False
+        return True
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 when every combination works."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -81,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--python", nargs="+", default=list(PYTHONS), help="versions or paths of interpreters")
     parser.add_argument("--resolution", nargs="+", choices=list(RESOLUTIONS), default=list(RESOLUTIONS))
     parser.add_argument("--tests", action="store_true", help="run the tests that need no compiler too")
+    parser.add_argument("--sdist", type=Path, help="build and try this source distribution too")
     chosen = parser.parse_args(arguments)
     found = {python: interpreter(python) for python in chosen.python}
     failed = not any(found.values())
@@ -92,6 +124,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             good = check(chosen.wheel.resolve(), path, resolution, tests=chosen.tests)
             sys.stdout.write(f"Python {python}, {resolution} dependencies: {'works' if good else 'FAILS'}\n")
             sys.stdout.flush()
+            failed |= not good
+    path = next((path for path in found.values() if path), None)
+    if path is not None:
+        good = check_uvx(chosen.wheel.resolve(), path)
+        sys.stdout.write(f"uvx --from the wheel: {'works' if good else 'FAILS'}\n")
+        failed |= not good
+        if chosen.sdist is not None:
+            good = check_sdist(chosen.sdist.resolve(), path)
+            sys.stdout.write(f"source distribution: {'builds and works' if good else 'FAILS'}\n")
             failed |= not good
     return int(failed)
 

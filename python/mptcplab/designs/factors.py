@@ -107,14 +107,20 @@ def _list(key: str, given: object) -> Factor:
 
 
 def _range(key: str, low: object, high: object, more: Mapping[str, object]) -> Factor:
-    scale, levels = more.get("scale", "linear"), more.get("levels")
-    if scale != "linear" and scale != "log":
-        raise FactorError(f"the scale {show(scale)}", '"linear" or "log"')
+    levels = more.get("levels")
+    scale: Literal["linear", "log"]
+    match more.get("scale", "linear"):
+        case "linear":
+            scale = "linear"
+        case "log":
+            scale = "log"
+        case other:
+            raise FactorError(f"the scale {show(other)}", '"linear" or "log"')
     if levels is not None and (isinstance(levels, bool) or not isinstance(levels, int) or levels < 1):
         raise FactorError(f"{show(levels)} levels", "a whole number of 1 or more")
     first, dimension = _end(low)
-    last, other = _end(high)
-    if dimension is not other:
+    last, kind = _end(high)
+    if dimension is not kind:
         raise FactorError(f"{show(low)} to {show(high)}", "two values of one kind")
     if not first < last:
         raise FactorError(f"{show(low)} to {show(high)}", "a range from the lower to the higher")

@@ -33,6 +33,7 @@ class Runner(Protocol):
         progress: Callable[[float], None] | None = ...,
     ) -> "Run":
         """Run it."""
+        ...
 
 
 def _nothing() -> "tuple[Finding, ...]":

@@ -85,6 +85,7 @@ def equilibrium(
     curves = [(i, law.red) for i, law in enumerate(network.links.values()) if isinstance(law, Capacity) and law.red]
     queue = np.full(len(network.link_names), np.nan)
     residual, iterations = solver.solve(rtt, tolerance)
+    change = np.inf
     # Queues stretch the RTTs, longer RTTs lower the losses, lower losses shorten the queues: a contraction when damped.
     for _ in range(200 if curves else 0):
         before = queue.copy()

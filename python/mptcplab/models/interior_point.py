@@ -93,7 +93,7 @@ class InteriorPoint:
         self.slack = np.maximum(capacity - self.load @ (self.floor + self.v), 0.1 * capacity)
         asked = np.exp(self.laws(self.floor + self.v, network.rtt_s)[0])
         hops: Array = np.asarray(self.price.sum(axis=1)).ravel()
-        self.loss = self.price.T @ (asked / hops) / np.asarray(self.price.sum(axis=0)).ravel()
+        self.loss: Array = np.asarray(self.price.T @ (asked / hops)) / np.asarray(self.price.sum(axis=0)).ravel()
         self.loss_reference = self.loss.copy()
         self.gap = np.where(self.complementary, 1.0, 0.0)
 
@@ -254,7 +254,7 @@ class _System:
         right = self.gained @ pull
         right[hard] += (self.over + link_target / point.loss - point.slack)[hard]
         right[~hard] += self.curve_error * self.curve
-        d_loss = point.loss * np.linalg.solve(self.schur, right / point.capacity)
+        d_loss: Array = point.loss * np.linalg.solve(self.schur, right / point.capacity)
         d_log_v = self.inverse @ (pull - np.asarray(point.price @ d_loss) / self.p)
         d_v = point.v * d_log_v
         # Where a law holds on every route its rate moves in the logarithm; where routes may empty, in the rate itself:

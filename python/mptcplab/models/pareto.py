@@ -82,7 +82,7 @@ class _Programme:
             bounds.append((0.0, None))
         answer = linprog(  # type: ignore[call-overload]  # the stubs know dense matrices only
             cost,
-            A_ub=sp.vstack([loads, gains]).tocsr(),
+            A_ub=sp.vstack([loads, gains]).tocsr(),  # pyright: ignore[reportArgumentType]
             b_ub=np.concatenate([self.limit, -now]),
             bounds=bounds,
             method="highs",

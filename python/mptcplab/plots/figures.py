@@ -38,8 +38,8 @@ class Figure:
 
 def figures(result: "Result") -> tuple[Figure, ...]:
     """Every figure of this result; time series show the first run."""
-    drawn = [_across_runs(result)] if len(result.runs) > 1 else []
     run = result.runs[0][1]
+    drawn = [_across_runs(result)] if len(result.runs) > 1 else []
     if run.samples.is_empty():
         return tuple(drawn)
     frame, colours = _frame(result), colours_of(result)
@@ -52,7 +52,8 @@ def figures(result: "Result") -> tuple[Figure, ...]:
     def of_connections(
         name: str, title: str, caption: str, unit: str, pick: Callable[[str], "Thinned"], *, stack: bool = False
     ) -> Figure:
-        panels, behind = [], 1
+        panels: list[Panel] = []
+        behind = 1
         for connection in list(by_path)[: series.PANELS]:
             thinned = pick(connection)
             if thinned.points.is_empty():

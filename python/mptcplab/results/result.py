@@ -155,7 +155,7 @@ class Result:
         """
         if frame not in FRAMES:
             raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
-        import pandas as pd
+        import pandas as pd  # pyright: ignore[reportMissingImports]  # optional
 
         data: pl.DataFrame = getattr(self, frame)
         return pd.DataFrame(data.to_dict(as_series=False), columns=data.columns)

@@ -22,9 +22,11 @@ class Tables(Protocol):
 
     def frame(self, name: str) -> "pl.DataFrame":
         """A table as a data frame without the columns `repeat` and `seed`; the same one each time."""
+        ...
 
     def rows(self, name: str) -> Rows | None:
         """The same as rows; None where there is only the frame."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -116,12 +116,12 @@ class Algorithm(Kind):
     noun: str
 
     @property
-    def expected(self) -> str:
+    def expected(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read from the registry when asked for
         """What would do."""
         return f"a {self.noun}: {one_of(registry.names(self.family))}"
 
     @property
-    def schema(self) -> Mapping[str, object]:
+    def schema(self) -> Mapping[str, object]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What an editor can check."""
         return _schema(self.family)
 

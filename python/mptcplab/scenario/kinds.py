@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_function
 
 from mptcplab.scenario import units
@@ -84,6 +84,12 @@ def faults(title: str, found: Sequence[Wrong]) -> ValidationError:
     )
 
 
+def told(detail: ErrorDetails | Mapping[str, Any]) -> tuple[str, str]:
+    """What `fault` was told: found, expected."""
+    context = detail.get("ctx", {})
+    return context["found"], context["expected"]
+
+
 class Table(BaseModel):
     """A table of the file: known keys only, and every error in the file's words."""
 
@@ -125,7 +131,7 @@ class Table(BaseModel):
     def _explained(cls, detail: Mapping[str, Any]) -> Wrong:
         where = detail["loc"]
         if detail["type"] == "fault":
-            return where, detail["ctx"]["found"], detail["ctx"]["expected"]
+            return where, *told(detail)
         key = where[-1]
         if detail["type"] == "extra_forbidden":
             hint = did_you_mean(str(key), cls.keys())

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import SECOND, Kind, Table, Wrong, boolean, choice, fault, faults, one_kind, quantity
+from mptcplab.scenario.kinds import SECOND, Kind, Table, Wrong, boolean, choice, fault, faults, one_kind, quantity, told
 
 MOST_CONTENT = 65_455
 """Content of the largest IPv4 packet beside 20 bytes of its header and 60 of TCP's."""
@@ -129,7 +129,7 @@ def _boxes(value: object) -> tuple[Any, ...]:
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 place = () if isinstance(item, str) else detail["loc"]
-                wrong.append(((index, *place), detail["ctx"]["found"], detail["ctx"]["expected"]))
+                wrong.append(((index, *place), *told(detail)))
     if wrong:
         raise faults("middleboxes", wrong)
     return tuple(boxes)

@@ -14,7 +14,7 @@ from mptcplab.scenario.algorithms import Named
 from mptcplab.scenario.checks import Parts
 from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
-from mptcplab.scenario.kinds import Table
+from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import Link, Side
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
@@ -66,7 +66,7 @@ class Reader:
             return model.model_validate(value)
         except ValidationError as error:
             for detail in error.errors(include_url=False):
-                self._report((*key, *detail["loc"]), detail["ctx"]["found"], detail["ctx"]["expected"])
+                self._report((*key, *detail["loc"]), *told(detail))
             return None
 
     def _named(self, model: type[T], data: Mapping[str, Any], key: str) -> dict[str, T | None]:
@@ -158,10 +158,11 @@ class Reader:
         checks.proxies(parts, self._report)
         checks.times(parts, self._report)
         found = self._traces(parts.links)
-        plugins = self._plugins(
-            {("connection", name): each for name, each in parts.connections.items()}
-            | {traffic_key(name): each for name, each in parts.traffic.items()}
-        )
+        senders: dict[tuple[Part, ...], Sender | None] = {
+            ("connection", name): each for name, each in parts.connections.items()
+        }
+        senders.update((traffic_key(name), each) for name, each in parts.traffic.items())
+        plugins = self._plugins(senders)
         checks.strides(parts, self._report)
         checks.shares(parts, self._report)
         if self.problems or head is None or parts.measure is None:

@@ -83,7 +83,8 @@ def _bottleneck(controls: Sequence[str], copies: int, seeds: int, seconds: int) 
             row[title] = f"{found.mean():.3f}"
             if engine != "model":
                 row[title] += f" ± {found.std(ddof=1) / np.sqrt(len(found)):.3f}"
-        row["least and most on Linux"] = f"{found.min():.2f} {found.max():.2f}"
+            if engine == "linux":
+                row["least and most on Linux"] = f"{found.min():.2f} {found.max():.2f}"
         yield row
 
 

@@ -22,6 +22,7 @@ class Workers(Protocol):
 
     def answers(self, runs: Iterable[Planned]) -> Iterable[Answer]:
         """Carry all runs out; answers in any order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

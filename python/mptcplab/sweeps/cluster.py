@@ -6,7 +6,7 @@ computes, or its answers would not be those of this sweep: a batch is refused by
 
 import socket
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from distributed import Client, as_completed
@@ -56,7 +56,8 @@ class Cluster:
     def answers(self, runs: Iterable[Planned]) -> Iterator[Answer]:
         """Carry all runs out; answers as they come. Raises ClusterError."""
         waiting = list(runs)
-        threads = max(1, sum(self._client.nthreads().values()))
+        nthreads: Any = self._client.nthreads()  # in an asynchronous client it would be awaitable: its types say both
+        threads = max(1, sum(nthreads.values()))
         size = max(1, min(_MOST_PER_BATCH, len(waiting) // (_BATCHES_PER_THREAD * threads)))
         batches = [waiting[first : first + size] for first in range(0, len(waiting), size)]
         version = code_version(self._engine)

@@ -24,6 +24,7 @@ def execute(task: str) -> bytes:
     Rows are lists in the order of the columns of mptcplab.results.columns. What goes wrong in a run is its answer.
     """
     began_s = time.perf_counter()
+    answer: dict[str, Any]
     try:
         answer = _carry_out(json.loads(task))
     except Exception as error:  # whatever it is belongs to this run; the others go on

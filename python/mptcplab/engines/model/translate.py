@@ -188,7 +188,8 @@ def route_rtt_s(document: Document, connection: Connection, path: str) -> float:
     kind = Kind("", connection, ())
     total = 0.0
     for name in document.path_links(path):
-        for way, size in ((kind.way, kind.wire_bytes), (kind.ack_way, kind.ack_bytes)):
+        ways: tuple[tuple[Way, int], ...] = ((kind.way, kind.wire_bytes), (kind.ack_way, kind.ack_bytes))
+        for way, size in ways:
             direction = document.links[name].direction(way)
             total += direction.delay_ns / 1e9 + 8 * size / rate_bps(direction)
     return total
