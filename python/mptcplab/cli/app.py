@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "completion": ("completion:completion", "Print the completion script of a shell."),
     "doctor": ("doctor:doctor", "Show what this machine can run."),
     "bpf": ("bpf:app", "Coupled congestion controls in the Linux kernel."),
+    "kernel": ("kernel:app", "Kernels for the engine linux-virtual."),
 }
 """Each command with its function (or its own commands) in mptcplab.cli, and what the list of commands says of it."""
 

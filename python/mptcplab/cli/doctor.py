@@ -11,6 +11,7 @@ from rich.text import Text
 from mptcplab import machine
 from mptcplab.cli.common import console
 from mptcplab.engines.catalogue import ENGINES
+from mptcplab.kernels import build
 from mptcplab.machine import Finding
 
 
@@ -53,9 +54,17 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())
     bpf = Section("bpf", all(need.good for need in controls), "coupled congestion controls for the kernel", controls)
     tools = (machine.tool("tshark", "tshark"),)
+    building = build.requirements()
+    kernel = Section(
+        "kernel",
+        all(need.good or need.optional for need in building),
+        "building kernels for Linux in virtual time",
+        building,
+    )
     return (
         *sections,
         bpf,
+        kernel,
         Section("tools", all(tool.good for tool in tools), "for the tests of the wire format", tools),
     )
 
