@@ -28,15 +28,17 @@ _STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
     help="Where report, pictures and runs go; out/reproduce/PAPER by default. Called again, it goes on there.",
 )
 @click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default.")
-def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None) -> None:
+@click.option("--engine", metavar="ENGINE", default="sim", show_default=True, help="One that the paper's study has.")
+def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, engine: str) -> None:
     """Repeat a paper's tables and figures: what was published, what we find, and whether it holds.
 
     \b
     Example: mptcplab reproduce khalili-2013 --quick
+             mptcplab reproduce amoruso-2021 --engine linux
     """
     from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
     from mptcplab.reproduce import report as reports
-    from mptcplab.reproduce.repeat import repeat
+    from mptcplab.reproduce.repeat import default_directory, repeat
     from mptcplab.sweeps.carry_out import RunsFailedError
     from mptcplab.sweeps.journal import BusyError
     from mptcplab.sweeps.pool import WorkerError
@@ -44,9 +46,10 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
     try:
         loaded = load_paper(paper)
         loaded.choose(tuple(item or ()))
+        loaded.require(engine)
     except (PaperError, PublishedError) as error:
         raise Failure(WRONG_INPUT, *str(error).splitlines()) from None
-    directory = out or Path("out") / "reproduce" / (f"{paper}-quick" if quick else paper)
+    directory = out or default_directory(paper, quick=quick, engine=engine)
     bars = _Bars()
     try:
         repetition = repeat(
@@ -55,6 +58,7 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
             items=tuple(item or ()),
             quick=quick,
             jobs=jobs or os.cpu_count() or 1,
+            engine=engine,
             progress=bars.update,
             finished=lambda done: bars.finished(f"{done.item.name}: {done.took_s:.1f} s, {len(done.work)} runs"),
         )

@@ -45,15 +45,20 @@ class Context:
         *,
         quick: bool = False,
         jobs: int = 1,
+        engine: str = "sim",
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
-        """`progress` gets what is being done and the part of it that is done, 0 to 1."""
+        """`engine` is what the repetition is for; a study may run on others beside it, `sim` above all.
+
+        `progress` gets what is being done and the part of it that is done, 0 to 1.
+        """
         self.published = published
         self.directory = directory
         """Where what takes long may be kept; the runs of `run_many` are already."""
         self.quick = quick
         """Whether a thinner design is wanted, for minutes instead of the full time."""
         self.jobs = jobs
+        self.engine = engine
         self.work: Work = {}
         self._journal = journal
         self._progress = progress
@@ -78,7 +83,8 @@ class Context:
         carry_out(
             planned,
             self._journal,
-            jobs=self.jobs,
+            # Two runs in real time at once would make each other late.
+            jobs=self.jobs if ENGINES[engine].virtual_time else 1,
             progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
         )
         runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)

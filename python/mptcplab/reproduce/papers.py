@@ -32,6 +32,13 @@ class Paper:
     published: Published
     items: Mapping[str, Callable[[Context], Outcome]]
     """By the ids of the published items, in the order of `published.toml`."""
+    engines: tuple[str, ...] = ("sim",)
+    """What it can be repeated on; the study's ENGINES."""
+
+    def require(self, engine: str) -> None:
+        """Raise PaperError unless the study runs on this engine."""
+        if engine not in self.engines:
+            raise PaperError(f"{self.name} is not repeated on {show(engine)}, but on {one_of(self.engines)}")
 
     def choose(self, ids: tuple[str, ...]) -> dict[str, Callable[[Context], Outcome]]:
         """The items of these ids, or all; raises PaperError."""
@@ -75,7 +82,8 @@ def load_paper(name: str) -> Paper:
                 if names
             )
         )
-    return Paper(name, directory, printed, {each: items[each] for each in printed.items})
+    engines = tuple(getattr(study, "ENGINES", ("sim",)))
+    return Paper(name, directory, printed, {each: items[each] for each in printed.items}, engines)
 
 
 def _study(name: str, directory: Path) -> ModuleType:

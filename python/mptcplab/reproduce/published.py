@@ -31,7 +31,7 @@ from mptcplab.errors import Error
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.lines import Key, Places
 
-_KINDS: Final = ("table", "figure")
+_KINDS: Final = ("table", "figure", "section")
 
 
 class PublishedError(Error):
@@ -49,7 +49,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure of the paper."""
+    """A table or a figure of the paper, or a section that claims what neither shows."""
 
     id: str
     kind: str
@@ -151,9 +151,9 @@ class _Reader:
 
     def _item(self, key: Key, table: Mapping[str, Any]) -> Item:
         self._known(table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement"))
-        kind = self._get(table, (*key, "kind"), str, '"table" or "figure"')
+        kind = self._get(table, (*key, "kind"), str, '"table", "figure" or "section"')
         if kind is not None and kind not in _KINDS:
-            self._wrong((*key, "kind"), show(kind), '"table" or "figure"')
+            self._wrong((*key, "kind"), show(kind), '"table", "figure" or "section"')
         values: dict[str, Value] = {}
         for place, each in self._tables(table, (*key, "value")):
             self._known(each, place, ("key", "number", "unit"))

@@ -22,6 +22,7 @@ def repeat(
     items: tuple[str, ...] = (),
     quick: bool = False,
     jobs: int = 1,
+    engine: str = "sim",
     progress: Callable[[str, float], None] | None = None,
     finished: Callable[[Done], None] | None = None,
 ) -> Repetition:
@@ -29,8 +30,10 @@ def repeat(
 
     `progress` gets what is being done and the part that is done; `finished` each item as it is done.
 
-    Raises PaperError, OccupiedError when `directory` holds something else, and what `Context.run_many` raises.
+    Raises PaperError (for an engine that the study has not, too), OccupiedError when `directory` holds something
+    else, and what `Context.run_many` raises.
     """
+    paper.require(engine)
     check(directory)
     done = []
     with Journal(directory / RUNS) as journal:
@@ -42,12 +45,22 @@ def repeat(
                 if progress is not None:
                     progress(f"{item_name}: {what}", part)
 
-            context = Context(item, journal, directory / "kept" / name, quick=quick, jobs=jobs, progress=tell)
+            kept = directory / "kept" / name
+            context = Context(item, journal, kept, quick=quick, jobs=jobs, engine=engine, progress=tell)
             outcome = study(context)
             done.append(Done(item, outcome, context.work, time.monotonic() - began_s))
             if finished is not None:
                 finished(done[-1])
-    return Repetition(paper, done, quick, jobs, _origin())
+    return Repetition(paper, done, quick, jobs, _origin(engine), engine)
+
+
+def default_directory(paper: str, *, quick: bool, engine: str) -> Path:
+    """Where a repetition goes when nobody says."""
+    return (
+        Path("out")
+        / "reproduce"
+        / "-".join([paper, *([] if engine == "sim" else [engine]), *(["quick"] if quick else [])])
+    )
 
 
 def reproduce(
@@ -57,13 +70,15 @@ def reproduce(
     quick: bool = False,
     out: str | PathLike[str] | None = None,
     jobs: int | None = None,
+    engine: str = "sim",
     progress: Callable[[str, float], None] | None = None,
 ) -> Repetition:
     """Repeat a paper of `mptcplab list papers`: all its tables and figures, or the `items` of these ids.
 
     The report goes to `out`/report.html, beside pictures, tables and the finished runs; called again, it goes on there.
     By default that is out/reproduce/PAPER, with -quick for `quick`, a thinner design. `jobs` runs go on at a time, by
-    default on all cores. `progress` gets what is being done and the part that is done.
+    default on all cores. `engine` is one that the study has (`Paper.engines`). `progress` gets what is being done and
+    the part that is done.
 
     The answer's `claims` is a data frame: what was published, what was found, and whether it holds.
 
@@ -78,22 +93,25 @@ def reproduce(
     """
     loaded = load_paper(paper)
     loaded.choose(tuple(items))
-    directory = Path("out") / "reproduce" / (f"{paper}-quick" if quick else paper) if out is None else Path(out)
+    directory = default_directory(paper, quick=quick, engine=engine) if out is None else Path(out)
+    at_a_time = jobs or os.cpu_count() or 1
     repetition = repeat(
-        loaded, directory, items=tuple(items), quick=quick, jobs=jobs or os.cpu_count() or 1, progress=progress
+        loaded, directory, items=tuple(items), quick=quick, jobs=at_a_time, engine=engine, progress=progress
     )
     write(repetition, directory)
     return repetition
 
 
-def _origin() -> dict[str, object]:
+def _origin(engine: str) -> dict[str, object]:
     commit, dirty = provenance.source_state()
     packages = ("altair", "numpy", "polars", "scipy")
     return {
         "version": _core.version(),
         "commit": commit,
         "dirty": dirty,
+        "engine": engine,
         "python": platform.python_version(),
         "packages": ", ".join(f"{name} {package_version(name)}" for name in packages),
         "machine": f"{platform.system()} {platform.machine()}",
+        **({"kernel": platform.release()} if engine != "sim" else {}),
     }

@@ -50,6 +50,7 @@ class Repetition:
     jobs: int
     origin: dict[str, object]
     """Versions and commit."""
+    engine: str = "sim"
 
     @property
     def claims(self) -> pl.DataFrame:
@@ -162,11 +163,12 @@ def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) 
     numbers = iter(range(len(charts)))
     thin = '<p><span class="badge">quick: a thinner design than the paper\'s</span></p>' if repetition.quick else ""
     contents = "".join(f'<a href="#{escape(each.item.id)}">{escape(each.item.name)}</a>' for each in repetition.done)
+    on = "" if repetition.engine == "sim" else f" on the engine {escape(repetition.engine)}"
     body = "\n".join(
         [
             "<header>",
             f"<h1>{escape(printed.title)}</h1>",
-            f'<p class="lead">{escape(", ".join(printed.authors))}, {printed.year}; repeated with mptcplab</p>',
+            f'<p class="lead">{escape(", ".join(printed.authors))}, {printed.year}; repeated with mptcplab{on}</p>',
             thin,
             f"<p><strong>{escape(repetition.summary())}.</strong></p>",
             f'<p class="caption">{escape(repetition.cost())}.</p>',

@@ -29,6 +29,8 @@ class Runs:
     links: pl.DataFrame
     samples: pl.DataFrame | None
     """Only where they were asked for."""
+    notes: Mapping[str, tuple[str, ...]]
+    """What each distinct run says of its numbers, by its name; that it is not valid, above all."""
     took_s: Mapping[str, float]
     """Computing time of each distinct run by its name, of those found in the journal too."""
 
@@ -80,4 +82,11 @@ def collect(
     frames = {
         name: pl.concat([described[owners[name]], frame_of_rows(name, rows[name])], how="horizontal") for name in TABLES
     }
-    return Runs(**frames, samples=pl.concat(series) if series else None, took_s=took_s)
+    notes = {name: tuple(_notes(answer)) for name, answer in answers.items()}
+    return Runs(**frames, samples=pl.concat(series) if series else None, notes=notes, took_s=took_s)
+
+
+def _notes(answer: Mapping[str, object]) -> list[str]:
+    notes = answer["notes"]
+    assert isinstance(notes, list)
+    return [str(note) for note in notes]

@@ -1,0 +1,124 @@
+"""Figures 4.7 to 4.10 and 5.1 to 5.4: throughput over time, second by second as iperf3 prints it."""
+
+import statistics
+from collections.abc import Mapping
+from typing import Final
+
+import altair as alt
+import polars as pl
+from mptcplab.reproduce import Claim, Context
+
+from .lab import Cell, Found
+from .networks import PATHS, WORDS
+from .study import Judged, Results, Study, truth
+
+_SAMPLE_MS: Final = 1000
+UNSTEADY: Final = (0.03, 0.01)
+"""The coefficient of variation from which a rate varies visibly, and in part."""
+
+
+def variation(found: Found, path: str) -> float:
+    """Standard deviation over mean of the rates of the seconds after the second, of all runs."""
+    each = []
+    for samples in found.samples:
+        rates = samples.filter((pl.col("path") == path) & (pl.col("time_s") > 2.5))["goodput_bps"].to_list()
+        if len(rates) > 1 and statistics.fmean(rates) > 0:
+            each.append(statistics.stdev(rates) / statistics.fmean(rates))
+    return statistics.fmean(each) if each else float("nan")
+
+
+def _alone(direction: str) -> Mapping[str, Cell]:
+    return {path: Cell("B", (path,), direction, sample_ms=_SAMPLE_MS) for path in PATHS["B"]}
+
+
+def _both(direction: str) -> Mapping[str, Cell]:
+    return {"both": Cell("B", PATHS["B"], direction, sample_ms=_SAMPLE_MS)}
+
+
+def _chart(series: Mapping[str, pl.DataFrame]) -> alt.TopLevelMixin:
+    frame = pl.concat(
+        [
+            samples.select("time_s", rate=pl.col("goodput_bps") / 1e6, path=pl.lit(WORDS[path]))
+            for path, samples in series.items()
+        ]
+    )
+    chart: alt.Chart = (
+        alt.Chart(frame)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("time_s:Q", title="time, s"),
+            y=alt.Y("rate:Q", title="goodput, Mbit/s"),
+            color=alt.Color("path:N", sort=None, title=None),
+        )
+        .properties(width=420, height=200)
+    )
+    return chart
+
+
+def _claims(key: str, wifi: float, ethernet: float, where: str) -> list[Claim]:
+    told = f"coefficient of variation {wifi:.3f} by Wi-Fi, {ethernet:.3f} by Ethernet"
+    if key == "unsteady":
+        return [
+            truth(
+                key,
+                f"{where}: the rate by Wi-Fi varies, by 3 % or more",
+                told,
+                holds=wifi >= UNSTEADY[0],
+                part=wifi >= UNSTEADY[1],
+            )
+        ]
+    return [truth(key, f"{where}: Ethernet is steadier than Wi-Fi", told, holds=ethernet < wifi)]
+
+
+def _a(key: str, direction: str) -> Study:
+    def judge(found: Results, _: Context) -> Judged:
+        each = {path: variation(found[path], path) for path in PATHS["B"]}
+        series = {path: found[path].samples[0] for path in PATHS["B"]}
+        frame = pl.DataFrame(
+            [{"path": WORDS[path], "Mbit/s": found[path].mbps, "variation": v} for path, v in each.items()]
+        )
+        return Judged(
+            _claims(key, each["wifi"], each["ethernet"], "A"),
+            [("Scenario A: TCP with one path", frame)],
+            [("Scenario A: TCP over Wi-Fi and over Ethernet, second by second", _chart(series))],
+        )
+
+    return Study(lambda _: _alone(direction), judge)
+
+
+def _b(key: str, direction: str, *, beside_a: bool = False) -> Study:
+    def cells(_: bool) -> Mapping[str, Cell]:
+        return {**_both(direction), **(_alone(direction) if beside_a else {})}
+
+    def judge(found: Results, _: Context) -> Judged:
+        each = {path: variation(found["both"], path) for path in PATHS["B"]}
+        series = {path: found["both"].samples[0].filter(pl.col("path") == path) for path in PATHS["B"]}
+        frame = pl.DataFrame([{"subflow": WORDS[path], "variation": v} for path, v in each.items()])
+        claims = _claims(key, each["wifi"], each["ethernet"], "B")
+        if beside_a:
+            alone = variation(found["ethernet"], "ethernet")
+            claims.append(
+                truth(
+                    "less-than-a",
+                    "The Ethernet subflow of B is less steady than TCP over Ethernet in A",
+                    f"{each['ethernet']:.3f} against {alone:.3f}",
+                    holds=each["ethernet"] > alone,
+                )
+            )
+        return Judged(
+            claims,
+            [("Scenario B: variation of the subflows", frame)],
+            [("Scenario B: the subflows of one connection, second by second", _chart(series))],
+        )
+
+    return Study(cells, judge)
+
+
+figure_4_7 = _a("unsteady", "down")
+figure_4_8 = _a("steady", "down")
+figure_4_9 = _a("unsteady", "up")
+figure_4_10 = _a("steady", "up")
+figure_5_1 = _b("unsteady", "down")
+figure_5_2 = _b("steady", "down")
+figure_5_3 = _b("unsteady", "up")
+figure_5_4 = _b("steady", "up", beside_a=True)

@@ -1,0 +1,61 @@
+"""The repetition of Amoruso 2021 in part: each published figure has claims or a reason why not, and the laws hold."""
+
+from pathlib import Path
+
+import pytest
+from mptcplab.reproduce import Context, Outcome, PaperError, load_paper, problems
+from mptcplab.sweeps.journal import Journal
+
+PAPER = load_paper("amoruso-2021")
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
+    return Journal(tmp_path_factory.mktemp("runs"))
+
+
+def repeated(item: str, journal: Journal, directory: Path) -> Outcome:
+    context = Context(PAPER.published.items[item], journal, directory, quick=True, jobs=2)
+    outcome = PAPER.items[item](context)
+    assert problems(PAPER.published.items[item], outcome) == []
+    return outcome
+
+
+def test_every_figure_of_the_chapters_of_results_is_published() -> None:
+    figures = {item.number for item in PAPER.published.items.values() if item.kind == "figure"}
+    assert figures == {f"4.{n}" for n in range(7, 15)} | {f"5.{n}" for n in range(1, 40)}
+
+
+def test_it_is_repeated_on_the_simulator_and_the_kernel_only() -> None:
+    PAPER.require("linux")
+    with pytest.raises(PaperError, match='not repeated on "model"'):
+        PAPER.require("model")
+
+
+def test_lte_harms_the_upload_with_a_finite_window_and_not_with_a_large_one(journal: Journal, tmp_path: Path) -> None:
+    """64 MiB hold all that is in flight; 1 MiB is less than Ethernet's rate times LTE's round-trip time, full."""
+    outcome = repeated("figure-5-9", journal, tmp_path)
+    (grid,) = [frame for caption, frame in outcome.tables if caption.startswith("Receive window")]
+    change = {(row[0], row[1]): row[4] for row in grid.iter_rows()}
+    assert change["1 MiB", "min-rtt"] < -30
+    assert change["64 MiB", "min-rtt"] > -5
+    assert change["3 MiB", "min-rtt, opportunistic retransmission"] > -5
+
+
+@pytest.mark.parametrize("item", ["figure-5-18", "figure-5-20"])
+def test_a_throttle_s_laws_hold(item: str, journal: Journal, tmp_path: Path) -> None:
+    notes = repeated(item, journal, tmp_path).notes
+    assert any(note.startswith("Laws of the throttle:") for note in notes)
+    assert not any("broken" in note for note in notes)
+
+
+@pytest.mark.parametrize("item", ["figure-5-30", "figure-5-34"])
+def test_the_laws_of_transfers_hold(item: str, journal: Journal, tmp_path: Path) -> None:
+    notes = repeated(item, journal, tmp_path).notes
+    assert any(note.startswith("Laws of transfers:") for note in notes)
+    assert not any("broken" in note for note in notes)
+
+
+def test_a_backup_path_carries_nothing_before_the_first_goes_and_all_after(journal: Journal, tmp_path: Path) -> None:
+    verdicts = {claim.id: claim.verdict for claim in repeated("section-1-1", journal, tmp_path).claims}
+    assert verdicts["redundancy"] == "holds"
