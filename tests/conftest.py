@@ -16,6 +16,39 @@ from mptcplab.scenario import Scenario
 settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes
 settings.load_profile("any machine")
 
+LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/")
+"""Tests on the real clock and real packets: they run one at a time."""
+SLOW = (
+    "test_add_an_algorithm.py",
+    "test_readme.py",
+    "speed/",
+    "test_site.py",
+    "papers/",
+    "test_notebooks.py",
+    "validation/",
+)
+"""Tests that compile, or take more than five seconds; in the order in which they begin, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests by their place, and begin with the slow ones, so that two workers end at about the same time."""
+
+    def rank(item: pytest.Item) -> int:
+        try:
+            place = item.path.relative_to(Path(__file__).parent).as_posix()
+        except ValueError:  # a study's own test
+            return len(SLOW)
+        if place.startswith(LIVE):
+            item.add_marker(pytest.mark.live)
+        for number, slow in enumerate(SLOW):
+            if place.startswith(slow):
+                item.add_marker(pytest.mark.slow)
+                return number
+        return len(SLOW)
+
+    items.sort(key=rank)
+
+
 TWO_PATHS = """
 title = "Two paths and a neighbour"
 duration = "4 s"

@@ -24,6 +24,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {str(file.relative_to(directory)): file.read_bytes() for file in directory.rglob("*") if file.is_file()}
 
 
+@pytest.mark.slow
 def test_two_processes_and_any_jobs_write_the_same_bytes(scenario_file: Path, tmp_path: Path) -> None:
     for name, jobs in (("one", 1), ("again", 1), ("jobs", 2)):
         done = mptcplab_run(scenario_file, "--repeat", 2, "--jobs", jobs, "--out", tmp_path / name)
@@ -44,6 +45,7 @@ def test_another_seed_is_another_run(scenario: mptcplab.Scenario) -> None:
     assert not mptcplab.run(lossy).subflows.equals(mptcplab.run(lossy, seed=8).subflows)
 
 
+@pytest.mark.slow
 def test_what_is_written_runs_again_to_the_same(scenario_file: Path, tmp_path: Path) -> None:
     first = mptcplab_run(scenario_file, "--seed", 12, "--set", "link.wifi.loss=1 %", "--out", tmp_path / "one")
     assert first.returncode == 0
