@@ -179,6 +179,7 @@ def _made_up_outcome(description: Mapping[str, Any]) -> Any:
             "cwnd_segments": np.array([row[4] for row in rows], dtype=np.float64),
             "srtt_s": np.array([row[5] if row[0] > times[0] else math.nan for row in rows], dtype=np.float64),
             "in_flight_segments": np.array([20 for _ in rows], dtype=np.uint32),
+            "own": {},
         },
         "link_samples": {
             "time_s": np.array([row[0] for row in link_rows], dtype=np.float64),

@@ -72,6 +72,14 @@ def parameters(entry: Entry) -> str:
     return _table(["parameter", "default", "values", "meaning"], rows)
 
 
+def columns(entry: Entry) -> str:
+    """What follows them on the page of a congestion control with numbers of its own."""
+    if not entry.columns:
+        return ""
+    rows = [[f"`{each.name}`", each.unit or "–", each.summary] for each in entry.columns]
+    return f"\nIts columns in [`samples`](../results.md#samples):\n\n{_table(['column', 'unit', 'meaning'], rows)}"
+
+
 def filled(file: Path) -> str:
     """The text of a page with its tables as they should be."""
 
@@ -81,7 +89,8 @@ def filled(file: Path) -> str:
             text = reference()
         elif what == "parameters":
             entries = [entry for family in FAMILIES for entry in registry.FAMILIES[family]]
-            text = parameters(next(entry for entry in entries if entry.name == file.stem))
+            found = next(entry for entry in entries if entry.name == file.stem)
+            text = parameters(found) + columns(found)
         else:
             text = index(what)
         return f"{mark['begin']}\n{text}\n{mark['end']}"

@@ -46,6 +46,8 @@ class SubflowSamples(TypedDict):
     cwnd_segments: NDArray[np.float64]
     srtt_s: NDArray[np.float64]
     in_flight_segments: NDArray[np.uint32]
+    own: dict[str, NDArray[np.float64]]
+    """Congestion controls' own numbers by the names of their columns; NaN for subflows of others."""
 
 @type_check_only
 class LinkSamples(TypedDict):
@@ -279,6 +281,9 @@ class Given(Protocol):
     @property
     def repairs_as_kernel(self) -> bool:
         """Whether a scheduler wants losses repaired as Linux does."""
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that a congestion control shows in samples."""
     @property
     def call_limit_s(self) -> float:
         """How long a call may take."""

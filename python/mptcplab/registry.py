@@ -41,6 +41,16 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A number of its own that a congestion control shows in `samples`."""
+
+    name: str
+    unit: str
+    """Empty without one."""
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One algorithm."""
 
@@ -52,6 +62,9 @@ class Entry:
     parameters: tuple[Parameter, ...] = ()
     capabilities: tuple[str, ...] = ()
     """What it needs of the transport or does to it, in words: `coupled`, `binds ahead`, …"""
+
+    columns: tuple[Column, ...] = ()
+    """What it shows of itself in `samples`."""
 
     @property
     def coupled(self) -> bool:
@@ -114,7 +127,15 @@ def _of_transport() -> Mapping[str, tuple[Entry, ...]]:
             engines = tuple(engine for engine in ENGINES if able[engine])
             parameters = tuple(_parameter(family, parameter) for parameter in each["parameters"])
             entries.append(
-                Entry(each["name"], each["summary"], each["source"], engines, parameters, tuple(each["capabilities"]))
+                Entry(
+                    each["name"],
+                    each["summary"],
+                    each["source"],
+                    engines,
+                    parameters,
+                    tuple(each["capabilities"]),
+                    tuple(Column(**column) for column in each["columns"]),
+                )
             )
         have = {entry.name for entry in entries}
         families[family] = (*entries, *(planned for planned in _PLANNED[family] if planned.name not in have))

@@ -56,6 +56,7 @@ def _check(kind: str, plugin: type[Plugin], parameters: dict[str, object]) -> No
         make=partial(loading.make, plugin, parameters),
         methods=loading.methods(plugin),
         repairs_as_kernel=loading.repairs_as_kernel(plugin),
+        columns=[column.name for column in loading.columns(plugin)],
         call_limit_s=plugin.call_limit_s,
     )
     broken = _core.check_plugin(given)

@@ -97,9 +97,36 @@ pub struct SubflowSamples {
     pub srtt_s: Vec<f64>,
     /// Segments in flight.
     pub in_flight_segments: Vec<u32>,
+    /// Numbers of congestion controls' own, by name; NaN for subflows of others.
+    pub own: Vec<(String, Vec<f64>)>,
 }
 
 impl SubflowSamples {
+    /// With a column for each of these names of congestion controls' own numbers; several may have one name.
+    #[must_use]
+    pub fn with_columns<'a>(names: impl IntoIterator<Item = &'a String>) -> Self {
+        let mut own: Vec<(String, Vec<f64>)> = Vec::new();
+        for name in names {
+            if !own.iter().any(|(known, _)| known == name) {
+                own.push((name.clone(), Vec::new()));
+            }
+        }
+        SubflowSamples { own, ..SubflowSamples::default() }
+    }
+
+    /// Fills in what the congestion control of the last sample shows of itself, in columns of these names.
+    pub fn show(&mut self, names: &[String], write: impl FnOnce(&mut [f64])) {
+        if names.is_empty() {
+            return;
+        }
+        let mut values = vec![f64::NAN; names.len()];
+        write(&mut values);
+        for (name, value) in names.iter().zip(values) {
+            let (_, column) = self.own.iter_mut().find(|(known, _)| known == name).expect("named at the beginning");
+            *column.last_mut().expect("there is a sample") = value;
+        }
+    }
+
     /// Adds the sample of an interval of `sample_ns` that ends at `now_ns`, in which `bytes` arrived.
     pub fn push(&mut self, now_ns: u64, sample_ns: u64, [connection, subflow]: [usize; 2], bytes: u64, now: &Present) {
         self.time_s.push(now_ns as f64 / 1e9);
@@ -109,5 +136,6 @@ impl SubflowSamples {
         self.cwnd_segments.push(now.cwnd_segments);
         self.srtt_s.push(now.srtt_s());
         self.in_flight_segments.push(now.in_flight_segments);
+        self.own.iter_mut().for_each(|(_, column)| column.push(f64::NAN));
     }
 }

@@ -1,7 +1,7 @@
 //! The tables of the transport's algorithms, for `mptcplab.registry`.
 
 use serde_json::{Value, json};
-use transport::algorithm::{About, Capability, Domain, Family, Parameter};
+use transport::algorithm::{About, Capability, Column, Domain, Family, Parameter};
 use transport::{congestion::Controls, path_manager::PathManagers, scheduler::Schedulers};
 
 /// By family, in the order of the tables.
@@ -25,7 +25,12 @@ fn entry(about: &About) -> Value {
         "source": about.source,
         "capabilities": capabilities.map(|(_, words)| words).collect::<Vec<_>>(),
         "parameters": about.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "columns": about.columns.iter().map(column).collect::<Vec<_>>(),
     })
+}
+
+fn column(Column { name, unit, summary }: &Column) -> Value {
+    json!({ "name": name, "unit": unit, "summary": summary })
 }
 
 fn parameter(parameter: &Parameter) -> Value {

@@ -52,7 +52,7 @@ impl Answer {
 }
 
 pub fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, PyDict>> {
-    let SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s, in_flight_segments } =
+    let SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s, in_flight_segments, own } =
         samples;
     let columns = PyDict::new(py);
     columns.set_item("time_s", array(py, time_s))?;
@@ -62,6 +62,11 @@ pub fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_
     columns.set_item("cwnd_segments", array(py, cwnd_segments))?;
     columns.set_item("srtt_s", array(py, srtt_s))?;
     columns.set_item("in_flight_segments", array(py, in_flight_segments))?;
+    let shown = PyDict::new(py);
+    for (name, values) in own {
+        shown.set_item(name, array(py, values))?;
+    }
+    columns.set_item("own", shown)?;
     Ok(columns)
 }
 

@@ -40,17 +40,21 @@ pub struct Probe {
     sample_ns: Option<u64>,
     /// By subflow; one beyond the end has nothing to keep.
     kept: Vec<Kept>,
+    /// Of each kind of connection, the columns of its congestion control.
+    columns: Vec<Vec<String>>,
     pub subflow_samples: SubflowSamples,
     pub links: LinkMeter,
 }
 
 impl Probe {
-    pub fn new(description: &Description) -> Probe {
+    /// `columns`: of each kind of connection, those of its congestion control.
+    pub fn new(description: &Description, columns: Vec<Vec<String>>) -> Probe {
         Probe {
             sample_ns: description.sample_ns,
             kept: Vec::new(),
             links: LinkMeter::new(description),
-            subflow_samples: SubflowSamples::default(),
+            subflow_samples: SubflowSamples::with_columns(columns.iter().flatten()),
+            columns,
         }
     }
 
@@ -123,11 +127,17 @@ impl Probe {
                 }
                 continue;
             }
+            let kind = application.kind as usize;
             for (position, (number, mark, _)) in marks.enumerate() {
                 let mut present = Present::default();
                 present.add(&mark);
                 let bytes = self.kept_mut(number).sample(&mark);
                 self.subflow_samples.push(now_ns, sample_ns, [connection, position], bytes, &present);
+                let sender = application.sender;
+                if let Some(handle) = fabric.subflows[number as usize].handles[sender] {
+                    let of = hosts[sender].connection(handle.connection);
+                    self.subflow_samples.show(&self.columns[kind], |columns| of.show(handle.subflow, now_ns, columns));
+                }
             }
         }
     }

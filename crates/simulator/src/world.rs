@@ -92,6 +92,7 @@ impl<'d> World<'d> {
                 addresses += connection.paths.len() as u32;
             }
         }
+        let columns = configs.iter().map(|config| config[SERVER].congestion.columns().to_vec()).collect();
         let runtime = Runtime::new(seed, description.warmup_ns, description.connections.iter().map(Connection::kind));
         let fabric = Fabric::new(description);
         Ok(World {
@@ -112,7 +113,7 @@ impl<'d> World<'d> {
             agenda: Agenda::new(description, &runtime.applications),
             runtime,
             configs,
-            probe: Probe::new(description),
+            probe: Probe::new(description, columns),
             huge_pages: HugePages::new(),
             outgoing: Outgoing::default(),
             description,

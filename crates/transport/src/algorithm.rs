@@ -23,19 +23,27 @@ pub struct About {
     pub parameters: &'static [Parameter],
     /// What it needs of the transport, and does to it.
     pub capabilities: Capabilities,
+    /// Numbers of its own that the samples of a run have of each subflow; congestion controls only.
+    pub columns: &'static [Column],
 }
 
 impl About {
     /// Without parameters and capabilities.
     #[must_use]
     pub const fn new(name: &'static str, summary: &'static str, source: &'static str) -> Self {
-        About { name, summary, source, parameters: &[], capabilities: Capabilities(0) }
+        About { name, summary, source, parameters: &[], capabilities: Capabilities(0), columns: &[] }
     }
 
     /// With these parameters.
     #[must_use]
     pub const fn parameters(self, parameters: &'static [Parameter]) -> Self {
         About { parameters, ..self }
+    }
+
+    /// With these columns, whose values [`show`](crate::congestion::CongestionControl::show) writes.
+    #[must_use]
+    pub const fn columns(self, columns: &'static [Column]) -> Self {
+        About { columns, ..self }
     }
 
     /// With one capability more.
@@ -99,6 +107,26 @@ impl Capabilities {
     #[inline]
     pub const fn has(self, capability: Capability) -> bool {
         self.0 & (1 << capability as u16) != 0
+    }
+}
+
+/// A number of its own that an algorithm shows in the samples of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Of the column, with its unit as that of any other column: `queueing_delay_s`. Controls that show the same quantity
+    /// use the same name.
+    pub name: &'static str,
+    /// Unit; empty without one.
+    pub unit: &'static str,
+    /// One line.
+    pub summary: &'static str,
+}
+
+impl Column {
+    /// A column of this name, unit and meaning.
+    #[must_use]
+    pub const fn new(name: &'static str, unit: &'static str, summary: &'static str) -> Self {
+        Column { name, unit, summary }
     }
 }
 
@@ -480,6 +508,8 @@ pub trait Family: Sized + 'static {
 pub struct Choice<F: Family> {
     source: Source<F>,
     capabilities: Capabilities,
+    /// Names of what it shows of itself.
+    columns: Arc<[String]>,
 }
 
 enum Source<F: Family> {
@@ -533,18 +563,35 @@ impl<F: Family> Choice<F> {
             return Err(ChoiceError { place, found: found.to_owned(), expected: expected.to_owned() });
         }
         let capabilities = (row.capabilities)(&given);
-        Ok(Choice { source: Source::Table(row, given), capabilities })
+        let columns = row.about.columns.iter().map(|column| column.name.to_owned()).collect();
+        Ok(Choice { source: Source::Table(row, given), capabilities, columns })
     }
 
     /// One from outside: `make` is called for each connection, and may capture. Messages call it by `name`.
     pub fn custom(name: &str, make: impl Fn(&Origin) -> Box<F::Outside> + Send + Sync + 'static) -> Self {
-        Choice { source: Source::Outside(Factory::new(name, make)), capabilities: Capabilities::default() }
+        Choice {
+            source: Source::Outside(Factory::new(name, make)),
+            capabilities: Capabilities::default(),
+            columns: Arc::default(),
+        }
     }
 
     /// The same with one capability more: for one from outside, which has none else.
     #[must_use]
     pub fn capable(self, capability: Capability) -> Self {
         Choice { capabilities: self.capabilities.with(capability), ..self }
+    }
+
+    /// The same with these columns in the samples of a run: for one from outside, which has none else.
+    #[must_use]
+    pub fn showing<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        Choice { columns: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Names of the numbers of its own that the samples of a run have of each subflow.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
     }
 
     /// The same for connections that the driver calls `label`: for messages of one from outside.
@@ -613,7 +660,7 @@ impl<F: Family> Clone for Choice<F> {
             Source::Table(row, given) => Source::Table(row, given.clone()),
             Source::Outside(factory) => Source::Outside(factory.clone()),
         };
-        Choice { source, capabilities: self.capabilities }
+        Choice { source, capabilities: self.capabilities, columns: Arc::clone(&self.columns) }
     }
 }
 

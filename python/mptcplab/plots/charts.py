@@ -32,7 +32,7 @@ class Plots:
         self._result = result
 
     def __dir__(self) -> list[str]:
-        return ["goodput", "queues", "rtts", "runs", "windows"]
+        return ["column", "goodput", "queues", "rtts", "runs", "windows"]
 
     def goodput(self, theme: Theme = "light") -> Chart:
         """Goodput of each connection by path over time, Mbit/s; of several runs the first."""
@@ -49,6 +49,10 @@ class Plots:
     def queues(self, theme: Theme = "light") -> Chart:
         """Queue of each link over time, packets."""
         return self._chart("queues", theme)
+
+    def column(self, name: str, theme: Theme = "light") -> Chart:
+        """A column of `samples` that a congestion control has of its own, of each subflow over time."""
+        return self._chart(name, theme)
 
     def runs(self, theme: Theme = "light") -> Chart:
         """Goodput of each connection in every run, Mbit/s; of a result of several runs."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from mptcplab import registry
 from mptcplab.plots import series, style
 from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+from mptcplab.registry import Column
 from mptcplab.render.text_tables import numbered_names
 from mptcplab.scenario import describe
 
@@ -91,9 +93,38 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             "smoothed RTT (ms)",
             lambda name: series.of_subflows(run, name, "srtt_s", 1e3),
         ),
+        *(
+            of_connections(
+                column.name,
+                column.name.replace("_", " ").capitalize(),
+                f"{column.summary[:1].upper()}{column.summary[1:]}; as the congestion control shows it.",
+                column.name.replace("_", " ") if not column.unit else f"{column.name} ({column.unit})",
+                lambda name, column=column: series.of_subflows(run, name, column.name, 1.0),  # type: ignore[misc]
+            )
+            for column in shown_columns(result)
+        ),
         _queues(run, frame, colours, which),
     ]
     return tuple(figure for figure in drawn if figure.panels)
+
+
+def shown_columns(result: "Result") -> "list[Column]":
+    """The columns of `samples` that congestion controls of this result have of their own, with unit and meaning."""
+    from mptcplab.plugins import loading
+
+    document = result.scenario.document
+    declared: dict[str, Column] = {}
+    for sender in (*document.connections.values(), *document.traffic.values()):
+        named = sender.congestion
+        if named.is_plugin:
+            columns = [Column(*each) for each in loading.columns(document.plugins["congestion", named.name].load())]
+        else:
+            entry = registry.find("congestion", named.name)
+            columns = [] if entry is None else list(entry.columns)
+        for column in columns:
+            declared.setdefault(column.name, column)
+    present = result.runs[0][1].samples.columns
+    return [column for column in declared.values() if column.name in present]
 
 
 def _panel(chart: alt.TopLevelMixin, data: Mapping[str, pl.DataFrame]) -> Panel:

@@ -187,11 +187,14 @@ def _time(frame: Frame) -> alt.X:
 
 def _value(unit: str, points: pl.DataFrame, *, stacked: bool = False) -> alt.Y:
     # Room above the largest value for the names of the warm-up and of events.
-    largest = points.select(pl.col("value").max()).item() or 1.0
+    found = points.select(pl.col("value").min().alias("least"), pl.col("value").max().alias("largest"))
+    least, largest = (value or 0.0 for value in found.row(0))
+    least = least if least < 0 else 0
+    largest = max(largest, 0.0) or (1.0 if least == 0 else 0.0)
     return alt.Y(
         "value:Q",
         title=unit,
-        scale=alt.Scale(domain=[0, 1.15 * largest], nice=False),
+        scale=alt.Scale(domain=[least, 1.15 * largest - 0.15 * least], nice=False),
         stack="zero" if stacked else None,
     )
 

@@ -6,7 +6,7 @@ keep the numbers that are needed later.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from random import Random
@@ -29,6 +29,28 @@ class Plugin(ABC):
     """How long one call may take, by the wall clock, before the run ends with an error: for loops without an end."""
 
 
+class Column(NamedTuple):
+    """A number of its own that a congestion control shows in `samples`."""
+
+    name: str
+    """Of the column, with its unit as that of any other column: `queueing_delay_s`."""
+    unit: str
+    """Its unit; empty without one."""
+    summary: str
+    """What it is, in one line."""
+
+
+class Showing(Plugin):
+    """What a congestion control shows of itself: columns of `samples`."""
+
+    columns: ClassVar[tuple[Column, ...]] = ()
+    """Its columns; rows of subflows with other controls are null there."""
+
+    def show(self, subflows: "Subflows", r: int, now_ns: int) -> "Sequence[float | None]":  # noqa: ARG002
+        """The values of `columns` for the subflow `r` at a sample of the run; None where there is none yet."""
+        return [None] * len(self.columns)
+
+
 class Window(NamedTuple):
     """A window as a congestion control sets it."""
 
@@ -38,7 +60,7 @@ class Window(NamedTuple):
     """The slow start threshold, in segments: 1 or more, or infinite."""
 
 
-class Rule(Plugin):
+class Rule(Showing):
     """How a loss-based congestion control grows and shrinks its window; slow start and all else is TCP's.
 
     `subflows` are the subflows of the connection, `r` is the one that it is about.
@@ -57,7 +79,7 @@ class Rule(Plugin):
         return 2.0
 
 
-class CongestionControl(Plugin):
+class CongestionControl(Showing):
     """A whole congestion control for all subflows of a connection.
 
     `subflows` are the subflows of the connection, `r` is the one that it is about, `now_ns` is the time.

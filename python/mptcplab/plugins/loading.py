@@ -2,6 +2,7 @@
 
 import inspect
 import linecache
+import re
 import sys
 import traceback
 import typing
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 from mptcplab.errors import PluginLoadError
 from mptcplab.plugins import base
+from mptcplab.results.columns import SAMPLES
 
 FOLDER: Final = "plugins"
 """Where a result keeps the files of its plug-ins, and where one is looked for that is not beside the scenario."""
@@ -179,8 +181,13 @@ def make(chosen: type[base.Plugin], given: Mapping[str, Any], seed: int) -> base
 def methods(chosen: type[base.Plugin]) -> list[str]:
     """The methods that a class does not leave to its base class."""
     (own,) = (each for kind in KINDS.values() for each in kind.bases if issubclass(chosen, each))
-    names = [name for name, value in vars(own).items() if inspect.isfunction(value)]
-    return [name for name in names if getattr(chosen, name) is not getattr(own, name)]
+    names = {name for each in own.__mro__ for name, value in vars(each).items() if inspect.isfunction(value)}
+    return sorted(name for name in names if getattr(chosen, name) is not getattr(own, name))
+
+
+def columns(chosen: type[base.Plugin]) -> tuple[base.Column, ...]:
+    """What a congestion control shows of itself."""
+    return tuple(chosen.columns) if issubclass(chosen, base.Showing) else ()
 
 
 def repairs_as_kernel(chosen: type[base.Plugin]) -> bool:
@@ -270,12 +277,36 @@ def _checked(found: object, source: Source) -> type[base.Plugin]:
         )
     if issubclass(found, base.Scheduler) and found.repair not in ("prompt", "kernel"):
         raise PluginLoadError(f"repair = {_show(found.repair)} in {source.spec}", 'repair = "prompt" or "kernel"')
+    if issubclass(found, base.Showing):
+        _check_columns(found, source)
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
         raise PluginLoadError(
             f"{_show(source.spec)} without {', '.join(missing)}", f"a class with {', '.join(missing)}"
         )
     return found
+
+
+def _check_columns(found: type[base.Showing], source: Source) -> None:
+    """Raise PluginLoadError for columns that `samples` cannot have."""
+    several: Any = found.columns  # whatever stands there
+    if not isinstance(several, tuple) or not all(
+        isinstance(each, base.Column) and all(isinstance(part, str) for part in each) for each in several
+    ):
+        raise PluginLoadError(f"columns = {several!r} in {source.spec}", "a tuple of Column(name, unit, summary)")
+    taken = {column.name for column in SAMPLES}
+    for place, (name, _, _) in enumerate(several):
+        if not _COLUMN.fullmatch(name):
+            raise PluginLoadError(f"the column {_show(name)} of {source.spec}", "a name such as queueing_delay_s")
+        if name in taken or name in [each.name for each in several[:place]]:
+            raise PluginLoadError(
+                f"the column {_show(name)} of {source.spec}", "a name that `samples` does not have yet"
+            )
+    if several and "show" not in methods(found):
+        raise PluginLoadError(f"{_show(source.spec)} with columns and without show", "a method show for their values")
+
+
+_COLUMN: Final = re.compile("[a-z][a-z0-9_]*")
 
 
 def _hints(chosen: type[base.Plugin]) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ class Given:
     make: Callable[[int], base.Plugin]
     methods: list[str]
     repairs_as_kernel: bool
+    columns: list[str]
     call_limit_s: float
 
 
@@ -85,6 +86,7 @@ def _given(told: Described) -> Given:
         make=partial(loading.make, chosen, told["parameters"]),
         methods=loading.methods(chosen),
         repairs_as_kernel=loading.repairs_as_kernel(chosen),
+        columns=[column.name for column in loading.columns(chosen)],
         call_limit_s=float(chosen.call_limit_s),
     )
 

@@ -210,4 +210,4 @@ class Result:
             )
             for number, run in self.runs
         ]
-        return pl.concat(frames) if frames else schema.to_frame()
+        return pl.concat(frames, how="diagonal") if frames else schema.to_frame()

@@ -107,7 +107,8 @@ def _samples(names: Names, outcome: "Outcome") -> "pl.DataFrame":
         parts.append(_subflow_samples(outcome["subflow_samples"], names, summary["connections"]))
     if outcome["link_samples"] is not None:
         parts.append(_link_samples(outcome["link_samples"], named_links(names, summary)))
-    return pl.concat(parts)
+    # Columns of congestion controls' own stand last.
+    return pl.concat(parts, how="diagonal")
 
 
 def _subflow_samples(
@@ -125,9 +126,11 @@ def _subflow_samples(
         schema={"who": pl.UInt32, "subflow": pl.UInt32, "connection": pl.String, "index": pl.UInt32, "path": pl.String},
         orient="row",
     )
-    values = pl.DataFrame({"who" if name == "connection" else name: column for name, column in samples.items()})
+    own = samples["own"]
+    plain = {"who" if name == "connection" else name: column for name, column in samples.items() if name != "own"}
+    values = pl.DataFrame({**plain, **own})
     joined = values.join(who, on=["who", "subflow"], how="left", maintain_order="left", validate="m:1")
-    return _as_samples(joined, "subflow")
+    return _as_samples(joined, "subflow", tuple(own))
 
 
 def _link_samples(samples: "LinkSamples", links: Named) -> "pl.DataFrame":
@@ -142,8 +145,8 @@ def _link_samples(samples: "LinkSamples", links: Named) -> "pl.DataFrame":
     return _as_samples(named, "link")
 
 
-def _as_samples(values: "pl.DataFrame", kind: str) -> "pl.DataFrame":
-    """The columns of `samples` in their order; those of the other kind null, NaN null."""
+def _as_samples(values: "pl.DataFrame", kind: str, own: Sequence[str] = ()) -> "pl.DataFrame":
+    """The columns of `samples` in their order, and behind them `own`; those of the other kind null, NaN null."""
     import polars as pl
 
     columns = [
@@ -152,4 +155,4 @@ def _as_samples(values: "pl.DataFrame", kind: str) -> "pl.DataFrame":
         .alias(name)
         for name, dtype in polars_schema("samples", with_run=False).items()
     ]
-    return values.select(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return values.select(*columns, *own).with_columns(pl.col(pl.Float64).fill_nan(None))

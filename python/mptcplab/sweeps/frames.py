@@ -83,7 +83,7 @@ def collect(
         name: pl.concat([described[owners[name]], frame_of_rows(name, rows[name])], how="horizontal") for name in TABLES
     }
     notes = {name: tuple(_notes(answer)) for name, answer in answers.items()}
-    return Runs(**frames, samples=pl.concat(series) if series else None, notes=notes, took_s=took_s)
+    return Runs(**frames, samples=pl.concat(series, how="diagonal") if series else None, notes=notes, took_s=took_s)
 
 
 def _notes(answer: Mapping[str, object]) -> list[str]:

@@ -13,7 +13,7 @@ impl World<'_> {
     /// the interval that ends at `now_ns`.
     pub fn sample(&mut self, now_ns: u64) {
         let Some(sample_ns) = self.description.sample_ns else { return };
-        let World { runtime, transfers, drivers, samples, .. } = self;
+        let World { runtime, transfers, drivers, samples, configs, .. } = self;
         for (number, application) in runtime.applications.iter_mut().enumerate() {
             let completion_ns = application.completion_ns(|place| stream(transfers, place));
             if completion_ns.is_some_and(|at_ns| at_ns < now_ns - sample_ns) {
@@ -32,12 +32,18 @@ impl World<'_> {
             }
             let marks: Vec<_> = marks.collect();
             let own = application.transfers.first().and_then(|&place| transfers[place as usize].as_mut());
-            let subflows = own.into_iter().flat_map(|transfer| &mut transfer.subflows);
-            for (place, (subflow, (_, mark, _))) in subflows.zip(marks).enumerate() {
+            let Some(Transfer { ids, subflows, .. }) = own else { continue };
+            let side = application.sender;
+            let columns = configs[application.kind as usize][side].congestion.columns();
+            for (place, (subflow, (_, mark, _))) in subflows.iter_mut().zip(marks).enumerate() {
                 let mut now = Present::default();
                 now.add(&mark);
                 let bytes = subflow.kept.sample(&mark);
                 samples.push(now_ns, sample_ns, [number, place], bytes, &now);
+                if let (Some(connection), Some(id)) = (ids[side], subflow.ids[side]) {
+                    let connection = drivers[side].connection(connection);
+                    samples.show(columns, |columns| connection.show(id, now_ns, columns));
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ pub struct World<'p> {
     /// The kernel's has no devices, and nothing to do.
     pub drivers: [Driver; 2],
     pub kernel: Option<Kernel>,
-    configs: Vec<[Config; 2]>,
+    pub configs: Vec<[Config; 2]>,
     pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<Transfer>>,
     free: Vec<usize>,
@@ -108,6 +108,8 @@ impl<'p> World<'p> {
         if let Some(sample_ns) = description.sample_ns {
             agenda.push(sample_ns, Due::Sample);
         }
+        let columns = configs.iter().flat_map(|config| config[SERVER].congestion.columns());
+        let samples = SubflowSamples::with_columns(columns);
         Ok(World {
             plan,
             description,
@@ -122,7 +124,7 @@ impl<'p> World<'p> {
             callers: BTreeMap::new(),
             opened: 0,
             agenda,
-            samples: SubflowSamples::default(),
+            samples,
             end_ns: description.duration_ns,
         })
     }

@@ -142,6 +142,8 @@ pub struct Class {
     pub name: String,
     pub is_rule: bool,
     pub repairs_as_kernel: bool,
+    /// Names of the columns that it shows in samples.
+    pub columns: Vec<String>,
     make: Py<PyAny>,
     methods: Vec<String>,
     limit_ms: u64,
@@ -150,7 +152,7 @@ pub struct Class {
 
 impl Class {
     pub fn new(given: Given, calls: Arc<Calls>) -> PyResult<Self> {
-        let Given { kind, name, is_rule, repairs_as_kernel, make, methods, call_limit_s, key: _ } = given;
+        let Given { kind, name, is_rule, repairs_as_kernel, make, methods, columns, call_limit_s, key: _ } = given;
         let kind = match kind.as_str() {
             "congestion" => Kind::Congestion,
             "scheduler" => Kind::Scheduler,
@@ -159,7 +161,7 @@ impl Class {
         };
         let limit = Duration::try_from_secs_f64(call_limit_s).map_err(|e| PyValueError::new_err(e.to_string()))?;
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        Ok(Class { kind, name, is_rule, repairs_as_kernel, make, methods, limit_ms, calls })
+        Ok(Class { kind, name, is_rule, repairs_as_kernel, columns, make, methods, limit_ms, calls })
     }
 
     /// An object for the end of a connection, made when it is first called.

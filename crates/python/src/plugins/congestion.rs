@@ -10,8 +10,8 @@ use transport::plugin::Origin;
 use super::calls::{Accepted, Answer, Class, Object, number, wrong};
 use super::views::{PyAck, PySubflows, Table};
 
-const RULE: &[&str] = &["increase", "decrease", "min_ssthresh"];
-const WHOLE: &[&str] = &["on_ack", "on_loss", "on_timeout", "on_ecn", "on_undo", "on_join", "on_leave"];
+const RULE: &[&str] = &["increase", "decrease", "min_ssthresh", "show"];
+const WHOLE: &[&str] = &["on_ack", "on_loss", "on_timeout", "on_ecn", "on_undo", "on_join", "on_leave", "show"];
 
 const ANY_SEGMENTS: Accepted = ("a finite number of segments", f64::is_finite);
 const SOME_SEGMENTS: Accepted = ("a finite number of segments, 0 or more", |w| w.is_finite() && w >= 0.0);
@@ -21,7 +21,8 @@ const A_THRESHOLD: Accepted = ("a threshold of 1 segment or more", |w| w >= 1.0)
 /// The choice of a class.
 pub fn choice(class: Arc<Class>) -> Choice {
     let name = class.name.clone();
-    Choice::custom(&name, move |origin| make(&class, origin))
+    let columns = class.columns.clone();
+    Choice::custom(&name, move |origin| make(&class, origin)).showing(columns)
 }
 
 /// A control of its own for the end of a connection.
@@ -69,6 +70,10 @@ impl Rule for PyRule {
         asked.unwrap_or(group[r].cwnd / 2.0)
     }
 
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        show(RULE, &self.object, &self.table, group, r, now_ns, columns);
+    }
+
     fn min_ssthresh(&self, group: &[View]) -> f64 {
         self.object.has(RULE[2]).then(|| self.ask(2, group, None, A_SEGMENT)).flatten().unwrap_or(2.0)
     }
@@ -109,6 +114,10 @@ impl CongestionControl for RuleControl {
     fn on_ecn(&mut self, group: &[View], r: usize, now_ns: u64, abe: bool) -> f64 {
         self.object.set_now(now_ns);
         self.classic.on_ecn(group, r, now_ns, abe)
+    }
+
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        self.classic.show(group, r, now_ns, columns);
     }
 }
 
@@ -188,9 +197,44 @@ impl CongestionControl for WholeControl {
         self.tell(5, group, r, now_ns);
     }
 
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        show(WHOLE, &self.object, &self.table, group, r, now_ns, columns);
+    }
+
     fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
         self.tell(6, group, r, now_ns);
     }
+}
+
+/// Writes what `show`, the last of the methods `names`, answers.
+fn show(
+    names: &'static [&'static str],
+    object: &Object,
+    table: &Arc<Table>,
+    group: &[View],
+    r: usize,
+    now_ns: u64,
+    columns: &mut [f64],
+) {
+    if columns.is_empty() {
+        return;
+    }
+    object.set_now(now_ns);
+    object.call(names, names.len() - 1, |_, method| {
+        let answer = method.call1((table.open(group), r, now_ns));
+        table.close();
+        let answer = answer?;
+        let values: Option<Vec<Option<f64>>> = answer.extract().ok();
+        let sound = |values: &Vec<Option<f64>>| {
+            values.len() == columns.len() && !values.iter().flatten().any(|value| value.is_infinite())
+        };
+        let Some(values) = values.filter(sound) else {
+            let expected = format!("a finite number or None for each of its columns: {}", columns.len());
+            return Err(wrong(&answer, &expected));
+        };
+        columns.iter_mut().zip(values).for_each(|(column, value)| *column = value.unwrap_or(f64::NAN));
+        Ok(())
+    });
 }
 
 fn unchanged(view: &View) -> Window {

@@ -38,6 +38,8 @@ pub struct Given {
     pub methods: Vec<String>,
     /// Whether a scheduler wants losses repaired as Linux does.
     pub repairs_as_kernel: bool,
+    /// Names of the columns that a congestion control shows in samples.
+    pub columns: Vec<String>,
     /// How long a call may take.
     pub call_limit_s: f64,
 }

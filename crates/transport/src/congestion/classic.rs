@@ -28,6 +28,9 @@ pub trait Rule: std::fmt::Debug + Send {
         group[r].cwnd / 2.0
     }
 
+    /// Its own numbers of `group[r]`: see [`CongestionControl::show`].
+    fn show(&self, _group: &[View], _r: usize, _now_ns: u64, _columns: &mut [f64]) {}
+
     /// The least slow start threshold in segments. RFC 5681 §3.1, equation 4: two.
     fn min_ssthresh(&self, _group: &[View]) -> f64 {
         2.0
@@ -122,6 +125,10 @@ impl<R: Rule> CongestionControl for Classic<R> {
         let (cwnd, lost) = (group[r].cwnd, rule.decrease(group, r));
         let left = if abe { cwnd - ABE_FRACTION * (cwnd - lost) } else { lost };
         left.max(rule.min_ssthresh(group))
+    }
+
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        self.rule.show(group, r, now_ns, columns);
     }
 
     fn on_leave(&mut self, _group: &[View], r: usize, _now_ns: u64) {

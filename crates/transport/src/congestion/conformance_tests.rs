@@ -3,6 +3,8 @@
 use crate::plugin::Origin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::algorithm::Family as _;
+
 use super::super::{Choice, Classic, Rule};
 use super::*;
 
@@ -10,6 +12,45 @@ use super::*;
 fn the_built_in_controls_conform() {
     for choice in Choice::samples() {
         assert_eq!(check(|| Box::new(choice.make(&Origin::alone(1)))), Ok(()), "{choice:?}");
+    }
+}
+
+#[test]
+fn every_column_is_declared_once_and_shown() {
+    let mut units = std::collections::BTreeMap::new();
+    for row in super::super::Controls::table() {
+        for column in row.about.columns {
+            let unit = units.entry(column.name).or_insert(column.unit);
+            assert_eq!(*unit, column.unit, "{} of {}", column.name, row.about.name);
+        }
+    }
+    for choice in Choice::samples() {
+        let mut control = choice.make(&Origin::alone(1));
+        let view = View {
+            cwnd: 20.0,
+            ssthresh: 5.0,
+            in_flight: 4,
+            min_rtt_ns: 80_000_000,
+            srtt_ns: 100_000_000,
+            active: true,
+            ..View::new(10.0, 1420)
+        };
+        let group = [view, view];
+        let shown = |control: &dyn CongestionControl| {
+            let mut columns = vec![f64::NAN; choice.columns().len()];
+            control.show(&group, 1, 2_000_000_000, &mut columns);
+            columns
+        };
+        assert!(shown(&control).iter().all(|value| !value.is_infinite()), "{choice:?}, before anything");
+        for r in [0, 1] {
+            control.on_join(&group, r, 0);
+        }
+        for n in 0..400 {
+            let rtt_ns = Some(80_000_000 + 1_000_000 * (n % 40));
+            let ack = Ack { now_ns: n * 5_000_000, acked_segments: 1.0, rtt_ns, cwnd_limited: true };
+            control.on_ack(&group, (n % 2) as usize, &ack);
+        }
+        assert!(shown(&control).iter().all(|value| value.is_finite()), "{choice:?}: {:?}", shown(&control));
     }
 }
 

@@ -259,6 +259,10 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// that keeps more state than the window restores it here.
     fn on_undo(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
 
+    /// Its own numbers of `group[r]` at a sample of the run, in the order of the columns it has declared
+    /// ([`crate::algorithm::About::columns`]). What it leaves is NaN: none yet.
+    fn show(&self, _group: &[View], _r: usize, _now_ns: u64, _columns: &mut [f64]) {}
+
     /// `group[r]` became active.
     fn on_join(&mut self, _group: &[View], _r: usize, _now_ns: u64) {}
 
@@ -285,6 +289,10 @@ macro_rules! forward {
 
             fn wants_samples(&self) -> bool {
                 each!(self, c => c.wants_samples())
+            }
+
+            fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+                each!(self, c => c.show(group, r, now_ns, columns));
             }
 
             $(

@@ -17,6 +17,9 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
     /// A sample of the round-trip time, also during fast recovery.
     fn on_sample(&mut self, _view: &View, _sample: &Sample) {}
 
+    /// Its own numbers: see [`CongestionControl::show`].
+    fn show(&self, _view: &View, _now_ns: u64, _columns: &mut [f64]) {}
+
     /// A loss was found by duplicate acknowledgments: the new ssthresh.
     fn on_loss(&mut self, view: &View) -> f64;
 
@@ -89,6 +92,12 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
 
     fn on_undo(&mut self, group: &[View], r: usize, _now_ns: u64) {
         self.of(r).on_undo(&group[r]);
+    }
+
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        if let Some(subflow) = self.subflows.get(r) {
+            subflow.show(&group[r], now_ns, columns);
+        }
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {

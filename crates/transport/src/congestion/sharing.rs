@@ -222,6 +222,10 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
         self.ask(group, r, |control, seen| control.on_undo(seen, r, now_ns));
     }
 
+    fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
+        self.control.show(group, r, now_ns, columns);
+    }
+
     fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
         self.detector.forget(r);
         self.regroup(group);

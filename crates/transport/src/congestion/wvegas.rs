@@ -3,7 +3,7 @@
 use super::counting::slot;
 use super::round::Round;
 use super::{Ack, CongestionControl, Phase, View, Window};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
+use crate::algorithm::{About, Algorithm, Capability, Column, Given, Make, Parameter};
 use crate::plugin::Origin;
 
 /// Segments that all subflows together keep queued.
@@ -40,7 +40,22 @@ impl Algorithm for Wvegas {
         .parameters(&[Parameter::variant(
             "the form its authors print, or the quantised one of the Linux code (\"linux\")",
         )])
+        .columns(&[
+            Column::new("queueing_delay_s", "s", "queueing delay: of wvegas the mean of the last round"),
+            Column::new("backlog_segments", "segments", "segments that it keeps queued by its estimate (diff)"),
+            Column::new("backlog_target_segments", "segments", "segments that it wants to keep queued (α)"),
+        ])
         .with(Capability::Coupled);
+}
+
+/// What the last round of a subflow has shown; none before the first that measured.
+pub(super) type Shown = Option<[f64; 3]>;
+
+/// Writes it to the columns.
+pub(super) fn show(shown: Shown, columns: &mut [f64]) {
+    if let Some(shown) = shown {
+        columns.copy_from_slice(&shown);
+    }
 }
 
 impl Make for Wvegas {
@@ -60,13 +75,14 @@ struct Path {
     alpha: f64,
     /// Least nonzero queueing delay since the queue was last drained; 0: none.
     least_queueing_ns: f64,
+    shown: Shown,
 }
 
 impl Path {
     /// Takes the ACK into the round. The mean RTT when it ended one of enough samples, 0 when of too few.
     fn measure(&mut self, view: &View, ack: &Ack) -> Option<f64> {
         if !self.measuring {
-            *self = Path { measuring: true, alpha: self.alpha, ..Path::default() };
+            *self = Path { measuring: true, alpha: self.alpha, shown: self.shown, ..Path::default() };
         }
         if let Some(rtt_ns) = ack.rtt_ns {
             self.rtt_sum_ns += rtt_ns;
@@ -137,6 +153,7 @@ impl CongestionControl for Wvegas {
                 } else {
                     reno(&mut w, ack.acked_segments);
                 }
+                path.shown = Some([(rtt_ns - base_ns) * 1e-9, queued, path.alpha.max(MIN_ALPHA)]);
                 w.cwnd = w.cwnd.max(MIN_WINDOW);
                 w.ssthresh = w.ssthresh.max(0.75 * w.cwnd);
             }
@@ -154,6 +171,10 @@ impl CongestionControl for Wvegas {
 
     fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
         self.on_loss(group, r, now_ns)
+    }
+
+    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+        show(self.paths.get(r).and_then(|path| path.shown), columns);
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {

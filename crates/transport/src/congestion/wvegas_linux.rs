@@ -2,6 +2,7 @@
 
 use super::counting::{reno_step, slot, whole};
 use super::round::Round;
+use super::wvegas::{self, Shown};
 use super::{Ack, CongestionControl, Phase, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
@@ -40,6 +41,7 @@ struct Path {
     least_queueing_us: u64,
     base_us: u64,
     reno: f64,
+    shown: Shown,
 }
 
 impl Default for Path {
@@ -54,6 +56,7 @@ impl Default for Path {
             least_queueing_us: 0,
             base_us: u64::MAX,
             reno: 0.0,
+            shown: None,
         }
     }
 }
@@ -122,6 +125,9 @@ impl WvegasLinux {
             } else {
                 path.reno(window, ack.acked_segments);
             }
+            let path = &mut self.paths[r];
+            let queueing_us = rtt_us - path.base_us;
+            path.shown = Some([queueing_us as f64 * 1e-6, (w * queueing_us / rtt_us) as f64, path.alpha as f64]);
             window.cwnd = window.cwnd.max(2.0);
             let w = whole(window.cwnd);
             window.ssthresh = window.ssthresh.max((w / 2 + w / 4) as f64);
@@ -151,7 +157,13 @@ impl CongestionControl for WvegasLinux {
             path.reno(&mut w, ack.acked_segments);
         } else {
             if !path.measuring {
-                *path = Path { measuring: true, base_us: path.base_us, reno: path.reno, ..Path::default() };
+                *path = Path {
+                    measuring: true,
+                    base_us: path.base_us,
+                    reno: path.reno,
+                    shown: path.shown,
+                    ..Path::default()
+                };
             }
             if path.round.ended_by(ack.acked_segments, view.in_flight) {
                 self.round(group, r, ack, &mut w);
@@ -171,6 +183,10 @@ impl CongestionControl for WvegasLinux {
 
     fn on_timeout(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {
         self.on_loss(group, r, now_ns)
+    }
+
+    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+        wvegas::show(self.paths.get(r).and_then(|path| path.shown), columns);
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {

@@ -41,6 +41,18 @@ fn slow_start_ends_when_more_than_one_whole_segment_is_queued() {
 }
 
 #[test]
+fn it_shows_what_its_last_round_measured() {
+    // 20 ms of queue, diff = ⌊30·0.2⌋ = 6 whole segments, α = 10 alone in the sum.
+    let mut group = [view(30.0, 10.0)];
+    let mut control = start(&group, 80_000);
+    round(&mut control, &mut group, 0, 100_000);
+    let mut columns = [f64::NAN; 3];
+    control.show(&group, 0, 0, &mut columns);
+    assert_eq!(columns[1..], [6.0, 10.0]);
+    assert!((columns[0] - 0.02).abs() < 1e-12);
+}
+
+#[test]
 fn weights_come_from_coarse_rates() {
     // Path 0: diff = ⌊30·0.2⌋ = 6 ≥ 2; rate ⌊30·2¹⁶/10⁵⌋ = 19, alone in the sum: α = 10, one more.
     // Path 1: diff = ⌊11·0.2⌋ = 2 ≥ 2; rate ⌊11·2¹⁶/10⁵⌋ = 7, weight 7/26: ⌊10·7/26⌋ = 2 = diff: it stays.

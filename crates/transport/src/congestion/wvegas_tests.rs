@@ -48,6 +48,29 @@ fn slow_start_ends_when_a_segment_is_queued() {
 }
 
 #[test]
+fn it_shows_what_its_last_round_measured() {
+    let shown = |control: &Wvegas| {
+        let mut columns = [f64::NAN; 3];
+        control.show(&[], 0, 0, &mut columns);
+        columns
+    };
+    // base 80, rtt 100 ms: 20 ms of queue, diff = 40·20/100 = 8 segments, of which a lone subflow wants 10 after slow start.
+    let mut control = Wvegas::default();
+    let mut group = [view(40.0, 20.0, 80, 100)];
+    assert!(shown(&control)[0].is_nan(), "no round yet");
+    begin(&mut control, &group);
+    round(&mut control, &mut group, 0);
+    assert!((shown(&control)[0] - 0.02).abs() < 1e-12);
+    assert_eq!(shown(&control)[1..], [8.0, 10.0]);
+    // It is kept when a loss begins the measurements anew, and gone when the subflow joins again.
+    control.on_loss(&group, 0, 0);
+    round(&mut control, &mut group[..], 0);
+    assert!(!shown(&control)[0].is_nan());
+    control.on_join(&group, 0, 0);
+    assert!(shown(&control)[0].is_nan());
+}
+
+#[test]
 fn each_subflow_keeps_its_weight_of_ten_segments_queued() {
     // x = (30, 10)/100 ms: weights ¾ and ¼. diff = (30, 10)·0.2 = (6, 2).
     let group = [view(30.0, 10.0, 80, 100), view(10.0, 5.0, 80, 100)];

@@ -392,6 +392,12 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// The congestion control's own numbers of a subflow, in the order of the columns of its choice; the others are left as
+    /// they are. Panics when there is no such subflow.
+    pub fn show(&self, subflow: SubflowId, now_ns: u64, columns: &mut [f64]) {
+        self.controller.show(&self.views, subflow.0 as usize, now_ns, columns);
+    }
+
     /// How long the bytes delivered so far waited at this host for those before them.
     #[must_use]
     pub fn out_of_order_delays(&self) -> &DelayHistogram {

@@ -127,7 +127,7 @@ def _samples(
     """The core's samples and the programs', by time, with the places that connections have in all."""
     moved = np.array([place_of_core[number] for number in sorted(place_of_core)], dtype=np.uint32)
     core_connections = np.asarray(core["connection"])
-    columns = {name: [np.asarray(column)] for name, column in core.items()}
+    columns = {name: [np.asarray(column)] for name, column in core.items() if name != "own"}
     columns["connection"] = [moved[core_connections] if len(moved) else core_connections]
     for each in programs.casts:
         samples = each.ledger.samples
@@ -137,7 +137,7 @@ def _samples(
                 column.append(np.asarray(getattr(samples, name), dtype=column[0].dtype))
     whole = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.argsort(whole["time_s"], kind="stable")
-    return {name: column[order] for name, column in whole.items()}
+    return {"own": {}, **{name: column[order] for name, column in whole.items()}}
 
 
 def _report(each: Cast, zero_ns: int, counters: Counters, told: Told) -> None:
