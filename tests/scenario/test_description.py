@@ -80,8 +80,9 @@ def test_wifi_lte() -> None:
         "sample_ns": 100_000_000,
         "through_wire": False,
         "traces": [],
+        "media": [],
         "links": [
-            {"name": "wifi", "down": wifi, "up": wifi, "middleboxes": []},
+            {"name": "wifi", "down": wifi, "up": wifi, "middleboxes": [], "medium": None},
             {
                 "name": "lte",
                 "down": {
@@ -99,6 +100,7 @@ def test_wifi_lte() -> None:
                     "loss": NONE,
                 },
                 "middleboxes": [],
+                "medium": None,
             },
         ],
         "paths": [{"name": "wifi", "links": [0], "reversed": []}, {"name": "lte", "links": [1], "reversed": []}],
@@ -141,11 +143,12 @@ def test_shared_bottleneck() -> None:
         "sample_ns": 100_000_000,
         "through_wire": True,
         "traces": [],
+        "media": [],
         "links": [
-            {"name": "access1", "down": access, "up": access, "middleboxes": []},
-            {"name": "access2", "down": access, "up": access, "middleboxes": []},
-            {"name": "access3", "down": access, "up": access, "middleboxes": []},
-            {"name": "shared", "down": shared, "up": shared, "middleboxes": []},
+            {"name": "access1", "down": access, "up": access, "middleboxes": [], "medium": None},
+            {"name": "access2", "down": access, "up": access, "middleboxes": [], "medium": None},
+            {"name": "access3", "down": access, "up": access, "middleboxes": [], "medium": None},
+            {"name": "shared", "down": shared, "up": shared, "middleboxes": [], "medium": None},
         ],
         "paths": [
             {"name": "first", "links": [0, 3], "reversed": []},
@@ -237,6 +240,7 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
             "loss": {"kind": "bernoulli", "probability": 0.07},
         },
         "middleboxes": [],
+                "medium": None,
     }
     # The path of the file first, then the link that is used as a path; the link that is not used so is none.
     assert description["paths"] == [

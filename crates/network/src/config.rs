@@ -18,6 +18,8 @@ pub struct LinkConfig {
     pub loss: LossConfig,
     /// What the link can send and when, in place of a rate.
     pub trace: Option<Arc<Trace>>,
+    /// Whether it sends only when a [`crate::Medium`] lets it.
+    pub shared: bool,
 }
 
 /// The most a queue holds, the packet being sent and the arriving one counted. An empty queue accepts any packet.
@@ -186,13 +188,13 @@ impl LinkConfig {
     /// A link of constant rate, drop-tail or other, without loss.
     #[must_use]
     pub const fn with_rate(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Self {
-        Self { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None }
+        Self { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None, shared: false }
     }
 
     /// A link that sends when a trace says so, without loss.
     #[must_use]
     pub const fn with_trace(trace: Arc<Trace>, delay_ns: u64, queue: QueueConfig) -> Self {
-        Self { rate_bps: 0, delay_ns, queue, loss: LossConfig::None, trace: Some(trace) }
+        Self { rate_bps: 0, delay_ns, queue, loss: LossConfig::None, trace: Some(trace), shared: false }
     }
 
     /// Whether a link can be made of it.
@@ -208,6 +210,11 @@ impl LinkConfig {
                 self.rate_bps as f64,
                 "0, for the trace says what the link sends",
             )?,
+        }
+        if self.shared {
+            require(self.trace.is_none(), "trace", 1.0, "a rate, for a medium says when the link sends")?;
+            let delay = "a queue that does not ask how long the link will take (a medium says when it sends)";
+            require(!matches!(self.queue, QueueConfig::Pie { .. }), "queue", 1.0, delay)?;
         }
         self.queue.check()?;
         self.loss.check()

@@ -9,6 +9,8 @@ pub enum Enqueue {
         /// Nothing was under way before it: the caller schedules [`crate::Link::next_arrival_ns`].
         first: bool,
     },
+    /// It waits for the medium that the link shares: the caller lets the medium serve ([`crate::Medium::serve`]).
+    Waiting,
     /// It is gone; the caller frees what it stands for.
     Dropped(DropReason),
 }

@@ -5,6 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::config::{Change, Limit, LinkConfig, LossConfig};
 use crate::counters::{Counters, DropReason, Enqueue};
 use crate::loss::Loss;
+use crate::medium::MediumConfig;
 use crate::packet::{Packet, Rest};
 use crate::prefetch;
 use crate::propagation::Propagation;
@@ -53,6 +54,8 @@ pub struct Link<T> {
     /// nearly always.
     plain: bool,
     dead: bool,
+    /// Whether a medium says when it sends.
+    shared: bool,
     /// Whether `loss` can strike.
     lossy: bool,
     propagation: Propagation,
@@ -67,6 +70,8 @@ pub struct Link<T> {
     dropped_full: u64,
     dropped_early: u64,
     dropped_dead: u64,
+    /// Of a shared link: packets below this number have a departure.
+    granted: u64,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -101,7 +106,9 @@ impl<T: Copy + Default> Link<T> {
             max_packets: 0,
             max_bytes: 0,
             dead: false,
-            plain: queue.drop_tail().is_some() && !transmitter.has_trace(),
+            shared: config.shared,
+            granted: 0,
+            plain: queue.drop_tail().is_some() && !transmitter.has_trace() && !config.shared,
             limit: queue.drop_tail().unwrap_or(DropTail::new(Limit::Packets(0))),
             transmitter,
             queue,
@@ -163,6 +170,7 @@ impl<T: Copy + Default> Link<T> {
             size: packet.size,
             ecn: packet.ecn(),
             packets: self.queue_packets(),
+            waits: self.shared || self.queue_packets() > 0,
             bytes: self.queue_bytes(),
             flow,
             transmitter: &self.transmitter,
@@ -176,14 +184,19 @@ impl<T: Copy + Default> Link<T> {
             }
         }
         let queue = (arrival.packets, arrival.bytes + u64::from(packet.size));
-        let departure_ns = if self.queue.decides_at_head() && arrival.packets > 0 {
+        let departure_ns = if self.shared || (self.queue.decides_at_head() && arrival.packets > 0) {
             // The time of its arrival, until its departure is known.
             now_ns
         } else {
             self.transmitter.send(now_ns, packet.size)
         };
         let lost = self.lossy && self.loss.strikes(&mut self.rng);
+        let next_departure_ns = self.next_departure_ns;
         let first = self.enter(now_ns, queue, packet.departing(departure_ns, lost));
+        if self.shared {
+            self.next_departure_ns = next_departure_ns;
+            return Enqueue::Waiting;
+        }
         if first {
             self.head_arrival_ns = self.propagation.arrival_ns(self.ring.head(), departure_ns);
         }
@@ -209,11 +222,11 @@ impl<T: Copy + Default> Link<T> {
         first
     }
 
-    /// When the oldest packet reaches the far end; `None` when nothing is under way.
+    /// When the oldest packet reaches the far end; `None` when nothing is under way, or a medium has not let it go.
     #[inline]
     #[must_use]
     pub fn next_arrival_ns(&self) -> Option<u64> {
-        (!self.ring.is_empty()).then_some(self.head_arrival_ns)
+        (self.ring.head() < self.known_until()).then_some(self.head_arrival_ns)
     }
 
     /// As [`Self::next_arrival_ns`], with `u64::MAX` when nothing is under way.
@@ -258,7 +271,7 @@ impl<T: Copy + Default> Link<T> {
         }
         self.propagation.arrived(self.head_arrival_ns);
         let second = self.ring.head() + 1;
-        let departure_ns = (second < self.ring.tail()).then(|| self.ring.at(second).departure_ns);
+        let departure_ns = (second < self.known_until()).then(|| self.ring.at(second).departure_ns);
         self.head_arrival_ns = departure_ns.map_or(u64::MAX, |at_ns| self.propagation.arrival_ns(second, at_ns));
         self.propagation.settle(departure_ns);
         self.find_plain();
@@ -290,7 +303,7 @@ impl<T: Copy + Default> Link<T> {
             && rate_bps != self.transmitter.rate_bps()
         {
             self.change_rate(now_ns, rate_bps);
-            self.find_next_departure();
+            self.find_next_departure(self.known_until());
         }
         if let Some(delay_ns) = change.delay_ns {
             self.propagation.change(self.sent, delay_ns);
@@ -411,11 +424,12 @@ impl<T: Copy + Default> Link<T> {
     fn depart<const PLAIN: bool>(&mut self) {
         let packet = *self.ring.at(self.sent);
         self.count_departure(&packet);
-        if !PLAIN && self.queue.decides_at_head() {
+        if !PLAIN && self.queue.decides_at_head() && !self.shared {
             let now_ns = packet.departure_ns;
             self.serve_next(now_ns);
         }
-        self.find_next_departure();
+        let known_until = if PLAIN { self.ring.tail() } else { self.known_until() };
+        self.find_next_departure(known_until);
     }
 
     #[inline(always)]
@@ -430,9 +444,8 @@ impl<T: Copy + Default> Link<T> {
     }
 
     #[inline]
-    fn find_next_departure(&mut self) {
-        let is_known = self.sent != self.ring.tail();
-        self.next_departure_ns = if is_known { self.ring.at(self.sent).departure_ns } else { u64::MAX };
+    fn find_next_departure(&mut self, known_until: u64) {
+        self.next_departure_ns = if self.sent < known_until { self.ring.at(self.sent).departure_ns } else { u64::MAX };
     }
 
     /// The transmitter becomes free at `now_ns`: the first packet in the queue that is not dropped is sent.
@@ -440,45 +453,102 @@ impl<T: Copy + Default> Link<T> {
     #[inline(never)]
     fn serve_next(&mut self, now_ns: u64) {
         while self.sent != self.ring.tail() {
-            let bytes = self.accepted_bytes - self.sent_bytes;
+            let Some(verdict) = self.decide(self.sent, now_ns, 0) else { return };
             let packet = self.ring.at_mut(self.sent);
-            let verdict = match &mut self.queue {
-                Queue::CoDel(codel) => {
-                    let wait_ns = now_ns - packet.departure_ns;
-                    let bytes_behind = bytes - u64::from(packet.size);
-                    codel.decide(now_ns, Head { wait_ns, bytes_behind, ecn: packet.ecn() })
-                }
-                Queue::FqCoDel(queues) => {
-                    let Some((behind, verdict)) = queues.next(now_ns) else { return };
-                    self.ring.swap(self.sent, self.sent + behind as u64);
-                    verdict
-                }
-                Queue::DropTail(_) | Queue::Red(_) | Queue::Pie(_) => return,
-            };
-            let packet = self.ring.at_mut(self.sent);
-            let size = u64::from(packet.size);
-            let arrived_ns = packet.departure_ns;
             match verdict {
                 Verdict::Drop => {
-                    packet.set_dropped();
-                    packet.departure_ns = now_ns;
-                    self.accepted_bytes -= size;
-                    self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(now_ns));
-                    self.sent += 1;
+                    self.drop_waiting(self.sent, now_ns);
                     continue;
                 }
                 Verdict::Mark => packet.set_ce(),
                 Verdict::Send => {}
             }
             // As one that was there when it arrived: the busy period goes on.
-            packet.departure_ns = self.transmitter.send(arrived_ns, packet.size);
+            packet.departure_ns = self.transmitter.send(packet.departure_ns, packet.size);
             return;
         }
     }
 
+    /// What becomes of the packet that comes to the head at `now_ns`; it is brought to `number`, where the first waiting
+    /// packet stands. `bytes_ahead` in the queue are before it. `None` where nothing waits.
+    fn decide(&mut self, number: u64, now_ns: u64, bytes_ahead: u64) -> Option<Verdict> {
+        let bytes = self.accepted_bytes - self.sent_bytes - bytes_ahead;
+        let packet = self.ring.at(number);
+        match &mut self.queue {
+            Queue::CoDel(codel) => {
+                let wait_ns = now_ns - packet.departure_ns;
+                let bytes_behind = bytes - u64::from(packet.size);
+                Some(codel.decide(now_ns, Head { wait_ns, bytes_behind, ecn: packet.ecn() }))
+            }
+            Queue::FqCoDel(queues) => {
+                let (behind, verdict) = queues.next(now_ns)?;
+                self.ring.swap(number, number + behind as u64);
+                Some(verdict)
+            }
+            Queue::DropTail(_) | Queue::Red(_) | Queue::Pie(_) => self.shared.then_some(Verdict::Send),
+        }
+    }
+
+    /// The waiting packet `number` is dropped: it leaves the queue before those ahead of it.
+    fn drop_waiting(&mut self, number: u64, now_ns: u64) {
+        for ahead in (self.sent..number).rev() {
+            self.ring.swap(ahead, ahead + 1);
+        }
+        let packet = self.ring.at_mut(self.sent);
+        packet.set_dropped();
+        packet.departure_ns = now_ns;
+        self.accepted_bytes -= u64::from(packet.size);
+        self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(now_ns));
+        self.sent += 1;
+    }
+
+    /// Packets below this number have a departure.
+    #[inline]
+    const fn known_until(&self) -> u64 {
+        if self.shared { self.granted } else { self.ring.tail() }
+    }
+
+    /// Whether a packet waits for the medium at `now_ns`.
+    pub(crate) fn is_waiting(&mut self, now_ns: u64) -> bool {
+        self.drain(now_ns);
+        self.granted < self.ring.tail()
+    }
+
+    /// The medium is the link's from `now_ns` on: sends an aggregate, and answers when its last packet will have departed.
+    /// `None` when the queue dropped all. The packets before have departed.
+    pub(crate) fn transmit(&mut self, now_ns: u64, aggregate: &MediumConfig) -> Option<u64> {
+        debug_assert!(self.shared && self.granted <= self.sent);
+        let begin_ns = now_ns.saturating_add(aggregate.overhead_ns);
+        let (mut end_ns, mut bytes, mut sent) = (begin_ns, 0, 0);
+        let mut number = self.sent;
+        while number < self.ring.tail()
+            && sent < aggregate.packets
+            && (sent == 0 || end_ns - begin_ns < aggregate.longest_ns)
+        {
+            let Some(verdict) = self.decide(number, now_ns, bytes) else { break };
+            number += 1;
+            if verdict == Verdict::Drop {
+                self.drop_waiting(number - 1, now_ns);
+                continue;
+            }
+            let packet = self.ring.at_mut(number - 1);
+            if verdict == Verdict::Mark {
+                packet.set_ce();
+            }
+            end_ns = self.transmitter.send_at_rate(begin_ns, packet.size);
+            packet.departure_ns = end_ns;
+            bytes += u64::from(packet.size);
+            sent += 1;
+        }
+        self.granted = number;
+        self.find_next_departure(number);
+        self.find_head_arrival();
+        (sent > 0).then_some(end_ns)
+    }
+
     #[inline]
     fn find_head_arrival(&mut self) {
-        self.head_arrival_ns = if self.ring.is_empty() {
+        self.head_arrival_ns = if self.ring.head() >= self.known_until() {
             u64::MAX
         } else {
             let head = self.ring.head();
@@ -490,7 +560,8 @@ impl<T: Copy + Default> Link<T> {
         self.plain = !self.dead
             && self.queue.drop_tail().is_some()
             && !self.transmitter.has_trace()
-            && self.propagation.is_steady();
+            && self.propagation.is_steady()
+            && !self.shared;
     }
 
     #[cold]
@@ -512,12 +583,18 @@ impl<T: Copy + Default> Link<T> {
         self.transmitter.stop(now_ns);
         self.queue.clear();
         self.ring.truncate(self.sent);
+        self.granted = self.sent;
         self.next_departure_ns = u64::MAX;
         self.accepted_bytes = self.sent_bytes;
     }
 
     /// Sends the queue anew from `now_ns` at another rate.
     fn change_rate(&mut self, now_ns: u64, rate_bps: u64) {
+        if self.shared {
+            // What the medium has let go is in the air.
+            self.transmitter.set_rate(rate_bps);
+            return;
+        }
         if self.queue_packets() == 0 {
             // A remainder below a nanosecond is not carried into another rate.
             self.transmitter.stop(now_ns);

@@ -33,6 +33,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) bytes: u64,
     /// Which flow it belongs to; asked of the caller only for a discipline that tells flows apart.
     pub(crate) flow: u64,
+    /// Whether it waits: behind another packet, or for a medium.
+    pub(crate) waits: bool,
     /// The rate, and since when it has been idle if the queue is empty.
     pub(crate) transmitter: &'a Transmitter,
 }

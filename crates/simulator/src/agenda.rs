@@ -80,6 +80,7 @@ mod tests {
             sample_ns,
             through_wire: false,
             traces: Vec::new(),
+            media: Vec::new(),
             links: Vec::new(),
             paths: Vec::new(),
             connections: Vec::new(),

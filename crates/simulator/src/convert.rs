@@ -1,11 +1,11 @@
 //! From the description to what the transport and the links are made with.
 
 use crate::description::{
-    Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Tcp,
+    self, Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Share, Tcp,
 };
 use crate::random;
 use crate::{Plugins, SimulateError};
-use network::{Link, LinkConfig, LossConfig, QueueConfig, Trace};
+use network::{Link, LinkConfig, LossConfig, Medium, MediumConfig, QueueConfig, Trace};
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
 use transport::{Config, ReceiveBuffer, path_manager};
@@ -23,7 +23,8 @@ pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
     for link in &description.links {
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
             let generator = random::generator(description.seed, &format!("link/{}/{way}", link.name));
-            links.push(Link::new(self::direction(direction, &traces), generator));
+            let config = LinkConfig { shared: link.medium.is_some(), ..self::direction(direction, &traces) };
+            links.push(Link::new(config, generator));
         }
     }
     links
@@ -37,6 +38,30 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
         queue: queue(&direction.queue),
         loss: loss(&direction.loss),
         trace: direction.trace.map(|number| Arc::clone(&traces[number])),
+        shared: false,
+    }
+}
+
+/// The media, each between the directions of its links as [`links`] counts them, and of each of those its medium.
+pub fn media(description: &Description) -> (Vec<Medium>, Vec<Option<usize>>) {
+    let of_link: Vec<Option<usize>> = description.links.iter().flat_map(|link| [link.medium; 2]).collect();
+    let media = description.media.iter().enumerate().map(|(number, medium)| {
+        let links = of_link.iter().enumerate().filter(|&(_, &of)| of == Some(number));
+        Medium::new(self::medium(medium), links.map(|(link, _)| link))
+    });
+    (media.collect(), of_link)
+}
+
+/// A medium.
+pub const fn medium(medium: &description::Medium) -> MediumConfig {
+    MediumConfig {
+        share: match medium.share {
+            Share::Frames => network::Share::Frames,
+            Share::Airtime => network::Share::Airtime,
+        },
+        overhead_ns: medium.overhead_ns,
+        packets: medium.aggregate_packets,
+        longest_ns: medium.longest_ns,
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Description {
     pub through_wire: bool,
     /// Traces that directions of links name: the texts of files in Mahimahi's format.
     pub traces: Vec<String>,
+    /// Half-duplex media that links may share.
+    pub media: Vec<Medium>,
     /// Links.
     pub links: Vec<Link>,
     /// Paths over links.
@@ -30,12 +32,40 @@ pub struct Description {
     pub events: Vec<Event>,
 }
 
+/// A half-duplex medium: of the directions of the links on it, one sends at a time (`network::Medium`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Medium {
+    /// Name in the scenario.
+    pub name: String,
+    /// What directions with packets get the same of.
+    pub share: Share,
+    /// Airtime that an aggregate takes beside its packets.
+    pub overhead_ns: u64,
+    /// Packets in an aggregate at most.
+    pub aggregate_packets: u32,
+    /// No packet of an aggregate begins so long after the first one.
+    pub longest_ns: u64,
+}
+
+/// What a medium gives equally.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// Turns to send an aggregate.
+    Frames,
+    /// Time.
+    Airtime,
+}
+
 /// A link with its two directions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Name in the scenario.
     pub name: String,
+    /// The medium that both directions share, an index into `media`.
+    pub medium: Option<usize>,
     /// From the server's side to the client's.
     pub down: Direction,
     /// From the client's side to the server's.

@@ -11,7 +11,7 @@ use crate::in_flight::InFlight;
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
-use network::{Ecn, Enqueue, Link, Packet, prefetch};
+use network::{Ecn, Enqueue, Link, Medium, Packet, prefetch};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use transport::{Handle, Tuple};
 use wire::{Compact, IPV4_HEADER_LEN, Segment, Span};
@@ -179,6 +179,8 @@ pub struct Fabric {
     looked_at: bool,
     /// The boxes on links, when there are any. Their event target comes after those of the links.
     boxes: Option<Box<Boxes>>,
+    /// Half-duplex media, and of each link its own. Their event target comes after that of the boxes.
+    media: (Vec<Medium>, Vec<Option<usize>>),
     /// Who sees every packet at the hosts, when somebody does.
     tap: Option<Box<Tapped>>,
 }
@@ -241,6 +243,7 @@ impl Fabric {
             through_wire: description.through_wire,
             looked_at: description.through_wire,
             boxes: boxes.map(Box::new),
+            media: convert::media(description),
             tap: None,
         }
     }
@@ -506,7 +509,31 @@ impl Fabric {
                 let note = if AHEAD { tag.note() } else { 0 };
                 self.queue.push_link(onto.next_arrival_or_max_ns(), link, note);
             }
+            Enqueue::Waiting => self.serve_link(now_ns, link),
             Enqueue::Dropped(_) => self.lose(slot),
+        }
+    }
+
+    /// A packet waits on `link` for its medium.
+    #[cold]
+    #[inline(never)]
+    fn serve_link(&mut self, now_ns: u64, link: u32) {
+        if let Some(&Some(medium)) = self.media.1.get(link as usize) {
+            self.serve(now_ns, medium);
+        }
+    }
+
+    /// The event of the media: those that are free serve the next.
+    pub fn media_event(&mut self, now_ns: u64) {
+        (0..self.media.0.len()).for_each(|medium| self.serve(now_ns, medium));
+    }
+
+    fn serve(&mut self, now_ns: u64, number: usize) {
+        let medium = &mut self.media.0[number];
+        let queue = &mut self.queue;
+        let sends = medium.serve(now_ns, &mut self.links, |link, next_ns| queue.push_link(next_ns, link as u32, 0));
+        if sends {
+            queue.push(medium.free_ns(), self.links.len() as u32 + 1);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::description::{Application, Arrivals, Connection, Description, Middleb
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
 use application::GROWTH_LIMIT_BYTES;
-use network::Trace;
+use network::{LinkConfig, Trace};
 use std::collections::BTreeSet;
 
 /// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
@@ -59,7 +59,18 @@ fn measurement(description: &Description) -> Result<(), SimulateError> {
 fn links(description: &Description) -> Result<(), SimulateError> {
     let mut names = BTreeSet::new();
     let traces = convert::traces(description);
+    for medium in &description.media {
+        let named = |error| SimulateError::Invalid(format!("medium «{}»: {error}", medium.name));
+        convert::medium(medium).check().map_err(named)?;
+    }
     for link in &description.links {
+        if let Some(medium) = link.medium.filter(|&medium| medium >= description.media.len()) {
+            let count = description.media.len();
+            return Err(SimulateError::Invalid(format!(
+                "link «{}»: there is no medium {medium} ({count} media)",
+                link.name
+            )));
+        }
         if !names.insert(&link.name) {
             // Names seed the random numbers: two links of one name would lose the same packets.
             return Err(SimulateError::Invalid(format!("two links are called «{}»", link.name)));
@@ -69,7 +80,8 @@ fn links(description: &Description) -> Result<(), SimulateError> {
             if let Some(trace) = direction.trace.filter(|&trace| trace >= traces.len()) {
                 return Err(invalid(format!("there is no trace {trace} ({} traces)", traces.len())));
             }
-            convert::direction(direction, &traces).check().map_err(|error| invalid(error.to_string()))?;
+            let config = LinkConfig { shared: link.medium.is_some(), ..convert::direction(direction, &traces) };
+            config.check().map_err(|error| invalid(error.to_string()))?;
         }
         for (number, middlebox) in link.middleboxes.iter().enumerate() {
             self::middlebox(middlebox).map_err(|reason| {
@@ -252,8 +264,8 @@ fn totals(description: &Description) -> Result<(), SimulateError> {
         ));
     }
     let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
-    // Each application and both ends of its connection, both directions of a link, and the boxes.
-    let targets = 3 * connections + 2 * description.links.len() as u64 + 1;
+    // Each application and both ends of its connection, both directions of a link, the boxes, and the media.
+    let targets = 3 * connections + 2 * description.links.len() as u64 + 2;
     if targets > TARGET_LIMIT as u64 {
         return invalid(format!(
             "three times the connections and twice the links together must be at most {TARGET_LIMIT}, found {targets}"

@@ -64,7 +64,7 @@ pub struct World<'d> {
     /// The segment that is just being sent or received.
     huge_pages: HugePages,
     outgoing: Outgoing<Span>,
-    /// Event targets below are links; this one is that of all boxes.
+    /// Event targets below are links; this one is that of all boxes, the next that of all media.
     boxes: u32,
     /// Event targets from here on are the applications'.
     first_application: u32,
@@ -99,8 +99,8 @@ impl<'d> World<'d> {
             now_ns: 0,
             other_events: 0,
             boxes: fabric.links.len() as u32,
-            first_application: fabric.links.len() as u32 + 1,
-            first_timer: (fabric.links.len() + 1 + runtime.applications.len()) as u32,
+            first_application: fabric.links.len() as u32 + 2,
+            first_timer: (fabric.links.len() + 2 + runtime.applications.len()) as u32,
             fabric,
             hosts,
             transfers: Vec::new(),
@@ -208,6 +208,10 @@ impl<'d> World<'d> {
         }
         if target >= self.first_timer {
             return self.timer((target - self.first_timer) as usize);
+        }
+        if target == self.boxes + 1 {
+            self.fabric.media_event(at_ns);
+            return Ok(());
         }
         if target != self.boxes {
             return self.wake(target - self.first_application);

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use simulator::description::{
-    Change, Connection, Description, Event, Limit, Link, Loss, LossDetection, Middlebox, Path, Protocol, Queue,
-    Stripped, Tcp, Way,
+    Change, Connection, Description, Event, Limit, Link, Loss, LossDetection, Medium, Middlebox, Path, Protocol, Queue,
+    Share, Stripped, Tcp, Way,
 };
 
 /// At most 3 %, or bursts of less on average: a path may cross six lossy links there and back, and a connection whose
@@ -45,7 +45,13 @@ fn any_link() -> impl Strategy<Value = Link> {
             simulator::description::Direction { rate_bps, trace: None, delay_ns, queue, loss }
         })
     };
-    (direction(), direction()).prop_map(|(down, up)| Link { name: String::new(), down, up, middleboxes: Vec::new() })
+    (direction(), direction()).prop_map(|(down, up)| Link {
+        name: String::new(),
+        down,
+        up,
+        middleboxes: Vec::new(),
+        medium: None,
+    })
 }
 
 fn any_way() -> impl Strategy<Value = Way> {
@@ -196,14 +202,31 @@ fn set_traces(network: &mut Description, traces: Vec<Option<String>>) {
     }
 }
 
+/// A medium that some of the links share, those without traces.
+fn medium() -> impl Strategy<Value = (Medium, [bool; 3])> {
+    let numbers = (0..2 * MS, 1..20_u32, 1..10 * MS, any::<bool>());
+    (numbers, any::<[bool; 3]>()).prop_map(|((overhead_ns, aggregate_packets, longest_ns, frames), on)| {
+        let share = if frames { Share::Frames } else { Share::Airtime };
+        (Medium { name: "air".into(), share, overhead_ns, aggregate_packets, longest_ns }, on)
+    })
+}
+
+fn set_medium(network: &mut Description, (medium, on): (Medium, [bool; 3])) {
+    network.media.push(medium);
+    for (link, on) in network.links.iter_mut().zip(on) {
+        link.medium = (on && link.down.trace.is_none() && link.up.trace.is_none()).then_some(0);
+    }
+}
+
 fn any_network() -> impl Strategy<Value = Description> {
     let links = prop::collection::vec(any_link(), 3);
     let paths = prop::collection::vec(prop::collection::vec(0..3_usize, 1..4), 4);
     let connections = prop::collection::vec(any_connection(), 1..5);
     let boxes = prop::collection::vec(middleboxes(), 3);
     let traces = prop::collection::vec(prop::option::weighted(0.3, trace()), 6);
-    let all = (any::<u64>(), links, paths, connections, any_events(), boxes, traces);
-    all.prop_map(|(seed, links, paths, connections, events, boxes, traces)| {
+    let medium = prop::option::weighted(0.3, medium());
+    let all = (any::<u64>(), links, paths, connections, any_events(), boxes, traces, medium);
+    all.prop_map(|(seed, links, paths, connections, events, boxes, traces, medium)| {
         let mut network = description(7200 * SECOND);
         network.seed = seed;
         network.links = links;
@@ -214,6 +237,7 @@ fn any_network() -> impl Strategy<Value = Description> {
         network.events = events;
         set_boxes(&mut network, boxes);
         set_traces(&mut network, traces);
+        medium.into_iter().for_each(|medium| set_medium(&mut network, medium));
         network
     })
 }

@@ -18,6 +18,7 @@ def link(
     queue: str | Mapping[str, Any] | None = None,
     loss: str | Mapping[str, Any] | None = None,
     trace: str | Mapping[str, Any] | None = None,
+    medium: str | None = None,
     down: Mapping[str, Any] | None = None,
     up: Mapping[str, Any] | None = None,
     middleboxes: Sequence[str | Mapping[str, Any]] | None = None,
@@ -32,7 +33,15 @@ def link(
     {'rate': '25 Mbit/s', 'delay': '12.5 ms', 'loss': '1 %'}
     """
     return _given(
-        rate=rate, delay=delay, queue=queue, loss=loss, trace=trace, down=down, up=up, middleboxes=middleboxes
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        loss=loss,
+        trace=trace,
+        medium=medium,
+        down=down,
+        up=up,
+        middleboxes=middleboxes,
     )
 
 

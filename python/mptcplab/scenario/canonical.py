@@ -18,7 +18,12 @@ def around_seed(document: Document) -> tuple[str, str]:
         "seed": document.seed,
         "measure": document.measure.written(),
     }
-    for key, tables in (("link", document.links), ("path", document.paths), ("connection", document.connections)):
+    for key, tables in (
+        ("medium", document.media),
+        ("link", document.links),
+        ("path", document.paths),
+        ("connection", document.connections),
+    ):
         if tables:
             data[key] = {name: table.written() for name, table in tables.items()}
     if document.events:

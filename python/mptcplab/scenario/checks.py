@@ -13,7 +13,7 @@ from mptcplab.scenario.amounts import exact_packets, round_trips_ns
 from mptcplab.scenario.connections import Connection, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
-from mptcplab.scenario.links import WAYS, Link, Queue, Red
+from mptcplab.scenario.links import WAYS, Link, Medium, Pie, Queue, Red
 from mptcplab.scenario.model import Document, Event, Measure, Path, Topology
 
 Report = Callable[[tuple[Part, ...], str, str], None]
@@ -27,6 +27,7 @@ class Parts:
     """The parts of a scenario as far as they could be read."""
 
     duration_ns: int | None = None
+    media: dict[str, Medium | None] = field(default_factory=dict)
     links: dict[str, Link | None] = field(default_factory=dict)
     paths: dict[str, Path | None] = field(default_factory=dict)
     connections: dict[str, Connection | None] = field(default_factory=dict)
@@ -62,6 +63,23 @@ def names(parts: Parts, report: Report) -> None:
     for index, event in enumerate(parts.events):
         if event is not None and event.link not in parts.links:
             report(("event", index, "link"), show(event.link), _known(parts.links, "a link", event.link))
+
+
+def shared(parts: Parts, report: Report) -> None:
+    """A medium says when the links on it send."""
+    for name, link in parts.links.items():
+        if link is None or link.medium is None:
+            continue
+        if link.medium not in parts.media:
+            report(("link", name, "medium"), show(link.medium), _known(parts.media, "a medium", link.medium))
+        for way in WAYS:
+            direction = link.direction(way)
+            if direction.trace is not None:
+                expected = "a rate, as a medium says when the link sends"
+                report(("link", name, *link.origin(way, "trace")), show(direction.trace.file), expected)
+            if isinstance(direction.queue, Pie):
+                expected = "another queue: PIE asks how long its link will take, which a medium does not tell"
+                report(("link", name, *link.origin(way, "queue"), "kind"), show(direction.queue.kind), expected)
 
 
 def traced(parts: Parts, report: Report) -> None:
@@ -123,7 +141,7 @@ def times(parts: Parts, report: Report) -> None:
 def whole(present: Mapping[str, object], report: Report) -> None:
     """A scenario is links and connections, or a generated network and its traffic."""
     generated = [key for key in ("topology", "traffic") if key in present]
-    for key in ("link", "path", "connection", "event"):
+    for key in ("medium", "link", "path", "connection", "event"):
         if generated and key in present:
             expected = f"none: [{generated[0]}] generates the network, or [{key}] without [{generated[0]}]"
             report((key,), f"[{key}] beside [{generated[0]}]", expected)

@@ -266,9 +266,20 @@ def _written(document: Document) -> dict[str, Any]:
 
     return {
         "traces": [trace.text for trace in document.traces.values()],
+        "media": [
+            {
+                "name": name,
+                "share": medium.share,
+                "overhead_ns": medium.overhead,
+                "aggregate_packets": medium.aggregate,
+                "longest_ns": medium.longest,
+            }
+            for name, medium in document.media.items()
+        ],
         "links": [
             {
                 "name": name,
+                "medium": None if link.medium is None else list(document.media).index(link.medium),
                 "down": direction(name, link, "down"),
                 "up": direction(name, link, "up"),
                 "middleboxes": [_middlebox(box) for box in link.middleboxes],
@@ -299,7 +310,7 @@ def _generated(document: Document, topology: Topology, seed: int) -> dict[str, A
     def link(name: str, rate_bps: int) -> dict[str, Any]:
         direction = Direction(rate_bps, None, topology.delay, topology.queue, NO_LOSS)
         described = _direction(direction, rate_bps, None, rtt_ns, largest_bytes)
-        return {"name": name, "down": described, "up": described, "middleboxes": []}
+        return {"name": name, "medium": None, "down": described, "up": described, "middleboxes": []}
 
     links = [link(name, topology.rate) for name in tree.host_links()]
     links += [link(name, topology.switch_rate_bps()) for name in tree.switch_links()]
@@ -325,7 +336,7 @@ def _generated(document: Document, topology: Topology, seed: int) -> dict[str, A
                     "reversed": [False] * len(route.up) + [True] * len(route.down),
                 }
             connections.append(_connection(document, f"{kind} {name}".strip(), each, used, "up", 1))
-    return {"traces": [], "links": links, "paths": list(paths.values()), "connections": connections}
+    return {"traces": [], "media": [], "links": links, "paths": list(paths.values()), "connections": connections}
 
 
 def description(document: Document, seed: int, through_wire: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticUndefined
 
 from mptcplab.scenario.connections import Connection, Traffic
 from mptcplab.scenario.kinds import Table, fields
-from mptcplab.scenario.links import Link
+from mptcplab.scenario.links import Link, Medium
 from mptcplab.scenario.model import Event, Head, Measure, Path, Topology
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
@@ -20,6 +20,7 @@ def scenario() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     whole = _table(Head, definitions)
     whole["properties"] |= {
+        "medium": _named(Medium, definitions),
         "link": _named(Link, definitions),
         "path": _named(Path, definitions),
         "connection": _named(Connection, definitions),

@@ -10,6 +10,7 @@ from mptcplab.scenario import units
 from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.kinds import (
     HOUR,
+    SECOND,
     Kind,
     Table,
     Wrong,
@@ -22,6 +23,7 @@ from mptcplab.scenario.kinds import (
     number,
     one_kind,
     quantity,
+    text,
 )
 from mptcplab.scenario.middleboxes import BOXES, Middlebox
 from mptcplab.scenario.traces import TRACE, TraceFile
@@ -204,12 +206,23 @@ class Direction:
     loss: Loss
 
 
+class Medium(Table):
+    """A half-duplex medium: of the directions of the links on it, one sends at a time."""
+
+    expected: ClassVar[str] = "a medium"
+    share: Annotated[str, choice("frames", "airtime")] = "frames"
+    overhead: Annotated[int, quantity(units.TIME, 0, SECOND)] = 100_000
+    aggregate: Annotated[int, quantity(units.PACKETS, 1, 10_000)] = 32
+    longest: Annotated[int, quantity(units.TIME, 1, SECOND)] = 4_000_000
+
+
 class Link(Side):
     """A link. A key holds for both directions unless `down` or `up` says otherwise."""
 
     expected: ClassVar[str] = "a link"
     down: Side = Field(default_factory=Side)
     up: Side = Field(default_factory=Side)
+    medium: Annotated[str, text("the name of a medium")] | None = None
     middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
 
     def side(self, way: Way) -> Side:
@@ -236,6 +249,8 @@ class Link(Side):
                 for way, side in (("down", down), ("up", up)):
                     if key in side:
                         table.setdefault(way, {})[key] = side[key]
+        if self.medium is not None:
+            table["medium"] = self.medium
         if self.middleboxes:
             table["middleboxes"] = BOXES.write(self.middleboxes)
         return table

@@ -28,7 +28,7 @@ from mptcplab.scenario.kinds import (
     quantity,
     text,
 )
-from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Direction, Link, Loss, Queue, Rate
+from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Direction, Link, Loss, Medium, Queue, Rate
 from mptcplab.scenario.traces import Trace
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Head(Table):
     title: Annotated[str, text("a title, a string")] | None = None
     duration: Annotated[int, DURATION]
     seed: Annotated[int, integer(0, 2**64 - 1, "a whole number")] = 1
+    medium: Any = None
     link: Any = None
     path: Any = None
     connection: Any = None
@@ -139,6 +140,7 @@ class Document:
     duration_ns: int
     seed: int
     links: Mapping[str, Link]
+    media: Mapping[str, Medium]
     paths: Mapping[str, Path]
     """As the file has them; a link's name is a path too and is not repeated here."""
     connections: Mapping[str, Connection]

@@ -16,7 +16,7 @@ from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_k
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import Link, Side
+from mptcplab.scenario.links import Link, Medium, Side
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
 
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 _POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
-_EXAMPLES = {"link": "[link.wifi]", "path": "[path.home]", "connection": "[connection.download]"}
+_EXAMPLES = {
+    "medium": "[medium.air]",
+    "link": "[link.wifi]",
+    "path": "[path.home]",
+    "connection": "[connection.download]",
+}
 T = TypeVar("T", bound=Table)
 S = TypeVar("S", bound=Sender)
 
@@ -144,6 +149,7 @@ class Reader:
         head = self._part(Head, data)
         parts = Parts(
             duration_ns=head.duration if head else _duration(data),
+            media=self._named(Medium, data, "medium"),
             links=self._named(Link, data, "link"),
             paths=self._named(Path, data, "path"),
             connections=self._named(Connection, data, "connection"),
@@ -154,6 +160,7 @@ class Reader:
         )
         checks.whole(data, self._report)
         checks.names(parts, self._report)
+        checks.shared(parts, self._report)
         checks.traced(parts, self._report)
         checks.proxies(parts, self._report)
         checks.times(parts, self._report)
@@ -172,6 +179,7 @@ class Reader:
             duration_ns=head.duration,
             seed=head.seed,
             links={name: _with_digests(link, found) for name, link in parts.links.items() if link},
+            media={name: medium for name, medium in parts.media.items() if medium},
             paths={name: path for name, path in parts.paths.items() if path},
             connections={name: _with_plugins(each, plugins) for name, each in parts.connections.items() if each},
             events=tuple(event for event in parts.events if event),

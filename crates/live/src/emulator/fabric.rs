@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::net::IpAddr;
 
-use network::{Enqueue, Link, Packet};
+use network::{Enqueue, Link, Medium, Packet};
 use simulator::convert;
 use simulator::description::Description;
 use simulator::link_meter::LinkMeter;
@@ -51,8 +51,11 @@ pub struct Delivery<'a> {
 pub struct Fabric<'d> {
     description: &'d Description,
     links: Vec<Link<Tag>>,
+    /// Half-duplex media, and of each link its own.
+    media: (Vec<Medium>, Vec<Option<usize>>),
     meter: LinkMeter,
-    /// Heads of links, each with its link; one whose time is no longer the head's is skipped.
+    /// Heads of links, each with its link; one whose time is no longer the head's is skipped. Numbers behind the links are
+    /// those of media, which are free then.
     heads: BinaryHeap<Reverse<(u64, u32)>>,
     /// The earliest last.
     agenda: Vec<(u64, Action)>,
@@ -115,6 +118,7 @@ impl<'d> Fabric<'d> {
             meter: LinkMeter::new(description),
             heads: BinaryHeap::with_capacity(4 * links.len()),
             links,
+            media: convert::media(description),
             agenda,
             routes,
             last_flow: vec![None; starts.len()],
@@ -153,7 +157,9 @@ impl<'d> Fabric<'d> {
                 return;
             }
             self.heads.pop();
-            if self.links[link as usize].next_arrival_or_max_ns() == at_ns {
+            if let Some(medium) = (link as usize).checked_sub(self.links.len()) {
+                self.serve(at_ns, medium);
+            } else if self.links[link as usize].next_arrival_or_max_ns() == at_ns {
                 self.hop(at_ns, link, deliver);
             }
         }
@@ -263,7 +269,22 @@ impl<'d> Fabric<'d> {
         match self.links[link as usize].enqueue_of(at_ns, packet, flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.schedule(link),
+            Enqueue::Waiting => {
+                if let Some(&Some(medium)) = self.media.1.get(link as usize) {
+                    self.serve(at_ns, medium);
+                }
+            }
             Enqueue::Dropped(_) => self.lose(packet),
+        }
+    }
+
+    /// The medium serves the next if it is free.
+    fn serve(&mut self, at_ns: u64, number: usize) {
+        let Fabric { media, links, heads, .. } = self;
+        let medium = &mut media.0[number];
+        let sends = medium.serve(at_ns, links, |link, next_ns| heads.push(Reverse((next_ns, link as u32))));
+        if sends {
+            heads.push(Reverse((medium.free_ns(), (links.len() + number) as u32)));
         }
     }
 

@@ -40,7 +40,16 @@ mod tests {
 
     fn admits(limit: Limit, packets: u64, bytes: u64, size: u16) -> bool {
         let transmitter = Transmitter::new(1);
-        let arrival = Arrival { now_ns: 0, size, ecn: Ecn::NotEct, packets, bytes, flow: 0, transmitter: &transmitter };
+        let arrival = Arrival {
+            now_ns: 0,
+            size,
+            ecn: Ecn::NotEct,
+            packets,
+            bytes,
+            flow: 0,
+            waits: packets > 0,
+            transmitter: &transmitter,
+        };
         DropTail::new(limit).admit(arrival).is_ok()
     }
 

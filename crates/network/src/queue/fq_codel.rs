@@ -121,7 +121,7 @@ impl FqCoDel {
             return Err(DropReason::Full);
         }
         self.push(number, arrival);
-        if arrival.packets == 0 {
+        if !arrival.waits {
             let served = self.next(arrival.now_ns);
             debug_assert_eq!(served, Some((0, Verdict::Send)));
         } else if !fits {

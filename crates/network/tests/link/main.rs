@@ -23,7 +23,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 fn link_of(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Link<u64> {
-    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None }, rng(1))
+    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None, shared: false }, rng(1))
 }
 
 fn packet(tag: u64, size: u16) -> Packet<u64> {
@@ -34,6 +34,7 @@ fn packet(tag: u64, size: u16) -> Packet<u64> {
 fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
     match link.enqueue(now_ns, packet(tag, size)) {
         Enqueue::Accepted { first } => first,
+        Enqueue::Waiting => panic!("the link is not shared"),
         Enqueue::Dropped(reason) => panic!("packet {tag} dropped: {reason:?}"),
     }
 }

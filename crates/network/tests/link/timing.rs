@@ -128,7 +128,14 @@ fn the_tag_hop_and_ecn_come_out_as_they_went_in() {
         flow: u32,
         slot: u32,
     }
-    let config = LinkConfig { rate_bps: 1_000_000, delay_ns: 0, queue: UNLIMITED, loss: LossConfig::None, trace: None };
+    let config = LinkConfig {
+        rate_bps: 1_000_000,
+        delay_ns: 0,
+        queue: UNLIMITED,
+        loss: LossConfig::None,
+        trace: None,
+        shared: false,
+    };
     let mut link = Link::new(config, rng(0));
     let packet = Packet::new(Tag { flow: 3, slot: 9 }, 100, 2, Ecn::Ect0);
     assert_eq!(link.enqueue(0, packet), Enqueue::Accepted { first: true });

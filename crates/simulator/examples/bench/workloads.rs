@@ -35,6 +35,7 @@ impl Workload {
             sample_ns: None,
             through_wire: false,
             traces: Vec::new(),
+            media: Vec::new(),
             links: std::mem::take(&mut self.links),
             paths: std::mem::take(&mut self.paths),
             connections: std::mem::take(&mut self.connections),
@@ -102,6 +103,7 @@ fn dumbbell(flows: usize, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload 
                 down: access.clone(),
                 up: access.clone(),
                 middleboxes: Vec::new(),
+                medium: None,
             });
         }
         let over = vec![links.len() - 2, 0, links.len() - 1];
@@ -146,7 +148,13 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
     let link = |number: usize| {
         // The first links are those of the hosts.
         let up = way(if number < tree.hosts() { hosts.queue_packets } else { SWITCH_QUEUE_PACKETS });
-        Link { name: format!("link-{number}"), down: way(SWITCH_QUEUE_PACKETS), up, middleboxes: Vec::new() }
+        Link {
+            name: format!("link-{number}"),
+            down: way(SWITCH_QUEUE_PACKETS),
+            up,
+            middleboxes: Vec::new(),
+            medium: None,
+        }
     };
     let links: Vec<Link> = (0..tree.links()).map(link).collect();
     let (mut paths, mut connections) = (Vec::new(), Vec::new());
@@ -172,7 +180,7 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
 fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
     let bdp_bytes = rate_bps / 8 * rtt_ns / 1_000_000_000;
     let direction = direction(rate_bps, rtt_ns / 2, Limit::Bytes(bdp_bytes));
-    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new() }
+    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new(), medium: None }
 }
 
 fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {

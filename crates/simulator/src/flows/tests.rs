@@ -14,7 +14,13 @@ fn link(name: &str, delay_ns: u64) -> LinkDescription {
         queue: Queue::DropTail { limit: Limit::Packets(2) },
         loss: Loss::None,
     };
-    LinkDescription { name: name.into(), down: direction(8_000_000), up: direction(4_000_000), middleboxes: Vec::new() }
+    LinkDescription {
+        name: name.into(),
+        down: direction(8_000_000),
+        up: direction(4_000_000),
+        middleboxes: Vec::new(),
+        medium: None,
+    }
 }
 
 /// One subflow over links of 1 ms and 5 ms delay.
@@ -26,6 +32,7 @@ fn fabric() -> Fabric {
         sample_ns: None,
         through_wire: false,
         traces: Vec::new(),
+        media: Vec::new(),
         links: vec![link("near", MS), link("far", 5 * MS)],
         paths: vec![Path { name: "both".into(), links: vec![0, 1], reversed: Vec::new() }],
         connections: Vec::new(),

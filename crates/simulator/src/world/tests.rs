@@ -16,6 +16,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
         down: direction.clone(),
         up: direction.clone(),
         middleboxes: Vec::new(),
+        medium: None,
     };
     let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };
     Description {
@@ -25,6 +26,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
         sample_ns: None,
         through_wire: true,
         traces: Vec::new(),
+        media: Vec::new(),
         links: vec![link("a"), link("b")],
         paths: (0..2).map(|n| Path { name: n.to_string(), links: vec![n], reversed: Vec::new() }).collect(),
         connections: vec![Connection {

@@ -30,6 +30,7 @@ pub fn description(duration_ns: u64) -> Description {
         sample_ns: None,
         through_wire: true,
         traces: Vec::new(),
+        media: Vec::new(),
         links: Vec::new(),
         paths: Vec::new(),
         connections: Vec::new(),
@@ -40,7 +41,7 @@ pub fn description(duration_ns: u64) -> Description {
 /// Both directions alike, drop-tail, no loss.
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
     let direction = Direction { rate_bps, trace: None, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None };
-    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new() }
+    Link { name: name.into(), medium: None, down: direction.clone(), up: direction, middleboxes: Vec::new() }
 }
 
 /// As [`link`], with a queue of one bandwidth-delay product for this link alone: rate × 2 delay.

@@ -37,6 +37,8 @@ def _found(document: Document) -> Iterator[Found]:
     for name, traffic in document.traffic.items():
         yield (*traffic_key(name), "kind"), show(traffic.kind), "connections written out"
     for name, link in document.links.items():
+        if link.medium is not None:
+            yield ("link", name, "medium"), show(link.medium), "none: the model engine has no shared medium"
         for way in WAYS:
             yield from _direction(("link", name), link, way)
     yield from _connections(document)

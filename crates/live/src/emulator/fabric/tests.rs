@@ -21,6 +21,7 @@ fn description(queue: &str, events: &str) -> Description {
     };
     let text = format!(
         r#"{{"duration_ns": 1000000000, "seed": 1, "warmup_ns": 0, "sample_ns": null, "through_wire": false, "traces": [],
+            "media": [],
             "links": [{}, {}], "paths": [{{"name": "p", "links": [0, 1], "reversed": []}}], "connections": [],
             "events": [{events}]}}"#,
         link("access", 8_000_000, 10_000_000),
@@ -76,6 +77,23 @@ fn a_packet_goes_on_at_the_theoretical_moment_however_late_the_clock_is_read() {
     assert_eq!(fabric.next_ns(), 16_666_666);
     // Read much too late, both left in time.
     assert_eq!(arrivals(&mut fabric, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
+    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+}
+
+/// By hand: the air takes 0.5 ms and 1 ms for each packet, one after another up; the one down comes to it 5.667 ms later.
+#[test]
+fn a_half_duplex_medium_lets_one_send_at_a_time() {
+    let mut description = description(r#"{"packets": 50}"#, "");
+    let (share, overhead_ns) = (simulator::description::Share::Frames, 500_000);
+    let name = "air".into();
+    let air = simulator::description::Medium { name, share, overhead_ns, aggregate_packets: 1, longest_ns: 4_000_000 };
+    description.media.push(air);
+    description.links[0].medium = Some(0);
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    send(&mut fabric, 0, 1, &packet(CLIENT));
+    assert_eq!(arrivals(&mut fabric, 500_000_000), [(0, 17_166_666), (1, 17_166_666), (1, 18_666_666)]);
     assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
 }
 

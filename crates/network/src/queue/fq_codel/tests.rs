@@ -23,7 +23,16 @@ impl Played {
         let transmitter = Transmitter::new(1);
         let packets = self.ring.len() as u64 + u64::from(self.in_service);
         let bytes = self.sizes.iter().sum::<u64>();
-        let arrival = Arrival { now_ns, size, ecn: Ecn::NotEct, packets, bytes, flow, transmitter: &transmitter };
+        let arrival = Arrival {
+            now_ns,
+            size,
+            ecn: Ecn::NotEct,
+            packets,
+            bytes,
+            flow,
+            waits: packets > 0,
+            transmitter: &transmitter,
+        };
         self.queues.admit(arrival)?;
         if packets == 0 {
             self.in_service = true;

@@ -38,7 +38,16 @@ fn arrive(red: &mut Red, packets: u64, rng: &mut impl RngCore) -> Result<(), Dro
 fn arrive_as(red: &mut Red, packets: u64, ecn: Ecn, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
     let transmitter = Transmitter::new(RATE_BPS);
     red.admit(
-        Arrival { now_ns: 0, size: 1_500, ecn, packets, bytes: packets * 1_500, flow: 0, transmitter: &transmitter },
+        Arrival {
+            now_ns: 0,
+            size: 1_500,
+            ecn,
+            packets,
+            bytes: packets * 1_500,
+            flow: 0,
+            waits: packets > 0,
+            transmitter: &transmitter,
+        },
         rng,
     )
 }
@@ -185,8 +194,16 @@ fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
     let mut transmitter = Transmitter::new(RATE_BPS);
     assert_eq!(transmitter.send(0, 1_500), 1_000_000);
     let mut arrive = |now_ns, size| {
-        let arrival =
-            Arrival { now_ns, size, ecn: Ecn::NotEct, packets: 0, bytes: 0, flow: 0, transmitter: &transmitter };
+        let arrival = Arrival {
+            now_ns,
+            size,
+            ecn: Ecn::NotEct,
+            packets: 0,
+            bytes: 0,
+            flow: 0,
+            waits: false,
+            transmitter: &transmitter,
+        };
         red.admit(arrival, &mut Silent).unwrap();
         red.average
     };

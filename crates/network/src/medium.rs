@@ -1,0 +1,158 @@
+//! A half-duplex medium that several links share: one of them sends at a time. Wi-Fi seen from far away, not its MAC: there
+//! are no collisions, no retries and no rate control, and what contention costs is one constant.
+//!
+//! A *station* is one direction of a link with its own queue, rate and loss. When the medium is free and packets wait, one
+//! station sends an *aggregate*: the medium's `overhead_ns` (contention, preamble, acknowledgment), then up to `packets`
+//! packets back to back at the station's rate, none of which begins `longest_ns` or more after the first. The medium is
+//! busy from the beginning of the overhead to the end of the last packet, so the sum of all airtime in an interval is at
+//! most the interval.
+//!
+//! Who sends next is decided when the medium becomes free:
+//!
+//! - [`Share::Frames`]: stations with packets take turns, an aggregate each. Slow stations then take more of the time: n
+//!   stations with one packet of L bits an aggregate and rates rᵢ each get 1/Σ(o + L/rᵢ) packets a second, o the overhead
+//!   (the anomaly of Heusse et al., INFOCOM 2003).
+//! - [`Share::Airtime`]: deficit round robin over airtime (Høiland-Jørgensen et al., USENIX ATC 2017): a station whose credit
+//!   is used up waits for the next round, in which every station with packets gets [`QUANTUM_NS`] more; what it sends is
+//!   taken from its credit afterwards.
+
+use crate::config::ConfigError;
+use crate::link::Link;
+
+/// What a station's credit grows by in a round.
+const QUANTUM_NS: i64 = 300_000;
+
+/// Between whom a medium is shared equally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Stations send equally many aggregates.
+    Frames,
+    /// Stations send equally long.
+    Airtime,
+}
+
+/// A medium with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediumConfig {
+    /// What stations with packets get the same of.
+    pub share: Share,
+    /// Airtime that every aggregate takes beside its packets, before them.
+    pub overhead_ns: u64,
+    /// Packets in an aggregate at most; at least 1.
+    pub packets: u32,
+    /// No packet of an aggregate begins so long after the first one, or later.
+    pub longest_ns: u64,
+}
+
+impl MediumConfig {
+    /// Whether a medium can be made of it.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub const fn check(&self) -> Result<(), ConfigError> {
+        match self.packets {
+            0 => Err(ConfigError { parameter: "packets", found: 0.0, expected: "at least 1" }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    link: usize,
+    credit_ns: i64,
+    airtime_ns: u64,
+}
+
+/// A medium. It has no clock and no links of its own: both are handed to it.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    config: MediumConfig,
+    stations: Vec<Station>,
+    /// Whose turn it is.
+    turn: usize,
+    free_ns: u64,
+}
+
+impl Medium {
+    /// A free medium between `links`, by their places in the array that [`Self::serve`] is given.
+    ///
+    /// # Panics
+    /// When [`MediumConfig::check`] fails.
+    #[must_use]
+    pub fn new(config: MediumConfig, links: impl IntoIterator<Item = usize>) -> Self {
+        config.check().unwrap_or_else(|error| panic!("medium: {error}"));
+        let stations = links.into_iter().map(|link| Station { link, credit_ns: 0, airtime_ns: 0 }).collect();
+        Self { config, stations, turn: 0, free_ns: 0 }
+    }
+
+    /// When it is free again, or has been since.
+    #[must_use]
+    pub const fn free_ns(&self) -> u64 {
+        self.free_ns
+    }
+
+    /// The airtime of one of its links so far, its last aggregate as a whole.
+    #[must_use]
+    pub fn airtime_ns(&self, link: usize) -> u64 {
+        self.stations.iter().find(|station| station.link == link).map_or(0, |station| station.airtime_ns)
+    }
+
+    /// Lets a station send at `now_ns` if the medium is free and one has packets. Called when a link answers
+    /// [`crate::Enqueue::Waiting`] and when the medium becomes free; packets that came to links before or at `now_ns` are in
+    /// their queues by then. `schedule` is given each link whose [`Link::next_arrival_ns`] is known now and was not, with that time. Whether
+    /// one sends: then [`Self::free_ns`] says when to call again.
+    pub fn serve<T: Copy + Default>(
+        &mut self,
+        now_ns: u64,
+        links: &mut [Link<T>],
+        mut schedule: impl FnMut(usize, u64),
+    ) -> bool {
+        if now_ns < self.free_ns {
+            return false;
+        }
+        while let Some(number) = self.choose(now_ns, links) {
+            let station = &mut self.stations[number];
+            let link = &mut links[station.link];
+            // What is on the wire goes before what is sent now.
+            let known = link.next_arrival_ns().is_some();
+            let end_ns = link.transmit(now_ns, &self.config);
+            if let Some(next_ns) = link.next_arrival_ns().filter(|_| !known) {
+                schedule(station.link, next_ns);
+            }
+            // Where the queue dropped all, nothing was sent.
+            let Some(end_ns) = end_ns else { continue };
+            station.airtime_ns += end_ns - now_ns;
+            station.credit_ns -= i64::try_from(end_ns - now_ns).unwrap_or(i64::MAX);
+            if self.config.share == Share::Frames {
+                self.turn = number + 1;
+            }
+            self.free_ns = end_ns;
+            return true;
+        }
+        false
+    }
+
+    /// The station that sends next.
+    fn choose<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) -> Option<usize> {
+        let count = self.stations.len();
+        let mut without_packets = 0;
+        while without_packets < count {
+            let number = self.turn % count;
+            let station = &mut self.stations[number];
+            if !links[station.link].is_waiting(now_ns) {
+                without_packets += 1;
+            } else if self.config.share == Share::Frames || station.credit_ns > 0 {
+                return Some(number);
+            } else {
+                station.credit_ns += QUANTUM_NS;
+                without_packets = 0;
+            }
+            self.turn = number + 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;
