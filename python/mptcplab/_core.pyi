@@ -28,6 +28,7 @@ __all__ = [
     "create_namespace",
     "create_tun",
     "enter_namespace",
+    "open_tun",
     "read_trace",
     "run_linux",
     "run_stack",
@@ -395,6 +396,12 @@ def create_tun(namespace: int, name: str) -> int:
     """The descriptor of a new TUN device in a network namespace; the device goes when it is closed.
 
     Raises OSError without CAP_NET_ADMIN or /dev/net/tun, or with a name that does not do.
+    """
+
+def open_tun(name: str, offloads: bool) -> int:
+    """The descriptor of a TUN device in the caller's network namespace, made if it is not there.
+
+    With `offloads` packets have a virtio_net_hdr, may be large and lack checksums. Raises OSError as `create_tun`.
     """
 
 @final

@@ -83,12 +83,17 @@ def jain_index(rates: npt.ArrayLike) -> float:
 
     ``rates``: shape (n,). Raises MetricInputError (negative, empty, all 0). Source: Jain, Chiu, Hawe 1984.
     """
-    x = _non_negative("rates", rates).ravel()
-    largest = x.max()
-    if largest == 0:
+    return float(jain_indices(_non_negative("rates", rates).ravel()))
+
+
+def jain_indices(rates: npt.ArrayLike) -> Floats:
+    """Jain's index of each row: shape (…, n) to (…). Raises MetricInputError as `jain_index`."""
+    x = _non_negative("rates", rates)
+    largest = x.max(axis=-1, keepdims=True)
+    if (largest == 0).any():
         raise MetricInputError("Jain's index of rates that are all 0 is undefined")
     x = x / largest  # squares of tiny rates would underflow
-    return float(x.sum() ** 2 / (x.size * (x**2).sum()))
+    return np.asarray(x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1)))
 
 
 def path_shares(rates: npt.ArrayLike) -> Floats:

@@ -11,15 +11,16 @@ fn check(answer: c_int) -> io::Result<c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Makes the descriptor of /dev/net/tun that of the interface `name`, with a `virtio_net_hdr` before each IP packet, one
-/// queue. `name` is shorter than `IFNAMSIZ`.
-pub fn set_tun_interface(fd: impl AsFd, name: &str) -> io::Result<()> {
+/// Makes the descriptor of /dev/net/tun that of the interface `name`, with a `virtio_net_hdr` before each IP packet if
+/// `header`, one queue. `name` is shorter than `IFNAMSIZ`.
+pub fn set_tun_interface(fd: impl AsFd, name: &str, header: bool) -> io::Result<()> {
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
         *to = from.cast_signed();
     }
-    request.ifr_ifru.ifru_flags = (IFF_TUN | IFF_NO_PI | IFF_VNET_HDR) as c_short;
+    let flags = IFF_TUN | IFF_NO_PI | if header { IFF_VNET_HDR } else { 0 };
+    request.ifr_ifru.ifru_flags = flags as c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives through the call.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
 }

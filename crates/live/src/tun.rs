@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::offload::{HEADER_LEN, OFFLOADS, UDP_OFFLOADS};
@@ -30,18 +30,30 @@ impl Tun {
     /// # Errors
     /// Without CAP_NET_ADMIN or /dev/net/tun, with a name that is empty, too long or taken.
     pub fn create(namespace: BorrowedFd<'_>, name: &str) -> io::Result<Tun> {
+        namespace::within(namespace, || {
+            let tun = Tun::open(name, true)?;
+            // Linux before 6.2 does not know UDP's, and cuts it itself.
+            let _ = system::set_tun_offloads(&tun.fd, OFFLOADS | UDP_OFFLOADS);
+            Ok(tun)
+        })
+    }
+
+    /// The device `name` in the caller's network namespace, made if it is not there; with a header and TCP's offloads, or
+    /// with neither.
+    ///
+    /// # Errors
+    /// As [`Tun::create`].
+    pub fn open(name: &str, offloads: bool) -> io::Result<Tun> {
         if name.is_empty() || name.len() > NAME_LIMIT {
             let problem = format!("an interface's name has 1 to {NAME_LIMIT} bytes, found {name:?}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        namespace::within(namespace, || {
-            let fd = open("/dev/net/tun", OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
-            system::set_tun_interface(&fd, name)?;
-            // Linux before 6.2 does not know UDP's, and cuts it itself.
-            system::set_tun_offloads(&fd, OFFLOADS | UDP_OFFLOADS)
-                .or_else(|_| system::set_tun_offloads(&fd, OFFLOADS))?;
-            Ok(Tun { fd, header: true })
-        })
+        let fd = rustix::fs::open("/dev/net/tun", OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
+        system::set_tun_interface(&fd, name, offloads)?;
+        if offloads {
+            system::set_tun_offloads(&fd, OFFLOADS)?;
+        }
+        Ok(Tun { fd, header: offloads })
     }
 
     /// Whether packets have a header before them, so that they may be unfinished and many at once.

@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use crate::linux_engine::run_linux;
     #[pymodule_export]
-    use crate::live_network::{create_namespace, create_tun, enter_namespace};
+    use crate::live_network::{create_namespace, create_tun, enter_namespace, open_tun};
     #[pymodule_export]
     use crate::plugins::check_plugin;
     use crate::plugins::{Given, Watchdog};

@@ -53,3 +53,9 @@ pub fn enter_namespace(descriptor: RawFd) -> PyResult<()> {
 pub fn create_tun(namespace: RawFd, name: &str) -> PyResult<RawFd> {
     Ok(OwnedFd::from(Tun::create(borrow(namespace)?, name)?).into_raw_fd())
 }
+
+/// The descriptor of a TUN device in the caller's network namespace, made if it is not there.
+#[pyfunction]
+pub fn open_tun(name: &str, offloads: bool) -> PyResult<RawFd> {
+    Ok(OwnedFd::from(Tun::open(name, offloads)?).into_raw_fd())
+}

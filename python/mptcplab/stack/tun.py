@@ -1,24 +1,15 @@
 """TUN devices: the network between the machine's kernel and a stack of ours."""
 
 import errno
-import fcntl
 import ipaddress
 import os
 import shutil
-import struct
 import subprocess
 from types import TracebackType
 from typing import Final, Self
 
+from mptcplab._core import open_tun
 from mptcplab.errors import EngineUnavailableError
-
-_TUNSETIFF: Final = 0x400454CA  # linux/if_tun.h
-_TUNSETOFFLOAD: Final = 0x400454D0
-_IFF_TUN: Final = 0x0001
-_IFF_NO_PI: Final = 0x1000
-_IFF_VNET_HDR: Final = 0x4000
-_CHECKSUMS_AND_TCP: Final = 0x01 | 0x02 | 0x04
-"""What the kernel may leave to the stack: checksums, and cutting TCP over IPv4 and IPv6 into packets."""
 
 _NAME_LIMIT: Final = 15
 _QUEUE_PACKETS: Final = 10_000
@@ -79,24 +70,17 @@ class Tun:
 
 def _open(name: str, *, offloads: bool) -> int:
     try:
-        descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+        return open_tun(name, offloads)
     except OSError as error:
-        raise EngineUnavailableError(
-            f"/dev/net/tun: {error.strerror}; modprobe tun, in a container --device /dev/net/tun, and run as root"
-        ) from None
-    try:
-        flags = _IFF_TUN | _IFF_NO_PI | (_IFF_VNET_HDR if offloads else 0)
-        fcntl.ioctl(descriptor, _TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
-        if offloads:
-            fcntl.ioctl(descriptor, _TUNSETOFFLOAD, _CHECKSUMS_AND_TCP)
-    except OSError as error:
-        os.close(descriptor)
+        if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+            raise EngineUnavailableError(
+                f"/dev/net/tun: {error.strerror}; modprobe tun, in a container --device /dev/net/tun, and run as root"
+            ) from None
         if error.errno == errno.EPERM:
             raise EngineUnavailableError(
                 f"the device {name}: not allowed; run as root, for instance with sudo"
             ) from None
         raise OSError(error.errno, f"{error.strerror} (TUN device)", name) from None
-    return descriptor
 
 
 def ip(*arguments: str) -> str:

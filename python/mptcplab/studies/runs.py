@@ -82,12 +82,6 @@ def link_loss(result: Result, link: str) -> float:
     return float(rows.mean()) if len(rows) else float("nan")
 
 
-def jain(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
-    """Jain's index of two rates."""
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    return np.asarray((x + y) ** 2 / (2 * (x * x + y * y)))
-
-
 def rmse(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
     """Root of the mean squared difference."""
     difference = np.asarray(found, dtype=np.float64) - np.asarray(expected, dtype=np.float64)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mptcplab.metrics import jain_indices
 from mptcplab.models.checks import Array
 
-from .runs import jain, per_run, run, show
+from .runs import per_run, run, show
 
 CONTROLS = ("reno", "lia", "olia", "balia", "wvegas", "ewtcp", "coupled")
 PUBLISHED = {"lia": 0.9923, "olia": 0.9993, "balia": 0.9974, "wvegas": 0.9997}
@@ -70,7 +71,7 @@ class Contest:
     @property
     def jain(self) -> float:
         """Median over the runs of Jain's index."""
-        return float(np.median(jain(self.multi, self.single)))
+        return float(np.median(jain_indices(np.stack([self.multi, self.single], axis=-1))))
 
     @property
     def share(self) -> float:
