@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,21 @@ def test_what_was_saved_is_loaded(scenario: Scenario, made_up_core: None, tmp_pa
             assert getattr(again, name).equals(getattr(result, name)), name
         assert again == result
         assert again.to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_notes_and_failures_of_each_run_are_loaded(
+    scenario: Scenario, made_up_core: None, repeat: int, tmp_path: Path
+) -> None:
+    result = mptcplab.run(scenario, repeat=repeat)
+    runs = tuple(
+        (number, replace(run, notes=("all", f"note {number}"), failures=(f"program {number} ended with status 1",)))
+        for number, run in result.runs
+    )
+    told = replace(result, runs=runs)
+    again = Result.load(told.save(tmp_path / "out"))
+    assert again == told
+    assert [run.failures for _, run in again.runs] == [run.failures for _, run in runs]
 
 
 def test_what_is_no_result_is_not_loaded(result: Result, tmp_path: Path) -> None:

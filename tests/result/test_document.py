@@ -85,13 +85,14 @@ PROVENANCE = closed(
         "packages": {"type": "object", "additionalProperties": {"type": "string"}},
     }
 )
+SAID = {key: {"type": "array", "items": {"type": "string"}} for key in ("notes", "failures")}
 HEAD = {
     "title": {"type": "string"},
     "engine": {"enum": ["sim", "model", "stack", "linux"]},
     "seed": COUNT,
     "duration_s": {"type": "number"},
     "provenance": PROVENANCE,
-    "notes": {"type": "array", "items": {"type": "string"}},
+    **SAID,
 }
 SAMPLES = {"type": ["string", "null"]}
 ONE = closed({**HEAD, "connections": CONNECTIONS, "links": LINKS, "samples": SAMPLES})
@@ -100,7 +101,7 @@ SERIES = closed(
         **HEAD,
         "runs": {
             "type": "array",
-            "items": closed({"repeat": COUNT, "seed": COUNT, "connections": CONNECTIONS, "links": LINKS}),
+            "items": closed({"repeat": COUNT, "seed": COUNT, **SAID, "connections": CONNECTIONS, "links": LINKS}),
         },
         "summary": closed({key: {"type": "array"} for key in ("connections", "subflows", "links")}),
         "samples": SAMPLES,

@@ -33,11 +33,21 @@ def build(result: "Result", *, samples_file: str | None) -> dict[str, Any]:
         "duration_s": result.scenario.duration_ns / 1e9,
         "provenance": result.provenance.to_dict(),
         "notes": list(result.notes),
+        "failures": list(result.failures),
     }
     tail = {"samples": samples_file}
     if result.provenance.repeat == 1:
         return head | _one(result.runs[0][1]) | tail
-    runs = [{"repeat": number, "seed": run.seed, **_one(run)} for number, run in result.runs]
+    runs = [
+        {
+            "repeat": number,
+            "seed": run.seed,
+            "notes": list(run.notes),
+            "failures": list(run.failures),
+            **_one(run),
+        }
+        for number, run in result.runs
+    ]
     return head | {"runs": runs, "summary": _summary(result)} | tail
 
 

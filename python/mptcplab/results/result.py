@@ -126,7 +126,7 @@ class Result:
     def load(cls, directory: str | PathLike[str]) -> "Result":
         """The result that `save` or `mptcplab run --out` wrote to `directory`, with equal frames.
 
-        Notes are those of all runs together. Raises results.saved.SavedResultError, an `mptcplab.Error`, when the
+        Raises results.saved.SavedResultError, an `mptcplab.Error`, when the
         directory has no result.
 
         >>> import tempfile, mptcplab

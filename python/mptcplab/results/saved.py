@@ -37,16 +37,14 @@ def load(directory: Path) -> Result:
         if found.schema != known:
             raise SavedResultError(f"{directory / name}.parquet: other columns than this version writes")
     runs = document.get("runs") or [{"repeat": 0, **document}]
-    several = [
-        (each["repeat"], _run(each, frames, tuple(document["notes"]) if number == 0 else ()))
-        for number, each in enumerate(runs)
-    ]
-    return Result(scenario=scenario, engine=document["engine"], provenance=provenance, runs=tuple(several))
+    several = tuple((each["repeat"], _run(each, frames)) for each in runs)
+    return Result(scenario=scenario, engine=document["engine"], provenance=provenance, runs=several)
 
 
-def _run(document: dict[str, Any], frames: dict[str, pl.DataFrame], notes: tuple[str, ...]) -> Run:
+def _run(document: dict[str, Any], frames: dict[str, pl.DataFrame]) -> Run:
     of_run = {
         name: frame.filter(repeat=document["repeat"]).select(frame.columns[RUN_COLUMNS:])
         for name, frame in frames.items()
     }
-    return Run(document["seed"], Frames(**of_run), notes, document.get("live"))
+    said = {key: tuple(document.get(key, ())) for key in ("notes", "failures")}
+    return Run(document["seed"], Frames(**of_run), live=document.get("live"), **said)
