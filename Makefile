@@ -80,6 +80,10 @@ soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes 
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
 	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
 
+SCHEDULER_CASES ?= 10000
+soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths with each scheduler
+	SCHEDULER_CASES=$(SCHEDULER_CASES) cargo test --release --locked -p transport --test property every_scheduler -- --nocapture
+
 soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
 	cargo run --release --locked -p live --example attack
 

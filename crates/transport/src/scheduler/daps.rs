@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::dmptcp::candidates;
 use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
 
@@ -13,29 +13,53 @@ use crate::plugin::Origin;
 /// the stream; at one time the shorter path comes first. Windows are those of the beginning. The next run is made when
 /// nothing of the last one waits, so that what happens in a run is answered after it.
 ///
+/// A window leaves once every round trip, though, so that it arrives at d, 3d, 5d, … where the way back takes as long:
+/// `windows = "rtt"` orders by these times.
+///
 /// A subflow in slow start after a loss takes no part, nor does one that does not answer; where only one takes part, and
 /// for data that another subflow carried, it is [`MinRtt`].
 #[derive(Debug, Default)]
 pub struct Daps {
+    linux: bool,
+    /// Windows are counted once every round trip.
+    by_rtt: bool,
     /// Subflows in the order of arrival, with the segments that each brings.
     run: VecDeque<(usize, u64)>,
     order: Vec<(u64, usize)>,
+    /// Of the kernel's form, by subflow: the window smoothed over round trips, and when it is looked at next.
+    smoothed: Vec<(f64, u64)>,
 }
 
 impl Algorithm for Daps {
     const ABOUT: About =
         About::new("daps", "binds a run of segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013")
-            .with(Capability::BindsAhead);
+            .with(Capability::BindsAhead)
+            .parameters(&[
+                Parameter::variant(
+                    "as printed, or as its kernel code (\"linux\"): delays in steps of 4 ms, smoothed windows, also in \
+                     slow start",
+                ),
+                Parameter::word(
+                    "windows",
+                    "delay",
+                    &["delay", "rtt"],
+                    "how often a path brings a window: every one-way delay, as printed, or every round trip",
+                ),
+            ]);
 }
 
 impl Make for Daps {
-    fn make(_: &Given, _: &Origin) -> Self {
-        Daps::default()
+    fn make(given: &Given, _: &Origin) -> Self {
+        Daps { linux: given.is_linux(), by_rtt: given.word("windows") == "rtt", ..Daps::default() }
     }
 }
 
 /// Delays count in milliseconds.
 const TICK_NS: u64 = 1_000_000;
+/// The kernel's round to multiples of so many.
+const KERNEL_TICKS: u64 = 4;
+/// The kernel's windows follow by so much of a change every round trip.
+const KERNEL_GAIN: f64 = 1.0 / 8.0;
 /// A run lasts no longer than so many times the longest delay: delays without a common divisor have runs without end.
 const LONGEST: u64 = 16;
 
@@ -49,25 +73,60 @@ fn common_multiple(one: u64, other: u64, most: u64) -> u64 {
 }
 
 impl Daps {
+    /// The one-way delay of a subflow, in ticks.
+    fn delay(&self, view: &View) -> u64 {
+        let half = view.srtt_ns / 2;
+        if self.linux {
+            let ticks = half / TICK_NS;
+            return ((ticks + KERNEL_TICKS / 2) / KERNEL_TICKS * KERNEL_TICKS).max(1);
+        }
+        ((half + TICK_NS / 2) / TICK_NS).max(1)
+    }
+
+    /// What a subflow's window counts for.
+    fn window(&self, r: usize, view: &View) -> u64 {
+        let window = if self.linux { self.smoothed.get(r).map_or(view.cwnd, |&(window, _)| window) } else { view.cwnd };
+        (window as u64).max(1)
+    }
+
+    /// Follows the windows, once every round trip of each.
+    fn smooth(&mut self, group: &[View], now_ns: u64) {
+        self.smoothed.resize(group.len(), (0.0, 0));
+        for (view, (window, next_ns)) in group.iter().zip(&mut self.smoothed) {
+            if view.active && now_ns >= *next_ns {
+                *window += (view.cwnd - *window) * if *window > 0.0 { KERNEL_GAIN } else { 1.0 };
+                *next_ns = now_ns + view.srtt_ns;
+            }
+        }
+    }
+
     /// A run over the subflows `among`.
     fn plan(&mut self, among: SubflowSet, group: &[View]) {
-        let delay = |r: usize| ((group[r].srtt_ns / 2 + TICK_NS / 2) / TICK_NS).max(1);
-        self.order.clear();
-        self.order.extend((0..group.len()).filter(|&r| among.contains(r)).map(|r| (delay(r), r)));
-        self.order.sort_unstable();
-        let longest = self.order.last().map_or(1, |&(delay, _)| delay);
-        let end = self.order.iter().fold(1, |end, &(delay, _)| common_multiple(end, delay, LONGEST * longest));
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend((0..group.len()).filter(|&r| among.contains(r)).map(|r| (self.delay(&group[r]), r)));
+        order.sort_by_key(|&(delay, r)| (delay, group[r].srtt_ns, r));
+        let longest = order.last().map_or(1, |&(delay, _)| delay);
+        let end = order.iter().fold(1, |end, &(delay, _)| common_multiple(end, delay, LONGEST * longest));
+        // Window k arrives at k·d, or, once a round trip of 2·d, at (2k − 1)·d.
+        let (every, end) = if self.by_rtt { (2, 2 * end) } else { (1, end) };
+        let before = |delay: u64| (every - 1) * delay;
+        let due = |now: u64, delay: u64| (now + before(delay)).is_multiple_of(every * delay);
         let mut now = 0;
         loop {
             // The next arrivals.
-            now = self.order.iter().map(|&(delay, _)| (now / delay + 1) * delay).min().unwrap_or(u64::MAX);
+            let next = |&(delay, _): &(u64, usize)| {
+                ((now + before(delay)) / (every * delay) + 1) * every * delay - before(delay)
+            };
+            now = order.iter().map(next).min().unwrap_or(u64::MAX);
             if now > end {
-                return;
+                break;
             }
-            for &(_, r) in self.order.iter().filter(|&&(delay, _)| now % delay == 0) {
-                self.run.push_back((r, (group[r].cwnd as u64).max(1)));
+            for &(_, r) in order.iter().filter(|&&(delay, _)| due(now, delay)) {
+                self.run.push_back((r, self.window(r, &group[r])));
             }
         }
+        self.order = order;
     }
 }
 
@@ -79,8 +138,11 @@ impl PacketScheduler for Daps {
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         let all = candidates(group);
         let mut among = all;
+        if self.linux {
+            self.smooth(group, context.now_ns);
+        }
         for (r, view) in group.iter().enumerate() {
-            if view.in_slow_start() && view.ssthresh.is_finite() {
+            if !self.linux && view.in_slow_start() && view.ssthresh.is_finite() {
                 among.remove(r);
             }
         }
@@ -145,6 +207,35 @@ mod tests {
         assert_eq!(bound(&mut Daps::default(), &group, 5), [(2, 3), (1, 2), (2, 3), (2, 3), (1, 2)]);
         assert_eq!(common_multiple(12, 32, 1000), 96);
         assert_eq!(common_multiple(49, 50, 800), 800, "cut off");
+    }
+
+    #[test]
+    fn by_round_trips_the_slow_window_is_in_the_middle() {
+        // Arrivals at 10, 30, 50, 70 and 90 ms, and at 50 ms.
+        let group = [view(20, 4.0), view(100, 7.0)];
+        let mut daps = Daps { by_rtt: true, ..Daps::default() };
+        let run = [(1, 4), (1, 4), (1, 4), (2, 7), (1, 4), (1, 4)];
+        assert_eq!(bound(&mut daps, &group, 12), [run, run].concat());
+        // 20 and 30 ms in 60: 10, 15, 30, 45, 50.
+        let group = [view(30, 2.0), view(20, 3.0)];
+        let mut daps = Daps { by_rtt: true, ..Daps::default() };
+        assert_eq!(bound(&mut daps, &group, 5), [(2, 3), (1, 2), (2, 3), (1, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn the_kernels_delays_come_in_steps_of_4_ms_and_its_windows_follow_slowly() {
+        // 9 and 51 ms as 8 and 52: 13 windows of one in 104 ms.
+        let mut group = [view(18, 4.0), view(102, 8.0)];
+        let mut daps = Daps { linux: true, ..Daps::default() };
+        let run = bound(&mut daps, &group, 15);
+        assert_eq!(run.iter().filter(|&&(on, _)| on == 1).count(), 13, "{run:?}");
+        assert_eq!(&run[5..8], &[(1, 4), (2, 8), (1, 4)]);
+        // 8 + (16 − 8)/8 a round trip later; also in slow start after a loss.
+        group[1].cwnd = 16.0;
+        group[1].ssthresh = 20.0;
+        daps.smooth(&group, 102_000_000);
+        assert_eq!(daps.window(1, &group[1]), 9);
+        assert!(bound(&mut daps, &group, 15).contains(&(2, 9)));
     }
 
     #[test]
