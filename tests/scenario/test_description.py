@@ -240,7 +240,7 @@ def test_what_the_ready_made_scenarios_do_not_use() -> None:
             "loss": {"kind": "bernoulli", "probability": 0.07},
         },
         "middleboxes": [],
-                "medium": None,
+        "medium": None,
     }
     # The path of the file first, then the link that is used as a path; the link that is not used so is none.
     assert description["paths"] == [

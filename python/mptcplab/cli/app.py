@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
     "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
     "check": ("check:check", "Validate a scenario; run nothing."),
+    "import": ("import_files:app", "Turn Minitopo's files into scenario files."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
     "predict": ("predict:predict", "Steady-state throughput from losses and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),

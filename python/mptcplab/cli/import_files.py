@@ -1,0 +1,39 @@
+"""`mptcplab import`: files of other tools as scenario files."""
+
+from pathlib import Path
+
+import click
+
+from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, print_line, say
+
+
+@click.group("import")
+def app() -> None:
+    """Turn files of other tools into scenario files."""
+
+
+@app.command()
+@click.argument("topology", type=FILE_PATH)
+@click.argument("experiment", type=FILE_PATH, required=False)
+@click.option(
+    "--duration", metavar="TIME", default="60 s", help="Duration, for experiments that do not say how long they take."
+)
+@click.option("--out", type=FILE_PATH, help="File to write; standard output without it.")
+def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path | None) -> None:
+    """Turn Minitopo's topology file, with or without an experiment file, into a scenario file.
+
+    \b
+    Example: mptcplab import minitopo topo xp --out scenario.toml
+    """
+    from mptcplab.scenario import minitopo as files  # slow to load
+
+    text = files.convert(topology, experiment, duration=duration)
+    if out is None:
+        print_line(text.rstrip("\n"))
+        return
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Failure(WRONG_INPUT, f"{out}: exists; expected a new file") from None
+    say(f"wrote {out}")
