@@ -273,6 +273,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "run",
         "compare",
         "check",
+        "import",
         "analyze",
         "predict",
         "sweep",
@@ -283,6 +284,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "completion",
         "doctor",
         "bpf",
+        "kernel",
     ]
 
 

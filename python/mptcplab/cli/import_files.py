@@ -9,7 +9,11 @@ from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, print_line, say
 
 @click.group("import")
 def app() -> None:
-    """Turn files of other tools into scenario files."""
+    """Turn files of other tools into scenario files.
+
+    \b
+    Example: mptcplab import minitopo topo xp --out scenario.toml
+    """
 
 
 @app.command()
