@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
 
-from mptcplab.engines.catalogue import available, find
+from mptcplab.engines.catalogue import available, find, with_kernels
 from mptcplab.engines.runner import run
 from mptcplab.render.text_tables import Field, Table, decimals, formatter
 from mptcplab.results.result import Result
@@ -205,12 +205,13 @@ def compare(
     return Comparison(results)
 
 
-def engine_names(text: str) -> Sequence[str]:
-    """The engines of a list with commas, two at least and none twice.
+def engine_names(text: str, kernels: Sequence[str] = ()) -> Sequence[str]:
+    """The engines of a list with commas, two at least and none twice; the engine linux-virtual once for each kernel.
 
-    Raises ValueError with what is wrong.
+    Raises UnknownEngineError, or ValueError with what is wrong.
     """
-    names = [name.strip() for name in text.split(",")]
+    asked = [name.strip() for name in text.split(",")]
+    names = with_kernels(asked, kernels)
     if len(names) < 2:
         raise ValueError(f"found {text!r}; expected two engines or more, such as model,sim")
     twice = next((name for position, name in enumerate(names) if name in names[:position]), None)

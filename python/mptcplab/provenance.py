@@ -3,10 +3,12 @@
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version as package_version
 from pathlib import Path
+from typing import Any
 
 from mptcplab import _core, sources
 from mptcplab.shipped import checkout
@@ -34,13 +36,23 @@ class Provenance:
     through_wire: bool
     python: str
     packages: dict[str, str]
+    kernel: Mapping[str, Any] | None = None
+    """Of the engine linux-virtual, the guest's kernel: version, hashes, HZ, controls."""
 
     def to_dict(self) -> dict[str, object]:
         """The object `provenance` of the JSON document."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "kernel" or value is not None}
 
 
-def collect(*, scenario_sha256: str, engine: str, seed: int, repeat: int, through_wire: bool) -> Provenance:
+def collect(
+    *,
+    scenario_sha256: str,
+    engine: str,
+    seed: int,
+    repeat: int,
+    through_wire: bool,
+    kernel: Mapping[str, Any] | None = None,
+) -> Provenance:
     """Describe this program, as it stands, and what it is asked to run."""
     commit, dirty = source_state()
     return Provenance(
@@ -54,6 +66,7 @@ def collect(*, scenario_sha256: str, engine: str, seed: int, repeat: int, throug
         through_wire=through_wire,
         python=platform.python_version(),
         packages=dict(_packages()),
+        kernel=kernel,
     )
 
 

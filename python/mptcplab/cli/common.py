@@ -38,6 +38,16 @@ OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key of the scenario; may be repeated."
 )
 SEED = click.option("--seed", type=click.IntRange(min=0), help="Seed in place of the scenario's.")
+KERNEL = click.option(
+    "--kernel", "kernel", metavar="NAME", help="Kernel of the engine linux-virtual: mptcplab kernel list."
+)
+KERNELS = click.option(
+    "--kernel",
+    "kernels",
+    metavar="NAME,…",
+    default="",
+    help="Kernels of the engine linux-virtual, each in its turn: mptcplab kernel list.",
+)
 AT_LEAST_1 = click.IntRange(min=1)
 FILE_PATH = click.Path(path_type=Path)
 
@@ -49,6 +59,15 @@ class Failure(Exception):  # noqa: N818 - it ends the command, with the status i
         super().__init__("\n".join(lines))
         self.status = status
         self.lines = lines
+
+
+def named_kernels(text: str) -> list[str]:
+    """The kernels of a list with commas, none twice."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    if twice is not None:
+        raise Failure(WRONG_INPUT, f"--kernel: found {twice!r} twice in {text!r}; expected each kernel once")
+    return names
 
 
 def console() -> "Console":

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, CANNOT, FAILED, FILE, OVERRIDES, SEED, WRONG_INPUT, Failure, console, say
+from mptcplab.cli.common import (
+    AT_LEAST_1,
+    CANNOT,
+    FAILED,
+    FILE,
+    KERNELS,
+    OVERRIDES,
+    SEED,
+    WRONG_INPUT,
+    Failure,
+    console,
+    named_kernels,
+    say,
+)
 from mptcplab.cli.progress import Progress
 from mptcplab.engines.catalogue import ALL, available, find
 
@@ -20,18 +33,27 @@ if TYPE_CHECKING:
 @click.option(
     "--engines", metavar="A,B…", default="sim,model", help=f"Of {', '.join(ALL)}; differences are to the first."
 )
+@KERNELS
 @SEED
 @click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs on each engine, with the seeds N, N + 1, …")
 @click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
 @OVERRIDES
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(
-    file: Path, engines: str, seed: int | None, repeat: int, jobs: int, overrides: tuple[str, ...], as_json: bool
+    file: Path,
+    engines: str,
+    kernels: str,
+    seed: int | None,
+    repeat: int,
+    jobs: int,
+    overrides: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Run a scenario on several engines and show their answers side by side, with relative differences.
 
     \b
     Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3
+    Example: mptcplab compare scenarios/wifi-lte.toml --engines linux-virtual --kernel 6.12,my-tree --repeat 5
     """
     from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
     from mptcplab.engines.runner import Interrupted, run
@@ -39,9 +61,9 @@ def compare(
     from mptcplab.scenario import Scenario
 
     try:
-        names = engine_names(engines)
+        names = engine_names(engines, named_kernels(kernels))
     except ValueError as error:
-        raise Failure(WRONG_INPUT, f"--engines: {error}") from None
+        raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--engines'}: {error}") from None
     for name in names:
         available(name)
     scenario = Scenario.load(file, overrides=overrides)

@@ -11,7 +11,7 @@ from rich.text import Text
 from mptcplab import machine
 from mptcplab.cli.common import console
 from mptcplab.engines.catalogue import ENGINES
-from mptcplab.kernels import build
+from mptcplab.kernels import build, store
 from mptcplab.machine import Finding
 
 
@@ -49,6 +49,7 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         "model": (),
         "stack": live,
         "linux": (*live, machine.kernel_mptcp(root), *programs),
+        "linux-virtual": (store.finding(), *programs),
     }
     sections = [_engine(name, needs[name]) for name in ENGINES]
     controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())
@@ -74,7 +75,7 @@ def show(sections: Sequence[Section]) -> RenderableType:
     lines: list[Text] = []
     for section in sections:
         mark = ("ready   ", "green") if section.ready else ("not here", "yellow")
-        lines.append(Text.assemble((f"{section.title:<6}", "bold"), " ", mark, f"  {section.summary}"))
+        lines.append(Text.assemble((f"{section.title:<13}", "bold"), " ", mark, f"  {section.summary}"))
         for finding in section.findings:
             lacking = "  without" if finding.optional else "  missing"
             mark = ("  ok     ", "green") if finding.good else (lacking, "yellow")

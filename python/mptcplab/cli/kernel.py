@@ -34,8 +34,8 @@ def build(what: str, name: str | None, hz: str, jobs: int | None, build_dir: Pat
     """Build a kernel from a tree of Linux's sources, or from Debian's package of a version.
 
     \b
-    Examples: mptcplab kernel build 6.12
-              mptcplab kernel build ~/src/linux --name my-tree
+    Example: mptcplab kernel build 6.12
+    Example: mptcplab kernel build ~/src/linux --name my-tree
 
     The tree is only read. A whole build takes some 10 minutes on 2 cores; after a change of one file, seconds.
     """

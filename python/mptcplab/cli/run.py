@@ -12,6 +12,7 @@ from mptcplab.cli.common import (
     FAILED,
     FILE,
     FILE_PATH,
+    KERNEL,
     OVERRIDES,
     SEED,
     WRONG_INPUT,
@@ -21,7 +22,7 @@ from mptcplab.cli.common import (
     say,
 )
 from mptcplab.cli.progress import Progress
-from mptcplab.engines.catalogue import ALL, available
+from mptcplab.engines.catalogue import ALL, available, with_kernels
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--engine", metavar="|".join(ALL), default="sim", shell_complete=complete(lambda: ALL), help="What runs it."
 )
+@KERNEL
 @SEED
 @click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs, with the seeds N, N + 1, …")
 @click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 def run(
     file: Path,
     engine: str,
+    kernel: str | None,
     seed: int | None,
     repeat: int,
     jobs: int,
@@ -76,6 +79,11 @@ def run(
     from mptcplab.results import directory as store
     from mptcplab.scenario import Scenario
 
+    if kernel is not None:
+        try:
+            (engine,) = with_kernels([engine], [kernel])
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
     available(engine)
     if through_wire and not available(engine).through_wire:
         raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")

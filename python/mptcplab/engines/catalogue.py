@@ -3,8 +3,8 @@
 An engine's implementation is imported when the engine is first used, so reading this table costs next to nothing.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -44,6 +44,12 @@ def _live_kernel() -> "tuple[Finding, ...]":
     return (*machine.live(), machine.kernel_mptcp())
 
 
+def _guest_kernel() -> "tuple[Finding, ...]":
+    from mptcplab.kernels.store import finding
+
+    return (finding(),)
+
+
 @dataclass(frozen=True)
 class Engine:
     """One engine."""
@@ -66,6 +72,9 @@ class Engine:
     """Whether Ctrl-C ends a run in the caller's own thread. Then a single job needs no thread beside the caller's,
     which would cost a third of a short simulation."""
 
+    kernels: bool = False
+    """Whether it runs one of several kernels, which stands behind its name: `linux-virtual:6.12`."""
+
     @property
     def runner(self) -> Runner:
         """The function that runs a scenario; imports the engine."""
@@ -75,6 +84,13 @@ class Engine:
         """Everything in the scenario that the engine cannot do, each with what it can do instead."""
         problems: list[Problem] = import_module(self.home).unsupported(scenario, **self.arguments)
         return problems
+
+    def origin(self, scenario: "Scenario") -> Mapping[str, Any] | None:
+        """What its results depend on beside this program, for their provenance: a guest's kernel."""
+        if not self.kernels:
+            return None
+        found: Mapping[str, Any] = import_module(self.home).origin(scenario, **self.arguments)
+        return found
 
     def require(self) -> None:
         """Raise EngineUnavailableError when this machine lacks what the engine needs."""
@@ -114,6 +130,15 @@ ENGINES: Final[Mapping[str, Engine]] = {
             requirements=_live_kernel,
             captures=True,
         ),
+        Engine(
+            "linux-virtual",
+            "the kernel's Multipath TCP in virtual time, in a guest: the same answer every time, as any user",
+            "mptcplab.engines.linux_virtual",
+            requirements=_guest_kernel,
+            virtual_time=True,
+            captures=True,
+            kernels=True,
+        ),
     )
 }
 
@@ -136,9 +161,32 @@ ALL: Final[Mapping[str, Engine]] = {**ENGINES, **MIXED}
 def find(name: str) -> Engine:
     """The engine of a name, whether this machine has what it needs or not. Raises UnknownEngineError."""
     engine = ALL.get(name)
+    if engine is None and ":" in name:
+        base, _, kernel = name.partition(":")
+        engine = ALL.get(base)
+        if engine is not None and engine.kernels and kernel:
+            return replace(engine, name=name, arguments={**engine.arguments, "kernel": kernel})
+        engine = None
     if engine is None:
         raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join(ALL)}")
     return engine
+
+
+def with_kernels(names: Sequence[str], kernels: Sequence[str]) -> list[str]:
+    """The names of engines with one for each kernel in place of those that run one of several.
+
+    Raises UnknownEngineError, and ValueError when none of them does.
+    """
+    if not kernels:
+        return list(names)
+    if not any(find(name).kernels for name in names):
+        able = ", ".join(engine.name for engine in ALL.values() if engine.kernels)
+        raise ValueError(f"a kernel is chosen for the engine {able}; {', '.join(names)} has none to choose")
+    return [
+        each
+        for name in names
+        for each in ([f"{name}:{kernel}" for kernel in kernels] if find(name).kernels else [name])
+    ]
 
 
 def available(name: str) -> Engine:

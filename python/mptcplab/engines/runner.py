@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import provenance
 from mptcplab.capture.settings import INTERFACES, Capture
-from mptcplab.engines.catalogue import ALL, Engine, available
+from mptcplab.engines.catalogue import ALL, Engine, available, find
 from mptcplab.results.result import Result, Run
 from mptcplab.scenario import describe
 
@@ -33,7 +33,7 @@ class _Cancelled(Exception):  # noqa: N818
 
 def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
     """Raise ValueError unless the packets of these runs can be captured."""
-    if not ALL[engine].captures:
+    if not find(engine).captures:
         able = ", ".join(name for name, each in ALL.items() if each.captures)
         raise ValueError(f"the engine {engine} has no packets to capture; {able} can")
     if repeat > 1:
@@ -90,6 +90,7 @@ def run(
         seed=scenario.seed,
         repeat=repeat,
         through_wire=through_wire,
+        kernel=chosen.origin(scenario),
     )
 
     def result(runs: Mapping[int, Run]) -> Result:

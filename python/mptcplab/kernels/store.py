@@ -9,14 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mptcplab.errors import Error
+from mptcplab import machine
+from mptcplab.errors import UnknownEngineError
 
 DIGITS: Final = 16
 """Of the hash, in the names of directories."""
 _MANIFEST: Final = "kernel.json"
 
 
-class UnknownKernelError(Error, ValueError):
+class UnknownKernelError(UnknownEngineError):
     """No guest kernel of that name is built."""
 
 
@@ -99,6 +100,15 @@ def find(name: str | None) -> Kernel:
     if len(matches) != 1:
         raise UnknownKernelError(f"there is no guest kernel {name!r}; there are {names}")
     return matches[0]
+
+
+def finding() -> machine.Finding:
+    """Is there any?"""
+    have = kernels()
+    what = "a guest's kernel"
+    if not have:
+        return machine.Finding(what, False, "none is built", "mptcplab kernel build 6.12 (about 10 minutes)")
+    return machine.Finding(what, True, ", ".join(kernel.name for kernel in have))
 
 
 def at(key: str) -> Kernel | None:

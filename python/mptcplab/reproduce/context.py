@@ -7,7 +7,7 @@ from typing import Any
 
 import tomli_w
 
-from mptcplab.engines.catalogue import ENGINES, available
+from mptcplab.engines.catalogue import available, find
 from mptcplab.reproduce.published import Item
 from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.sweeps.carry_out import carry_out, tally
@@ -100,7 +100,7 @@ class Context:
             scenario = checked.get(id(given))
             if scenario is None:
                 scenario = checked[id(given)] = given if isinstance(given, Scenario) else _scenario(given)
-                refused = ENGINES[engine].unsupported(scenario)
+                refused = find(engine).unsupported(scenario)
                 if refused:
                     raise UnsupportedError(engine, refused)
             planned.append(plan(scenario, seed, engine=engine, samples=samples))

@@ -66,7 +66,12 @@ def sweep() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "scenario": {"type": "string", "description": "path of a scenario file, relative to this file"},
-            "engine": {"enum": ["sim", "model", "stack", "linux"], "default": "sim"},
+            "engine": {
+                "type": "string",
+                "pattern": "^(sim|model|stack|linux|linux-virtual(:.+)?)$",
+                "default": "sim",
+                "description": "sim, model, stack, linux, linux-virtual or linux-virtual:KERNEL",
+            },
             "repeat": whole_number | {"default": 1, "description": "seeds per point"},
             "design": design,
             "factor": {

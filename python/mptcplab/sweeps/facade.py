@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.engines.catalogue import ENGINES
+from mptcplab.engines.catalogue import find
 from mptcplab.sweeps import dataset
 from mptcplab.sweeps.carry_out import Workers, carry_out, tally
 from mptcplab.sweeps.file import Sweep
@@ -94,4 +94,4 @@ def sweep(
 
 def default_jobs(engine: str) -> int:
     """All cores where the clock is virtual; runs in real time would disturb one another."""
-    return (os.cpu_count() or 1) if ENGINES[engine].virtual_time else 1
+    return (os.cpu_count() or 1) if find(engine).virtual_time else 1

@@ -28,6 +28,11 @@ _OWN: Final = ("seed", "point", "variant", "repeat")
 """Columns of the dataset, which a factor cannot be."""
 
 
+def _is_engine(name: str) -> bool:
+    base, colon, kernel = name.partition(":")
+    return base in ENGINES and (not colon or (ENGINES[base].kernels and kernel != ""))
+
+
 @dataclass(frozen=True)
 class Design:
     """How the points are chosen."""
@@ -162,7 +167,7 @@ class _Reader:
     def sweep(self, data: Mapping[str, Any], source: str, text: str) -> Sweep:
         self._known(data, (), _KEYS)
         engine = data.get("engine", "sim")
-        if not isinstance(engine, str) or engine not in ENGINES:
+        if not isinstance(engine, str) or not _is_engine(engine):
             hint = did_you_mean(engine, ENGINES) if isinstance(engine, str) else ""
             self._wrong(("engine",), show(engine), f"{one_of([show(name) for name in ENGINES])}{hint}")
         repeat = self._whole(data, ("repeat",), 1, 1, _MOST_REPEATS) or 1

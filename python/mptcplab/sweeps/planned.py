@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from mptcplab import _core
+from mptcplab.engines.catalogue import find
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -62,9 +63,19 @@ def _description(scenario: "Scenario", seed: int) -> dict[str, Any]:
     return described | {"seed": seed}
 
 
-@cache
 def code_version(engine: str) -> str:
-    """What tells versions of an engine apart: version, the core's sources and, but for `sim`, those in Python."""
+    """What tells versions of an engine apart: version, the core's sources and, but for `sim`, those in Python; of a
+    guest its kernel too.
+    """
+    if engine.startswith("linux-virtual"):
+        from mptcplab import kernels
+
+        return f"{_code_version(engine)} {kernels.find(find(engine).arguments.get('kernel')).key}"
+    return _code_version(engine)
+
+
+@cache
+def _code_version(engine: str) -> str:
     core = _core.build_sources() or _core.build_commit() or "unknown sources"
     version = f"{_core.version()} {core}"
     return version if engine == "sim" else f"{version} {_python_digest()}"

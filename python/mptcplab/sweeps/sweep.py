@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.designs.plain import Floats
-from mptcplab.engines.catalogue import ENGINES, available
+from mptcplab.engines.catalogue import available, find
 from mptcplab.scenario import UnsupportedError
 from mptcplab.sweeps.file import Sweep
 from mptcplab.sweeps.frames import Label
@@ -47,7 +47,7 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
         own |= {f.key: _cell(f.number(value), value) for f, value in zip(sweep.factors, row, strict=True)}
         for variant in crossed:
             scenario = sweep.at({**dict(zip(keys, row, strict=True)), **variant})
-            refused = ENGINES[sweep.engine].unsupported(scenario)
+            refused = find(sweep.engine).unsupported(scenario)
             if refused:
                 raise UnsupportedError(sweep.engine, sweep.refused(refused))
             name = " · ".join(_text(value) for value in variant.values())

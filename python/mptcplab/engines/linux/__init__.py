@@ -1,5 +1,16 @@
 """The engine `linux`: the kernel's Multipath TCP in network namespaces, over emulated links (docs/engines/linux.md)."""
 
-from mptcplab.engines.linux.refusals import unsupported
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mptcplab.scenario import Problem, Scenario
+
+
+def unsupported(scenario: "Scenario") -> "list[Problem]":
+    """Everything in the scenario that the engine cannot do on this machine, each with what would do."""
+    from mptcplab.engines.linux import refusals  # guests of linux-virtual load this package without scenarios
+
+    return refusals.unsupported(scenario)
+
 
 __all__ = ["unsupported"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mptcplab.engines.live import Namespace
-from mptcplab.engines.live.host import Address
+from mptcplab.engines.live.netlink import Address, PathManager
 
 _DEFAULT_CONTROL: Final = "net/ipv4/tcp_congestion_control"
 _AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -28,6 +28,23 @@ def controls() -> tuple[str, ...]:
         return ()
 
 
+def parameters(*, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]) -> dict[str, object]:
+    """What a host's kernel is told, but for its congestion control."""
+    return {
+        "net/ipv4/tcp_ecn": int(ecn),
+        "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
+        "net/ipv4/tcp_wmem": f"4096 16384 {largest_buffers['send']}",
+        "net/ipv4/tcp_no_metrics_save": 1,
+        "net/ipv4/tcp_syncookies": 0,
+        "net/ipv4/tcp_max_syn_backlog": 4096,
+        "net/ipv4/ip_local_port_range": "1024 65535",
+        "net/core/somaxconn": 4096,
+        "net/mptcp/enabled": 1,
+        "net/mptcp/checksum_enabled": int(checksum),
+        "net/mptcp/allow_join_initial_addr_port": 1,
+    }
+
+
 def configure(
     host: Namespace, congestion: str, *, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]
 ) -> None:
@@ -35,21 +52,7 @@ def configure(
 
     Raises OSError when the kernel refuses a value or answers another.
     """
-    host.set_controls(
-        {
-            "net/ipv4/tcp_ecn": int(ecn),
-            "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
-            "net/ipv4/tcp_wmem": f"4096 16384 {largest_buffers['send']}",
-            "net/ipv4/tcp_no_metrics_save": 1,
-            "net/ipv4/tcp_syncookies": 0,
-            "net/ipv4/tcp_max_syn_backlog": 4096,
-            "net/ipv4/ip_local_port_range": "1024 65535",
-            "net/core/somaxconn": 4096,
-            "net/mptcp/enabled": 1,
-            "net/mptcp/checksum_enabled": int(checksum),
-            "net/mptcp/allow_join_initial_addr_port": 1,
-        }
-    )
+    host.set_controls(parameters(ecn=ecn, checksum=checksum, largest_buffers=largest_buffers))
     # A new namespace takes the machine's default, whatever that is. Not every control may be that of a namespace (a
     # restricted one may not); what counts is each socket's own, which is set and read back there.
     for control in (congestion, "reno"):
@@ -98,13 +101,10 @@ def set_path_manager(host: Namespace, endpoints: Sequence[Address], *, subflows:
 
 
 def _path_manager(endpoints: Sequence[Address], subflows: int, flags: int) -> None:
-    from pyroute2.netlink.generic.mptcp import MPTCP  # loads slowly
-
-    with MPTCP() as manager:
-        manager.limits("set", subflows=subflows, rcv_add_addrs=0)
+    with PathManager() as manager:
+        manager.limit(subflows=subflows, accepted_addresses=0)
         for number, address in enumerate(endpoints, start=1):
-            kind = "addr6" if address.version == 6 else "addr4"
-            manager.endpoint("add", id=number, flags=flags, **{kind: str(address)})
+            manager.add_endpoint(number, address, flags)
 
 
 def counters(host: Namespace) -> dict[str, int]:

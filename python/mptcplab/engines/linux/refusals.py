@@ -33,8 +33,11 @@ _PACKAGES = {
 _OURS = "{python}"
 
 
-def unsupported(scenario: Scenario) -> list[Problem]:
-    """Everything in the scenario that the engine cannot do on this machine, each with what would do."""
+def unsupported(scenario: Scenario, *, controls: tuple[str, ...] | None = None) -> list[Problem]:
+    """Everything in the scenario that the engine cannot do on this machine, each with what would do.
+
+    `controls` are the congestion controls of a guest's kernel; without them this machine's count.
+    """
     places = scenario._places()
     # A scheduler that nobody asked for is the kernel's own.
     own = {
@@ -43,15 +46,15 @@ def unsupported(scenario: Scenario) -> list[Problem]:
         if "scheduler" not in connection.model_fields_set
     }
     problems = {problem.key: problem for problem in scenario.unsupported("linux") if problem.key not in own}
-    for found in _found(scenario.document):
+    for found in _found(scenario.document, controls):
         problem = places.problem(*found)
         problems.setdefault(problem.key, problem)
     return list(problems.values())
 
 
-def _found(document: Document) -> Iterator[Found]:
+def _found(document: Document, controls: tuple[str, ...] | None) -> Iterator[Found]:
     for name, connection in document.connections.items():
-        yield from _connection(("connection", name), connection)
+        yield from _connection(("connection", name), connection, controls)
     kinds = len(document.connections)
     if kinds > KIND_LIMIT:
         yield ("connection",), f"{kinds} kinds of connections", f"at most {KIND_LIMIT}, each of which has its hosts"
@@ -64,14 +67,17 @@ def _found(document: Document) -> Iterator[Found]:
         )
 
 
-def _connection(key: tuple[Part, ...], connection: Connection) -> Iterator[Found]:
+def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[str, ...] | None) -> Iterator[Found]:
     named = connection.congestion
     entry = registry.find("congestion", named.name)
     known = entry is not None and "linux" in entry.engines
+    there = kernel.controls() if controls is None else controls
     # Where there are none at all there is no Linux, which the engine says itself.
-    if known and kernel.controls() and named.name not in kernel.controls():
-        have = [each for each in registry.names("congestion", "linux") if each in kernel.controls()]
-        expected = f"a control that this kernel has: {one_of(have)}; or first: mptcplab bpf load {named.name}"
+    if known and there and named.name not in there:
+        have = [each for each in registry.names("congestion", "linux") if each in there]
+        # A guest's kernel loads no programs: User-Mode Linux does not compile them.
+        load = f"mptcplab bpf load {named.name}" if controls is None else "a kernel that was built with it"
+        expected = f"a control that this kernel has: {one_of(have)}; or first: {load}"
         yield (*key, "congestion"), show(named.name), expected
     for option in connection.tcp.model_fields_set:
         default = type(connection.tcp).model_fields[option].default

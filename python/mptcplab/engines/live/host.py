@@ -1,13 +1,13 @@
 """A namespace becomes a host: interfaces with addresses and routes."""
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
+from ipaddress import ip_network
 
 from mptcplab import _core
 from mptcplab.engines.live.namespace import Namespace
-
-Address = IPv4Address | IPv6Address
+from mptcplab.engines.live.netlink import Address, Links
 
 # What a sender may hand to its interface at once: the kernel's own limits to a socket's burst are far below.
 _QUEUE_PACKETS = 10_000
@@ -62,26 +62,21 @@ def add_interface(namespace: Namespace, interface: Interface) -> int:
 
 
 def _raise_loopback() -> None:
-    from pyroute2 import IPRoute  # loads slowly
-
-    with IPRoute() as netlink:
-        netlink.link("set", index=_LOOPBACK, state="up")
+    with Links() as links:
+        links.raise_(_LOOPBACK)
 
 
 def _furnish(interface: Interface) -> None:
-    from pyroute2 import IPRoute
-
-    with IPRoute() as netlink:
-        (index,) = netlink.link_lookup(ifname=interface.name)
-        netlink.link("set", index=index, mtu=interface.mtu, txqlen=_QUEUE_PACKETS, state="up")
+    index = socket.if_nametoindex(interface.name)
+    with Links() as links:
+        links.raise_(index, mtu=interface.mtu, queue_packets=_QUEUE_PACKETS)
         for address in interface.addresses:
-            netlink.addr("add", index=index, address=str(address), prefixlen=address.max_prefixlen)
+            links.add_address(index, address)
         table = _FIRST_TABLE + index
         for route in interface.routes:
-            family = 10 if isinstance(ip_network(route.network), IPv6Network) else 2
-            netlink.route("add", dst=route.network, oif=index, priority=route.metric, family=family)
+            network = ip_network(route.network)
+            links.add_route(network, index, metric=route.metric)
             if not interface.alone:
-                netlink.route("add", dst=route.network, oif=index, table=table, family=family)
+                links.add_route(network, index, table=table)
         for address in [] if interface.alone else interface.addresses:
-            family = 10 if address.version == 6 else 2
-            netlink.rule("add", src=str(address), src_len=address.max_prefixlen, table=table, family=family)
+            links.add_rule(address, table)

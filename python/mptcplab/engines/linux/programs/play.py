@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +23,6 @@ from mptcplab.engines.linux.programs.diagnostics import LostError, Sockets, TcpS
 from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
 from mptcplab.engines.linux.programs.process import Process, words
 from mptcplab.engines.live import Namespace
-from mptcplab.scenario.applications import Program
 
 _LOOK_NS: Final = 20_000_000
 _READY_WITHIN_S: Final = 10.0
@@ -33,13 +32,23 @@ _BLOCK: Final = bytes(random.Random(0).randbytes(1 << 20))
 _LAST_LINES: Final = 5
 
 
+@dataclass(frozen=True)
+class Command:
+    """What the scenario says of the programs of one connection."""
+
+    client: Sequence[str]
+    server: Sequence[str]
+    files: Mapping[str, int]
+    mptcpize: bool
+
+
 @dataclass
 class Cast:
     """The programs of one connection, and the hosts that they run on."""
 
     kind: int
     pair: Pair
-    program: Program
+    program: Command
     client: Namespace
     server: Namespace
     start_ns: int
@@ -109,7 +118,7 @@ class Programs:
     def __enter__(self) -> Self:
         return self
 
-    def add(self, pair: Pair, program: Program, client: Namespace, server: Namespace) -> None:
+    def add(self, pair: Pair, program: Command, client: Namespace, server: Namespace) -> None:
         """The programs of a connection, on hosts that are furnished; its server stands ready on return.
 
         Raises SimulationError when the server does not come to listen, OSError when the machine refuses.

@@ -1,0 +1,167 @@
+"""What happens on the machine whose kernel runs the hosts: they are furnished, the plan is played, counters are read.
+
+For the engine `linux` that is this machine, for `linux-virtual` a guest of it, where everything that is imported costs
+time: scenarios, data frames and, unless there are programs, numpy are not.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mptcplab import _core
+from mptcplab.capture.settings import Capture, of_ports
+from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.live import Namespace, add_interface, set_up
+from mptcplab.errors import EngineUnavailableError
+
+if TYPE_CHECKING:
+    from mptcplab.engines.linux.programs import Programs
+    from mptcplab.engines.linux.programs.play import Command
+
+_SET_OFF_NS: Final = 50_000_000
+"""What the emulator needs until it stands ready."""
+LARGEST_BUFFERS: Final = {"receive": 6 << 20, "send": 16 << 20}
+"""The most that automatic buffers grow to, in bytes; the receive buffer's is that of the engine sim."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of it."""
+
+    outcome: Mapping[str, Any]
+    """As the core has it, the programs' rows and samples in their places."""
+    counters: dict[str, dict[str, int]]
+    """By host, what the kernel counted of Multipath TCP."""
+    dropped: int
+    """Packets that the hosts' own interfaces dropped."""
+    records: list[dict[str, Any]] = field(default_factory=list)
+    """Each program: what ran, how it ended, what it wrote."""
+    notes: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def play(
+    description: Mapping[str, Any],
+    commands: "Mapping[int, Command]",
+    *,
+    capture: Capture | None,
+    progress: Callable[[float], None] | None,
+    raw: bool = False,
+) -> Played:
+    """Play a complete description; `commands` are its programs, by kind of connection. With `raw` columns of samples
+    are bytes.
+
+    Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
+    """
+    with ExitStack() as stack:
+        programs = _programs(description, commands)
+        try:
+            plan, hosts = _furnish(description, stack)
+            if programs is not None:
+                # After the hosts, so that it is gone before them.
+                stack.enter_context(programs)
+                _begin_servers(programs, commands, hosts)
+        except OSError as error:
+            where = f" {error.filename}" if error.filename else ""
+            raise EngineUnavailableError(
+                f"the engine 'linux' cannot run here:{where} {error.strerror or error}"
+            ) from None
+        if capture is not None:
+            of_ports(plan["ports"], _interfaces(description), capture)
+        own = [kind for kind, each in enumerate(description["connections"]) if each["application"]["kind"] != "program"]
+        zero_ns = time.monotonic_ns() + _SET_OFF_NS
+        if programs is not None:
+            programs.begin(zero_ns)
+        of_core = {**_without_programs(plan, own), "zero_ns": zero_ns}
+        outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress, raw=raw and programs is None)
+        if programs is not None:
+            programs.finish()
+        counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}
+        dropped = sum(kernel.dropped_by_interfaces(host) for pair in hosts for host in pair)
+        if programs is None:
+            return Played(outcome, counters, dropped)
+        from mptcplab.engines.linux.programs import tell
+
+        told = tell(programs, outcome, own, zero_ns, counters)  # type: ignore[arg-type]
+        return Played(told.outcome, counters, dropped, told.records, told.notes, told.failures)
+
+
+def _programs(description: Mapping[str, Any], commands: "Mapping[int, Command]") -> "Programs | None":
+    if not commands:
+        return None
+    from mptcplab.engines.linux.programs import Programs  # loads numpy
+
+    return Programs(description)
+
+
+def _begin_servers(
+    programs: "Programs", commands: "Mapping[int, Command]", hosts: list[tuple[Namespace, Namespace]]
+) -> None:
+    for kind, command in commands.items():
+        client, server = hosts[kind]
+        programs.add(Pair(kind, programs.description["connections"][kind]), command, client, server)
+
+
+def _without_programs(plan: Mapping[str, Any], own: list[int]) -> dict[str, Any]:
+    """The plan with the connections that the core plays; the network is that of all."""
+    description = plan["description"]
+    connections = [description["connections"][kind] for kind in own]
+    return {
+        **plan,
+        "description": {**description, "connections": connections},
+        "hosts": [plan["hosts"][kind] for kind in own],
+    }
+
+
+def _furnish(
+    description: Mapping[str, Any], stack: ExitStack
+) -> tuple[dict[str, Any], list[tuple[Namespace, Namespace]]]:
+    """All hosts with their interfaces; `stack` takes them down."""
+    ports: list[dict[str, Any]] = []
+    hosts: list[dict[str, Any]] = []
+    namespaces: list[tuple[Namespace, Namespace]] = []
+    mtus = [576]
+    for kind, connection in enumerate(description["connections"]):
+        pair = Pair(kind, connection)
+        congestion = connection["congestion"]["name"]
+        client, server = (stack.enter_context(Namespace(f"{pair.name} {end}")) for end in ("client", "server"))
+        for host in (client, server):
+            set_up(host)
+            offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
+            kernel.configure(host, congestion, **offers, largest_buffers=LARGEST_BUFFERS)
+            if connection["application"]["kind"] == "program":
+                kernel.configure_for_programs(host, congestion, connection["receive_buffer_bytes"])
+        tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
+        tuns.append(_tun(server, pair.server_interface(), stack))
+        if pair.mptcp:
+            subflows = len(pair.joining)
+            backup = connection["path_manager"]["name"] == "backup"
+            kernel.set_path_manager(client, pair.joining, subflows=subflows, backup=backup)
+            kernel.set_path_manager(server, (), subflows=subflows)
+        ports += pair.ports(tuns, len(ports))
+        hosts.append(pair.hosts(client.descriptor, server.descriptor, congestion))
+        namespaces.append((client, server))
+        mtus.append(pair.mtu)
+    plan = {"description": description, "ports": ports, "packet_bytes": max(mtus), "hosts": hosts}
+    return plan, namespaces
+
+
+def _interfaces(description: Mapping[str, Any]) -> list[str]:
+    """Names of all interfaces in the order of the ports: of each connection the client's by path, then the server's."""
+    paths = [path["name"] for path in description["paths"]]
+    names = []
+    for connection in description["connections"]:
+        names += [f"{connection['name']}-client-{paths[path]}" for path in connection["paths"]]
+        names.append(f"{connection['name']}-server")
+    return names
+
+
+def _tun(host: Namespace, interface: Any, stack: ExitStack) -> int:  # noqa: ANN401
+    descriptor = add_interface(host, interface)
+    stack.callback(os.close, descriptor)
+    return descriptor

@@ -1,0 +1,162 @@
+"""A guest on this machine: started, watched, ended. It is an ordinary process of the user's."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from mptcplab import _core
+from mptcplab.engines.linux_virtual.cores import core
+from mptcplab.kernels.store import Kernel
+from mptcplab.kernels.tools import tools
+
+MEMORY_MB: Final = 1024
+"""What a guest has; of the host it takes what it touches. The kernel's limits of TCP's memory follow from it."""
+SILENT_S: Final = 120.0
+"""A guest whose virtual time has not moved for so long is ended."""
+
+_EPOCH_NS: Final = 1_700_000_000_000_000_000
+"""The guest's date when it starts."""
+_LOOK_S: Final = 0.1
+_LAST_LINES: Final = 12
+_CODE: Final = "import sys; sys.path[:] = {path!r}; from mptcplab.engines.linux_virtual.inside import main; main()"
+
+
+class GuestError(_core.SimulationError):
+    """A guest ended before it had an answer; the message has the last lines of its console."""
+
+
+def command() -> list[str]:
+    """What a guest runs: this Python, with what this one finds its modules by."""
+    # Without `site`, whose work is done.
+    return [sys.executable, "-S", "-E", "-B", "-c", _CODE.format(path=[entry for entry in sys.path if entry])]
+
+
+def boot(
+    kernel: Kernel,
+    place: Path,
+    *,
+    seed: int,
+    progress: Callable[[float], None] | None,
+    words: list[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> None:
+    """Boot a guest in the directory `place`, run what `words` say (by default `inside.main`), and wait for its end.
+
+    Raises GuestError when it does not end by itself, or not well.
+    """
+    own = tools()
+    (place / "command").write_bytes(_zeros(words or command()))
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": "/dev/tmp",
+        "TMPDIR": "/dev/tmp",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **(variables or {}),
+    }
+    (place / "environment").write_bytes(_zeros([f"{name}={value}" for name, value in environment.items()]))
+    (place / "progress").touch()
+    os.utime(place / "progress", (0, 0))
+    (place / "init").symlink_to(own / "init")
+    (place / "home").mkdir()
+    arguments = [
+        str(kernel.image),
+        *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
+        f"mem={MEMORY_MB}M",
+        *("time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}"),
+        *("umid=guest", "con=null", "con0=null,fd:1", "con1=null", "ssl=null", "norandmaps", "quiet", "loglevel=4"),
+        # What stands here enters the guest's random numbers: nothing of this machine's.
+        "init=/proc/self/cwd/init",
+    ]
+    with core() as number, (place / "console").open("wb") as console:
+        process = subprocess.Popen(
+            arguments,
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={
+                "PATH": os.defpath,
+                "HOME": str(place / "home"),
+                "TMPDIR": _memory(place),
+                "LD_PRELOAD": str(own / "seed.so"),
+                "GUEST_SEED": str(seed),
+                "GUEST_CORE": str(number),
+            },
+        )
+        try:
+            silent = _watch(process, place, progress)
+        finally:
+            _end(process)
+    if silent:
+        raise GuestError(_words(place, f"did not move for {SILENT_S:g} s and was ended"))
+    status = _status(place)
+    if process.returncode or status is None:
+        why = "ran out of memory" if b"Out of memory" in (place / "console").read_bytes() else "broke down"
+        raise GuestError(_words(place, why))
+    if status != 0:
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        how = f"died of {signal.Signals(number).name}" if number else f"ended with status {os.WEXITSTATUS(status)}"
+        memory = " when the guest ran out of memory" if b"Out of memory" in (place / "console").read_bytes() else ""
+        raise GuestError(_words(place, f"answers that its program {how}{memory}"))
+
+
+def _watch(process: "subprocess.Popen[bytes]", place: Path, progress: Callable[[float], None] | None) -> bool:
+    """Wait for the end; answers whether it never came. `progress` raises to end it."""
+    at_ms, since_s = 0, time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_LOOK_S)
+            return False
+        now_ms = int((place / "progress").stat().st_mtime)
+        if now_ms != at_ms:
+            at_ms, since_s = now_ms, time.monotonic()
+        elif time.monotonic() - since_s > SILENT_S:
+            return True
+        if progress is not None:
+            progress(at_ms / 1000)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End it with all processes that are its programs."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _status(place: Path) -> int | None:
+    try:
+        return int((place / "status").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _words(place: Path, why: str) -> str:
+    lines = (place / "console").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return "\n".join([f"the guest {why}; the last lines of its console:", *(lines[-_LAST_LINES:] or ["(none)"])])
+
+
+def _memory(place: Path) -> str:
+    """Where the guest's memory is: in the machine's memory, where a container's few megabytes do not forbid it."""
+    shared = "/dev/shm"
+    with contextlib.suppress(OSError):
+        room = os.statvfs(shared)
+        if (
+            room.f_bavail * room.f_frsize > MEMORY_MB << 20
+            and not room.f_flag & os.ST_NOEXEC
+            and os.access(shared, os.W_OK)
+        ):
+            return shared
+    return str(place)
+
+
+def _zeros(words: list[str]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in words)

@@ -1,0 +1,253 @@
+"""The engine `linux-virtual`: short runs in guests, as far as a kernel is built for them (mptcplab kernel build).
+
+Nothing here is about speed. Guests that break down on purpose are small ones.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import mptcplab
+import numpy as np
+import pytest
+from mptcplab import kernels
+from mptcplab.capture.settings import Capture
+from mptcplab.cli import invoke
+from mptcplab.engines import catalogue
+from mptcplab.engines.linux.hosts import Played
+from mptcplab.engines.linux_virtual import columns, guest
+from mptcplab.engines.linux_virtual.cores import core
+from mptcplab.engines.runner import run
+from mptcplab.scenario import Scenario, UnsupportedError
+
+BUILT = kernels.kernels()
+virtual = pytest.mark.skipif(not BUILT, reason="no guest kernel is built here (mptcplab kernel build 6.12)")
+KERNEL = BUILT[0].name if BUILT else ""
+ENGINE = f"linux-virtual:{KERNEL}"
+
+LOSSY = """
+duration = "600 ms"
+[link.fast]
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = "50 ms"
+down.loss = "2 %"
+[link.slow]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "50 ms"
+[connection.m]
+paths = ["fast", "slow"]
+congestion = "reno"
+[measure]
+warmup = "0 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Scenario:
+    return Scenario.from_toml(LOSSY, "virtual.toml")
+
+
+def captured(scenario: Scenario, seed: int, place: Path) -> dict[str, bytes]:
+    place.mkdir()
+    result = run(scenario, ENGINE, seed=seed, capture=Capture(place, 0))
+    files = {path.name: path.read_bytes() for path in place.iterdir()}
+    assert len(files) == 3
+    assert all(len(data) > 1000 for data in files.values())
+    return {"result": result.to_json().encode(), **files}
+
+
+@virtual
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(scenario: Scenario, tmp_path: Path) -> None:
+    found: dict[str, dict[str, bytes]] = {}
+
+    def work(name: str, seed: int) -> None:
+        found[name] = captured(scenario, seed, tmp_path / name)
+
+    # Beside one another: guests do not see how busy their machine is.
+    threads = [threading.Thread(target=work, args=each) for each in (("a", 1), ("b", 1), ("other", 2))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found["a"] == found["b"]
+    # Packets too, whose keys, ports and sequence numbers are random.
+    assert all(found["a"][name] != found["other"][name] for name in found["a"])
+
+
+@virtual
+def test_a_run_carries_what_the_links_do(scenario: Scenario) -> None:
+    result = run(scenario, ENGINE, repeat=2, jobs=2)
+    assert result.connections["repeat"].to_list() == [0, 1]
+    for connection in result.connections.to_dicts():
+        assert (connection["scheduler"], connection["fallback"]) == ("linux", False)
+        # 7 Mbit/s in all, of which 1,420 of 1,500 bytes are data.
+        assert 0.1e6 < connection["goodput_bps"] < 7e6 * 1420 / 1500
+    told = result.runs[0][1].live
+    assert told is not None
+    assert told["valid"]
+    assert told["mptcp_counters"]["m server"]["MPJoinAckRx"] == 1
+    assert told["lateness_s"]["p99"] < 1e-4
+    origin = result.provenance.kernel
+    assert origin is not None
+    assert (origin["name"], origin["hz"]) == (KERNEL, BUILT[0].hz)
+    assert origin["sysctls"]["m"]["net/mptcp/enabled"] == 1
+    # The samples have come over whole.
+    samples = result.runs[0][1].samples
+    assert set(samples["kind"].unique()) == {"subflow", "link"}
+    assert result.runs[0][1].links.height == 4
+
+
+@virtual
+def test_what_it_cannot_do_is_refused_before_a_guest_boots(
+    scenario_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", str(scenario_file), "--engine", "linux-virtual", "--kernel", KERNEL]
+    assert invoke([*words, "--set", "connection.download.congestion=lia"]) == 3
+    assert "a control that this kernel has: " in capsys.readouterr().err
+    assert invoke([*words[:-1], "none-such"]) == 2
+    assert "there is no guest kernel 'none-such'" in capsys.readouterr().err
+    assert invoke([*words, "--through-wire"]) == 2
+    with pytest.raises(UnsupportedError, match="redundant"):
+        run(Scenario.from_toml(LOSSY, "a.toml", ('connection.m.scheduler="redundant"',)), ENGINE)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(guest, "MEMORY_MB", 64)
+    return tmp_path
+
+
+@virtual
+def test_a_guest_that_hangs_is_ended(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "SILENT_S", 2.0)
+    with pytest.raises(guest.GuestError, match=r"did not move for 2 s(?s:.)*about to spin"):
+        guest.boot(
+            kernels.find(KERNEL),
+            small,
+            seed=1,
+            progress=None,
+            words=["/bin/sh", "-c", "echo about to spin > /dev/console; while :; do :; done"],
+        )
+
+
+@virtual
+def test_a_guest_without_memory_says_so(small: Path) -> None:
+    hungry = [sys.executable, "-S", "-E", "-c", "x = [bytearray(1 << 20) for _ in range(1000)]"]
+    with pytest.raises(mptcplab.SimulationError, match="memory"):
+        guest.boot(kernels.find(KERNEL), small, seed=1, progress=None, words=hungry)
+
+
+@virtual
+def test_a_guest_that_panics_says_its_last_words(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without memory for a first process.
+    monkeypatch.setattr(guest, "MEMORY_MB", 16)
+    (small / "tools").mkdir()
+    (small / "tools/init").write_text("no program")
+    (small / "tools/init").chmod(0o755)
+    shutil.copy(guest.tools() / "seed.so", small / "tools/seed.so")
+    monkeypatch.setattr(guest, "tools", lambda: small / "tools")
+    with pytest.raises(mptcplab.SimulationError, match=r"broke down(?s:.)*panic"):
+        guest.boot(kernels.find(KERNEL), small, seed=1, progress=None)
+
+
+@virtual
+def test_what_its_program_said_is_in_the_error(small: Path) -> None:
+    with pytest.raises(guest.GuestError, match=r"ended with status 3(?s:.)*out of order"):
+        guest.boot(
+            kernels.find(KERNEL), small, seed=1, progress=None, words=["/bin/sh", "-c", "echo out of order >&2; exit 3"]
+        )
+
+
+@pytest.fixture
+def for_anybody() -> Iterator[Path]:
+    """A directory that every user may enter, unlike pytest's own."""
+    place = Path(tempfile.mkdtemp(prefix="mptcplab-test-"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@virtual
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="becomes another user, as root")
+def test_an_ordinary_user_needs_no_privileges(for_anybody: Path) -> None:
+    cache = for_anybody / "mptcplab/kernels"
+    shutil.copytree(kernels.find(KERNEL).place, cache / "one")
+    (for_anybody / "lossy.toml").write_text(LOSSY)
+    own = for_anybody / "tmp"
+    own.mkdir()
+    for path in (own, *for_anybody.rglob("*")):
+        os.chown(path, 65534, 65534)
+    # Nobody may read an interpreter in root's home; the system's of the same version does as well.
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    done = None
+    for python in (sys.executable, shutil.which(version, path="/usr/bin:/usr/local/bin")):
+        nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--bounding-set", "-all")
+        words = (*nobody, "--no-new-privs", python or "false", "-c", "from mptcplab.cli import main; main()")
+        done = subprocess.run(
+            [*words, "run", str(for_anybody / "lossy.toml"), "--engine", "linux-virtual", "--json"],
+            env={
+                **os.environ,
+                "HOME": str(own),
+                "TMPDIR": str(own),
+                "XDG_CACHE_HOME": str(for_anybody),
+                "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 127 and "Permission denied" not in done.stderr:
+            break
+    assert done is not None
+    if "Permission denied" in done.stderr and not done.stdout:
+        pytest.skip("this installation may be read by its owner only")
+    assert done.returncode == 0, done.stderr
+    assert '"engine": "linux-virtual"' in done.stdout
+
+
+def test_what_a_guest_answers_comes_over_whole() -> None:
+    outcome = {"summary": '{"connections": []}'}
+    for group, kinds in columns.TYPES.items():
+        outcome[group] = {  # type: ignore[assignment]
+            name: np.arange(3, dtype=kind) if number % 2 else np.arange(3, dtype=kind).tobytes()
+            for number, (name, kind) in enumerate(kinds.items())
+        }
+    played = Played(outcome, {"m client": {"MPJoinAckRx": 1}}, 4, [{"stdout": "Ü"}], ["a note"], ["a failure"])
+    again = columns.unpack(columns.pack(played))
+    assert (again.counters, again.dropped, again.records) == (played.counters, 4, [{"stdout": "Ü"}])
+    assert (again.notes, again.failures, again.outcome["summary"]) == (["a note"], ["a failure"], outcome["summary"])
+    for group, kinds in columns.TYPES.items():
+        for name, kind in kinds.items():
+            assert again.outcome[group][name].dtype == np.dtype(kind)
+            assert again.outcome[group][name].tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="more than the columns have"):
+        columns.unpack(columns.pack(played) + b"1")
+
+
+def test_guests_have_cores_of_their_own_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 4})
+    with core() as first, core() as second:
+        assert {first, second} == {1, 4}
+        with core() as third, core() as fourth:
+            assert {third, fourth} == {1, 4}
+    with core() as again:
+        assert again == 1
+
+
+def test_a_kernel_stands_behind_the_name_of_the_engine() -> None:
+    assert catalogue.find("linux-virtual:7.3").arguments == {"kernel": "7.3"}
+    assert catalogue.with_kernels(["sim", "linux-virtual"], ["a", "b"]) == ["sim", "linux-virtual:a", "linux-virtual:b"]
+    assert catalogue.with_kernels(["sim"], []) == ["sim"]
+    with pytest.raises(ValueError, match="sim has none to choose"):
+        catalogue.with_kernels(["sim"], ["a"])
+    for wrong in ("sim:a", "linux-virtual:", "none:a"):
+        with pytest.raises(mptcplab.UnknownEngineError):
+            catalogue.find(wrong)
