@@ -118,6 +118,16 @@ def test_what_it_cannot_do_is_refused_before_a_guest_boots(
         run(Scenario.from_toml(LOSSY, "a.toml", ('connection.m.scheduler="redundant"',)), ENGINE)
 
 
+def test_check_needs_no_kernel(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert invoke(["check", str(scenario_file)]) == 0
+    assert "linux-virtual cannot run it" in capsys.readouterr().out
+    assert invoke(["run", str(scenario_file), "--engine", "linux-virtual"]) == 3
+    assert "mptcplab kernel build" in capsys.readouterr().err
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(guest, "MEMORY_MB", 64)

@@ -23,6 +23,6 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
     print_line(f"{file}: valid")
     for engine in ENGINES.values():
         problems = engine.unsupported(scenario)
-        print_line(f"  {engine.name:<6} {'can run it' if not problems else 'cannot run it:'}")
+        print_line(f"  {engine.name:<13} {'can run it' if not problems else 'cannot run it:'}")
         for problem in problems:
             print_line(f"         {problem}")

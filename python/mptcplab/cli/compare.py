@@ -56,6 +56,7 @@ def compare(
     Example: mptcplab compare scenarios/wifi-lte.toml --engines linux-virtual --kernel 6.12,my-tree --repeat 5
     """
     from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
+    from mptcplab.engines.linux_virtual.between import Between
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.render import text_tables
     from mptcplab.scenario import Scenario
@@ -79,13 +80,17 @@ def compare(
             except Interrupted as stop:
                 raise Failure(FAILED, f"{name}: {stop}; nothing to compare") from None
     comparison = Comparison(results)
+    between = Between.of(scenario if seed is None else scenario.with_seed(seed), results)
     if as_json:
-        sys.stdout.write(json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        document = {**comparison.to_dict(), **between.to_dict()}
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         return
     terminal = console()
     runs = f"{repeat} runs" if repeat > 1 else "1 run"
     terminal.print(f"{scenario.title}: {' against '.join(names)}, {runs} on each; differences to {names[0]}\n")
-    terminal.print(text_tables.drawn(comparison.tables(), terminal))
+    terminal.print(text_tables.drawn((*comparison.tables(), *between.tables()), terminal))
+    for line in between.lines():
+        terminal.print(line, markup=False)
     for name, result in results.items():
         for note in result.notes:
             say(f"note: {name}: {note}")

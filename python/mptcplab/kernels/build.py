@@ -134,6 +134,8 @@ def _make(tree: Path, place: Path, hz: int, jobs: int, progress: Callable[[float
         "KBUILD_BUILD_USER": "mptcplab",
         "KBUILD_BUILD_HOST": "guest",
     }
+    # What is left of an earlier build is not made again, and nobody knows how much that is.
+    begun = (place / "linux").exists()
     log = place / "mptcplab.log"
     with log.open("wb") as file:
         _run([*arguments, "defconfig"], environment, file, lambda: None)
@@ -145,7 +147,8 @@ def _make(tree: Path, place: Path, hz: int, jobs: int, progress: Callable[[float
         def step() -> None:
             nonlocal done
             done += 1
-            progress(min(done / _STEPS, 0.99))
+            if not begun:
+                progress(min(done / _STEPS, 0.99))
 
         _run([*arguments, "linux"], environment, file, step)
     progress(1.0)

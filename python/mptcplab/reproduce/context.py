@@ -84,7 +84,7 @@ class Context:
             planned,
             self._journal,
             # Two runs in real time at once would make each other late.
-            jobs=self.jobs if ENGINES[engine].virtual_time else 1,
+            jobs=self.jobs if find(engine).virtual_time else 1,
             progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
         )
         runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)

@@ -13,8 +13,13 @@ _OWN = (
 
 
 def unsupported(scenario: Scenario, kernel: str | None) -> list[Problem]:
-    """Everything in the scenario that the engine cannot do with this kernel, each with what would do."""
-    return refusals.unsupported(scenario, controls=controls(kernels.find(kernel)))
+    """Everything in the scenario that the engine cannot do with this kernel, each with what would do.
+
+    Without a name every kernel that is built counts, and none at all for one that has what every guest has.
+    """
+    chosen = kernels.kernels() if kernel is None else [kernels.find(kernel)]
+    have = [control for each in chosen for control in controls(each)] or ["reno", "cubic"]
+    return refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)))
 
 
 def controls(kernel: kernels.Kernel) -> tuple[str, ...]:

@@ -1,0 +1,165 @@
+"""The first packet at which two runs part, out of the captures of both.
+
+What hosts send is compared, packet by packet in the order of time; what they receive follows from it. Ports, keys and
+initial sequence numbers are random and left out: sequence numbers count from the first of their flow.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final
+
+TOLERANCE_NS: Final = 1_000_000
+"""Times may differ by so much, a tick of a kernel's clock, before they count as different."""
+
+_SECTION: Final = 0x0A0D0D0A
+_PACKET: Final = 6
+_FLAGS: Final = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
+_SUBTYPES: Final = (
+    *("MP_CAPABLE", "MP_JOIN", "DSS", "ADD_ADDR", "REMOVE_ADDR", "MP_PRIO", "MP_FAIL", "MP_FASTCLOSE"),
+    "MP_TCPRST",
+)
+_KINDS: Final = {2: "MSS", 3: "window scale", 4: "SACK permitted", 5: "SACK", 8: "timestamps", 34: "fast open"}
+_MPTCP: Final = 30
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A packet as its sender let it go."""
+
+    time_ns: int
+    host: str
+    place: str
+    """Where it left, or for a server, which has one interface, the client's address."""
+    flags: str
+    sequence: int
+    acknowledgment: int
+    length: int
+    window: int
+    options: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """In a line."""
+        parts = [f"{self.place}: {self.flags} seq {self.sequence} ack {self.acknowledgment} length {self.length}"]
+        return ", ".join([*parts, f"window {self.window}", *self.options])
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where two runs part."""
+
+    number: int
+    """Packets that were sent alike before."""
+    what: str
+    """What differs first: subflow, time, length, …"""
+    first: Sent | None
+    second: Sent | None
+
+    def lines(self, names: tuple[str, str]) -> list[str]:
+        """For people."""
+        heads = [f"after {self.number} packets sent alike, first of all {self.what} differs:"]
+        for name, sent in zip(names, (self.first, self.second), strict=True):
+            time = "" if sent is None else f"{sent.time_ns / 1e9:.6f} s "
+            heads.append(f"  {name}: {time}{sent if sent is not None else 'nothing more is sent'}")
+        return heads
+
+
+def parting(first: Path, second: Path) -> Parting | None:
+    """Where the captures in two directories part; None when they do not."""
+    for number, (one, other) in enumerate(zip_longest(_sent(first), _sent(second))):
+        if one is None or other is None:
+            return Parting(number, "the number of packets", one, other)
+        what = _difference(one, other)
+        if what is not None:
+            return Parting(number, what, one, other)
+    return None
+
+
+def _difference(one: Sent, other: Sent) -> str | None:
+    if one.host == other.host and one.place != other.place:
+        return "the subflow"
+    for what, attribute in (
+        ("the sender", "host"),
+        ("the flags", "flags"),
+        ("the sequence number", "sequence"),
+        ("the length", "length"),
+        ("the acknowledgment", "acknowledgment"),
+        ("an option", "options"),
+        ("the window", "window"),
+    ):
+        if getattr(one, attribute) != getattr(other, attribute):
+            return what
+    return "the time (a timer, or pacing)" if abs(one.time_ns - other.time_ns) > TOLERANCE_NS else None
+
+
+def _sent(directory: Path) -> list[Sent]:
+    """What the hosts of a run sent, by time."""
+    found: list[tuple[int, int, int, str, bytes]] = []
+    for number, file in enumerate(sorted(directory.glob("*.pcapng"))):
+        at_server = file.stem.endswith("-server")
+        for place, (time_ns, packet) in enumerate(_packets(file.read_bytes())):
+            # A server's address ends on 255.1 (mptcplab.engines.linux.layout).
+            if packet[0] >> 4 == 4 and (packet[14:16] == b"\xff\x01") == at_server:
+                found.append((time_ns, number, place, file.stem, packet))
+    found.sort()
+    start: dict[bytes, int] = {}
+    return [_read(time_ns, place, packet, start) for time_ns, _, _, place, packet in found]
+
+
+def _read(time_ns: int, place: str, packet: bytes, start: dict[bytes, int]) -> Sent:
+    header = 4 * (packet[0] & 15)
+    (total,) = struct.unpack_from(">H", packet, 2)
+    tcp = packet[header:]
+    sequence, acknowledgment = struct.unpack_from(">II", tcp, 4)
+    offset, bits = 4 * (tcp[12] >> 4), tcp[13]
+    (window,) = struct.unpack_from(">H", tcp, 14)
+    forth = packet[12:20] + tcp[:4]
+    back = packet[16:20] + packet[12:16] + tcp[2:4] + tcp[:2]
+    if bits & 2:
+        start[forth] = sequence
+    own, peer = start.setdefault(forth, sequence), start.get(back, acknowledgment)
+    # A server has one interface for all paths; which one it means is the client's address.
+    server = place.endswith("-server")
+    return Sent(
+        time_ns,
+        place if server else place.partition("-client-")[0] + "-client",
+        f"{place} to {IPv4Address(packet[16:20])}" if server else place,
+        "+".join(name for number, name in enumerate(_FLAGS) if bits >> number & 1),
+        (sequence - own) % 2**32,
+        (acknowledgment - peer) % 2**32 if bits & 16 else 0,
+        total - header - offset,
+        window,
+        tuple(_options(tcp[20:offset])),
+    )
+
+
+def _options(data: bytes) -> Iterator[str]:
+    while data and data[0] != 0:
+        if data[0] == 1:
+            data = data[1:]
+            continue
+        kind, length = data[0], data[1] if len(data) > 1 else 0
+        if length < 2:
+            return
+        if kind == _MPTCP and length > 2:
+            subtype = data[2] >> 4
+            yield _SUBTYPES[subtype] if subtype < len(_SUBTYPES) else f"MPTCP {subtype}"
+        else:
+            yield _KINDS.get(kind, f"option {kind}")
+        data = data[length:]
+
+
+def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Time and bytes of each packet of a file that mptcplab wrote: one section, little-endian, nanoseconds."""
+    if struct.unpack_from("<I", data)[0] != _SECTION:
+        raise ValueError("this is no pcapng file")
+    at = 0
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == _PACKET:
+            high, low, kept = struct.unpack_from("<III", data, at + 12)
+            yield high << 32 | low, data[at + 28 : at + 28 + kept]
+        at += length
