@@ -156,8 +156,6 @@ def test_a_guest_without_memory_says_so(small: Path) -> None:
 
 @virtual
 def test_a_guest_that_panics_says_its_last_words(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without memory for a first process.
-    monkeypatch.setattr(guest, "MEMORY_MB", 16)
     (small / "tools").mkdir()
     (small / "tools/init").write_text("no program")
     (small / "tools/init").chmod(0o755)
