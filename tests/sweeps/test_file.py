@@ -80,7 +80,11 @@ def test_runs_are_named_by_all_that_matters_and_nothing_else(sweep_file: Path) -
         ('scenario = "base.toml"', "", "scenario: found nothing; expected the path of a scenario file"),
         ("repeat = 2", "repeat = 0", ":3: repeat: found 0; expected a whole number from 1 to 1000000"),
         ("repeat = 2", "repaet = 2", ':3: repaet: found an unknown key "repaet"; expected one of the keys scenario,'),
-        ("repeat = 2", 'engine = "simm"', ':3: engine: found "simm"; expected "sim", "model", "stack", "linux" or "linux-virtual"'),
+        (
+            "repeat = 2",
+            'engine = "simm"',
+            ':3: engine: found "simm"; expected "sim", "model", "stack", "linux" or "linux-virtual"',
+        ),
         (
             'kind = "lhs"',
             'kind = "wps"',
