@@ -338,6 +338,7 @@ class CaptureAcks(TypedDict):
     direction: NDArray[np.uint8]
     subflow: NDArray[np.uint32]
     offset: NDArray[np.uint64]
+    window: NDArray[np.float64]
 
 @type_check_only
 class CaptureAnalysis(TypedDict):

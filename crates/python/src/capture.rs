@@ -136,12 +136,13 @@ fn segments(py: Python<'_>, segments: Segments) -> PyResult<Bound<'_, PyDict>> {
 }
 
 fn acks(py: Python<'_>, acks: Acks) -> PyResult<Bound<'_, PyDict>> {
-    let Acks { time_s, connection, direction, subflow, offset } = acks;
+    let Acks { time_s, connection, direction, subflow, offset, window } = acks;
     let columns = PyDict::new(py);
     columns.set_item("time_s", PyArray1::from_vec(py, time_s))?;
     columns.set_item("connection", PyArray1::from_vec(py, connection))?;
     columns.set_item("direction", PyArray1::from_vec(py, direction))?;
     columns.set_item("subflow", PyArray1::from_vec(py, subflow))?;
     columns.set_item("offset", PyArray1::from_vec(py, offset))?;
+    columns.set_item("window", PyArray1::from_vec(py, window))?;
     Ok(columns)
 }

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from mptcplab.capture.in_flight import in_flight
 from mptcplab.capture.tables import subflow_names
 from mptcplab.plots import Figure, Panel, style
-from mptcplab.plots.panels import Frame, sequence, stacked
+from mptcplab.plots.panels import Frame, lines, sequence, stacked
 
 if TYPE_CHECKING:
     from mptcplab.capture.analysis import Analysis
@@ -19,6 +22,8 @@ _POINTS: Final = 6000
 """The most segments of one panel."""
 _REPEATED: Final = 2000
 """Of those, the most that were sent again."""
+_MOMENTS: Final = 1000
+"""Moments at which the bytes in flight are drawn."""
 _BINS: Final = 200
 """Intervals of the goodput."""
 _SHAPES: Final = {"new": "circle", "retransmission": "cross", "reinjection": "diamond"}
@@ -31,7 +36,7 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
     chosen = list(_directions(analysis))
     colours = _colours(analysis)
     cut = f" The {_PANELS} directions with most data are shown." if len(chosen) > _PANELS else ""
-    sequences, goodputs = [], []
+    sequences, goodputs, flights, windows = [], [], [], []
     behind = 1
     for connection, direction, heading in chosen[:_PANELS]:
         names = _names(analysis, connection)
@@ -48,6 +53,10 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
         rates = _goodput(analysis, connection, direction, names, frame.duration_s)
         if rates.height:
             goodputs.append(_panel(stacked(heading, "goodput (Mbit/s)", frame, rates, mine), {"points": rates}))
+        flying, limits = _in_flight(analysis, connection, direction, names, frame.duration_s)
+        flights.append(_panel(stacked(heading, "in flight (kB)", frame, flying, mine), {"points": flying}))
+        of_window = style.path_colours(["in flight", "advertised window"])
+        windows.append(_panel(lines(heading, "kB", frame, limits, of_window), {"points": limits}))
     thinned = f" Of the data sent once, one segment in {behind} is shown." if behind > 1 else ""
     return (
         Figure(
@@ -65,6 +74,21 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
             "Bytes that were new to the connection, by the subflow that brought them first; the line is the total."
             f"{cut}",
             tuple(goodputs),
+        ),
+        Figure(
+            "in-flight",
+            "Bytes in flight by subflow",
+            "Bytes that a subflow carried and that no DATA_ACK (of TCP, no ACK) has covered, as the sender sees it; "
+            "the line is the total. With Multipath TCP this includes bytes that have arrived and wait for data of "
+            f"another subflow.{cut}",
+            tuple(flights),
+        ),
+        Figure(
+            "window",
+            "Receive window",
+            "The window that the receiver advertises with each advance of the DATA_ACK, and the bytes in flight, which "
+            f"it limits. No line if the SYN with the window's scale was not captured.{cut}",
+            tuple(windows),
         ),
     )
 
@@ -146,6 +170,29 @@ def _goodput(
         )
         .sort("t", "series")
     )
+
+
+def _in_flight(
+    analysis: "Analysis", connection: int, direction: str, names: pl.DataFrame, duration_s: float
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """kB in flight by subflow; the total with the advertised window."""
+    mine = (pl.col("connection") == connection) & (pl.col("direction") == direction)
+    acks = analysis.acks.filter(mine)
+    times_s = np.linspace(0, duration_s, _MOMENTS)
+    by_subflow = in_flight(analysis.sent.filter(mine), acks, times_s)
+    called = dict(names.select("subflow", "name").iter_rows())
+    schema = {"t": pl.Float64, "series": pl.String, "value": pl.Float64}
+
+    def column(series: str, values: npt.NDArray[np.float64]) -> pl.DataFrame:
+        frame = pl.DataFrame({"t": times_s.round(6), "series": series, "value": values / 1e3}, schema=schema)
+        return frame.with_columns(pl.col("value").round_sig_figs(5)).filter(pl.col("value").is_not_nan())
+
+    flying = pl.concat([column(called[number], values) for number, values in by_subflow.items()])
+    window = acks["window"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    latest = np.searchsorted(acks["time_s"].to_numpy(), times_s, side="right")
+    advertised = np.append(np.nan, window)[latest]
+    total = np.sum(list(by_subflow.values()), axis=0)
+    return flying.sort("t", "series"), pl.concat([column("advertised window", advertised), column("in flight", total)])
 
 
 def _panel(chart: alt.TopLevelMixin, data: dict[str, pl.DataFrame]) -> Panel:

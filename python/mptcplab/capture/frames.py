@@ -137,7 +137,7 @@ def series(answer: "CaptureAnalysis") -> dict[str, pl.DataFrame]:
     return {
         "sent": sent.drop("note"),
         "received": _directions(answer["received"]).rename({"note": "new_bytes"}),
-        "acks": _directions(answer["acks"]),
+        "acks": _directions(answer["acks"]).with_columns(pl.col("window").fill_nan(None).cast(pl.UInt64)),
     }
 
 

@@ -15,6 +15,8 @@ pub struct Record {
     pub ssn: u32,
     pub len: u32,
     pub map_len: u16,
+    /// As on the wire, without its scale.
+    pub window: u16,
     pub flags: Flags,
     pub has: Has,
 }
@@ -76,6 +78,8 @@ pub struct End {
     /// Sequence number of its SYN.
     pub isn: Option<u32>,
     pub syn_ns: Option<u64>,
+    /// The window scale on its SYN.
+    pub window_scale: Option<u8>,
     pub fin_ns: Option<u64>,
     pub rst_ns: Option<u64>,
 }
@@ -131,6 +135,7 @@ impl Leg {
         let end = &mut self.ends[from];
         if flags.syn() && end.isn.is_none() {
             (end.isn, end.syn_ns) = (Some(segment.seq), Some(time_ns));
+            end.window_scale = segment.options.rare.as_ref().and_then(|rare| rare.window_scale);
             if !flags.ack() {
                 self.opener = from;
             } else if self.ends[1 - from].isn.is_none() {
@@ -157,6 +162,7 @@ impl Leg {
             ssn: 0,
             len: packet.payload_len as u32,
             map_len: 0,
+            window: segment.window,
             flags,
             has,
         };
@@ -177,6 +183,19 @@ impl Leg {
         }
         self.sorted &= self.records.last().is_none_or(|last| last.time_ns <= time_ns);
         self.records.push(record);
+    }
+
+    /// The window that a record announces, in bytes; none where a SYN was not seen, which has the scale (RFC 7323 §2.2).
+    pub fn window_bytes(&self, record: &Record) -> Option<u64> {
+        let from = usize::from(record.has.backwards());
+        if record.flags.syn() {
+            return Some(u64::from(record.window));
+        }
+        let (own, other) = (&self.ends[from], &self.ends[1 - from]);
+        own.isn.and(other.isn)?;
+        // Scales count only when both SYNs have one; one above 14 is taken as 14 (§2.3).
+        let scale = own.window_scale.filter(|_| other.window_scale.is_some()).unwrap_or(0).min(14);
+        Some(u64::from(record.window) << scale)
     }
 
     /// Puts the records in the order of their times, where the capture has them in another.

@@ -155,7 +155,7 @@ mod tests {
             has.set_mapping();
         }
         let dsn = u64::from(dsn);
-        Record { time_ns: 0, dsn, data_ack: 0, seq, ack: 0, ssn, len, map_len, flags: Flags::ACK, has }
+        Record { time_ns: 0, dsn, data_ack: 0, seq, ack: 0, ssn, len, map_len, window: 0, flags: Flags::ACK, has }
     }
 
     #[test]

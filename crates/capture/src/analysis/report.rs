@@ -243,4 +243,6 @@ pub struct Acks {
     pub subflow: Vec<u32>,
     /// All bytes before this place.
     pub offset: Vec<u64>,
+    /// Bytes beyond it that the receiver has room for; NaN where the scale of the window is not known.
+    pub window: Vec<f64>,
 }

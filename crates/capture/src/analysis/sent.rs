@@ -95,7 +95,9 @@ impl Pass<'_> {
                     );
                 }
             } else if record.flags.ack() && !record.flags.rst() && state.ack(number, record, self.fin) {
-                acks.push(seconds(record.time_ns), self.connection, self.side, number, state.out.acknowledged);
+                let window = self.legs[chosen[number].leg].window_bytes(record);
+                let place = (state.out.acknowledged, window);
+                acks.push(seconds(record.time_ns), self.connection, self.side, number, place);
             }
         }
         state.out
@@ -296,12 +298,20 @@ impl Segments {
 }
 
 impl Acks {
-    fn push(&mut self, time_s: f64, connection: u32, side: usize, subflow: usize, offset: u64) {
+    fn push(
+        &mut self,
+        time_s: f64,
+        connection: u32,
+        side: usize,
+        subflow: usize,
+        (offset, window): (u64, Option<u64>),
+    ) {
         self.time_s.push(time_s);
         self.connection.push(connection);
         self.direction.push(side as u8);
         self.subflow.push(subflow as u32);
         self.offset.push(offset);
+        self.window.push(window.map_or(f64::NAN, |bytes| bytes as f64));
     }
 }
 
