@@ -118,6 +118,8 @@ def _made_up_outcome(description: Mapping[str, Any]) -> Any:
             "bytes_delivered": 1_000_000 * (kind + 1),
             "completion_s": None if kind == len(description["connections"]) - 1 else 3.5,
             "sender_completion_s": None,
+            "establishment_s": None,
+            "longest_silence_s": None,
             "out_of_order_delay_mean_s": 0.002 if kind == 0 else None,
             "out_of_order_delay_p95_s": 0.0123 if kind == 0 else None,
             "fallback": False,

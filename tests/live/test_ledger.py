@@ -96,3 +96,12 @@ def test_what_the_kernel_could_not_tell_of_is_not_known() -> None:
     book.whole = False
     (row,) = book.rows(window_ns=100, lost={})
     assert (row["goodput_bps"], row["share"], row["segments_sent"]) == (None, None, None)
+
+
+def test_a_client_s_socket_that_goes_after_the_server_s_does_not_count_again() -> None:
+    book = ledger(CLIENT)
+    standing = seen(CLIENT, FIRST, 5, bytes_acked=40_000)
+    book.look(100, ([standing], [seen(SERVER, FIRST, 5, bytes_received=40_000)]))
+    book.look(200, ([], [seen(SERVER, FIRST, 5, bytes_received=50_000, gone=True)]))
+    book.look(300, ([seen(CLIENT, FIRST, 5, bytes_acked=50_002, gone=True)], []))
+    assert book.arrived == 50_000

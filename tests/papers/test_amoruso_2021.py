@@ -42,7 +42,7 @@ def test_lte_harms_the_upload_with_a_finite_window_and_not_with_a_large_one(jour
     assert change["3 MiB", "min-rtt, opportunistic retransmission"] > -5
 
 
-@pytest.mark.parametrize("item", ["figure-5-18", "figure-5-20"])
+@pytest.mark.parametrize("item", ["figure-5-14", "figure-5-18", "figure-5-20"])
 def test_a_throttle_s_laws_hold(item: str, journal: Journal, tmp_path: Path) -> None:
     notes = repeated(item, journal, tmp_path).notes
     assert any(note.startswith("Laws of the throttle:") for note in notes)
@@ -59,3 +59,21 @@ def test_the_laws_of_transfers_hold(item: str, journal: Journal, tmp_path: Path)
 def test_a_backup_path_carries_nothing_before_the_first_goes_and_all_after(journal: Journal, tmp_path: Path) -> None:
     verdicts = {claim.id: claim.verdict for claim in repeated("section-1-1", journal, tmp_path).claims}
     assert verdicts["redundancy"] == "holds"
+
+
+@pytest.mark.parametrize("item", ["figure-5-5", "figure-5-29"])
+def test_all_who_share_the_air_use_at_most_all_of_it(item: str, journal: Journal, tmp_path: Path) -> None:
+    notes = repeated(item, journal, tmp_path).notes
+    assert any(note.startswith("Airtime law: in") for note in notes)
+
+
+def test_in_the_house_both_paths_take_the_time_that_the_airtime_law_gives(journal: Journal, tmp_path: Path) -> None:
+    """R = 190: Ethernet at 96.5 leaves (190 - 100)/2 to Wi-Fi, which crosses the air twice; 30 % less than alone."""
+    outcome = repeated("figure-5-29", journal, tmp_path)
+    found = {claim.id: claim.found for claim in outcome.claims}
+    assert found["over-ethernet"] == pytest.approx(-29, abs=6)
+    assert found["over-wifi"] == pytest.approx(-33, abs=6)
+
+
+def test_wi_fi_whose_capacity_varies_is_unsteadier_than_ethernet(journal: Journal, tmp_path: Path) -> None:
+    assert {claim.verdict for claim in repeated("figure-5-4", journal, tmp_path).claims} == {"holds"}

@@ -22,6 +22,11 @@ pub struct Connection {
     /// From start to the acknowledgment of the last byte at the sender (the last DATA_ACK); absent while there is more to
     /// come, where the sender does not tell, and for `requests` and `flows`.
     pub sender_completion_s: Option<f64>,
+    /// From start until the sender could write; absent for `requests` and `flows`.
+    pub establishment_s: Option<f64>,
+    /// The longest time in which nothing arrived in order, from the first byte to the last or, without one, the end of the
+    /// run; absent for `requests` and `flows`.
+    pub longest_silence_s: Option<f64>,
     /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent where the receiver does not
     /// tell.
     pub out_of_order_delay_mean_s: Option<f64>,

@@ -121,6 +121,8 @@ impl<F: Clone> Record<F> {
             bytes_delivered: self.bytes_read,
             completion_s: completion_ns.map(|at_ns| at_ns.saturating_sub(start_ns) as f64 / 1e9),
             sender_completion_s: None,
+            establishment_s: None,
+            longest_silence_s: None,
             out_of_order_delay_mean_s: self.delays.mean_s(),
             out_of_order_delay_p95_s: self.delays.quantile_s(0.95),
             fallback: self.fallback,

@@ -150,10 +150,15 @@ impl<F: Clone> Application<F> {
     ) -> Connection {
         let ended = self.transfers.iter().all(|&transfer| stream(transfer).ended);
         let only = self.transfers.first().filter(|_| !self.content.repeats());
-        let flushed_ns = only.and_then(|&transfer| stream(transfer).flushed_ns);
+        let only = only.map(|&transfer| stream(transfer));
+        let since_start_s = |at_ns: u64| at_ns.saturating_sub(self.start_ns) as f64 / 1e9;
         let times_ns = (self.start_ns, self.completion_ns(stream));
         Connection {
-            sender_completion_s: flushed_ns.map(|at_ns| at_ns.saturating_sub(self.start_ns) as f64 / 1e9),
+            sender_completion_s: only.and_then(|stream| stream.flushed_ns).map(since_start_s),
+            establishment_s: only.and_then(|stream| stream.established_ns).map(since_start_s),
+            longest_silence_s: only
+                .and_then(|stream| stream.silence_ns(run_ns.1))
+                .map(|silence_ns| silence_ns as f64 / 1e9),
             ..record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
         }
     }
@@ -291,7 +296,7 @@ mod tests {
 
     fn stands(now_ns: u64, amount: Amount, step_bytes: u64) -> Stream {
         let mut stream = Stream::new(now_ns, amount, SERVER);
-        stream.establish(step_bytes);
+        stream.establish(now_ns, step_bytes);
         stream
     }
 

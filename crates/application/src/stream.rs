@@ -72,6 +72,10 @@ pub struct Stream {
     pub warm_bytes: u64,
     /// When it last read any.
     pub last_read_ns: u64,
+    /// The longest time between two readings.
+    pub longest_silence_ns: u64,
+    /// When the sender could write first.
+    pub established_ns: Option<u64>,
     /// When the last byte arrived, once it is known to be the last.
     pub completion_ns: Option<u64>,
     /// When the sender knew that everything had arrived.
@@ -107,6 +111,8 @@ impl Stream {
             bytes_read: 0,
             warm_bytes: 0,
             last_read_ns: start_ns,
+            longest_silence_ns: 0,
+            established_ns: None,
             completion_ns: None,
             flushed_ns: None,
             ended: false,
@@ -145,8 +151,9 @@ impl Stream {
     }
 
     /// The sender may write from now on; `step_bytes` is a full segment's data.
-    pub fn establish(&mut self, step_bytes: u64) {
+    pub fn establish(&mut self, now_ns: u64, step_bytes: u64) {
         self.established = true;
+        self.established_ns = Some(now_ns);
         self.step_bytes = step_bytes;
         if self.amount == Amount::Steps && !self.stopped {
             self.offered = step_bytes;
@@ -207,12 +214,21 @@ impl Stream {
     /// The reader has read `bytes` in order.
     #[inline(always)]
     pub fn read(&mut self, now_ns: u64, bytes: u64) {
+        if self.bytes_read > 0 {
+            self.longest_silence_ns = self.longest_silence_ns.max(now_ns.saturating_sub(self.last_read_ns));
+        }
         self.bytes_read += bytes;
         self.last_read_ns = now_ns;
         // Of content that a box changed the end of the stream tells.
         if self.amount == Amount::Bytes(self.bytes_read) && self.grown.is_none() {
             self.complete(now_ns);
         }
+    }
+
+    /// The longest time in which nothing was read, from the first byte until the last or, without one, the end of the run.
+    pub fn silence_ns(&self, end_ns: u64) -> Option<u64> {
+        let last_ns = if self.completion_ns.is_some() { 0 } else { end_ns.saturating_sub(self.last_read_ns) };
+        (self.bytes_read > 0).then(|| self.longest_silence_ns.max(last_ns))
     }
 
     /// The reader has come to the end of the stream.
@@ -273,7 +289,7 @@ mod tests {
 
     fn download(amount: Amount) -> Stream {
         let mut stream = Stream::new(5, amount, SERVER);
-        stream.establish(10);
+        stream.establish(0, 10);
         stream
     }
 
@@ -315,7 +331,7 @@ mod tests {
     fn the_sender_closes_when_all_is_written() {
         let mut file = Stream::new(5, Amount::Bytes(100), CLIENT);
         assert_eq!((file.to_write(), file.take_close()), (0, false), "before the connection stands");
-        file.establish(10);
+        file.establish(0, 10);
         assert_eq!((file.to_write(), file.take_close()), (100, false));
         file.wrote(100);
         assert_eq!((file.to_write(), file.take_close(), file.take_close()), (0, true, false));
@@ -347,7 +363,7 @@ mod tests {
             let mut stream = Stream::new(5, amount, SERVER);
             stream.stop();
             assert!(!stream.take_close());
-            stream.establish(10);
+            stream.establish(0, 10);
             assert_eq!((stream.to_write(), stream.take_close()), (0, true), "{amount:?}");
         }
     }
@@ -361,5 +377,19 @@ mod tests {
         stream.read(11, 3);
         stream.end(12);
         assert_eq!(stream.completion_ns, Some(11));
+    }
+
+    #[test]
+    fn a_silence_is_between_two_readings_and_after_the_last_if_more_is_to_come() {
+        let mut stream = Stream::new(100, Amount::Endless, SERVER);
+        assert_eq!(stream.silence_ns(5_000), None, "nothing was read: that is not a silence of a transfer");
+        for (now_ns, silence_ns) in [(1_000, 0), (1_300, 300), (1_400, 300), (2_400, 1_000)] {
+            stream.read(now_ns, 10);
+            assert_eq!(stream.silence_ns(now_ns), Some(silence_ns));
+        }
+        assert_eq!(stream.silence_ns(4_000), Some(1_600));
+        stream.stop();
+        stream.end(4_000);
+        assert_eq!(stream.silence_ns(9_000), Some(1_000), "it was whole at 2400");
     }
 }

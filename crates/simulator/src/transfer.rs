@@ -68,7 +68,7 @@ impl Transfer {
         let stream = &mut self.stream;
         match event {
             Event::Established if side == stream.sender => {
-                stream.establish(connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
+                stream.establish(now_ns, connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
                 offer(now_ns, stream, connection);
             }
             Event::EndOfStream if side != stream.sender => {

@@ -19,8 +19,7 @@ from .study import truth
 if TYPE_CHECKING:
     from mptcplab.capture import Analysis
 
-_SCENE: Final = "C"
-"""The thesis captures scenario B; both have the same paths, Ethernet first."""
+_SCENE: Final = "B"
 _VERSION: Final = (
     "The thesis's capture shows version 0 of the protocol with SHA-1; ours is version 1, so bytes are not compared, "
     "only the order of the options."

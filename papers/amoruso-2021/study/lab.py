@@ -2,12 +2,13 @@
 
 import json
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
 from mptcplab.reproduce import Context
+from mptcplab.sweeps.frames import Runs
 
 from . import networks
 from .parameters import CONGESTION, SECONDS, value
@@ -17,7 +18,6 @@ _TOTAL_MBPS: Final = 220.0
 _SIDE_BY_SIDE: Final = 12
 _MARGIN_S: Final = 2.0
 """Of a run with programs, for them to start and end."""
-_PING_S: Final = 4
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Cell:
     """A path, when it goes, and when it comes back (0: it does not)."""
     path_manager: str = "fullmesh"
     sample_ms: int = 0
+    varying: int = 0
+    """Draws the capacity of radio links anew every half second, with this seed; 0: it is constant."""
 
     @property
     def multi(self) -> bool:
@@ -50,20 +52,21 @@ class Cell:
     @property
     def on_linux(self) -> bool:
         """Whether the kernel has what it asks for."""
-        return self.scheduler == "min-rtt" and self.reinjection == "none"
+        return self.scheduler in ("min-rtt", "linux") and self.reinjection == "none"
 
     @property
     def expected_mbps(self) -> float:
         """At most."""
-        made = self._network()
+        made = self.network()
         return sum(min(_rate_mbps(made.link[link], self.direction) for link in made.path[path]) for path in self.paths)
 
-    def _network(self) -> networks.Network:
+    def network(self) -> networks.Network:
+        """What it runs over."""
         return networks.network(self.scene, self.throttle_mbps, dict(self.changed))
 
     def parts(self, prefix: str, *, real: bool) -> dict[str, dict[str, Any]]:
         """Links, paths, media, connections and events, the names with a prefix; `real`: with programs."""
-        made = self._network()
+        made = self.network()
         used = {link for path in self.paths for link in made.path[path]}
         links = {f"{prefix}{name}": dict(each) for name, each in made.link.items() if name in used}
         for each in links.values():
@@ -86,12 +89,14 @@ class Cell:
         }
         if self.multi:
             connection["path_manager"] = self.path_manager
-            if not real:
-                connection["scheduler"] = (
-                    {"name": self.scheduler, "reinjection": self.reinjection}
-                    if self.scheduler == "min-rtt"
-                    else self.scheduler
-                )
+            connection["scheduler"] = (
+                # The kernel has one.
+                "linux"
+                if real
+                else {"name": self.scheduler, "reinjection": self.reinjection}
+                if self.scheduler == "min-rtt"
+                else self.scheduler
+            )
         if self.application == "ping" and not real:
             connection["tcp"] = {"segments_per_ack": 1}
         events = []
@@ -102,6 +107,12 @@ class Cell:
             events.append({"at": f"{gone_s:g} s", "link": link, "set": {"down": True}})
             if back_s:
                 events.append({"at": f"{back_s:g} s", "link": link, "set": {"down": False}})
+        if self.varying:
+            events += [
+                {**event, "link": prefix + event["link"]}
+                for event in networks.variation(made, self.varying, self.seconds)
+                if prefix + event["link"] in links
+            ]
         return {
             "link": links,
             "path": paths,
@@ -122,8 +133,24 @@ class Cell:
                 "client": f"iperf3 --client {{server}} {reverse}--time {self.seconds:g} --json",
             }
         if self.application == "ping":
-            return {"kind": "rate", "rate": "20 kbit/s"}
-        return {"kind": "file", "size": f"{round(float(self.application))} B"}
+            if not real:
+                return {"kind": "rate", "rate": "20 kbit/s"}
+            probe = "{python} -m mptcplab.programs.latency"
+            return {
+                "kind": "program",
+                "server": f"{probe} server {{server}}",
+                "client": f"{probe} client {{server}} --count 25 --interval 0.1",
+            }
+        size = f"{round(float(self.application))} B"
+        if not real:
+            return {"kind": "file", "size": size}
+        way = "--upload-file data" if self.direction == "up" else "--output data"
+        return {
+            "kind": "program",
+            "server": "{python} -m mptcplab.programs.ftp_server {server}",
+            "client": f"curl --silent --show-error {way} ftp://{{server}}:2121/data",
+            "files": {"data": size},
+        }
 
     def scenario(self) -> dict[str, Any]:
         """For the simulator."""
@@ -159,7 +186,10 @@ class Found:
     rates_mbps: list[dict[str, float]] = field(default_factory=list)
     sent: list[dict[str, float]] = field(default_factory=list)
     rtts_ms: list[dict[str, float]] = field(default_factory=list)
-    air: list[float] = field(default_factory=list)
+    airtime: list[float | None] = field(default_factory=list)
+    """Part of the time in which the shared air was in use; none where there is no such air."""
+    silences_s: list[float] = field(default_factory=list)
+    """The longest time without a byte in order."""
     samples: list[pl.DataFrame] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
 
@@ -221,6 +251,8 @@ class Lab:
                         runs.subflows.filter(pick),
                         samples,
                     )
+                    links = runs.links.filter(pick)
+                    found[name].airtime.append(_airtime(cell, "", links))
         return {name: found[name] for name in cells}
 
     def in_real_time(self, cells: Cells, engine: str) -> Results:
@@ -242,7 +274,10 @@ class Lab:
                 series = None if runs.samples is None else runs.samples.filter(pl.col("connection") == f"{prefix}m")
                 each = found[name] = Found(invalid=invalid)
                 _take(each, cell, prefix, connections, subflows, series)
-        return found
+                each.airtime.append(_airtime(cell, prefix, runs.links))
+                if cell.application == "ping" and real:
+                    each.rtts_ms = [{cell.paths[0]: _round_trip_ms(runs, f"{prefix}m")}]
+        return {name: found[name] for name in cells}
 
 
 def _take(
@@ -257,6 +292,8 @@ def _take(
     found.goodput_mbps.append((row["goodput_bps"] or 0.0) / 1e6)
     if row["completion_s"] is not None:
         found.completion_s.append(row["completion_s"])
+    if row["longest_silence_s"] is not None:
+        found.silences_s.append(row["longest_silence_s"])
     by_path = {each["path"].removeprefix(f"{prefix}by "): each for each in subflows.to_dicts()}
     found.shares.append({path: each["share"] or 0.0 for path, each in by_path.items()})
     found.rates_mbps.append({path: (each["goodput_bps"] or 0.0) / 1e6 for path, each in by_path.items()})
@@ -270,15 +307,33 @@ def _take(
         )
 
 
+def _round_trip_ms(runs: Runs, connection: str) -> float:
+    """The least that the probe's client saw: the others have the machine's own waiting in them."""
+    for live in runs.live.values():
+        for program in live["programs"]:
+            if program["connection"] == connection and program["host"] == "client":
+                return float(json.loads(program["stdout"])["min_ms"])
+    return float("nan")
+
+
+def _airtime(cell: Cell, prefix: str, links: pl.DataFrame) -> float | None:
+    """Sum over the links on the medium, both directions: each sends at its rate while it has the air."""
+    on_air = [f"{prefix}{name}" for name, each in cell.network().link.items() if "medium" in each]
+    if not on_air:
+        return None
+    return float(links.filter(pl.col("name").is_in(on_air))["utilization"].sum())
+
+
 def _bundles(cells: Cells) -> list[list[str]]:
-    """Names of cells that are run together: of one length and sampling, within what the emulator carries."""
-    groups: dict[tuple[float, int], list[list[str]]] = {}
+    """Names of cells that are run together: of one scenario, direction, length and sampling, within what the emulator
+    carries. Items that share cells so share runs.
+    """
+    groups: dict[tuple[object, ...], list[list[str]]] = {}
     loads: dict[int, float] = {}
     for name, cell in sorted(cells.items(), key=lambda item: -item[1].expected_mbps):
-        bundles = groups.setdefault((cell.seconds, cell.sample_ms), [])
+        bundles = groups.setdefault((cell.scene, cell.direction, cell.seconds, cell.sample_ms), [])
         for bundle in bundles:
-            fits = loads[id(bundle)] + cell.expected_mbps <= _TOTAL_MBPS
-            if fits and len(bundle) < _SIDE_BY_SIDE and (cell.scene == "B") == (cells[bundle[0]].scene == "B"):
+            if len(bundle) < _SIDE_BY_SIDE and loads[id(bundle)] + cell.expected_mbps <= _TOTAL_MBPS:
                 break
         else:
             bundle = []
@@ -287,11 +342,3 @@ def _bundles(cells: Cells) -> list[list[str]]:
         bundle.append(name)
         loads[id(bundle)] += cell.expected_mbps
     return [bundle for bundles in groups.values() for bundle in bundles]
-
-
-Judge = Callable[[Results], Any]
-
-
-def told(cell: Cell) -> str:
-    """For tables."""
-    return json.dumps(cell.scheduler)

@@ -1,5 +1,6 @@
 """The scenarios A to E as links, paths and media, without a client's traffic."""
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -73,7 +74,11 @@ def _lan(known: Mapping[str, float]) -> Network:
         "client air": {**_air(known), "medium": "air"},
         "server air": {**_air(known), "medium": "air"},
     }
-    return Network(links, {"ethernet": ["cable", "server air"], "wifi": ["client air", "server air"]}, {"air": {}})
+    return Network(
+        links,
+        {"ethernet": ["cable", "server air"], "wifi": ["client air", "server air"]},
+        {"air": {"overhead": "0 us"}},
+    )
 
 
 def _cloud(scene: str, known: Mapping[str, float]) -> Network:
@@ -98,3 +103,36 @@ def _cloud(scene: str, known: Mapping[str, float]) -> Network:
     paths = {name: along[name] for name in PATHS[scene]}
     used = {link for links in paths.values() for link in links}
     return Network({name: each for name, each in all_links.items() if name in used}, paths)
+
+
+_STEP_S: Final = 0.5
+_MEMORY: Final = 0.7
+"""Of the autocorrelated capacity, from one step to the next."""
+
+
+def variation(made: Network, seed: int, seconds: float) -> list[dict[str, Any]]:
+    """Changes of the rate of radio links: a first-order autoregressive process around the rate that they have."""
+    events = []
+    for name, link in made.link.items():
+        known = "lte variation" if name == "lte" else "air variation" if "air" in name else None
+        if known is None:
+            continue
+        draw = random.Random(f"{seed}/{name}")
+        deviation = PARAMETERS[known].value / 100
+        away = draw.gauss(0, 1)
+        for step in range(int(seconds / _STEP_S)):
+            change = {"at": f"{step * _STEP_S:g} s", "link": name}
+            factor = min(max(1 + deviation * away, 0.2), 2.0)
+            if "rate" in link:
+                events.append({**change, "set": {"rate": _scaled(link["rate"], factor)}})
+            else:
+                events += [
+                    {**change, "direction": way, "set": {"rate": _scaled(link[way]["rate"], factor)}}
+                    for way in ("down", "up")
+                ]
+            away = _MEMORY * away + (1 - _MEMORY**2) ** 0.5 * draw.gauss(0, 1)
+    return events
+
+
+def _scaled(text: str, factor: float) -> str:
+    return f"{round(float(text.split()[0]) * factor)} bit/s"

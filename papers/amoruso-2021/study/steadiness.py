@@ -28,11 +28,11 @@ def variation(found: Found, path: str) -> float:
 
 
 def _alone(direction: str) -> Mapping[str, Cell]:
-    return {path: Cell("B", (path,), direction, sample_ms=_SAMPLE_MS) for path in PATHS["B"]}
+    return {path: Cell("B", (path,), direction, sample_ms=_SAMPLE_MS, varying=1) for path in PATHS["B"]}
 
 
 def _both(direction: str) -> Mapping[str, Cell]:
-    return {"both": Cell("B", PATHS["B"], direction, sample_ms=_SAMPLE_MS)}
+    return {"both": Cell("B", PATHS["B"], direction, sample_ms=_SAMPLE_MS, varying=1)}
 
 
 def _chart(series: Mapping[str, pl.DataFrame]) -> alt.TopLevelMixin:

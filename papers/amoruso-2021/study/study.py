@@ -25,6 +25,10 @@ LITTLE: Final = (0.10, 0.20)
 """Of the time of a transfer."""
 
 
+AIRTIME: Final = 0.001
+"""What a transmission that is under way at the end may add to an airtime of 1."""
+
+
 @dataclass
 class Judged:
     """What is read off the cells of one engine."""
@@ -74,6 +78,7 @@ class Study:
             tables += further.tables
             notes += further.notes
             judged.figures += further.figures
+        notes += _air(both)
         return Outcome(claims, tables, judged.figures, notes, judged.not_covered)
 
     def _beside(
@@ -107,6 +112,18 @@ class Study:
             [(f"{engine} and sim side by side", frame), *judged.tables],
             [*judged.notes, *(f"On {engine}: {note}" for note in invalid)],
         )
+
+
+def _air(found: Results) -> list[str]:
+    """The airtime law of scenario B: all who share the air use at most all of it, in every run."""
+    used = [(name, each) for name, of in found.items() for each in of.airtime if each is not None]
+    if not used:
+        return []
+    broken = [f"{name}: {each:.4f}" for name, each in used if each > 1 + AIRTIME]
+    if broken:
+        return [f"The airtime law is broken: {'; '.join(broken)}."]
+    most = max(each for _, each in used)
+    return [f"Airtime law: in {len(used)} runs the air is in use for {most:.1%} of the time at most."]
 
 
 def _named(claim: Claim, engine: str) -> Claim:

@@ -13,7 +13,7 @@ from .parameters import PARAMETERS
 from .study import GAIN, Judged, Results, Study, number, truth
 from .throughput import trio
 
-_ALL: Final = tuple((scene, direction) for scene in "CDE" for direction in ("up", "down"))
+_ALL: Final = tuple((scene, direction) for scene in PATHS for direction in ("up", "down"))
 
 
 def _cells(_: bool) -> dict[str, Cell]:
@@ -106,8 +106,6 @@ _TOGETHER: Final = {"C down": (("cloud ethernet down", 57.0), ("cloud wifi down"
 def _sensitivity(quick: bool) -> dict[str, Cell]:
     made = {}
     for name, varied in _VARIED.items():
-        if name[0] == "B":
-            continue
         if quick and name not in ("C up", "D up"):
             continue
         scene, way = name.split()

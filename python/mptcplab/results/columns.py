@@ -57,6 +57,19 @@ CONNECTIONS: Final = (
         "where the sender does not tell",
     ),
     Column(
+        "establishment_s",
+        "Float64",
+        "s",
+        "from its start until the sender could write; null for `requests`, `flows` and programs",
+    ),
+    Column(
+        "longest_silence_s",
+        "Float64",
+        "s",
+        "longest time without a byte in order, from the first to the last or the end of the run; null for `requests`, "
+        "`flows` and programs",
+    ),
+    Column(
         "out_of_order_delay_mean_s",
         "Float64",
         "s",

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -31,6 +31,8 @@ class Runs:
     """Only where they were asked for."""
     notes: Mapping[str, tuple[str, ...]]
     """What each distinct run says of its numbers, by its name; that it is not valid, above all."""
+    live: Mapping[str, Mapping[str, Any]]
+    """Of each run in real time, by its name: how late packets were, the kernel, what programs said."""
     took_s: Mapping[str, float]
     """Computing time of each distinct run by its name, of those found in the journal too."""
 
@@ -61,7 +63,7 @@ def collect(
     """The frames of runs that are all in the journal, in the order given."""
     check_labels(labels)
     described = label_frame(labels, planned)
-    answers: dict[str, dict[str, object]] = {}
+    answers: dict[str, dict[str, Any]] = {}
     rows: dict[str, list[list[object]]] = {name: [] for name in TABLES}
     owners: dict[str, list[int]] = {name: [] for name in TABLES}
     series: list[pl.DataFrame] = []
@@ -82,11 +84,7 @@ def collect(
     frames = {
         name: pl.concat([described[owners[name]], frame_of_rows(name, rows[name])], how="horizontal") for name in TABLES
     }
-    notes = {name: tuple(_notes(answer)) for name, answer in answers.items()}
-    return Runs(**frames, samples=pl.concat(series, how="diagonal") if series else None, notes=notes, took_s=took_s)
-
-
-def _notes(answer: Mapping[str, object]) -> list[str]:
-    notes = answer["notes"]
-    assert isinstance(notes, list)
-    return [str(note) for note in notes]
+    live = {name: answer["live"] for name, answer in answers.items() if "live" in answer}
+    notes = {name: tuple(answer["notes"]) for name, answer in answers.items()}
+    whole = pl.concat(series, how="diagonal") if series else None
+    return Runs(**frames, samples=whole, notes=notes, live=live, took_s=took_s)

@@ -45,6 +45,8 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
         return {"notes": [], **tables}
     run = _whole_run(task)
     answer: dict[str, Any] = {"notes": list(run.notes)}
+    if run.live is not None:
+        answer["live"] = run.live
     for name in FRAMES:
         answer[name] = [list(row) for row in getattr(run, name).iter_rows()]
     if task["samples"]:

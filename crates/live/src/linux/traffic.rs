@@ -245,7 +245,9 @@ impl<'p> Traffic<'p> {
     fn stands(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         if transfer.writable[transfer.stream.sender] && !transfer.stream.is_established() {
-            transfer.stream.establish(kernel_step_bytes(&self.description.connections[transfer.kind]));
+            transfer
+                .stream
+                .establish(self.clock.now_ns(), kernel_step_bytes(&self.description.connections[transfer.kind]));
             self.hear(number);
         }
     }

@@ -126,7 +126,7 @@ impl Kernel {
         let Some(mut end) = transfer.kernel.take() else { return false };
         let side = self.side;
         if end.stands && transfer.stream.sender == side && !transfer.stream.is_established() {
-            transfer.stream.establish(step_bytes);
+            transfer.stream.establish(now_ns, step_bytes);
         }
         let done = match &end.socket {
             Some(socket) if end.stands => transfer.serve_socket(now_ns, side, socket, &mut self.buffer),

@@ -63,7 +63,7 @@ impl Transfer {
         while let Some(event) = connection.poll_event() {
             match event {
                 Event::Established if side == stream.sender => {
-                    stream.establish(connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
+                    stream.establish(now_ns, connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
                     if let Amount::Bytes(size_bytes) = stream.amount() {
                         // It is written some way ahead only.
                         connection.set_flow_size(size_bytes);

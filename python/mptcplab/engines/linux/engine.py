@@ -74,7 +74,7 @@ def told(scenario: "Scenario", description: Mapping[str, Any], played: Played) -
         for row in summary["connections"]
         if row["failure"] is not None
     ]
-    live = {**judged.to_dict(), "mptcp_counters": played.counters}
+    live = {**judged.to_dict(), "mptcp_counters": played.counters, "kernel": played.kernel}
     return replace(
         answer,
         notes=(*judged.notes, *failures, *played.notes, *_about(description, scenario)),

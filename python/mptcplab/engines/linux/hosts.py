@@ -39,6 +39,8 @@ class Played:
     """By host, what the kernel counted of Multipath TCP."""
     dropped: int
     """Packets that the hosts' own interfaces dropped."""
+    kernel: dict[str, Any] = field(default_factory=dict)
+    """Its release, and the parameters of the hosts."""
     records: list[dict[str, Any]] = field(default_factory=list)
     """Each program: what ran, how it ended, what it wrote."""
     notes: list[str] = field(default_factory=list)
@@ -80,13 +82,14 @@ def play(
         if programs is not None:
             programs.finish()
         counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}
+        about = kernel.about(host for pair in hosts for host in pair)
         dropped = sum(kernel.dropped_by_interfaces(host) for pair in hosts for host in pair)
         if programs is None:
-            return Played(outcome, counters, dropped)
+            return Played(outcome, counters, dropped, about)
         from mptcplab.engines.linux.programs import tell
 
         told = tell(programs, outcome, own, zero_ns, counters)  # type: ignore[arg-type]
-        return Played(told.outcome, counters, dropped, told.records, told.notes, told.failures)
+        return Played(told.outcome, counters, dropped, about, told.records, told.notes, told.failures)
 
 
 def _programs(description: Mapping[str, Any], commands: "Mapping[int, Command]") -> "Programs | None":

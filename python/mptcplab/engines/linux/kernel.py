@@ -1,7 +1,8 @@
 """What the kernel is told and asked: congestion controls, a host's parameters, its path manager, its counters."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,6 +106,54 @@ def _path_manager(endpoints: Sequence[Address], subflows: int, flags: int) -> No
         manager.limit(subflows=subflows, accepted_addresses=0)
         for number, address in enumerate(endpoints, start=1):
             manager.add_endpoint(number, address, flags)
+
+
+_RECORDED: Final = (
+    "net/core/rmem_max",
+    "net/core/wmem_max",
+    "net/core/default_qdisc",
+    "net/ipv4/tcp_adv_win_scale",
+    "net/ipv4/tcp_congestion_control",
+    "net/ipv4/tcp_ecn",
+    "net/ipv4/tcp_min_tso_segs",
+    "net/ipv4/tcp_rmem",
+    "net/ipv4/tcp_sack",
+    "net/ipv4/tcp_shrink_window",
+    "net/ipv4/tcp_slow_start_after_idle",
+    "net/ipv4/tcp_timestamps",
+    "net/ipv4/tcp_window_scaling",
+    "net/ipv4/tcp_wmem",
+    "net/mptcp/add_addr_timeout",
+    "net/mptcp/checksum_enabled",
+    "net/mptcp/close_timeout",
+    "net/mptcp/scheduler",
+    "net/mptcp/stale_loss_cnt",
+    "net/mptcp/syn_retrans_before_tcp_fallback",
+)
+
+
+def about(hosts: Iterable[Namespace]) -> dict[str, Any]:
+    """Release, offloads and the parameters that results depend on; those that all hosts have alike stand once."""
+    parameters = {host.name: _parameters(host) for host in hosts}
+    first = next(iter(parameters.values()), {})
+    alike = {name: value for name, value in first.items() if all(of.get(name) == value for of in parameters.values())}
+    own = {host: {name: value for name, value in of.items() if name not in alike} for host, of in parameters.items()}
+    return {
+        "release": platform.release(),
+        "version": platform.version(),
+        "offloads": "TUN devices that take segments of up to 64 kB and unfinished checksums",
+        "parameters": alike,
+        "of_hosts": {host: of for host, of in own.items() if of},
+    }
+
+
+def _parameters(host: Namespace) -> dict[str, str]:
+    """As they are; those that this kernel does not have are left out."""
+    found = {}
+    for name in _RECORDED:
+        with contextlib.suppress(OSError):
+            found[name.replace("/", ".")] = host.control(name)
+    return found
 
 
 def counters(host: Namespace) -> dict[str, int]:

@@ -16,6 +16,9 @@ SERVER: Final = 1
 
 _OWN_BYTES: Final = 2
 """What `bytes_acked` may count of the sender's SYN and FIN."""
+_LINGER_NS: Final = 2_000_000_000
+"""How long a flow is remembered whose server's socket went: word of the client's comes later, and must not count as
+that of another."""
 _UNSEEN_SHARE: Final = 0.05
 """Part of a path's bytes that may have been sent since their sender was last seen, before its counters are not told."""
 
@@ -30,7 +33,7 @@ class Flow:
     sender: TcpSocket | None = None
     arrived: int = 0
     seen_ns: int = 0
-    server_gone: bool = False
+    server_gone_ns: int | None = None
 
 
 @dataclass
@@ -95,7 +98,11 @@ class Ledger:
                 self._observe(end, each, now_ns)
                 if end == CLIENT and not each.gone:
                     standing.add(each.local)
-        self._flows = {end: flow for end, flow in self._flows.items() if not flow.server_gone or end in standing}
+        self._flows = {
+            end: flow
+            for end, flow in self._flows.items()
+            if flow.server_gone_ns is None or end in standing or now_ns - flow.server_gone_ns < _LINGER_NS
+        }
 
     def warm_up_ends(self) -> None:
         """Means and rates begin anew."""
@@ -150,7 +157,8 @@ class Ledger:
         if flow is None or flow.cookies[end] not in (None, seen.cookie):
             flow = self._flows[client] = Flow(path, seen_ns=now_ns)
         flow.cookies[end] = seen.cookie
-        flow.server_gone |= end == SERVER and seen.gone
+        if end == SERVER and seen.gone:
+            flow.server_gone_ns = now_ns
         count = self.counts.setdefault(path, PathCount())
         if end == self.sender:
             self._sender_says(flow, count, seen, now_ns)

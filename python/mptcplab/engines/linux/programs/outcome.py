@@ -84,6 +84,8 @@ def _row(
         "bytes_delivered": ledger.arrived if ledger.whole else None,
         "completion_s": (finished_ns - zero_ns - began_ns) / 1e9 if good and finished_ns is not None else None,
         "sender_completion_s": None,
+        "establishment_s": None,
+        "longest_silence_s": None,
         "out_of_order_delay_mean_s": None,
         "out_of_order_delay_p95_s": None,
         "fallback": each.pair.mptcp and _fell_back(each, counters),
