@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python format bench interop notebooks fuzz lock wheel sdist check-install release docs clean
+.PHONY: missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,6 +62,18 @@ lint-python: setup
 	@for paper in $(dir $(wildcard papers/*/study)); do \
 	  echo "$(BIN)/mypy --package study, in $$paper"; MYPYPATH=$$paper $(BIN)/mypy --package study || exit 1; done
 	$(BIN)/python -m mypy.stubtest mptcplab._core
+
+# Rust's needs `rustup component add llvm-tools` and `cargo install cargo-llvm-cov`. Workers and commands that tests start
+# as processes of their own are not counted.
+coverage: setup  ## Lines and branches that the tests reach: Python in target/coverage/python, Rust in target/coverage/rust
+	mkdir -p target/coverage
+	rm -f target/coverage/data*
+	$(BIN)/coverage run --data-file=target/coverage/data -m pytest -q -m "not live and not slow"
+	$(BIN)/coverage combine --quiet --data-file=target/coverage/data
+	$(BIN)/coverage html --quiet --data-file=target/coverage/data --directory=target/coverage/python
+	$(BIN)/coverage report --data-file=target/coverage/data --skip-covered
+	@command -v cargo-llvm-cov >/dev/null || { echo "Rust's coverage needs cargo-llvm-cov: cargo install cargo-llvm-cov" >&2; exit 3; }
+	cargo llvm-cov --locked --workspace --exclude mptcplab-python --html --output-dir target/coverage/rust
 
 format: setup  ## Format all sources
 	cargo fmt --all
