@@ -20,7 +20,7 @@ from mptcplab.results.directory import replaced
 
 
 class CaptureError(Error, ValueError):
-    """A file that is no capture, or has nothing in it that can be analysed."""
+    """The file is not a capture, or has nothing to analyse."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Analysis:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What to keep in mind: what could not be read, and why."""
+        """Remarks: what could not be read, and why."""
         return tuple(note for file in self.summary["files"] for note in _notes(file))
 
     def to_json(self) -> str:

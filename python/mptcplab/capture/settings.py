@@ -1,4 +1,4 @@
-"""What an engine is told that shall write captures."""
+"""Settings of the captures that an engine writes."""
 
 import re
 from collections.abc import Sequence

@@ -13,23 +13,23 @@ from mptcplab.cli.progress import Progress
 @click.command()
 @click.argument("files", metavar="CAPTURE…", nargs=-1, required=True, type=FILE_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
-@click.option("--out", type=FILE_PATH, metavar="DIR", help="Write Parquet files and report.html there.")
+@click.option("--out", type=FILE_PATH, metavar="DIR", help="Write Parquet files and report.html to DIR.")
 @click.option(
     "--from",
     "from_s",
     type=click.FloatRange(min=0.0),
     metavar="SECONDS",
-    help="Leave out of rates and shares what was before.",
+    help="Exclude earlier packets from rates and shares.",
 )
 @click.option(
     "--to",
     "to_s",
     type=click.FloatRange(min=0.0),
     metavar="SECONDS",
-    help="Leave out of rates and shares what came later.",
+    help="Exclude later packets from rates and shares.",
 )
 def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: float | None, to_s: float | None) -> None:
-    """What packet captures say about Multipath TCP: connections, subflows, reinjections, goodput, delays.
+    """Analyse packet captures: connections, subflows, reinjections, goodput and delays.
 
     Several captures (of each interface, of both hosts) are taken together. Times count from the first TCP packet.
     Of a folder, each capture is analysed by itself, and --out gets one dataset with the column `capture`; the captures

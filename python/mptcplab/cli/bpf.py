@@ -69,7 +69,7 @@ def unload(name: str) -> None:
 
 @app.command("list")
 def list_command() -> None:
-    """The controls that there are programs for, and which are in the kernel now.
+    """List the available controls and whether they are loaded.
 
     \b
     Example: mptcplab bpf list

@@ -49,7 +49,7 @@ def compare(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Run a scenario on several engines and show their answers side by side, with relative differences.
+    """Run a scenario on several engines and print their results side by side, with relative differences.
 
     \b
     Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3

@@ -19,8 +19,8 @@ _KINDS = ("wsp", "lhs", "grid", "random")
 
 @click.command()
 @click.argument("kind", metavar="|".join(_KINDS))
-@click.option("--points", type=AT_LEAST_1, metavar="N", help="How many; of a grid: in all.")
-@click.option("--dimensions", type=AT_LEAST_1, metavar="D", help="Of the unit cube.")
+@click.option("--points", type=AT_LEAST_1, metavar="N", help="Number of points; for a grid, in total.")
+@click.option("--dimensions", type=AT_LEAST_1, metavar="D", help="Dimensions of the unit cube.")
 @click.option(
     "--factor",
     "factors",
@@ -28,7 +28,7 @@ _KINDS = ("wsp", "lhs", "grid", "random")
     multiple=True,
     help='A dimension by its name and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, help="Other seeds give other designs of the same kind.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of the design.")
 @click.option("--candidates", type=AT_LEAST_1, help="wsp: points to choose from; 10 a point, at least 1000.")
 @click.option("--out", type=FILE_PATH, metavar="FILE", help="Write the CSV there instead of printing it.")
 @click.option("--plot", type=FILE_PATH, metavar="FILE", help="Draw the design: .png or .svg.")

@@ -17,7 +17,7 @@ from mptcplab.machine import Finding
 
 @click.command()
 def doctor() -> None:
-    """What this machine can run, and what to do about the rest.
+    """Show what this machine can run, and how to get what is missing.
 
     \b
     Example: mptcplab doctor

@@ -17,7 +17,7 @@ _PATH_LIMIT = 8
 
 @click.command()
 @click.argument("url", metavar="URL")
-@click.option("--out", "-o", type=FILE_PATH, metavar="FILE", help="Where to; standard output without it.")
+@click.option("--out", "-o", type=FILE_PATH, metavar="FILE", help="File to write; standard output by default.")
 @click.option(
     "--paths", type=click.IntRange(min=1, max=_PATH_LIMIT), default=2, help="TUN devices to make, each a path."
 )
@@ -28,9 +28,9 @@ _PATH_LIMIT = 8
     help="Use a TUN device that is there, with this address for our stack, instead; may be repeated.",
 )
 @click.option("--congestion", default="lia", help="Congestion control.")
-@click.option("--checksum", is_flag=True, help="Ask for DSS checksums.")
+@click.option("--checksum", is_flag=True, help="Request DSS checksums.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=30, help="Seconds without news after which it is given up."
+    "--timeout", type=click.FloatRange(min=0.1), default=30, help="Give up after this many seconds without data."
 )
 def get(
     url: str,

@@ -22,7 +22,7 @@ def app() -> None:
 @click.option(
     "--duration", metavar="TIME", default="60 s", help="Duration, for experiments that do not say how long they take."
 )
-@click.option("--out", type=FILE_PATH, help="File to write; standard output without it.")
+@click.option("--out", type=FILE_PATH, help="File to write; standard output by default.")
 def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path | None) -> None:
     """Turn Minitopo's topology file, with or without an experiment file, into a scenario file.
 

@@ -26,7 +26,7 @@ _LEAST_WIDTH: Final = 12
 @click.command("list")
 @click.argument("what", metavar=f"[{'|'.join(TOPICS)}]", required=False, shell_complete=complete(lambda: TOPICS))
 def list_topics(what: str | None) -> None:
-    """What there is, one line each, and which engines can do it.
+    """List algorithms, scenarios or papers, and which engines support them.
 
     \b
     Example: mptcplab list congestion

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("-p", "--loss", metavar="P,P…", required=True, help="Loss rate of each path, a fraction.")
 @click.option("-r", "--rtt", metavar="MS,MS…", required=True, help="Round-trip time of each path, ms.")
-@click.option("-b", "--segments-per-ack", "b", type=float, default=1.0, help="Segments that one ACK acknowledges.")
-@click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment: answers in bit/s.")
+@click.option("-b", "--segments-per-ack", "b", type=float, default=1.0, help="Data segments per ACK.")
+@click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment; rates are then in bit/s.")
 @click.option(
     "-c",
     "--congestion",
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option("-s", "--statistics", is_flag=True, help="Add windows, shares and ratios of losses.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document instead.")
-@click.option("--size", metavar="SIZE", help="Instead: how long a file of this size takes.")
+@click.option("--size", metavar="SIZE", help="Compute the completion time of a file of this size instead.")
 @click.option("--rate", metavar="RATE,RATE…", help="With --size: capacity of each path; none: no limit.")
 @click.option("--initial-window", type=int, default=10, help="With --size: segments a subflow begins with.")
 def predict(
@@ -51,7 +51,7 @@ def predict(
 ) -> None:
     """Steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
 
-    With `--size`: how long a file takes from its connection's SYN, round by round (`mptcplab.models.rounds`).
+    With `--size`: the completion time of a file from its connection's SYN, round by round (`mptcplab.models.rounds`).
 
     \b
     Example: mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s

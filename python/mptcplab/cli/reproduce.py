@@ -20,7 +20,7 @@ _STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
 @click.command()
 @click.argument("paper", metavar="PAPER", shell_complete=complete(paper_names))
 @click.option("--item", metavar="ID", multiple=True, help="Only this table or figure; may be repeated.")
-@click.option("--quick", is_flag=True, help="A thinner design, in minutes.")
+@click.option("--quick", is_flag=True, help="Use fewer points and seeds; takes minutes.")
 @click.option(
     "--out",
     type=FILE_PATH,
@@ -30,7 +30,7 @@ _STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
 @click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default.")
 @click.option("--engine", metavar="ENGINE", default="sim", show_default=True, help="One that the paper's study has.")
 def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, engine: str) -> None:
-    """Repeat a paper's tables and figures: what was published, what we find, and whether it holds.
+    """Repeat a paper's tables and figures and compare each published value with the one found.
 
     \b
     Example: mptcplab reproduce khalili-2013 --quick

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 @click.command()
 @FILE
 @click.option(
-    "--engine", metavar="|".join(ALL), default="sim", shell_complete=complete(lambda: ALL), help="What runs it."
+    "--engine",
+    metavar="|".join(ALL),
+    default="sim",
+    shell_complete=complete(lambda: ALL),
+    help="Engine that runs the scenario.",
 )
 @KERNEL
 @SEED
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     "--out",
     type=FILE_PATH,
     metavar="DIR",
-    help="Write Parquet files, plots and report.html there; replaces an earlier result.",
+    help="Write Parquet files, plots and report.html to DIR; an earlier result is replaced.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document instead.")
 @click.option("--through-wire", is_flag=True, help="Encode, decode and compare every simulated segment (slow).")

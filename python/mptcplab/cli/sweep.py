@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", metavar="FILE", type=FILE_PATH)
-@click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="Where the dataset goes.")
+@click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="Directory of the dataset.")
 @click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default (one in real time).")
-@click.option("--resume", is_flag=True, help="Go on with what DIR has; finished runs are not run again.")
+@click.option("--resume", is_flag=True, help="Continue the sweep in DIR; finished runs are kept.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
 def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | None) -> None:
     """Run a scenario at every point of a design, and write one dataset.

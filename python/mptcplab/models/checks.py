@@ -1,4 +1,4 @@
-"""The errors of the models and the checks that raise them: each says what was found, where, and what would do."""
+"""The models' errors and checks. Errors give the location, the value found and the value expected."""
 
 from typing import TypeAlias
 

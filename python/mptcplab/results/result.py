@@ -33,11 +33,11 @@ class Run:
     seed: int
     tables: Tables
     notes: tuple[str, ...] = ()
-    """What to keep in mind with these numbers; one sentence each."""
+    """Remarks on how to read these numbers, one sentence each."""
     live: "Mapping[str, Any] | None" = None
     """Of an engine in real time: how late packets came, whether the run is valid, counters of the kernel, programs."""
     failures: tuple[str, ...] = ()
-    """What the scenario asked for and did not come about, such as a program that ended with an error."""
+    """What the scenario asked for and did not happen, such as a program that ended with an error."""
 
     @property
     def connections(self) -> "pl.DataFrame":
@@ -114,12 +114,12 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to keep in mind with these numbers, each said once."""
+        """Remarks on how to read these numbers, without repetition."""
         return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What the scenario asked for and did not come about, each said once."""
+        """What the scenario asked for and did not happen, without repetition."""
         return tuple(dict.fromkeys(failure for _, run in self.runs for failure in run.failures))
 
     @classmethod

@@ -117,7 +117,7 @@ class Algorithm(Kind):
 
     @property
     def expected(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read from the registry when asked for
-        """What would do."""
+        """The expected value."""
         return f"a {self.noun}: {one_of(registry.names(self.family))}"
 
     @property

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, in words: where, what was found, what would do."""
+"""Errors in a scenario: location, value found, value expected."""
 
 import difflib
 import json
@@ -80,7 +80,7 @@ class Problem:
 
 
 class ScenarioError(Error):
-    """The scenario is wrong: every problem that was found."""
+    """The scenario is invalid; `problems` lists every error."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -88,7 +88,7 @@ class ScenarioError(Error):
 
 
 class UnsupportedError(Error):
-    """The scenario is right, and the engine cannot run it: everything that it cannot do."""
+    """The scenario is valid, but the engine does not support it; `problems` lists everything unsupported."""
 
     def __init__(self, engine: str, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))

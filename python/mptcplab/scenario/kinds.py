@@ -1,7 +1,7 @@
 """The kinds of values in a scenario file, as annotated types for the models.
 
-Each kind validates by itself and fails with what was found and what would do, so that no message of the validation
-library reaches a user. `Table` is the base of every model: it explains unknown and missing keys.
+Each kind validates its own values and reports the value found and the value expected; messages of the validation
+library do not reach users. `Table` is the base of every model: it explains unknown and missing keys.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Kind:
     """A kind of value, to be put into `Annotated`."""
 
     expected: str
-    """What would do, for a value that is missing."""
+    """The expected value, for the error of a missing key."""
     validate: Callable[[object], Any]
     write: Callable[[Any], Any] = lambda value: value
     """The value as the file has it: the inverse of `validate`."""

@@ -72,7 +72,7 @@ def _connection(refused: Refusals, key: Key, connection: Sender, engine: str) ->
 
 
 def unsupported(document: Document, engine: str, places: Places) -> list[Problem]:
-    """Everything in the scenario that this engine cannot do, each with what would do."""
+    """Everything in the scenario that this engine does not support, each with what it expects."""
     if engine not in registry.BUILT:
         return [
             places.problem((), f"the engine {show(engine)}", f"one that there is already: {one_of(registry.BUILT)}")

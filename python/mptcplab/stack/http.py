@@ -14,11 +14,11 @@ _HEAD_LIMIT_BYTES: Final = 1 << 16
 
 
 class UrlError(Error, ValueError):
-    """No URL that can be fetched; the message says what would do."""
+    """The URL cannot be fetched; the message gives the expected form."""
 
 
 class HttpError(Error, RuntimeError):
-    """The server's answer is no file."""
+    """The server did not answer with a file."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def unsupported(scenario: "Scenario") -> "list[Problem]":
-    """Everything in the scenario that the engine cannot do on this machine, each with what would do."""
+    """Everything in the scenario that the engine does not support on this machine, each with what it expects."""
     from mptcplab.engines.linux import refusals  # guests of linux-virtual load this package without scenarios
 
     return refusals.unsupported(scenario)

@@ -34,7 +34,7 @@ _OURS = "{python}"
 
 
 def unsupported(scenario: Scenario, *, controls: tuple[str, ...] | None = None) -> list[Problem]:
-    """Everything in the scenario that the engine cannot do on this machine, each with what would do.
+    """Everything in the scenario that the engine does not support on this machine, each with what it expects.
 
     `controls` are the congestion controls of a guest's kernel; without them this machine's count.
     """

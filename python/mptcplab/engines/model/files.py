@@ -14,7 +14,7 @@ from mptcplab.scenario.links import Bernoulli, Way
 from mptcplab.scenario.model import Document
 
 Found = tuple[tuple[Part, ...], str, str]
-"""What is refused: its key, what was found, what would do."""
+"""What is refused: key, value found, value expected."""
 
 _CONTROLS: Final = ("reno", "lia")
 _SCHEDULERS: Final = ("min-rtt", "dmptcp")

@@ -15,7 +15,7 @@ _LONG_TERM: Final = "the model engine knows the steady state alone"
 
 
 def unsupported(scenario: Scenario) -> list[Problem]:
-    """Everything in the scenario that the engine cannot do, each with what would do."""
+    """Everything in the scenario that the engine does not support, each with what it expects."""
     # One complaint a key: the registry may have refused it already, or a value holds for both directions.
     problems: dict[str, Problem] = {}
     document = scenario.document

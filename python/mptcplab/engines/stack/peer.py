@@ -22,7 +22,7 @@ _SENDERS_OWN: Final = ("congestion", "scheduler", "tcp")
 
 
 def unsupported(scenario: Scenario, kernel_end: End | None = None) -> list[Problem]:
-    """Everything in the scenario that the engine cannot do, each with what would do; `kernel_end` is the kernel's."""
+    """Everything that the engine does not support, each with what it expects; `kernel_end` is the kernel's."""
     return refusals.unsupported(scenario) if kernel_end is None else Peer(kernel_end, scenario).unsupported()
 
 
