@@ -41,10 +41,10 @@ def test_what_runs_is_not_refused() -> None:
 
 
 def test_the_line_is_named_and_everything_is_said_at_once() -> None:
-    text = TEXT.replace('paths = ["a"]', 'paths = ["a"]\nscheduler = "daps"\ncongestion = "mppert"')
+    text = TEXT.replace('paths = ["a"]', 'paths = ["a"]\nscheduler = "daps"\ncongestion = "epsilon"')
     problems = Scenario.from_toml(text, "x.toml").unsupported("linux")
     assert [(each.file, each.line, each.key, each.found) for each in problems] == [
-        ("x.toml", 8, "connection.c.congestion", '"mppert"'),
+        ("x.toml", 8, "connection.c.congestion", '"epsilon"'),
         ("x.toml", 7, "connection.c.scheduler", '"daps"'),
     ]
 

@@ -48,7 +48,21 @@ impl Path {
     pub const NONE: Path = Path { window: 0, between_losses: 0, srtt: 1, reserved: 0 };
 }
 
-/// A control of the kernel's.
+/// What an acknowledgment makes of a subflow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// With [`CREDIT_BITS`] behind the point.
+    pub window: i64,
+    /// Segments.
+    pub ssthresh: u32,
+}
+
+mod delay;
+
+pub use delay::{Acknowledgment, Delays, EarlyProgram, Rounds};
+
+/// A control of the kernel's that answers to losses alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Program {
     /// RFC 6356.

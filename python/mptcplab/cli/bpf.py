@@ -4,13 +4,13 @@ import click
 
 from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line, say
 
-NAMES = ("balia", "ewtcp", "lia", "olia")
+NAMES = ("balia", "ewtcp", "lia", "mppert", "olia", "pert", "wvegas")
 """As in mptcplab.bpf, which loads slowly."""
 
 
 @click.group()
 def app() -> None:
-    """Coupled congestion controls for the Linux kernel: lia, olia, balia and ewtcp as BPF programs.
+    """Congestion controls for the Linux kernel as BPF programs: lia, olia, balia, ewtcp, wvegas, mppert and pert.
 
     \b
     Example: mptcplab bpf load olia

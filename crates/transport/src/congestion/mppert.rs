@@ -22,7 +22,8 @@ const K: Parameter = Parameter::number(
     0.0,
     [-1.0, 1.0],
     "how far traffic shifts off the congested path: the less, the further; above -1",
-);
+)
+.fixed_in_kernel();
 
 impl Algorithm for Mppert {
     const ABOUT: About = About::new(
@@ -43,7 +44,8 @@ impl Algorithm for Mppert {
         PARAMETERS[8],
     ])
     .with(Capability::Coupled)
-    .with(Capability::Random);
+    .with(Capability::Random)
+    .with(Capability::InKernel);
 
     fn check(given: &Given) -> Result<(), [&'static str; 2]> {
         if given.number("k") <= -1.0 {

@@ -18,7 +18,8 @@ impl Algorithm for Pert {
         "Bhandarkar 2007; Singh 2012 ch. III",
     )
     .parameters(&responding::PARAMETERS)
-    .with(Capability::Random);
+    .with(Capability::Random)
+    .with(Capability::InKernel);
 
     fn check(given: &Given) -> Result<(), [&'static str; 2]> {
         responding::check(given)

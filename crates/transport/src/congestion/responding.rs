@@ -5,7 +5,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::counting::slot;
-use super::{Ack, CongestionControl, Phase, View, Window};
+use super::{Ack, CongestionControl, Phase, Sample, View, Window};
 use crate::algorithm::{Given, Make, Parameter};
 use crate::plugin::{Kind, Origin};
 
@@ -20,28 +20,35 @@ pub trait Share: std::fmt::Debug + Send {
 
 /// The parameters of every control of this kind; those of its share come before them.
 pub(super) const PARAMETERS: [Parameter; 9] = [
-    Parameter::number("low_ms", 5.0, [0.0, 10_000.0], "queueing delay at which early responses begin").unit("ms"),
+    Parameter::number("low_ms", 5.0, [0.0, 10_000.0], "queueing delay at which early responses begin")
+        .unit("ms")
+        .fixed_in_kernel(),
     Parameter::number("high_ms", 10.0, [0.001, 10_000.0], "queueing delay of probability p_max; of 1 at twice it")
-        .unit("ms"),
-    Parameter::number("p_max", 0.05, [0.0, 1.0], "probability of an early response at high_ms"),
-    Parameter::number("weight", 0.99, [0.0, 0.9999], "weight of the past in the smoothed delay"),
+        .unit("ms")
+        .fixed_in_kernel(),
+    Parameter::number("p_max", 0.05, [0.0, 1.0], "probability of an early response at high_ms").fixed_in_kernel(),
+    Parameter::number("weight", 0.99, [0.0, 0.9999], "weight of the past in the smoothed delay").fixed_in_kernel(),
     Parameter::number("alpha_max", 32.0, [1.0, 1000.0], "largest α, of the high-speed mode")
-        .unit("segments a round trip"),
+        .unit("segments a round trip")
+        .fixed_in_kernel(),
     Parameter::number("alpha_compete", 16.0, [1.0, 1000.0], "largest α of the compete mode")
-        .unit("segments a round trip"),
-    Parameter::number("alpha_step", 0.1, [0.0, 100.0], "change of α a round trip"),
+        .unit("segments a round trip")
+        .fixed_in_kernel(),
+    Parameter::number("alpha_step", 0.1, [0.0, 100.0], "change of α a round trip").fixed_in_kernel(),
     Parameter::word(
         "largest",
         "samples",
         &["samples", "smoothed"],
         "what the largest delay is of: RTT samples, or their average",
-    ),
+    )
+    .fixed_in_kernel(),
     Parameter::word(
         "on_loss",
         "half",
         &["half", "beta"],
         "what a loss takes: half of the window, or β of it as an early response",
-    ),
+    )
+    .fixed_in_kernel(),
 ];
 
 /// The parameters, read.
@@ -105,6 +112,10 @@ pub enum Mode {
     /// Above: others fill the queue.
     Compete,
 }
+
+/// What an early response leaves at least, in segments. The acknowledgment of a lone segment is delayed by the receiver, for
+/// longer than most queues: a window of one would respond to that for ever.
+const LEAST_AFTER_RESPONSE: f64 = 2.0;
 
 /// Lengths of intervals between losses that p′/p is the mean of, as TFRC has it (RFC 5348 §5.4).
 const INTERVALS: usize = 8;
@@ -227,13 +238,14 @@ impl Default for Path {
 
 /// A control that responds early and grows by its share.
 ///
-/// On each RTT sample: q, the average RTT (history weight 0.99) less the least one, and q_max, the largest. On each ACK,
+/// On each RTT sample, also during recovery, where the queue is longest: q, the average RTT (history weight 0.99) less the
+/// least one, and q_max, the largest. On each ACK,
 /// at most once a round trip and with the probability of gentle RED's curve over q, an early response takes β·w,
 /// β = q/(q + q_max). α moves by 0.1 a round trip: below the low threshold toward 32 (high-speed mode), up to q_max/2
 /// toward 1 (safe), above toward 1 + p′/p, early responses per loss, 16 at most (compete).
 ///
 /// Where the papers leave it open: the window grows by no more than what is acknowledged, slow start's pace (α/w may be
-/// above 1). Slow start is TCP's and ends with the first early response. A loss halves the window; β, which text and
+/// above 1). A response leaves two segments at least. Slow start is TCP's and ends with the first early response. A loss halves the window; β, which text and
 /// equation 3.1 give for losses too, is 0 for a loss at an empty queue, and such windows would never fall.
 #[derive(Debug)]
 pub struct Responding<S> {
@@ -281,19 +293,17 @@ impl<S: Share> CongestionControl for Responding<S> {
         let View { mut cwnd, ssthresh, phase, .. } = group[r];
         let now_ns = ack.now_ns as f64;
         let path = slot(&mut self.paths, r);
-        if let Some(rtt_ns) = ack.rtt_ns {
-            path.sample(rtt_ns, &self.settings);
-        }
         path.adapt(now_ns, &self.settings);
         let (alpha, beta) = (path.alpha, path.beta());
         let probability = self.settings.probability(path.delay_ns());
-        let may = phase == Phase::Open && now_ns >= path.next_response_ns && probability > 0.0;
+        let due = phase == Phase::Open && now_ns >= path.next_response_ns;
+        let may = due && cwnd > LEAST_AFTER_RESPONSE && probability > 0.0;
         if may && self.draw(r) < probability {
             let path = &mut self.paths[r];
             path.next_response_ns = now_ns + path.smoothed_ns;
             path.responses += 1;
             path.since_loss += 1.0;
-            cwnd = (cwnd * (1.0 - beta)).max(1.0);
+            cwnd = (cwnd * (1.0 - beta)).max(LEAST_AFTER_RESPONSE);
             return Window { cwnd, ssthresh: cwnd };
         }
         if ack.cwnd_limited {
@@ -308,6 +318,14 @@ impl<S: Share> CongestionControl for Responding<S> {
             }
         }
         Window { cwnd, ssthresh }
+    }
+
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
+    fn on_sample(&mut self, _group: &[View], r: usize, sample: &Sample) {
+        slot(&mut self.paths, r).sample(sample.rtt_ns, &self.settings);
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {

@@ -32,6 +32,14 @@ fn ack(now_ms: u64, rtt_ms: u64) -> Ack {
     Ack { now_ns: now_ms * MS, acked_segments: 1.0, rtt_ns: Some(rtt_ms * MS), cwnd_limited: true }
 }
 
+/// An acknowledgment with its sample, as the transport gives them.
+fn told(control: &mut Controller, group: &[View], ack: &Ack) -> Window {
+    if let Some(rtt_ns) = ack.rtt_ns {
+        control.on_sample(group, 0, &Sample { rtt_ns, now_ns: ack.now_ns, recovering: false });
+    }
+    control.on_ack(group, 0, ack)
+}
+
 #[test]
 fn the_curve() {
     let p = |ms: f64| settings().probability(ms * 1e6);
@@ -121,9 +129,9 @@ fn at_most_one_response_a_round_trip_and_of_the_right_size() {
     for name in ["pert", "mppert"] {
         let mut control = controller(name, &[("weight", Value::Number(0.0)), ("alpha_step", Value::Number(0.0))]);
         let group = [view(20.0)];
-        let first = control.on_ack(&group, 0, &ack(0, 40));
+        let first = told(&mut control, &group, &ack(0, 40));
         assert_eq!(first.cwnd, 20.05, "1/w for an empty queue");
-        let windows: Vec<f64> = (1..=160).map(|ms| control.on_ack(&group, 0, &ack(ms, 80)).cwnd).collect();
+        let windows: Vec<f64> = (1..=160).map(|ms| told(&mut control, &group, &ack(ms, 80)).cwnd).collect();
         let responses: Vec<usize> = (0..160).filter(|&i| windows[i] == 10.0).map(|i| i + 1).collect();
         assert_eq!(responses, [1, 81], "one each 80 ms");
         assert_eq!(windows[1], 20.05);
@@ -131,11 +139,34 @@ fn at_most_one_response_a_round_trip_and_of_the_right_size() {
 }
 
 #[test]
+fn samples_count_during_recovery_and_are_counted_once() {
+    let mut control = controller("pert", &[("weight", Value::Number(0.0))]);
+    let recovering = [View { phase: Phase::Recovery, ..view(20.0) }];
+    assert!(control.wants_samples());
+    told(&mut control, &[view(20.0)], &ack(0, 40));
+    for ms in [1, 2] {
+        control.on_sample(&recovering, 0, &Sample { rtt_ns: 80 * MS, now_ns: ms * MS, recovering: true });
+    }
+    // The queue of 40 ms, known from the recovery alone, takes half.
+    assert_eq!(control.on_ack(&[view(20.0)], 0, &Ack { rtt_ns: None, ..ack(3, 1) }).cwnd, 10.0);
+}
+
+#[test]
+fn a_response_leaves_two_segments_so_that_a_delayed_acknowledgment_is_no_queue() {
+    // 80 ms on a path of 40: half of the window with probability 1.
+    for (before, after) in [(10.0, 5.0), (3.0, 2.0), (2.0, 2.5), (1.0, 2.0)] {
+        let mut control = controller("pert", &[("weight", Value::Number(0.0)), ("alpha_step", Value::Number(0.0))]);
+        told(&mut control, &[view(before)], &ack(0, 40));
+        assert_eq!(told(&mut control, &[view(before)], &ack(50, 80)).cwnd, after, "{before}");
+    }
+}
+
+#[test]
 fn a_response_ends_slow_start() {
     let mut control = controller("pert", &[("weight", Value::Number(0.0))]);
     let group = [View { ssthresh: f64::INFINITY, ..view(20.0) }];
-    assert_eq!(control.on_ack(&group, 0, &ack(0, 40)), Window { cwnd: 21.0, ssthresh: f64::INFINITY });
-    assert_eq!(control.on_ack(&group, 0, &ack(1, 80)), Window { cwnd: 10.0, ssthresh: 10.0 });
+    assert_eq!(told(&mut control, &group, &ack(0, 40)), Window { cwnd: 21.0, ssthresh: f64::INFINITY });
+    assert_eq!(told(&mut control, &group, &ack(1, 80)), Window { cwnd: 10.0, ssthresh: 10.0 });
 }
 
 #[test]
@@ -146,9 +177,9 @@ fn a_loss_halves_or_takes_beta() {
     assert_eq!(half.on_loss(&[view(3.0), view(9.0)], 0, 0), 1.5, "beside another, one is the floor");
     let mut beta = controller("pert", &[("on_loss", "beta".into()), ("weight", Value::Number(0.0))]);
     assert_eq!(beta.on_loss(&[view(20.0)], 0, 0), 20.0, "an empty queue: a window that never falls");
-    beta.on_ack(&[view(20.0)], 0, &ack(0, 40));
-    beta.on_ack(&[view(20.0)], 0, &ack(1, 80));
-    beta.on_ack(&[view(20.0)], 0, &ack(2, 50));
+    told(&mut beta, &[view(20.0)], &ack(0, 40));
+    told(&mut beta, &[view(20.0)], &ack(1, 80));
+    told(&mut beta, &[view(20.0)], &ack(2, 50));
     assert!((beta.on_loss(&[view(20.0)], 0, 0) - 16.0).abs() < 1e-9, "β = 10/(10 + 40)");
 }
 
@@ -156,9 +187,9 @@ fn a_loss_halves_or_takes_beta() {
 fn growth_is_alphas_and_no_faster_than_slow_start() {
     let mut control = controller("pert", &[("alpha_step", Value::Number(40.0)), ("low_ms", Value::Number(4.0))]);
     // α is 32 after the first round trip on an empty queue.
-    control.on_ack(&[view(100.0)], 0, &ack(0, 40));
-    assert!((control.on_ack(&[view(100.0)], 0, &ack(50, 40)).cwnd - 100.32).abs() < 1e-9);
-    assert_eq!(control.on_ack(&[view(10.0)], 0, &ack(51, 40)).cwnd, 11.0);
+    told(&mut control, &[view(100.0)], &ack(0, 40));
+    assert!((told(&mut control, &[view(100.0)], &ack(50, 40)).cwnd - 100.32).abs() < 1e-9);
+    assert_eq!(told(&mut control, &[view(10.0)], &ack(51, 40)).cwnd, 11.0);
 }
 
 #[test]
@@ -167,11 +198,11 @@ fn connections_have_streams_of_their_own_and_the_same_again() {
         let choice = Choice::with("pert", [("weight", Value::Number(0.0))]).unwrap();
         let mut control = choice.make(&Origin::alone(seed));
         let mut v = view(20.0);
-        control.on_ack(&[v], 0, &ack(0, 40));
+        told(&mut control, &[v], &ack(0, 40));
         (1..400)
             .map(|ms| {
                 // 11 ms of queue: a response in seven.
-                let w = control.on_ack(&[v], 0, &ack(ms, 51));
+                let w = told(&mut control, &[v], &ack(ms, 51));
                 (v.cwnd, v.ssthresh) = (w.cwnd, w.ssthresh);
                 w.cwnd.to_bits()
             })

@@ -1,7 +1,7 @@
 //! Which subflows share a bottleneck, and what follows from it, for any control (Singh 2012 chapter V).
 
 use super::correlation::Correlation;
-use super::{Ack, CongestionControl, View, Window};
+use super::{Ack, CongestionControl, Sample, View, Window};
 use crate::algorithm::{Capability, Given, Parameter, Row};
 
 /// What is done about subflows that share a bottleneck.
@@ -194,13 +194,21 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
-        if let Some(rtt_ns) = ack.rtt_ns
-            && self.detector.sample(r, ack.now_ns, rtt_ns)
-        {
-            self.regroup(group);
-        }
         let window = self.ask(group, r, |control, seen| control.on_ack(seen, r, ack));
         if self.is_held(r) { Window { cwnd: 1.0, ssthresh: 2.0 } } else { window }
+    }
+
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        if self.detector.sample(r, sample.now_ns, sample.rtt_ns) {
+            self.regroup(group);
+        }
+        if self.control.wants_samples() {
+            self.ask(group, r, |control, seen| control.on_sample(seen, r, sample));
+        }
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, now_ns: u64) -> f64 {

@@ -42,8 +42,10 @@ fn played(action: Action, seconds: u64, seed: u64, queue_of: impl Fn(usize, u64)
         for (r, every) in [2, 3, 5].into_iter().enumerate() {
             if tick % every == 0 {
                 let delay_ms = delays[queue_of(r, tick / 100)];
-                let rtt_ns = Some(80 * MS + (delay_ms * 1e6) as u64);
-                let ack = Ack { now_ns: tick * 10 * MS, acked_segments: 1.0, rtt_ns, cwnd_limited: true };
+                let rtt_ns = 80 * MS + (delay_ms * 1e6) as u64;
+                let now_ns = tick * 10 * MS;
+                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, recovering: false });
+                let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
                 control.on_ack(&group, r, &ack);
             }
         }

@@ -45,7 +45,8 @@ impl Algorithm for Wvegas {
             Column::new("backlog_segments", "segments", "segments that it keeps queued by its estimate (diff)"),
             Column::new("backlog_target_segments", "segments", "segments that it wants to keep queued (α)"),
         ])
-        .with(Capability::Coupled);
+        .with(Capability::Coupled)
+        .with(Capability::InKernel);
 }
 
 /// What the last round of a subflow has shown; none before the first that measured.

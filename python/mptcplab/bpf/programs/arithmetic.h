@@ -47,6 +47,12 @@ struct group {
 	unsigned int reserved;
 };
 
+/* What an acknowledgment makes of a subflow. */
+struct outcome {
+	long long window; /* CREDIT_BITS behind the point */
+	unsigned int ssthresh;
+};
+
 /* a·b/c for c > 0, or 2⁶² for all that is beyond 2³⁹. */
 INLINE unsigned long long scaled(unsigned long long a, unsigned long long b, unsigned long long c)
 {
@@ -83,6 +89,32 @@ INLINE unsigned long long reciprocal(unsigned long long window, unsigned long lo
 INLINE int better(unsigned long long value_i, unsigned int srtt_i, unsigned long long value_j, unsigned int srtt_j)
 {
 	return scaled(scaled(value_i, srtt_j, srtt_i), srtt_j, srtt_i) > value_j;
+}
+
+/* min(max(w_i/rtt_i²)/(Σ w_i/rtt_i)², 1/w_r): what LIA gives a segment, and MPPERT with k = 0. */
+INLINE long long share_of_best(const struct group *group)
+{
+	unsigned long long coupled, alone = reciprocal(group->own.window, 1), window = group->own.window;
+	unsigned int srtt = group->own.srtt;
+
+	if (group->count < 2)
+		return alone;
+	for (unsigned int i = 0; i < MAX_SUBFLOWS; i++)
+		if (better(group->path[i].window, group->path[i].srtt, window, srtt)) {
+			window = group->path[i].window;
+			srtt = group->path[i].srtt;
+		}
+	/* max(w/rtt²)/(Σ w/rtt)² is the coupled term of the best path. */
+	coupled = coupled_term(group, window, srtt);
+	return coupled < alone ? coupled : alone;
+}
+
+/* Half of the window in whole segments, at least `floor`. */
+INLINE unsigned int half(const struct group *group, unsigned int floor)
+{
+	unsigned int left = group->own.window >> (WINDOW_BITS + 1);
+
+	return left > floor ? left : floor;
 }
 
 /* The window after an acknowledgment: cwnd and credit as one number. At least one segment. */

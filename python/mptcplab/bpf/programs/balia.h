@@ -39,10 +39,8 @@ INLINE unsigned int remaining(const struct group *group)
 {
 	unsigned long long window = group->own.window, most = 3ULL << (BETA_BITS - 1), b, left;
 
-	if (group->count < 2) {
-		left = window >> (WINDOW_BITS + 1);
-		return left > 2 ? left : 2;
-	}
+	if (group->count < 2)
+		return half(group, 2);
 	b = beta(group);
 	left = window - ((window >> 1) * (b < most ? b : most) >> BETA_BITS);
 	left >>= WINDOW_BITS;

@@ -13,7 +13,5 @@ INLINE long long increase(const struct group *group)
 
 INLINE unsigned int remaining(const struct group *group)
 {
-	unsigned int half = group->own.window >> (WINDOW_BITS + 1);
-
-	return half > 2 ? half : 2;
+	return half(group, 2);
 }

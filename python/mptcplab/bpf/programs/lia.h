@@ -6,24 +6,10 @@
 
 INLINE long long increase(const struct group *group)
 {
-	unsigned long long coupled, alone = reciprocal(group->own.window, 1), window = group->own.window;
-	unsigned int srtt = group->own.srtt;
-
-	if (group->count < 2)
-		return alone;
-	for (unsigned int i = 0; i < MAX_SUBFLOWS; i++)
-		if (better(group->path[i].window, group->path[i].srtt, window, srtt)) {
-			window = group->path[i].window;
-			srtt = group->path[i].srtt;
-		}
-	/* max(w/rtt²)/(Σ w/rtt)² is the coupled term of the best path. */
-	coupled = coupled_term(group, window, srtt);
-	return coupled < alone ? coupled : alone;
+	return share_of_best(group);
 }
 
 INLINE unsigned int remaining(const struct group *group)
 {
-	unsigned int half = group->own.window >> (WINDOW_BITS + 1);
-
-	return half > 2 ? half : 2;
+	return half(group, 2);
 }

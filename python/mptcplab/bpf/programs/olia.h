@@ -68,7 +68,5 @@ INLINE long long increase(const struct group *group)
 
 INLINE unsigned int remaining(const struct group *group)
 {
-	unsigned int half = group->own.window >> (WINDOW_BITS + 1), least = group->count < 2 ? 2 : 1;
-
-	return half > least ? half : least;
+	return half(group, group->count < 2 ? 2 : 1);
 }

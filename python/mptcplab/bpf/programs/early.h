@@ -1,0 +1,98 @@
+/* A control that responds to delay before loss as the kernel's tcp_congestion_ops: include it below `increase` and
+ * `remaining`. RTT samples count during recovery too.
+ *
+ * SPDX-License-Identifier: MIT OR GPL-2.0-only
+ */
+#include "subflows.h"
+
+static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;
+
+/* In icsk_ca_priv. */
+struct early {
+	__u64 credit;
+	struct delays delays;
+};
+
+/* The kernel's memory is accessed at fixed places only: its functions work on a copy. */
+#define DELAYS(tp) (((struct early *)((tp)->inet_conn.icsk_ca_priv))->delays)
+
+SEC("struct_ops/start")
+void start(__u64 *arguments)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
+	struct delays none = {};
+
+	STATE(tp)->credit = 0;
+	DELAYS(tp) = none;
+}
+
+SEC("struct_ops/sampled")
+void sampled(__u64 *arguments)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
+	const struct ack_sample *sample = (const struct ack_sample *)arguments[1];
+	int rtt = sample->rtt_us;
+
+	if (rtt > 0) {
+		struct delays delays = DELAYS(tp);
+
+		measured(&delays, rtt);
+		DELAYS(tp) = delays;
+	}
+}
+
+SEC("struct_ops/avoid")
+void avoid(__u64 *arguments)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
+	struct delays delays = DELAYS(tp);
+	struct walk walk = {};
+	struct outcome outcome;
+
+	gather(&walk, tp);
+	outcome = acknowledged(&delays, increase(&walk.group), tp->tcp_mstamp,
+			       BITS_OF(&tp->inet_conn, icsk_ca_state) > TCP_CA_DISORDER, bpf_get_prandom_u32(),
+			       window_was_used(tp), least(tp->snd_cwnd, MAX_WINDOW),
+			       STATE(tp)->credit & (CREDIT_ONE - 1), tp->snd_ssthresh, arguments[2]);
+	set_window(tp, outcome.window);
+	tp->snd_ssthresh = outcome.ssthresh;
+	DELAYS(tp) = delays;
+}
+
+SEC("struct_ops/threshold")
+__u32 threshold(__u64 *arguments)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
+	struct delays delays = DELAYS(tp);
+	struct walk walk = {};
+
+	gather(&walk, tp);
+	lost(&delays);
+	DELAYS(tp) = delays;
+	STATE(tp)->credit = 0;
+	return remaining(&walk.group);
+}
+
+SEC("struct_ops/undo")
+__u32 undo(__u64 *arguments)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
+	struct delays delays = DELAYS(tp);
+
+	found(&delays);
+	DELAYS(tp) = delays;
+	return window_before(tp);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+SEC(".struct_ops")
+struct tcp_congestion_ops control = {
+	.init = start,
+	.pkts_acked = sampled,
+	.cong_avoid = avoid,
+	.ssthresh = threshold,
+	.undo_cwnd = undo,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = NAME,
+};
