@@ -1,8 +1,8 @@
 """MPPERT in the kernel beside the simulator's: two subflows and one TCP, at RED and at drop-tail.
 
 `mppert` on the two subflows, PERT or Reno as the TCP, 10 Mbit/s and 44 ms: the share of the multipath connection and
-the mean queue of the bottleneck, in eight such networks at a time. Needs root, clang and libbpf (`mptcplab doctor`); the
-controls are in the kernel for the time of the runs.
+the mean queue of the bottleneck, in eight such networks at a time. Needs root, clang and libbpf (`mptcplab doctor`);
+the controls are in the kernel for the time of the runs.
 """
 
 import sys

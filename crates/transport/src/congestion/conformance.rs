@@ -5,7 +5,7 @@
 //! conformance::check(|| Box::new(Classic::new(Reno))).unwrap();
 //! ```
 
-use super::{Ack, CongestionControl, Phase, View, Window};
+use super::{Ack, CongestionControl, Phase, Sample, View, Window};
 use crate::draw::Draw;
 
 /// A rule that a control broke, and where.
@@ -173,7 +173,13 @@ impl<'a> Model<'a> {
         }
         let before = view.cwnd;
         let ack = Ack { now_ns: self.now_ns, acked_segments: acked, rtt_ns, cwnd_limited: limited };
-        let w = self.ask(|c, g| c.on_ack(g, r, &ack))?;
+        // As the transport does: the sample first, to those that want it.
+        let w = self.ask(|c, g| {
+            if let Some(rtt_ns) = ack.rtt_ns.filter(|_| c.wants_samples()) {
+                c.on_sample(g, r, &Sample { rtt_ns, now_ns: ack.now_ns, recovering: false });
+            }
+            c.on_ack(g, r, &ack)
+        })?;
         if !(w.cwnd.is_finite() && w.cwnd >= 1.0) {
             return self.fail("windows are finite and at least one segment", w);
         }

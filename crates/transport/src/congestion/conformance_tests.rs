@@ -46,9 +46,12 @@ fn every_column_is_declared_once_and_shown() {
             control.on_join(&group, r, 0);
         }
         for n in 0..400 {
-            let rtt_ns = Some(80_000_000 + 1_000_000 * (n % 40));
-            let ack = Ack { now_ns: n * 5_000_000, acked_segments: 1.0, rtt_ns, cwnd_limited: true };
-            control.on_ack(&group, (n % 2) as usize, &ack);
+            let (rtt_ns, now_ns, r) = (80_000_000 + 1_000_000 * (n % 40), n * 5_000_000, (n % 2) as usize);
+            if control.wants_samples() {
+                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, recovering: false });
+            }
+            let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
+            control.on_ack(&group, r, &ack);
         }
         assert!(shown(&control).iter().all(|value| value.is_finite()), "{choice:?}: {:?}", shown(&control));
     }

@@ -43,6 +43,7 @@ impl Algorithm for Mppert {
         PARAMETERS[7],
         PARAMETERS[8],
     ])
+    .columns(&responding::COLUMNS)
     .with(Capability::Coupled)
     .with(Capability::Random)
     .with(Capability::InKernel);

@@ -18,6 +18,7 @@ impl Algorithm for Pert {
         "Bhandarkar 2007; Singh 2012 ch. III",
     )
     .parameters(&responding::PARAMETERS)
+    .columns(&responding::COLUMNS)
     .with(Capability::Random)
     .with(Capability::InKernel);
 

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::counting::slot;
 use super::{Ack, CongestionControl, Phase, Sample, View, Window};
-use crate::algorithm::{Given, Make, Parameter};
+use crate::algorithm::{Column, Given, Make, Parameter};
 use crate::plugin::{Kind, Origin};
 
 /// How much a window grows; all else is [`Responding`]'s.
@@ -49,6 +49,14 @@ pub(super) const PARAMETERS: [Parameter; 9] = [
         "what a loss takes: half of the window, or β of it as an early response",
     )
     .fixed_in_kernel(),
+];
+
+/// What every control of this kind shows in the samples of a run.
+pub(super) const COLUMNS: [Column; 4] = [
+    Column::new("queueing_delay_s", "s", "queueing delay: of pert and mppert the smoothed one, q"),
+    Column::new("alpha", "", "aggressiveness α, in segments a round trip where nothing is coupled"),
+    Column::new("mode", "", "0: high-speed, 1: safe, 2: compete"),
+    Column::new("early_responses", "", "early responses so far"),
 ];
 
 /// The parameters, read.
@@ -338,6 +346,17 @@ impl<S: Share> CongestionControl for Responding<S> {
 
     fn on_undo(&mut self, _group: &[View], r: usize, _now_ns: u64) {
         slot(&mut self.paths, r).found();
+    }
+
+    fn show(&self, _group: &[View], r: usize, _now_ns: u64, columns: &mut [f64]) {
+        if let Some(path) = self.paths.get(r).filter(|path| path.smoothed_ns > 0.0) {
+            columns.copy_from_slice(&[
+                path.delay_ns() * 1e-9,
+                path.alpha,
+                f64::from(path.mode as u8),
+                path.responses as f64,
+            ]);
+        }
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {

@@ -152,6 +152,20 @@ fn samples_count_during_recovery_and_are_counted_once() {
 }
 
 #[test]
+fn what_it_shows() {
+    let mut control = controller("mppert", &[("weight", Value::Number(0.0)), ("shared", "decouple".into())]);
+    let mut shown = [f64::NAN; 4];
+    control.show(&[view(20.0)], 0, 0, &mut shown);
+    assert!(shown[0].is_nan(), "nothing before the first sample");
+    told(&mut control, &[view(20.0)], &ack(0, 40));
+    told(&mut control, &[view(20.0)], &ack(60, 80));
+    control.show(&[view(20.0)], 0, 0, &mut shown);
+    // An empty queue, then one of 40 ms, the largest: α from 1 by 0.1 a round trip, to compete; β = ½ once.
+    assert!((shown[1] - 1.2).abs() < 1e-12);
+    assert_eq!((shown[0], shown[2], shown[3]), (0.04, 2.0, 1.0));
+}
+
+#[test]
 fn a_response_leaves_two_segments_so_that_a_delayed_acknowledgment_is_no_queue() {
     // 80 ms on a path of 40: half of the window with probability 1.
     for (before, after) in [(10.0, 5.0), (3.0, 2.0), (2.0, 2.5), (1.0, 2.0)] {
