@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import long, model_items, short, testbed
+from . import beyond, long, model_items, short, testbed
 
 ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-2": short.figure_2,
@@ -40,4 +40,5 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-32": testbed.figure_32,
     "figure-33": testbed.figure_33,
     "figure-34": testbed.figure_34,
+    "section-6.2.2": beyond.section,
 }

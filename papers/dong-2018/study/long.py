@@ -162,6 +162,26 @@ def figure_25(context: Context) -> Outcome:
         scheme: jain_index((size / second.rows(scheme=scheme)["completion_s"].to_numpy()).tolist())
         for scheme in ("MPTCP", "DMPTCP")
     }
+    repaired = [
+        (
+            {"scheme": scheme, "length": "long"},
+            lambda _, scheme=scheme: burst(
+                scheme,
+                SL_RTTS_MS,
+                [size] * 10,
+                shared=True,
+                rivals=[size] * 10,
+                seconds=900,
+                tcp={"loss_detection": "sack"},
+            ),
+        )
+        for scheme in ("MPTCP", "DMPTCP")
+    ]
+    sack = Found(context, repaired, seeds(context, 2, 1))
+    with_sack = ", ".join(
+        f"{scheme} {jain_index((size / sack.rows(scheme=scheme)['completion_s'].to_numpy()).tolist()):.4f}"
+        for scheme in indices
+    )
     published = context.published["jain"]
     mean = float(np.mean([float(each) for each in indices.values()]))
     fair: Verdict = "holds" if mean >= published - 0.01 else "holds in part" if mean >= published - 0.05 else "differs"
@@ -198,11 +218,7 @@ def figure_25(context: Context) -> Outcome:
                 published,
                 ", ".join(f"{scheme} {float(each):.4f}" for scheme, each in indices.items()),
                 fair,
-                cause(
-                    fair,
-                    "At a drop-tail queue bursts of losses fall unevenly on subflows and flows; the index is of sizes "
-                    "over completion times, whose tail has less and less company.",
-                ),
+                "" if fair == "holds" else f"With selective acknowledgments in place of NewReno: {with_sack}.",
             ),
         ],
         tables=[("Short flows, completion in ms", rows)],

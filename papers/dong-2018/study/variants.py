@@ -1,0 +1,57 @@
+"""What could be the cause of a difference: one thing changed at a time that the text leaves open, and how far it moves.
+
+The list was made before any of it was run: §6 ran the authors' kernel modules, names no queue of WANem's and no receive
+buffer, on which BLEST's decisions depend, and its background flows fill the queues.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from mptcplab.reproduce import Context, Verdict
+
+from .measure import TESTBED, Found, scheduler
+
+Changes = Mapping[str, Any]
+OPEN: Final[Mapping[str, Changes]] = {
+    "as set": {},
+    "kernel forms": {"linux": True},
+    "queues of 20 packets": {"queue": "20 packets"},
+    "queues of 1,000 packets": {"queue": "1000 packets"},
+    "receive buffers of 128 kB": {"buffer": "128 kB"},
+}
+ALONE: Final[Mapping[str, Changes]] = {"without other flows": {"background": 0}}
+
+
+def form(name: str | None, *, linux: bool) -> Any:  # noqa: ANN401 - what the format takes
+    """A scheduler, in its kernel form where it has one."""
+    return {"name": name, "variant": "linux"} if linux and name in ("daps", "otias") else scheduler(name)
+
+
+def tried(
+    context: Context,
+    make: Callable[..., dict[str, Any]],
+    point: Changes,
+    value: Callable[[Found, str], float],
+    reached: Callable[[float], Verdict],
+    *,
+    seeds: Sequence[int],
+    keep: Callable[[Found], Found] = lambda found: found,
+    more: Mapping[str, Changes] | None = None,
+) -> str:
+    """The cause of a claim that differs at `point`, or that it is not known: `value` under each change."""
+    changes = {**OPEN, **(more or {})}
+    cases = [
+        (
+            {"scheme": name, "variant": variant},
+            lambda _, name=name, given={**point, **changed}: make(name, **given),
+        )
+        for variant, changed in changes.items()
+        for name in TESTBED
+    ]
+    found = keep(Found(context, cases, seeds))
+    values = {variant: value(found, variant) for variant in changes}
+    told = ", ".join(f"{variant} {each:.4g}" for variant, each in values.items())
+    good = [variant for variant in list(values)[1:] if reached(values[variant]) != "differs"]
+    if good:
+        return f"One thing changed at a time, it is: {told}. With {' or '.join(good)} the claim holds at least in part."
+    return f"One thing changed at a time, it is: {told}. None of these is the cause, which is not known."
