@@ -45,8 +45,20 @@ def scenario_file(name: str) -> Path | None:
     return None if place is None or name not in scenario_names() else place / f"{name}.toml"
 
 
+def sweep_names() -> list[str]:
+    """The names of the ready-made sweep files, sorted."""
+    place = scenario_directory()
+    return [] if place is None else sorted(file.stem for file in place.glob("sweeps/*.toml"))
+
+
+def sweep_file(name: str) -> Path | None:
+    """The ready-made sweep file of this name; None when there is no such file."""
+    place = scenario_directory()
+    return None if place is None or name not in sweep_names() else place / "sweeps" / f"{name}.toml"
+
+
 def is_name(text: str) -> bool:
-    """Whether this can be the name of a ready-made scenario; a path with a directory or an ending cannot."""
+    """Whether this can be the name of a ready-made scenario or sweep; a path with a directory or an ending cannot."""
     return _NAME.fullmatch(text) is not None
 
 

@@ -16,6 +16,19 @@ def test_the_ready_made_sweep_is_right() -> None:
     assert (len(made.values), len(made.runs)) == (10, 40)
 
 
+def test_the_ready_made_sweep_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Path(Sweep.load("two-paths").source).name == "two-paths.toml"
+    with pytest.raises(ScenarioError, match='did you mean "two-paths"'):
+        Sweep.load("two-path")
+    (tmp_path / "two-paths").write_text('scenario = "wifi-lte"\nrepeat = 3')
+    own = Sweep.load("two-paths")
+    assert (own.repeat, own.scenario.title) == (3, "Wi-Fi and LTE at home")
+    (tmp_path / "own.toml").write_text('scenario = "wifi-lt"')
+    with pytest.raises(ScenarioError, match="the path of a scenario file"):
+        Sweep.load(tmp_path / "own.toml")
+
+
 def test_a_grid_takes_lists_levels_and_ranges(sweep_file: Path) -> None:
     sweep_file.write_text(
         """

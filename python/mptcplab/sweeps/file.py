@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mptcplab import designs
+from mptcplab import designs, shipped
 from mptcplab.designs import DesignError, Factor, FactorError
 from mptcplab.designs.plain import Floats
 from mptcplab.engines.catalogue import ENGINES
@@ -62,8 +62,18 @@ class Sweep:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Sweep":
-        """Read a sweep file and its scenario. Raises ScenarioError with everything that is wrong."""
+        """Read a sweep file, or a ready-made one by its name, and its scenario.
+
+        Raises ScenarioError with everything that is wrong.
+        """
         source = os.fspath(path)
+        if shipped.is_name(source) and not Path(source).exists():
+            file = shipped.sweep_file(source)
+            if file is None:
+                hint = did_you_mean(source, shipped.sweep_names())
+                expected = f"a sweep file or the name of a ready-made one{hint}"
+                raise ScenarioError([Problem(source, "", "neither of this name", expected)])
+            source = str(file)
         try:
             text = Path(source).read_bytes().decode("utf-8-sig")
         except OSError as error:
@@ -185,9 +195,15 @@ class _Reader:
         name = data.get("scenario")
         if not isinstance(name, str) or not name:
             found = "nothing" if name is None else show(name)
-            self._wrong(("scenario",), found, "the path of a scenario file, relative to this one")
+            self._wrong(
+                ("scenario",),
+                found,
+                "the path of a scenario file, relative to this one, or the name of a ready-made scenario",
+            )
             return None
         file = Path(source).parent / name
+        if shipped.is_name(name) and not file.exists():
+            file = shipped.scenario_file(name) or file
         try:
             return Scenario.load(file)
         except ScenarioError as error:
