@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from mptcplab import machine
 from mptcplab.reproduce import Context, Outcome, PaperError, load_paper, problems
 from mptcplab.sweeps.journal import Journal
 
 PAPER = load_paper("amoruso-2021")
+MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +79,13 @@ def test_in_the_house_both_paths_take_the_time_that_the_airtime_law_gives(journa
 
 def test_wi_fi_whose_capacity_varies_is_unsteadier_than_ethernet(journal: Journal, tmp_path: Path) -> None:
     assert {claim.verdict for claim in repeated("figure-5-4", journal, tmp_path).claims} == {"holds"}
+
+
+@pytest.mark.live
+@pytest.mark.skipif(bool(MISSING), reason="no live system here")
+def test_on_linux_an_item_stands_beside_the_simulator(journal: Journal, tmp_path: Path) -> None:
+    item = PAPER.published.items["figure-5-19"]
+    outcome = PAPER.items[item.id](Context(item, journal, tmp_path, quick=True, engine="linux"))
+    assert problems(item, outcome) == []
+    assert [claim.id for claim in outcome.claims] == ["lte-far-above/linux", "lte-far-above/sim"]
+    assert outcome.tables[0][0] == "linux and sim side by side"

@@ -18,10 +18,15 @@ UNSTEADY: Final = (0.03, 0.01)
 
 
 def variation(found: Found, path: str) -> float:
-    """Standard deviation over mean of the rates of the seconds after the second, of all runs."""
+    """Standard deviation over mean of the rates of the seconds 3 to 9, of all runs.
+
+    In real time a program begins and ends a little later than the scenario.
+    """
     each = []
     for samples in found.samples:
-        rates = samples.filter((pl.col("path") == path) & (pl.col("time_s") > 2.5))["goodput_bps"].to_list()
+        rates = samples.filter((pl.col("path") == path) & pl.col("time_s").is_between(2.5, 9.5))[
+            "goodput_bps"
+        ].to_list()
         if len(rates) > 1 and statistics.fmean(rates) > 0:
             each.append(statistics.stdev(rates) / statistics.fmean(rates))
     return statistics.fmean(each) if each else float("nan")

@@ -321,10 +321,9 @@ def _sum(found: Results) -> list[Claim]:
             f"{part:.2f} of the sum; {rates(found)}",
             holds=part >= SUM[0],
             part=part >= SUM[1] and found["both"].mbps > best,
-            cause="Every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, x_ethernet + "
-            "2·x_wifi ≤ R keeps both "
-            "below the sum; the sum would need an R of x_ethernet + 2·x_wifi, about 1.5 times as much (section "
-            "6.1's table).",
+            cause="Every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, "
+            "x_ethernet + 2·x_wifi ≤ R keeps both below the sum, which would need an R of 1.5 times as much (section "
+            "6.1's table); and with that Wi-Fi alone would have more, too.",
         )
     ]
 
