@@ -76,6 +76,10 @@ def test_the_queue_of_table_7() -> None:
         assert links["drops"].sum() == 0
         assert links["utilization"].min() > 0.99
         parts += (links["queue_mean_packets"] / 50).to_list()
+        # Nobody competes in a queue that stays short: α is 1, in safe mode.
+        late = result.samples.filter((pl.col("kind") == "subflow") & (pl.col("time_s") >= 60))
+        assert late["alpha"].max() == 1
+        assert (late["mode"] == 1).mean() > 0.99
     assert 0.27 <= sum(parts) / len(parts) <= 0.32
     # The closed form, of 10.55 flows that answer at most once a round trip.
     alone = settled_delay_s(Response(0.040), 1250, 0.040, 10.55) / 0.040
