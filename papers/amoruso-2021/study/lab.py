@@ -15,6 +15,8 @@ from .parameters import CONGESTION, SECONDS, value
 
 _TOTAL_MBPS: Final = 220.0
 """Of the networks of one run in real time: the emulator is a single thread."""
+_SMALL_BYTES: Final = 1_000_000
+_SMALL_MBPS: Final = 30.0
 _SIDE_BY_SIDE: Final = 12
 _MARGIN_S: Final = 2.0
 """Of a run with programs, for them to start and end."""
@@ -56,9 +58,13 @@ class Cell:
 
     @property
     def expected_mbps(self) -> float:
-        """At most."""
+        """At most, while it lasts; a small file is over soon."""
         made = self.network()
-        return sum(min(_rate_mbps(made.link[link], self.direction) for link in made.path[path]) for path in self.paths)
+        if self.application not in ("bulk", "ping") and float(self.application) <= _SMALL_BYTES:
+            return _SMALL_MBPS
+        whole = sum(min(_rate_mbps(made.link[link], self.direction) for link in made.path[path]) for path in self.paths)
+        # All of B crosses the server's air.
+        return min(whole, value("air")) if self.scene == "B" else whole
 
     def network(self) -> networks.Network:
         """What it runs over."""
