@@ -1,5 +1,6 @@
 """Of three subflows two share a bottleneck: found within 15 s on random networks (Singh 2012, figure 10's kind).
 
+The seeds are those that the detector's averages were chosen with. On 500 others 94 % were right under PERT load.
 `python tests/validation/test_shared_bottleneck.py` prints the figures over time, also under mixed load.
 """
 
