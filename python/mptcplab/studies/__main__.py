@@ -12,6 +12,7 @@ from . import (
     kernel_fairness,
     khalili_scenarios,
     lia_two_paths,
+    linux_virtual,
     loss_throughput,
     model_scenarios,
     olia_traces,
@@ -31,6 +32,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "olia-traces": olia_traces.main,
     "emulator": emulator.main,
     "engines": engines.main,
+    "linux-virtual": linux_virtual.main,
     "stack-speed": stack_speed.main,
 }
 

@@ -14,6 +14,7 @@ not made again. Remove the file to begin anew. All of it takes 24 minutes.
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,9 +25,9 @@ from typing import Final
 import numpy as np
 
 import mptcplab
-from mptcplab import bpf
+from mptcplab import bpf, kernels
 from mptcplab.designs import wsp
-from mptcplab.engines.catalogue import ENGINES, available
+from mptcplab.engines.catalogue import ENGINES, available, find
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario
 
@@ -124,7 +125,7 @@ def measure(
     for begin in range(0, len(numbered), at_a_time):
         batch = dict(numbered[begin : begin + at_a_time])
         text = bulk(batch, control) if kind == "bulk" else files(batch, control)
-        if engine != "linux" and control in AS_LINUX:
+        if not engine.startswith("linux") and control in AS_LINUX:
             text = text.replace(f'congestion = "{control}"', f"congestion = {AS_LINUX[control]}")
         for name, values in _run(text, engine, repeat).items():
             number, _, place = name[1:].partition("-")
@@ -135,11 +136,15 @@ def measure(
 def _run(text: str, engine: str, repeat: int) -> dict[str, list[float]]:
     """What each connection had, run by run: kept from an earlier call, or measured now."""
     kept: dict[str, dict[str, list[float]]] = json.loads(File(KEPT).read_text()) if File(KEPT).exists() else {}
-    key = f"{engine}, {repeat} runs\n{text}"
+    chosen = find(engine)
+    # Another kernel is another engine.
+    kernel = kernels.find(chosen.arguments.get("kernel")).key if chosen.kernels else ""
+    key = f"{engine}{kernel}, {repeat} runs\n{text}"
     # The simulator is quick, and changes.
     if engine != "sim" and key in kept:
         return kept[key]
-    result = mptcplab.run(Scenario.from_toml(text, "<study>"), engine, repeat=repeat)
+    jobs = (os.cpu_count() or 1) if chosen.virtual_time else 1
+    result = mptcplab.run(Scenario.from_toml(text, "<study>"), engine, repeat=repeat, jobs=jobs)
     found: dict[str, list[float]] = {}
     for row in result.connections.to_dicts():
         value = row["goodput_bps"] if "-" not in row["name"] else row["completion_s"]
