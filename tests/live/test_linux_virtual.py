@@ -227,7 +227,14 @@ def test_what_a_guest_answers_comes_over_whole() -> None:
             name: np.arange(3, dtype=kind) if number % 2 else np.arange(3, dtype=kind).tobytes()
             for number, (name, kind) in enumerate(kinds.items())
         }
-    played = Played(outcome, {"m client": {"MPJoinAckRx": 1}}, 4, [{"stdout": "Ü"}], ["a note"], ["a failure"])
+    played = Played(
+        outcome,
+        {"m client": {"MPJoinAckRx": 1}},
+        4,
+        records=[{"stdout": "Ü"}],
+        notes=["a note"],
+        failures=["a failure"],
+    )
     again = columns.unpack(columns.pack(played))
     assert (again.counters, again.dropped, again.records) == (played.counters, 4, [{"stdout": "Ü"}])
     assert (again.notes, again.failures, again.outcome["summary"]) == (["a note"], ["a failure"], outcome["summary"])
