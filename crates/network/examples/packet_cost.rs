@@ -36,7 +36,16 @@ const CODEL: QueueConfig = QueueConfig::CoDel {
 };
 
 fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
-    let config = LinkConfig { rate_bps: 100_000_000, delay_ns: 10_000_000, queue, loss, trace: None, shared: false };
+    let config = LinkConfig {
+        rate_bps: 100_000_000,
+        delay_ns: 10_000_000,
+        queue,
+        loss,
+        trace: None,
+        shared: false,
+        bucket: None,
+        disorder: None,
+    };
     Link::new(config, Xoshiro256PlusPlus::seed_from_u64(seed))
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::disorder::DisorderConfig;
 use crate::trace::Trace;
 
 /// One direction of a link.
@@ -20,6 +21,19 @@ pub struct LinkConfig {
     pub trace: Option<Arc<Trace>>,
     /// Whether it sends only when a [`crate::Medium`] lets it.
     pub shared: bool,
+    /// It sends at its rate on average, but up to so much at once: a shaper.
+    pub bucket: Option<BucketConfig>,
+    /// It has no capacity, but the packets leave it at other times, in another order or twice.
+    pub disorder: Option<DisorderConfig>,
+}
+
+/// A token bucket in front of a link: the tokens come in at the rate, in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketConfig {
+    /// The most that may be sent at once, in bytes.
+    pub burst_bytes: u64,
+    /// Whether packets that find too few tokens are dropped in place of queued.
+    pub polices: bool,
 }
 
 /// The most a queue holds, the packet being sent and the arriving one counted. An empty queue accepts any packet.
@@ -176,7 +190,7 @@ fn require(holds: bool, parameter: &'static str, found: f64, expected: &'static 
     if holds { Ok(()) } else { Err(ConfigError { parameter, found, expected }) }
 }
 
-fn probability(parameter: &'static str, found: f64) -> Result<(), ConfigError> {
+pub(crate) fn probability(parameter: &'static str, found: f64) -> Result<(), ConfigError> {
     require((0.0..=1.0).contains(&found), parameter, found, "a probability from 0 to 1")
 }
 
@@ -188,13 +202,31 @@ impl LinkConfig {
     /// A link of constant rate, drop-tail or other, without loss.
     #[must_use]
     pub const fn with_rate(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Self {
-        Self { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None, shared: false }
+        Self {
+            rate_bps,
+            delay_ns,
+            queue,
+            loss: LossConfig::None,
+            trace: None,
+            shared: false,
+            bucket: None,
+            disorder: None,
+        }
     }
 
     /// A link that sends when a trace says so, without loss.
     #[must_use]
     pub const fn with_trace(trace: Arc<Trace>, delay_ns: u64, queue: QueueConfig) -> Self {
-        Self { rate_bps: 0, delay_ns, queue, loss: LossConfig::None, trace: Some(trace), shared: false }
+        Self {
+            rate_bps: 0,
+            delay_ns,
+            queue,
+            loss: LossConfig::None,
+            trace: Some(trace),
+            shared: false,
+            bucket: None,
+            disorder: None,
+        }
     }
 
     /// Whether a link can be made of it.
@@ -210,6 +242,9 @@ impl LinkConfig {
                 self.rate_bps as f64,
                 "0, for the trace says what the link sends",
             )?,
+        }
+        if let Some(disorder) = self.disorder {
+            disorder.check()?;
         }
         if self.shared {
             require(self.trace.is_none(), "trace", 1.0, "a rate, for a medium says when the link sends")?;

@@ -9,6 +9,13 @@ pub enum Enqueue {
         /// Nothing was under way before it: the caller schedules [`crate::Link::next_arrival_ns`].
         first: bool,
     },
+    /// It will come out at the far end of a stage with disorder.
+    Disordered {
+        /// [`crate::Link::next_arrival_ns`] is another than before: the caller schedules it anew.
+        reschedule: bool,
+        /// It comes twice: the caller makes a copy of what it stands for and hands it to [`crate::Link::enqueue_copy`].
+        twice: bool,
+    },
     /// It waits for the medium that the link shares: the caller lets the medium serve ([`crate::Medium::serve`]).
     Waiting,
     /// It is gone; the caller frees what it stands for.
@@ -56,6 +63,20 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Those of a link with a stage `before` it, as if both were one. (The maxima need not have been at one moment.)
+    #[must_use]
+    pub const fn behind(mut self, before: &Self) -> Self {
+        self.arrived_packets = before.arrived_packets;
+        self.dropped_full += before.dropped_full;
+        self.dropped_early += before.dropped_early;
+        self.dropped_dead += before.dropped_dead;
+        self.marked += before.marked;
+        self.queue_packet_ns += before.queue_packet_ns;
+        self.queue_max_packets += before.queue_max_packets;
+        self.queue_max_bytes += before.queue_max_bytes;
+        self
+    }
+
     /// Packets lost in the queue and on the wire.
     #[must_use]
     pub const fn lost_packets(&self) -> u64 {

@@ -26,6 +26,7 @@
 
 mod config;
 mod counters;
+mod disorder;
 mod link;
 mod loss;
 mod medium;
@@ -39,8 +40,9 @@ mod ring;
 mod trace;
 mod transmitter;
 
-pub use config::{Change, ConfigError, Limit, LinkConfig, LossConfig, QueueConfig};
+pub use config::{BucketConfig, Change, ConfigError, Limit, LinkConfig, LossConfig, QueueConfig};
 pub use counters::{Counters, DropReason, Enqueue};
+pub use disorder::DisorderConfig;
 pub use link::Link;
 pub use medium::{Medium, MediumConfig, Share};
 pub use packet::{Ecn, Packet};

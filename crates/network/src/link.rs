@@ -4,6 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::{Change, Limit, LinkConfig, LossConfig};
 use crate::counters::{Counters, DropReason, Enqueue};
+use crate::disorder::Disorder;
 use crate::loss::Loss;
 use crate::medium::MediumConfig;
 use crate::packet::{Packet, Rest};
@@ -72,6 +73,7 @@ pub struct Link<T> {
     dropped_dead: u64,
     /// Of a shared link: packets below this number have a departure.
     granted: u64,
+    disorder: Option<Box<Disorder>>,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -94,7 +96,11 @@ impl<T: Copy + Default> Link<T> {
     pub fn new(config: LinkConfig, mut rng: Xoshiro256PlusPlus) -> Self {
         config.check().unwrap_or_else(|error| panic!("link: {error}"));
         let queue = Queue::new(&config.queue, &mut rng);
-        let transmitter = config.trace.map_or_else(|| Transmitter::new(config.rate_bps), Transmitter::with_trace);
+        let transmitter = match (config.trace, config.bucket) {
+            (Some(trace), _) => Transmitter::with_trace(trace),
+            (None, Some(bucket)) => Transmitter::with_bucket(config.rate_bps, bucket),
+            (None, None) => Transmitter::new(config.rate_bps),
+        };
         Self {
             head_arrival_ns: u64::MAX,
             ring: Ring::new(),
@@ -108,7 +114,11 @@ impl<T: Copy + Default> Link<T> {
             dead: false,
             shared: config.shared,
             granted: 0,
-            plain: queue.drop_tail().is_some() && !transmitter.has_trace() && !config.shared,
+            plain: queue.drop_tail().is_some()
+                && transmitter.is_steady()
+                && !config.shared
+                && config.disorder.is_none(),
+            disorder: config.disorder.map(|config| Box::new(Disorder::new(&config))),
             limit: queue.drop_tail().unwrap_or(DropTail::new(Limit::Packets(0))),
             transmitter,
             queue,
@@ -163,8 +173,15 @@ impl<T: Copy + Default> Link<T> {
             self.count_drop(DropReason::Dead);
             return Enqueue::Dropped(DropReason::Dead);
         }
+        if self.disorder.is_some() {
+            return self.enqueue_disordered(now_ns, Packet::from_rest(tag, rest), true);
+        }
         let mut packet = Packet::from_rest(tag, rest);
         self.drain(now_ns);
+        if self.transmitter.polices(now_ns, packet.size) {
+            self.count_drop(DropReason::Full);
+            return Enqueue::Dropped(DropReason::Full);
+        }
         let arrival = Arrival {
             now_ns,
             size: packet.size,
@@ -201,6 +218,33 @@ impl<T: Copy + Default> Link<T> {
             self.head_arrival_ns = self.propagation.arrival_ns(self.ring.head(), departure_ns);
         }
         Enqueue::Accepted { first }
+    }
+
+    /// The copy of a packet that [`Self::enqueue_of`] said comes twice.
+    pub fn enqueue_copy(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
+        self.enqueue_disordered(now_ns, packet, false)
+    }
+
+    /// The packet is on the wire at once, before those that leave later.
+    #[inline(never)]
+    fn enqueue_disordered(&mut self, now_ns: u64, packet: Packet<T>, original: bool) -> Enqueue {
+        let Some(disorder) = &mut self.disorder else { unreachable!("a link without disorder") };
+        let at_ns = disorder.departure_ns(now_ns, &mut self.rng);
+        let twice = original && disorder.duplicates(&mut self.rng);
+        let mut number = self.ring.tail();
+        self.ring.push(packet.departing(at_ns, false));
+        while number > self.ring.head() && self.ring.at(number - 1).departure_ns > at_ns {
+            self.ring.swap(number - 1, number);
+            number -= 1;
+        }
+        self.sent += 1;
+        self.accepted_bytes += u64::from(packet.size);
+        self.sent_bytes += u64::from(packet.size);
+        let reschedule = number == self.ring.head();
+        if reschedule {
+            self.head_arrival_ns = at_ns;
+        }
+        Enqueue::Disordered { reschedule, twice }
     }
 
     /// The packet enters the queue, which held `packets` and has `bytes` now. Whether nothing was under way before it.
@@ -290,7 +334,9 @@ impl<T: Copy + Default> Link<T> {
     /// # Panics
     /// When [`Change::check_on`] fails.
     pub fn change(&mut self, now_ns: u64, change: Change, dropped: &mut impl FnMut(Packet<T>)) {
-        change.check_with(self.transmitter.has_trace()).unwrap_or_else(|error| panic!("change of a link: {error}"));
+        change
+            .check_with(self.transmitter.has_fixed_rate())
+            .unwrap_or_else(|error| panic!("change of a link: {error}"));
         self.drain(now_ns);
         self.queue.advance(now_ns, &self.transmitter);
         if let Some(dead) = change.dead {
@@ -559,9 +605,10 @@ impl<T: Copy + Default> Link<T> {
     fn find_plain(&mut self) {
         self.plain = !self.dead
             && self.queue.drop_tail().is_some()
-            && !self.transmitter.has_trace()
+            && self.transmitter.is_steady()
             && self.propagation.is_steady()
-            && !self.shared;
+            && !self.shared
+            && self.disorder.is_none();
     }
 
     #[cold]

@@ -4,11 +4,14 @@
 //! integer: a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down
 //! once, not once a packet: the remainder of each division goes to the next packet.
 
+mod bucket;
 mod opportunities;
 
 use std::sync::Arc;
 
+use crate::config::BucketConfig;
 use crate::trace::Trace;
+use bucket::Bucket;
 use opportunities::Opportunities;
 
 /// Units of work in a byte.
@@ -20,6 +23,13 @@ const fn ns_per_byte(rate_bps: u64) -> u64 {
         Some(0) => WORK_PER_BYTE / rate_bps,
         _ => 0,
     }
+}
+
+/// What does not send at a constant rate.
+#[derive(Clone, Debug)]
+enum Unsteady {
+    Trace(Opportunities),
+    Bucket(Bucket),
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +46,7 @@ pub(crate) struct Transmitter {
     /// What a packet of `size` bytes takes, and what is left of its work then: mostly the next has the same size.
     service_ns: u64,
     fraction: u64,
-    trace: Option<Box<Opportunities>>,
+    unsteady: Option<Box<Unsteady>>,
     size: u16,
 }
 
@@ -47,16 +57,34 @@ impl Transmitter {
     pub(crate) const fn new(rate_bps: u64) -> Self {
         let (service_ns, fraction, size) = (0, 0, 0);
         let ns_per_byte = ns_per_byte(rate_bps);
-        Self { busy_until_ns: 0, remainder: 0, ns_per_byte, rate_bps, service_ns, fraction, size, trace: None }
+        Self { busy_until_ns: 0, remainder: 0, ns_per_byte, rate_bps, service_ns, fraction, size, unsteady: None }
     }
 
     pub(crate) fn with_trace(trace: Arc<Trace>) -> Self {
         let rate_bps = trace.mean_rate_bps();
-        Self { trace: Some(Box::new(Opportunities::new(trace))), ..Self::new(rate_bps) }
+        Self { unsteady: Some(Box::new(Unsteady::Trace(Opportunities::new(trace)))), ..Self::new(rate_bps) }
     }
 
-    pub(crate) const fn has_trace(&self) -> bool {
-        self.trace.is_some()
+    pub(crate) fn with_bucket(rate_bps: u64, BucketConfig { burst_bytes, polices }: BucketConfig) -> Self {
+        let bucket = Bucket::new(rate_bps, burst_bytes, polices);
+        Self { unsteady: Some(Box::new(Unsteady::Bucket(bucket))), ..Self::new(rate_bps) }
+    }
+
+    pub(crate) const fn is_steady(&self) -> bool {
+        self.unsteady.is_none()
+    }
+
+    /// Whether its rate cannot be changed.
+    pub(crate) fn has_fixed_rate(&self) -> bool {
+        self.unsteady.is_some()
+    }
+
+    /// Whether a packet that comes at `now_ns` is dropped because it would have to wait for tokens.
+    pub(crate) fn polices(&self, now_ns: u64, size: u16) -> bool {
+        match self.unsteady.as_deref() {
+            Some(Unsteady::Bucket(bucket)) => bucket.polices() && bucket.departure_ns(now_ns, size) > now_ns,
+            _ => false,
+        }
     }
 
     pub(crate) const fn rate_bps(&self) -> u64 {
@@ -72,8 +100,11 @@ impl Transmitter {
     /// Takes one more packet, which arrived at `now_ns`, and tells when it departs. Saturates at the end of time,
     /// `u64::MAX`.
     pub(crate) fn send(&mut self, now_ns: u64, size: u16) -> u64 {
-        let Some(trace) = &mut self.trace else { return self.send_at_rate(now_ns, size) };
-        self.busy_until_ns = trace.send(now_ns, size);
+        self.busy_until_ns = match self.unsteady.as_deref_mut() {
+            None => return self.send_at_rate(now_ns, size),
+            Some(Unsteady::Trace(trace)) => trace.send(now_ns, size),
+            Some(Unsteady::Bucket(bucket)) => bucket.send(now_ns, size),
+        };
         self.busy_until_ns
     }
 
@@ -114,7 +145,7 @@ impl Transmitter {
     pub(crate) fn stop(&mut self, now_ns: u64) {
         self.busy_until_ns = self.busy_until_ns.min(now_ns);
         self.remainder = 0;
-        if let Some(trace) = &mut self.trace {
+        if let Some(Unsteady::Trace(trace)) = self.unsteady.as_deref_mut() {
             trace.stop(now_ns);
         }
     }
@@ -132,7 +163,7 @@ impl Transmitter {
     /// departs now; the packets behind it are to be handed to `send` again. (Where its predecessor departed at this
     /// very nanosecond, the remainder of that work is before it, as it would have been at the old rate.)
     pub(crate) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, behind: u64) -> u64 {
-        debug_assert!(self.trace.is_none(), "a trace has no rate to change");
+        debug_assert!(self.is_steady(), "a trace has no rate to change");
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
         let left = u128::from(left_ns) * u128::from(self.rate_bps) + u128::from(self.remainder);
         let of_first = left.saturating_sub(u128::from(behind) * u128::from(WORK_PER_BYTE));

@@ -1,11 +1,12 @@
 //! From the description to what the transport and the links are made with.
 
 use crate::description::{
-    self, Change, Connection, Description, Direction, Limit, Loss, LossDetection, Named, Protocol, Queue, Share, Tcp,
+    self, Change, Connection, Description, Direction, Disorder, Limit, Loss, LossDetection, Named, Protocol, Queue,
+    Shaper, Share, Tcp,
 };
 use crate::random;
 use crate::{Plugins, SimulateError};
-use network::{Link, LinkConfig, LossConfig, Medium, MediumConfig, QueueConfig, Trace};
+use network::{BucketConfig, DisorderConfig, Link, LinkConfig, LossConfig, Medium, MediumConfig, QueueConfig, Trace};
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
 use transport::{Config, ReceiveBuffer, path_manager};
@@ -16,7 +17,27 @@ pub fn traces(description: &Description) -> Vec<Arc<Trace>> {
     description.traces.iter().map(read).collect()
 }
 
-/// All links: of each the direction down, then up.
+/// Of each direction of a link, the stage before it and the one behind it, as [`links`] counts them.
+pub fn stages(description: &Description) -> Vec<[Option<u32>; 2]> {
+    let mut next = 2 * description.links.len() as u32;
+    let mut number = |there: bool| {
+        next += u32::from(there);
+        there.then(|| next - 1)
+    };
+    let directions = description.links.iter().flat_map(|link| [&link.down, &link.up]);
+    directions.map(|way| [way.shaper.is_some(), way.disorder.is_some()].map(&mut number)).collect()
+}
+
+/// The directions of links in `route` with the stages before and behind each of them; what is no direction stays.
+pub fn with_stages(route: &[u32], stages: &[[Option<u32>; 2]]) -> Vec<u32> {
+    let whole = route.iter().flat_map(|&entry| {
+        let [before, behind] = stages.get(entry as usize).copied().unwrap_or_default();
+        [before, Some(entry), behind]
+    });
+    whole.flatten().collect()
+}
+
+/// All links: of each the direction down, then up; then the stages before and behind them, as [`stages`] numbers them.
 pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
     let traces = traces(description);
     let mut links = Vec::with_capacity(2 * description.links.len());
@@ -25,6 +46,13 @@ pub fn links<T: Copy + Default>(description: &Description) -> Vec<Link<T>> {
             let generator = random::generator(description.seed, &format!("link/{}/{way}", link.name));
             let config = LinkConfig { shared: link.medium.is_some(), ..self::direction(direction, &traces) };
             links.push(Link::new(config, generator));
+        }
+    }
+    for link in &description.links {
+        for (way, direction) in [("down", &link.down), ("up", &link.up)] {
+            let generator = |what| random::generator(description.seed, &format!("link/{}/{way}/{what}", link.name));
+            links.extend(direction.shaper.as_ref().map(|shaper| Link::new(self::shaper(shaper), generator("shaper"))));
+            links.extend(direction.disorder.map(|disorder| Link::new(self::disorder(disorder), generator("disorder"))));
         }
     }
     links
@@ -39,7 +67,21 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
         loss: loss(&direction.loss),
         trace: direction.trace.map(|number| Arc::clone(&traces[number])),
         shared: false,
+        bucket: None,
+        disorder: None,
     }
+}
+
+/// The stage before a link.
+pub fn shaper(shaper: &Shaper) -> LinkConfig {
+    let bucket = Some(BucketConfig { burst_bytes: shaper.burst_bytes, polices: shaper.polices });
+    LinkConfig { bucket, ..LinkConfig::with_rate(shaper.rate_bps, 0, queue(&shaper.queue)) }
+}
+
+/// The stage behind a link, whose rate and queue mean nothing.
+pub fn disorder(Disorder { jitter_ns, reorder, by_ns, duplicate }: Disorder) -> LinkConfig {
+    let disorder = Some(DisorderConfig { jitter_ns, reorder, by_ns, duplicate });
+    LinkConfig { disorder, ..LinkConfig::with_rate(1, 0, QueueConfig::DropTail { limit: network::Limit::Packets(0) }) }
 }
 
 /// The media, each between the directions of its links as [`links`] counts them, and of each of those its medium.

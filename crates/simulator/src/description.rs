@@ -89,6 +89,38 @@ pub struct Direction {
     pub queue: Queue,
     /// Loss on the wire.
     pub loss: Loss,
+    /// A token bucket before it.
+    pub shaper: Option<Shaper>,
+    /// What happens to the times and the order of packets behind it.
+    pub disorder: Option<Disorder>,
+}
+
+/// A token bucket in front of a link (`network::BucketConfig`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shaper {
+    /// What it lets through on average.
+    pub rate_bps: u64,
+    /// What it lets through at once.
+    pub burst_bytes: u64,
+    /// Whether packets without tokens are dropped in place of queued.
+    pub polices: bool,
+    /// Where they are queued.
+    pub queue: Queue,
+}
+
+/// Jitter, reordering and duplicates behind a link (`network::DisorderConfig`).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disorder {
+    /// Every packet takes up to this longer; none overtakes another by it.
+    pub jitter_ns: u64,
+    /// Probability that a packet is held back.
+    pub reorder: f64,
+    /// How long.
+    pub by_ns: u64,
+    /// Probability that a packet comes twice.
+    pub duplicate: f64,
 }
 
 /// The most a queue holds. The arriving packet counts; a queue with nothing in it accepts any packet.

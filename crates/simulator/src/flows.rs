@@ -154,7 +154,8 @@ fn span_ns(description: &Description) -> u64 {
 pub struct Fabric {
     pub queue: EventQueue,
     ahead: Ahead,
-    /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`. Their numbers are their event targets.
+    /// Link `l` of the description: direction down at `2 l`, up at `2 l + 1`; then stages before and behind them. Their numbers
+    /// are their event targets.
     pub links: Vec<Link<Tag>>,
     pub flows: Vec<Flow>,
     /// Flows `2 s` and `2 s + 1` are those of subflow `s`.
@@ -195,6 +196,8 @@ impl Fabric {
 
     pub fn new(description: &Description) -> Fabric {
         let mut boxes = Boxes::new(description);
+        let stages = convert::stages(description);
+        let links: Vec<Link<Tag>> = convert::links(description);
         let mut routes = Vec::new();
         let mut path_routes = Vec::new();
         for (number, path) in description.paths.iter().enumerate() {
@@ -213,6 +216,7 @@ impl Fabric {
             }
             down.reverse();
             path_routes.push([up, down].map(|route| {
+                let route = convert::with_stages(&route, &stages);
                 let start = routes.len() as u32;
                 if let Some(boxes) = &mut boxes {
                     let crossings = route.iter().enumerate().filter(|&(_, &entry)| entry >= FIRST_CROSSING);
@@ -223,11 +227,11 @@ impl Fabric {
                 start
             }));
         }
-        let queue = EventQueue::new(2 * description.links.len(), span_ns(description));
+        let queue = EventQueue::new(links.len(), span_ns(description));
         Fabric {
             ahead: Ahead::new(description.links.len(), &queue),
             queue,
-            links: convert::links(description),
+            links,
             flows: Vec::new(),
             subflows: Vec::new(),
             free: Vec::new(),
@@ -510,7 +514,40 @@ impl Fabric {
                 self.queue.push_link(onto.next_arrival_or_max_ns(), link, note);
             }
             Enqueue::Waiting => self.serve_link(now_ns, link),
+            Enqueue::Disordered { reschedule, twice } => {
+                self.disordered(now_ns, link, (slot, place), size, ecn, (reschedule, twice));
+            }
             Enqueue::Dropped(_) => self.lose(slot),
+        }
+    }
+
+    /// A packet came to the stage `link`, which changes the order of its packets, or has them twice.
+    #[cold]
+    #[inline(never)]
+    fn disordered(
+        &mut self,
+        now_ns: u64,
+        link: u32,
+        (slot, place): (u32, u32),
+        size: u16,
+        ecn: Ecn,
+        (mut reschedule, twice): (bool, bool),
+    ) {
+        if twice {
+            let slot = slot & !(COUNTED | MARKED);
+            let flow = self.segments.flow(slot);
+            let mut copy = self.segments.get(slot);
+            let slot = self.segments.insert_any(flow, &mut copy);
+            // Nobody sent it, but it is accounted for.
+            self.sent += 1;
+            self.flows[flow as usize].under_way += 1;
+            let tag = Tag { slot, place, next: self.routes[place as usize + 1] };
+            let answer = self.links[link as usize].enqueue_copy(now_ns, Packet::new(tag, size, 0, ecn));
+            reschedule |= matches!(answer, Enqueue::Disordered { reschedule: true, .. });
+        }
+        if reschedule {
+            self.queue.remove(link);
+            self.queue.push_link(self.links[link as usize].next_arrival_or_max_ns(), link, 0);
         }
     }
 

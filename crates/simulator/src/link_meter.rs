@@ -66,6 +66,8 @@ pub struct LinkMeter {
     /// At the end of the warm-up.
     warm: Vec<Mark>,
     samples: LinkSamples,
+    /// Of each direction, the stage before it, whose queue and drops are counted as the link's.
+    before: Vec<Option<u32>>,
 }
 
 impl LinkMeter {
@@ -87,6 +89,7 @@ impl LinkMeter {
             warm: vec![Mark::default(); capacities.len()],
             capacities,
             samples: LinkSamples::default(),
+            before: convert::stages(description).iter().map(|&[before, _]| before).collect(),
         }
     }
 
@@ -97,18 +100,22 @@ impl LinkMeter {
 
     /// The warm-up ends.
     pub fn warm_up_ends<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
-        for (number, link) in links.iter_mut().enumerate() {
-            self.warm[number] = self.mark(now_ns, number, link);
-            link.reset_max(now_ns);
+        for number in 0..self.capacities.len() {
+            self.warm[number] = self.mark(now_ns, number, links);
         }
+        links.iter_mut().for_each(|link| link.reset_max(now_ns));
     }
 
     /// One row for each direction of a link.
     pub fn sample<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
-        for (number, link) in links.iter_mut().enumerate() {
-            let mark = self.mark(now_ns, number, link);
+        for number in 0..self.capacities.len() {
+            let mark = self.mark(now_ns, number, links);
             let earlier = std::mem::replace(&mut self.sampled[number], mark);
-            let (packets, bytes) = link.queue(now_ns);
+            let (mut packets, mut bytes) = links[number].queue(now_ns);
+            if let Some(stage) = self.before[number] {
+                let (more_packets, more_bytes) = links[stage as usize].queue(now_ns);
+                (packets, bytes) = (packets + more_packets, bytes + more_bytes);
+            }
             let lost = mark.counters.lost_packets() - earlier.counters.lost_packets();
             let samples = &mut self.samples;
             samples.time_s.push(now_ns as f64 / 1e9);
@@ -127,8 +134,8 @@ impl LinkMeter {
         end_ns: u64,
         links: &mut [Link<T>],
     ) -> (Vec<outcome::Link>, LinkSamples) {
-        let rows = links.iter_mut().enumerate().map(|(number, link)| {
-            let mark = self.mark(end_ns, number, link);
+        let rows = (0..self.capacities.len()).map(|number| {
+            let mark = self.mark(end_ns, number, links);
             let (now, warm) = (&mark.counters, &self.warm[number].counters);
             let drops = now.lost_packets() - warm.lost_packets();
             outcome::Link {
@@ -144,8 +151,12 @@ impl LinkMeter {
         (rows.collect(), self.samples)
     }
 
-    fn mark<T: Copy + Default>(&self, now_ns: u64, number: usize, link: &mut Link<T>) -> Mark {
-        Mark { counters: link.counters(now_ns), capacity: self.capacities[number].until(now_ns) }
+    fn mark<T: Copy + Default>(&self, now_ns: u64, number: usize, links: &mut [Link<T>]) -> Mark {
+        let mut counters = links[number].counters(now_ns);
+        if let Some(stage) = self.before[number] {
+            counters = counters.behind(&links[stage as usize].counters(now_ns));
+        }
+        Mark { counters, capacity: self.capacities[number].until(now_ns) }
     }
 }
 

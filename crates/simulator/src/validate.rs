@@ -82,6 +82,10 @@ fn links(description: &Description) -> Result<(), SimulateError> {
             }
             let config = LinkConfig { shared: link.medium.is_some(), ..convert::direction(direction, &traces) };
             config.check().map_err(|error| invalid(error.to_string()))?;
+            let stages = [direction.shaper.as_ref().map(convert::shaper), direction.disorder.map(convert::disorder)];
+            for stage in stages.into_iter().flatten() {
+                stage.check().map_err(|error| invalid(error.to_string()))?;
+            }
         }
         for (number, middlebox) in link.middleboxes.iter().enumerate() {
             self::middlebox(middlebox).map_err(|reason| {
@@ -265,7 +269,8 @@ fn totals(description: &Description) -> Result<(), SimulateError> {
     }
     let connections: u64 = description.connections.iter().map(|c| u64::from(c.count)).sum();
     // Each application and both ends of its connection, both directions of a link, the boxes, and the media.
-    let targets = 3 * connections + 2 * description.links.len() as u64 + 2;
+    let stages = convert::stages(description).iter().flatten().flatten().count() as u64;
+    let targets = 3 * connections + 2 * description.links.len() as u64 + stages + 2;
     if targets > TARGET_LIMIT as u64 {
         return invalid(format!(
             "three times the connections and twice the links together must be at most {TARGET_LIMIT}, found {targets}"

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use simulator::description::{
-    Change, Connection, Description, Event, Limit, Link, Loss, LossDetection, Medium, Middlebox, Path, Protocol, Queue,
-    Share, Stripped, Tcp, Way,
+    Change, Connection, Description, Disorder, Event, Limit, Link, Loss, LossDetection, Medium, Middlebox, Path,
+    Protocol, Queue, Shaper, Share, Stripped, Tcp, Way,
 };
 
 /// At most 3 %, or bursts of less on average: a path may cross six lossy links there and back, and a connection whose
@@ -39,11 +39,38 @@ fn queue() -> impl Strategy<Value = Queue> {
     ]
 }
 
+fn shaper() -> impl Strategy<Value = Shaper> {
+    (100_000..30_000_000_u64, 0..100_000_u64, queue()).prop_map(|(rate_bps, burst_bytes, queue)| Shaper {
+        rate_bps,
+        burst_bytes,
+        polices: false,
+        queue,
+    })
+}
+
+fn disorder() -> impl Strategy<Value = Disorder> {
+    (0..20 * MS, 0.0..0.05, 0..30 * MS, 0.0..0.05).prop_map(|(jitter_ns, reorder, by_ns, duplicate)| Disorder {
+        jitter_ns,
+        reorder,
+        by_ns,
+        duplicate,
+    })
+}
+
 fn any_link() -> impl Strategy<Value = Link> {
     let direction = || {
-        (100_000..30_000_000_u64, 0..200 * MS, queue(), loss()).prop_map(|(rate_bps, delay_ns, queue, loss)| {
-            simulator::description::Direction { rate_bps, trace: None, delay_ns, queue, loss }
-        })
+        let stages = (prop::option::weighted(0.1, shaper()), prop::option::weighted(0.1, disorder()));
+        (100_000..30_000_000_u64, 0..200 * MS, queue(), loss(), stages).prop_map(
+            |(rate_bps, delay_ns, queue, loss, (shaper, disorder))| simulator::description::Direction {
+                rate_bps,
+                trace: None,
+                delay_ns,
+                queue,
+                loss,
+                shaper,
+                disorder,
+            },
+        )
     };
     (direction(), direction()).prop_map(|(down, up)| Link {
         name: String::new(),

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 
 from mptcplab.scenario import units
-from mptcplab.scenario.links import WAYS, Link, Queue
+from mptcplab.scenario.buffers import BufferRule
+from mptcplab.scenario.links import WAYS, Link, Queue, Way
 from mptcplab.scenario.model import Document
 from mptcplab.scenario.units import Amount
 
@@ -57,3 +58,18 @@ def limit(queue: Queue, rate_bps: int, rtt_ns: int) -> Mapping[str, int]:
     if all(amount.dimension is units.PACKETS for amount in amounts):
         return {"packets": max(int(amount.quantity) for amount in amounts)}
     return {"bytes": max(floor(exact_bytes(amount, rate_bps, rtt_ns)) for amount in amounts)}
+
+
+def buffer_bytes(rule: BufferRule, document: Document, paths: tuple[str, ...], way: Way) -> int:
+    """What the rule gives for a connection over these paths.
+
+    `paths`: factor times the sum of the paths' rates times the longest round-trip propagation delay (RFC 6182 §5.3
+    has factor 2), a path's rate being that of its slowest link in the direction of the data. `linux`: half of the
+    largest socket buffer, which is what the kernel announces of it with tcp_adv_win_scale = 1.
+    """
+    if rule.rule == "linux":
+        return rule.rmem_max // 2
+    links = [[document.links[name] for name in document.path_links(path)] for path in paths]
+    rate_bps = sum(min(document.rate_bps(link.direction(way)) for link in path) for path in links)
+    rtt_ns = max(sum(round_trip_ns(link) for link in path) for path in links)
+    return ceil(Fraction(rule.factor) * rate_bps * rtt_ns / _BITS_TIMES_NS)

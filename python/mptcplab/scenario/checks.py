@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from mptcplab.scenario import fat_tree, units
 from mptcplab.scenario.amounts import exact_packets, round_trips_ns
+from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.connections import Connection, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
@@ -80,6 +81,21 @@ def shared(parts: Parts, report: Report) -> None:
             if isinstance(direction.queue, Pie):
                 expected = "another queue: PIE asks how long its link will take, which a medium does not tell"
                 report(("link", name, *link.origin(way, "queue"), "kind"), show(direction.queue.kind), expected)
+
+
+def stages(parts: Parts, report: Report) -> None:
+    """What varies at random has a rate to vary; rules of receive buffers need paths that the file writes out."""
+    links = {name: link for name, link in parts.links.items() if link is not None}
+    for name, link in links.items():
+        for way in WAYS:
+            direction = link.direction(way)
+            if direction.variation is not None and direction.trace is not None:
+                found = f"{show(direction.variation.kind)} for a link that sends {way} as its trace says"
+                report(("link", name, *link.origin(way, "variation")), found, "a rate, or no variation")
+    for name, traffic in parts.traffic.items():
+        if traffic is not None and isinstance(traffic.receive_buffer, BufferRule):
+            found = f"the rule {show(traffic.receive_buffer.rule)}"
+            report((*traffic_key(name), "receive_buffer"), found, '"auto" or a size: the network is generated')
 
 
 def traced(parts: Parts, report: Report) -> None:

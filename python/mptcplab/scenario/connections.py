@@ -10,6 +10,7 @@ from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
 from mptcplab.scenario.applications import APPLICATION, Application, Bulk
+from mptcplab.scenario.buffers import BUFFER, BufferRule
 from mptcplab.scenario.errors import one_of, show
 from mptcplab.scenario.kinds import (
     SECOND,
@@ -23,7 +24,6 @@ from mptcplab.scenario.kinds import (
     faults,
     integer,
     name_list,
-    or_word,
     quantity,
 )
 from mptcplab.scenario.tcp import TCP, Tcp
@@ -37,7 +37,6 @@ MOMENT: Kind = quantity(units.TIME, 0, LONGEST)
 # 65 535 bytes less two headers of 20 bytes bounds it above.
 _MSS = quantity(units.SIZE, 88, 65_495)
 # 65 535 · 2^14 bytes is the largest window that the window scale option can announce (RFC 7323 §2.3).
-_BUFFER = quantity(units.SIZE, 88, 65_535 * 2**14)
 
 
 _SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the hosts")
@@ -91,7 +90,7 @@ class Sender(Table):
     start: Annotated[tuple[int, int], _start()] = (0, 0)
     stop: Annotated[int, quantity(units.TIME, 1, LONGEST)] | None = None
     mss: Annotated[int, _MSS] = 1460
-    receive_buffer: Annotated[int | None, or_word("auto", _BUFFER)] = None
+    receive_buffer: Annotated[int | BufferRule | None, BUFFER] = None
     ecn: Annotated[bool, boolean()] = False
     checksum: Annotated[bool, boolean()] = False
     tcp: Annotated[Tcp, TCP] = Tcp()
@@ -114,7 +113,7 @@ class Sender(Table):
         if self.stop is not None and self.stop <= self.start[1]:
             start = show(units.write(units.TIME, self.start[1]))
             wrong.append((("stop",), show(units.write(units.TIME, self.stop)), f"a time after the start, {start}"))
-        if self.receive_buffer is not None and self.receive_buffer < self.mss:
+        if isinstance(self.receive_buffer, int) and self.receive_buffer < self.mss:
             size = show(units.write(units.SIZE, self.receive_buffer))
             mss = show(units.write(units.SIZE, self.mss))
             wrong.append((("receive_buffer",), size, f"at least one segment, mss = {mss}"))

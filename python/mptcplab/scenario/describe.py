@@ -3,7 +3,7 @@
 Its shape is that of crates/simulator/src/description.rs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mptcplab import registry
@@ -28,6 +28,7 @@ from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
 from mptcplab.scenario.links import (
     NO_LOSS,
+    WAYS,
     Bernoulli,
     CoDel,
     Direction,
@@ -51,6 +52,7 @@ from mptcplab.scenario.middleboxes import (
 )
 from mptcplab.scenario.model import Document, Event, Topology
 from mptcplab.scenario.tcp import Tcp
+from mptcplab.scenario.variation import generator
 
 _HEADERS_BYTES = 40
 """IPv4 and TCP without options, which an MSS leaves out."""
@@ -115,13 +117,46 @@ def _direction(
     direction: Direction, rate_bps: int, trace: int | None, rtt_ns: int, largest_bytes: int
 ) -> dict[str, Any]:
     """With the number of its trace, if it has one; its mean rate is then for the queue alone."""
-    return {
+    described: dict[str, Any] = {
         "rate_bps": rate_bps if trace is None else 0,
         "trace": trace,
         "delay_ns": direction.delay_ns,
         "queue": _queue(direction.queue, rate_bps, rtt_ns, largest_bytes),
         "loss": _loss(direction.loss),
     }
+    if direction.shaper is not None:
+        shaper = direction.shaper
+        described["shaper"] = {
+            "rate_bps": shaper.rate,
+            "burst_bytes": shaper.burst,
+            "polices": shaper.policing,
+            "queue": _queue(shaper.queue, shaper.rate, rtt_ns, largest_bytes),
+        }
+    if direction.jitter or direction.reorder is not None or direction.duplicate:
+        reorder = direction.reorder
+        described["disorder"] = {
+            "jitter_ns": direction.jitter or 0,
+            "reorder": 0.0 if reorder is None else float(reorder.probability),
+            "by_ns": 0 if reorder is None else reorder.by,
+            "duplicate": float(direction.duplicate or 0),
+        }
+    return described
+
+
+def _variations(document: Document, seed: int) -> Iterator[dict[str, Any]]:
+    """Changes of rates that are drawn, as events."""
+    nothing = {"dead": None, "delay_ns": None, "loss": None}
+    for number, (name, link) in enumerate(document.links.items()):
+        for way in WAYS:
+            direction = link.direction(way)
+            if direction.variation is None:
+                continue
+            draw = generator(seed, name, way)
+            for at_ns, rate_bps in direction.variation.changes(
+                document.rate_bps(direction), document.duration_ns, draw
+            ):
+                both = {"down": way == "down", "up": way == "up"}
+                yield {"at_ns": at_ns, "link": number, **both, "set": {**nothing, "rate_bps": rate_bps}}
 
 
 def _middlebox(box: Middlebox) -> dict[str, Any]:
@@ -351,5 +386,5 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
         "sample_ns": document.measure.sample,
         "through_wire": through_wire,
         **network,
-        "events": [_event(event, links) for event in document.events],
+        "events": [*(_event(event, links) for event in document.events), *_variations(document, seed)],
     }

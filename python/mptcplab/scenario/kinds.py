@@ -289,6 +289,11 @@ def one_kind(
     return Kind(kind, validate, lambda table: table.written(), schema)
 
 
+def table_of(model: type[Table], kind: str) -> Kind:
+    """A table of one model."""
+    return Kind(kind, model.model_validate, lambda value: value.written(), {"anyOf": [model]})
+
+
 def attempt(validate: Callable[[object], T], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> T | None:
     """What `validate` makes of the value; or `None`, with its fault added to `wrong`."""
     try:

@@ -23,11 +23,13 @@ from mptcplab.scenario.kinds import (
     number,
     one_kind,
     quantity,
+    table_of,
     text,
 )
 from mptcplab.scenario.middleboxes import BOXES, Middlebox
 from mptcplab.scenario.traces import TRACE, TraceFile
 from mptcplab.scenario.units import Amount
+from mptcplab.scenario.variation import VARIATION, Variation
 
 Way = Literal["down", "up"]
 WAYS: tuple[Way, Way] = ("down", "up")
@@ -155,6 +157,7 @@ LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": Gil
 
 NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})
 ONE_BDP = DropTail.model_validate({"limit": "1 BDP"})
+HUNDRED_MS = DropTail.model_validate({"limit": "100 ms"})
 
 
 def _short_queue(value: str) -> DropTail:
@@ -177,6 +180,28 @@ QUEUE: Kind = one_kind(
 LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
 
 
+class Shaper(Table):
+    """A token bucket in front of a link: what goes beyond waits, or is dropped with `policing`."""
+
+    expected: ClassVar[str] = "a shaper"
+    rate: Rate
+    burst: Annotated[int, quantity(units.SIZE, 0, 10**9)] = 32_000
+    policing: Annotated[bool, boolean()] = False
+    queue: Annotated[Queue, QUEUE] = HUNDRED_MS
+
+
+class Reorder(Table):
+    """Some packets are held back, so that those behind overtake them."""
+
+    expected: ClassVar[str] = "a reordering"
+    probability: Percentage
+    by: Annotated[int, quantity(units.TIME, 1, HOUR)]
+
+
+_SHAPER = table_of(Shaper, 'a table such as { rate = "5 Mbit/s", burst = "32 kB" }')
+_REORDER = table_of(Reorder, 'a table such as { probability = "1 %", by = "10 ms" }')
+
+
 class Side(Table):
     """What a link says of one direction, or of both."""
 
@@ -186,6 +211,11 @@ class Side(Table):
     delay: Delay | None = None
     queue: Annotated[Queue, QUEUE] | None = None
     loss: Annotated[Loss, LOSS] | None = None
+    variation: Annotated[Variation, VARIATION] | None = None
+    shaper: Annotated[Shaper, _SHAPER] | None = None
+    jitter: Delay | None = None
+    reorder: Annotated[Reorder, _REORDER] | None = None
+    duplicate: Percentage | None = None
 
     @model_validator(mode="after")
     def _one_capacity(self) -> Self:
@@ -204,6 +234,11 @@ class Direction:
     delay_ns: int
     queue: Queue
     loss: Loss
+    variation: Variation | None = None
+    shaper: Shaper | None = None
+    jitter: int | None = None
+    reorder: Reorder | None = None
+    duplicate: Fraction | None = None
 
 
 class Medium(Table):
@@ -237,7 +272,16 @@ class Link(Side):
         """Each key once where both directions agree, else for each direction."""
         down, up = (
             Side.model_construct(
-                rate=each.rate_bps, trace=each.trace, delay=each.delay_ns, queue=each.queue, loss=each.loss
+                rate=each.rate_bps,
+                trace=each.trace,
+                delay=each.delay_ns,
+                queue=each.queue,
+                loss=each.loss,
+                variation=each.variation,
+                shaper=each.shaper,
+                jitter=each.jitter,
+                reorder=each.reorder,
+                duplicate=each.duplicate,
             ).table()
             for each in (self.direction(way) for way in WAYS)
         )
@@ -262,7 +306,16 @@ class Link(Side):
         delay = side.delay if side.delay is not None else self.delay
         assert delay is not None, "checked by _complete"
         return Direction(
-            capacity.rate, capacity.trace, delay, side.queue or self.queue or ONE_BDP, side.loss or self.loss or NO_LOSS
+            capacity.rate,
+            capacity.trace,
+            delay,
+            side.queue or self.queue or ONE_BDP,
+            side.loss or self.loss or NO_LOSS,
+            side.variation or self.variation,
+            side.shaper or self.shaper,
+            self.jitter if side.jitter is None else side.jitter,
+            side.reorder or self.reorder,
+            self.duplicate if side.duplicate is None else side.duplicate,
         )
 
     @model_validator(mode="after")

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from mptcplab.scenario import checks, traces
+from mptcplab.scenario import amounts, checks, traces
 from mptcplab.scenario.algorithms import Named
+from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.checks import Parts
 from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import Link, Medium, Side
+from mptcplab.scenario.links import WAYS, Link, Medium, Side
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
 
@@ -161,6 +162,7 @@ class Reader:
         checks.whole(data, self._report)
         checks.names(parts, self._report)
         checks.shared(parts, self._report)
+        checks.stages(parts, self._report)
         checks.traced(parts, self._report)
         checks.proxies(parts, self._report)
         checks.times(parts, self._report)
@@ -190,7 +192,7 @@ class Reader:
             plugins=plugins,
         )
         checks.thresholds(document, self._report)
-        return document
+        return _with_buffers(document)
 
 
 def _sides(link: Link | None) -> Sequence[tuple[tuple[Part, ...], Side]]:
@@ -208,6 +210,17 @@ def _with_digests(link: Link, found: Mapping[str, Trace]) -> Link:
         return each.model_copy(update={"trace": named})
 
     return side(link.model_copy(update={"down": side(link.down), "up": side(link.up)}))
+
+
+def _with_buffers(document: Document) -> Document:
+    """The connections with sizes in place of rules for their receive buffers."""
+    connections = dict(document.connections)
+    for name, each in connections.items():
+        if isinstance(each.receive_buffer, BufferRule):
+            way = WAYS[each.direction == "up"]
+            size = max(each.mss, amounts.buffer_bytes(each.receive_buffer, document, each.paths, way))
+            connections[name] = each.model_copy(update={"receive_buffer": size})
+    return replace(document, connections=connections)
 
 
 def _with_plugins(sender: S, plugins: "Mapping[tuple[str, str], Source]") -> S:

@@ -83,6 +83,7 @@ impl<'d> Fabric<'d> {
     /// # Errors
     /// What in `network` does not fit the description.
     pub fn new(description: &'d Description, network: &Network) -> Result<Fabric<'d>, String> {
+        let stages = convert::stages(description);
         let mut routes = Vec::new();
         let mut starts = Vec::new();
         for (number, port) in network.ports.iter().enumerate() {
@@ -97,7 +98,7 @@ impl<'d> Fabric<'d> {
                 if of_port.insert(route.destination, routes.len() as u32).is_some() {
                     return Err(format!("{}: twice", place()));
                 }
-                routes.extend(path.crossed(route.down));
+                routes.extend(convert::with_stages(&path.crossed(route.down), &stages));
                 routes.extend([ROUTE_END, route.port as u32]);
             }
             starts.push(of_port);
@@ -269,12 +270,32 @@ impl<'d> Fabric<'d> {
         match self.links[link as usize].enqueue_of(at_ns, packet, flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.schedule(link),
+            Enqueue::Disordered { reschedule, twice } => self.disordered(at_ns, link, packet, (reschedule, twice)),
             Enqueue::Waiting => {
                 if let Some(&Some(medium)) = self.media.1.get(link as usize) {
                     self.serve(at_ns, medium);
                 }
             }
             Enqueue::Dropped(_) => self.lose(packet),
+        }
+    }
+
+    /// A packet came to a stage that changes the order of its packets, or has them twice.
+    #[cold]
+    fn disordered(&mut self, at_ns: u64, link: u32, packet: Packet<Tag>, (mut reschedule, twice): (bool, bool)) {
+        if twice {
+            let copy = self.place();
+            let bytes = self.pool.frame(packet.tag.slot).to_vec();
+            self.pool.memory(copy)[..bytes.len()].copy_from_slice(&bytes);
+            self.pool.set_length(copy, packet.size);
+            self.flow_of[copy as usize] = NO_FLOW;
+            let tag = Tag { slot: copy, next: packet.tag.next };
+            let copy = Packet::new(tag, packet.size, 0, packet.ecn());
+            let answer = self.links[link as usize].enqueue_copy(at_ns, copy);
+            reschedule |= matches!(answer, Enqueue::Disordered { reschedule: true, .. });
+        }
+        if reschedule {
+            self.schedule(link);
         }
     }
 

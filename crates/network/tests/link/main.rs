@@ -10,6 +10,7 @@ mod limits;
 mod pie;
 mod random;
 mod reference;
+mod stages;
 mod timing;
 mod trace;
 
@@ -23,7 +24,19 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 }
 
 fn link_of(rate_bps: u64, delay_ns: u64, queue: QueueConfig) -> Link<u64> {
-    Link::new(LinkConfig { rate_bps, delay_ns, queue, loss: LossConfig::None, trace: None, shared: false }, rng(1))
+    Link::new(
+        LinkConfig {
+            rate_bps,
+            delay_ns,
+            queue,
+            loss: LossConfig::None,
+            trace: None,
+            shared: false,
+            bucket: None,
+            disorder: None,
+        },
+        rng(1),
+    )
 }
 
 fn packet(tag: u64, size: u16) -> Packet<u64> {
@@ -34,7 +47,7 @@ fn packet(tag: u64, size: u16) -> Packet<u64> {
 fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
     match link.enqueue(now_ns, packet(tag, size)) {
         Enqueue::Accepted { first } => first,
-        Enqueue::Waiting => panic!("the link is not shared"),
+        Enqueue::Waiting | Enqueue::Disordered { .. } => panic!("the link is not shared"),
         Enqueue::Dropped(reason) => panic!("packet {tag} dropped: {reason:?}"),
     }
 }

@@ -41,7 +41,16 @@ fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
     };
     let loss = LossConfig::GilbertElliott { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.01, loss_bad: 0.5 };
     let mut link = Link::new(
-        LinkConfig { rate_bps: 10_000_000, delay_ns: 3_000_000, queue, loss, trace: None, shared: false },
+        LinkConfig {
+            rate_bps: 10_000_000,
+            delay_ns: 3_000_000,
+            queue,
+            loss,
+            trace: None,
+            shared: false,
+            bucket: None,
+            disorder: None,
+        },
         rng(seed),
     );
     let mut out = Vec::new();

@@ -461,6 +461,6 @@ proptest! {
         seed in any::<u64>(),
         operations in prop::collection::vec(operation(), 1..300),
     ) {
-        run(LinkConfig { rate_bps, delay_ns, queue, loss, trace: None, shared: false }, &operations, seed)?;
+        run(LinkConfig { rate_bps, delay_ns, queue, loss, trace: None, shared: false, bucket: None, disorder: None }, &operations, seed)?;
     }
 }

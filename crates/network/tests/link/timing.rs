@@ -135,6 +135,8 @@ fn the_tag_hop_and_ecn_come_out_as_they_went_in() {
         loss: LossConfig::None,
         trace: None,
         shared: false,
+        bucket: None,
+        disorder: None,
     };
     let mut link = Link::new(config, rng(0));
     let packet = Packet::new(Tag { flow: 3, slot: 9 }, 100, 2, Ecn::Ect0);

@@ -184,7 +184,15 @@ fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
 }
 
 fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {
-    Direction { rate_bps, trace: None, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None }
+    Direction {
+        rate_bps,
+        trace: None,
+        delay_ns,
+        queue: Queue::DropTail { limit },
+        loss: Loss::None,
+        shaper: None,
+        disorder: None,
+    }
 }
 
 fn one_link_paths(links: &[Link]) -> Vec<Path> {

@@ -13,6 +13,8 @@ fn link(name: &str, delay_ns: u64) -> LinkDescription {
         delay_ns,
         queue: Queue::DropTail { limit: Limit::Packets(2) },
         loss: Loss::None,
+        shaper: None,
+        disorder: None,
     };
     LinkDescription {
         name: name.into(),

@@ -10,7 +10,8 @@ use crate::description::{
 fn description(content: Content, protocol: Protocol) -> Description {
     let queue = Queue::DropTail { limit: Limit::Packets(20) };
     let loss = Loss::Bernoulli { probability: 0.02 };
-    let direction = Direction { rate_bps: 10_000_000, trace: None, delay_ns: 5_000_000, queue, loss };
+    let direction =
+        Direction { rate_bps: 10_000_000, trace: None, delay_ns: 5_000_000, queue, loss, shaper: None, disorder: None };
     let link = |name: &str| Link {
         name: name.into(),
         down: direction.clone(),

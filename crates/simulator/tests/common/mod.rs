@@ -40,7 +40,15 @@ pub fn description(duration_ns: u64) -> Description {
 
 /// Both directions alike, drop-tail, no loss.
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
-    let direction = Direction { rate_bps, trace: None, delay_ns, queue: Queue::DropTail { limit }, loss: Loss::None };
+    let direction = Direction {
+        rate_bps,
+        trace: None,
+        delay_ns,
+        queue: Queue::DropTail { limit },
+        loss: Loss::None,
+        shaper: None,
+        disorder: None,
+    };
     Link { name: name.into(), medium: None, down: direction.clone(), up: direction, middleboxes: Vec::new() }
 }
 

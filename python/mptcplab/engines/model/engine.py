@@ -18,6 +18,7 @@ from mptcplab.results.columns import polars_schema
 from mptcplab.results.result import Run
 from mptcplab.results.run_frames import Frames
 from mptcplab.scenario import Scenario, UnsupportedError
+from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.links import WAYS
 from mptcplab.scenario.tcp import Tcp
 
@@ -125,6 +126,7 @@ def _limits(settled: _Settled) -> Iterator[Found]:
         room = 2 if len(rates) > 1 else 4 / 3
         wanted = room * sum(rates) * max(rtts) * kind.payload_bytes
         given = kind.connection.receive_buffer
+        assert not isinstance(given, BufferRule), "reading put a size in its place"
         if wanted > (_LARGEST_AUTO_BUFFER if given is None else given):
             size = f"{_LARGEST_AUTO_BUFFER} B at most" if given is None else f"{given} B"
             expected = f"{wanted:.0f} B or more, for the model engine has no receive window"

@@ -50,6 +50,9 @@ def _found(document: Document) -> Iterator[Found]:
 
 def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
     direction = link.direction(way)
+    for extra in ("variation", "shaper", "jitter", "reorder", "duplicate"):
+        if getattr(direction, extra):
+            yield (*key, *link.origin(way, extra)), f"a value for {extra}", f"none: {_LONG_TERM}"
     if direction.trace is not None:
         yield (*key, *link.origin(way, "trace")), show(direction.trace.file), f"a rate: {_LONG_TERM}"
     if isinstance(direction.queue, Red | CoDel | Pie) and direction.queue.ecn:

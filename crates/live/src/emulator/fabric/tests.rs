@@ -97,6 +97,23 @@ fn a_half_duplex_medium_lets_one_send_at_a_time() {
     assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
 }
 
+/// By hand: 1,000 bytes take a shaper of 4 Mbit/s 2 ms, and the first goes at once; behind the second link every packet comes
+/// twice.
+#[test]
+fn stages_before_and_behind_links() {
+    use simulator::description::{Disorder, Limit, Queue, Shaper};
+    let mut description = description(r#"{"packets": 50}"#, "");
+    let queue = Queue::DropTail { limit: Limit::Packets(9) };
+    description.links[0].up.shaper = Some(Shaper { rate_bps: 4_000_000, burst_bytes: 1_000, polices: false, queue });
+    description.links[1].up.disorder = Some(Disorder { jitter_ns: 0, reorder: 0.0, by_ns: 0, duplicate: 1.0 });
+    let mut fabric = Fabric::new(&description, &network()).unwrap();
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    send(&mut fabric, 0, 0, &packet(SERVER));
+    let [first, second] = [(1, 16_666_666), (1, 18_666_666)];
+    assert_eq!(arrivals(&mut fabric, 500_000_000), [first, first, second, second]);
+    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+}
+
 #[test]
 fn both_ways_have_their_routes_and_other_packets_none() {
     let description = description(r#"{"packets": 50}"#, "");

@@ -1,0 +1,65 @@
+//! What a path does to the times of packets beside queueing: jitter, reordering, duplicates. A stage behind a link
+//! (docs/decisions/0011): the link itself stays first in, first out.
+
+use rand_core::RngCore;
+
+use crate::config::{ConfigError, probability};
+use crate::probability::Probability;
+
+/// A stage with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DisorderConfig {
+    /// Every packet takes between 0 and this longer, each time as likely as any other; none overtakes another by it.
+    pub jitter_ns: u64,
+    /// Probability that a packet is held back, in [0, 1]: those behind it overtake it.
+    pub reorder: f64,
+    /// How long it is held back.
+    pub by_ns: u64,
+    /// Probability that a packet comes twice, in [0, 1].
+    pub duplicate: f64,
+}
+
+impl DisorderConfig {
+    /// Whether a stage can be made of it.
+    ///
+    /// # Errors
+    /// The first parameter outside its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        probability("reorder", self.reorder)?;
+        probability("duplicate", self.duplicate)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Disorder {
+    jitter_ns: u64,
+    reorder: Probability,
+    by_ns: u64,
+    duplicate: Probability,
+    /// When the last packet leaves that was not held back.
+    last_ns: u64,
+}
+
+impl Disorder {
+    pub(crate) fn new(config: &DisorderConfig) -> Self {
+        let DisorderConfig { jitter_ns, reorder, by_ns, duplicate } = *config;
+        let [reorder, duplicate] = [reorder, duplicate].map(Probability::new);
+        Self { jitter_ns, reorder, by_ns, duplicate, last_ns: 0 }
+    }
+
+    /// When a packet that comes at `now_ns` leaves.
+    pub(crate) fn departure_ns(&mut self, now_ns: u64, rng: &mut impl RngCore) -> u64 {
+        // The upper half of a product: a draw below jitter + 1.
+        let jitter_ns = match self.jitter_ns {
+            0 => 0,
+            longest => ((u128::from(rng.next_u64()) * (u128::from(longest) + 1)) >> 64) as u64,
+        };
+        self.last_ns = now_ns.saturating_add(jitter_ns).max(self.last_ns);
+        if self.reorder.happens(rng) { self.last_ns.saturating_add(self.by_ns) } else { self.last_ns }
+    }
+
+    /// Whether the packet comes twice.
+    pub(crate) fn duplicates(&self, rng: &mut impl RngCore) -> bool {
+        self.duplicate.happens(rng)
+    }
+}
