@@ -366,6 +366,12 @@ def analyze(
 def algorithms() -> str:
     """The algorithms of the transport: JSON, `mptcplab.registry` reads it."""
 
+def play_cases(folder: str | PathLike[str], only: str, against: list[str], threads: int) -> str:
+    """Play the cases of conformance below a folder whose names or requirements contain `only`: JSON, a row each.
+
+    Raises ValueError with what is wrong with the files, a line each.
+    """
+
 def read_trace(text: str) -> tuple[int, int]:
     """Mean rate in bit/s and period in nanoseconds of a trace in Mahimahi's format.
 

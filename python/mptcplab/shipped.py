@@ -1,4 +1,4 @@
-"""Files that come with the package: ready-made scenarios and papers.
+"""Files that come with the package: ready-made scenarios, papers and cases of conformance.
 
 In a checkout the package has symbolic links to the folders at the root; a wheel holds copies of what they lead to.
 """
@@ -25,6 +25,11 @@ def scenario_directory() -> Path | None:
 def papers_directory() -> Path | None:
     """Where the papers' folders are; None when the package was built without them."""
     return _inside("papers")
+
+
+def conformance_directory() -> Path | None:
+    """Where the cases of conformance are; None when the package was built without them."""
+    return _inside("conformance")
 
 
 def scenario_names() -> list[str]:

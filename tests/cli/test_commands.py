@@ -282,6 +282,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "get",
         "list",
         "completion",
+        "conform",
         "doctor",
         "bpf",
         "kernel",

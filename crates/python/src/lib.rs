@@ -4,6 +4,7 @@
 mod algorithms;
 mod capture;
 mod columns;
+mod conformance;
 mod linux_engine;
 mod live_network;
 mod plugins;
@@ -37,6 +38,8 @@ mod _core {
     #[pymodule_export]
     use crate::capture::analyze;
     use crate::columns::Answer;
+    #[pymodule_export]
+    use crate::conformance::play_cases;
     #[pymodule_export]
     use crate::linux_engine::run_linux;
     #[pymodule_export]

@@ -262,7 +262,10 @@ impl<P: Stream> Host<P> {
                 }
             }
         }
-        self.refuse(tuple, &segment, None);
+        let control = segment.flags.syn() || segment.flags.ack();
+        if control || !self.listeners.contains_key(&tuple.local.port()) {
+            self.refuse(tuple, &segment, None); // LISTEN drops what has neither SYN nor ACK (RFC 9293 §3.10.7.2, fourth)
+        }
         None
     }
 

@@ -33,7 +33,7 @@ mod time_wait;
 
 pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
 pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};
-pub use mptcp::{Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
+pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "get": ("get:get", "Fetch a file with our own Multipath TCP."),
     "list": ("list:list_topics", "List algorithms, scenarios and papers."),
     "completion": ("completion:completion", "Print the completion script of a shell."),
+    "conform": ("conform:conform", "Play the cases of conformance to our transport and to Linux."),
     "doctor": ("doctor:doctor", "Show what this machine can run."),
     "bpf": ("bpf:app", "Coupled congestion controls in the Linux kernel."),
     "kernel": ("kernel:app", "Kernels for the engine linux-virtual."),

@@ -9,7 +9,7 @@ use crate::tcp::reorder::Reorder;
 use crate::tcp::subflow::State;
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
-const TIME_WAIT_NS: u64 = 60_000_000_000;
+pub(super) const TIME_WAIT_NS: u64 = 60_000_000_000;
 
 impl<P: Stream> Connection<P> {
     /// The application writes no more. What was written is sent, then the end of the stream.
@@ -19,6 +19,25 @@ impl<P: Stream> Connection<P> {
             self.ending.requested = true;
             self.due.data = true;
             self.progress_close(now_ns);
+        }
+    }
+
+    /// The application neither writes nor reads any more. As [`close`](Self::close), but what was not read, or arrives
+    /// from now on, is lost, and the peer is told so with a reset (RFC 9293 §3.6.1, SHLD-3).
+    pub fn close_both(&mut self, now_ns: u64) {
+        self.ending.deaf = true;
+        self.unsettle();
+        self.refuse_data(now_ns);
+        if !self.ending.over {
+            self.close(now_ns);
+        }
+    }
+
+    /// Data that nobody will read ends the connection.
+    #[cold]
+    pub(super) fn refuse_data(&mut self, now_ns: u64) {
+        if !self.ending.over && self.rx.len() > 0 {
+            self.abort(now_ns);
         }
     }
 
@@ -54,6 +73,8 @@ impl<P: Stream> Connection<P> {
                     self.leave(now_ns, r);
                 }
             }
+            // The FIN follows when the handshake is over (RFC 9293 §3.10.4).
+            State::SynReceived if self.mode == Mode::Tcp => {}
             State::SynSent | State::SynReceived => self.fail_subflow(now_ns, r, false),
             _ => {}
         }
@@ -139,6 +160,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn subflow_closed(&mut self, now_ns: u64, r: usize) {
         self.unsettle();
         self.subflows[r].state = State::Closed;
+        self.subflows[r].fin_requested = false; // none follows a reset
         self.subflows[r].timer_ns = NEVER;
         self.subflows[r].ack.deadline_ns = NEVER;
         // Nothing comes any more to fill its holes, and what waits behind them has not been acknowledged.

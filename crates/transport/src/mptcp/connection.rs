@@ -9,7 +9,7 @@ use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
 use super::state::due::Due;
-use super::state::ending::Ending;
+use super::state::ending::{AbortReason, Ending};
 use super::state::fallback::{Fallback, Mode};
 use super::state::keys::{DataNumbers, Keys};
 use super::state::plan::SendPlan;
@@ -47,7 +47,7 @@ pub enum Event {
     Flushed,
     /// Both directions ended in order and every subflow is closed.
     Closed,
-    /// Reset by the peer, or given up.
+    /// Reset by the peer, or given up; [`Connection::abort_reason`] tells why.
     Aborted,
 }
 
@@ -319,6 +319,30 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.ending.over
+    }
+
+    /// Why the connection was aborted; none while it was not.
+    #[must_use]
+    pub fn abort_reason(&self) -> Option<AbortReason> {
+        let aborted = self.ending.over && !(self.ending.flushed && self.rx.ended());
+        aborted.then(|| self.ending.cause.unwrap_or(AbortReason::Local))
+    }
+
+    /// The state of a subflow by its name in RFC 9293 §3.3.2. Panics when there is no such subflow.
+    #[must_use]
+    pub fn state(&self, subflow: SubflowId) -> &'static str {
+        match self.subflows[subflow.0 as usize].state {
+            State::SynSent => "SYN-SENT",
+            State::SynReceived => "SYN-RECEIVED",
+            State::Established => "ESTABLISHED",
+            State::FinWait1 => "FIN-WAIT-1",
+            State::FinWait2 => "FIN-WAIT-2",
+            State::CloseWait => "CLOSE-WAIT",
+            State::Closing => "CLOSING",
+            State::LastAck => "LAST-ACK",
+            State::TimeWait => "TIME-WAIT",
+            State::Closed => "CLOSED",
+        }
     }
 
     /// Whether nothing of the connection will be missed: it is over, has nothing left to read, to tell or to send, and

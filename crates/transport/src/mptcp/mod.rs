@@ -30,6 +30,7 @@ mod transmit;
 
 pub use connection::{Connection, Event};
 pub use join::SUBFLOW_LIMIT;
+pub use state::ending::AbortReason;
 pub use state::reset::ResetReason;
 #[cfg(test)]
 pub(crate) use state::waiting::Early;

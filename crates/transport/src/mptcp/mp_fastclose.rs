@@ -4,6 +4,7 @@ use wire::{MptcpOption, Segment};
 
 use super::connection::{Connection, Event};
 use super::options::mptcp_options;
+use super::state::ending::AbortReason;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::queue::Stream;
@@ -14,9 +15,18 @@ impl<P: Stream> Connection<P> {
     /// option R).
     pub fn abort(&mut self, now_ns: u64) {
         self.clock_ns = now_ns;
+        self.give_up(now_ns, AbortReason::Local);
+    }
+
+    pub(super) fn give_up(&mut self, now_ns: u64, cause: AbortReason) {
+        self.ending.cause = Some(cause);
         self.finish(Event::Aborted);
         for r in 0..self.subflows.len() {
-            if !matches!(self.subflows[r].state, State::Closed | State::TimeWait) {
+            let state = self.subflows[r].state;
+            if self.mode == Mode::Tcp && matches!(state, State::Closing | State::LastAck) {
+                // Both directions have ended: there is nothing to reset (RFC 9293 §3.10.5).
+                self.fail_subflow(now_ns, r, false);
+            } else if !matches!(state, State::Closed | State::TimeWait) {
                 self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.keys.remote.is_some();
                 self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
             }
@@ -39,6 +49,7 @@ impl<P: Stream> Connection<P> {
     /// MP_FASTCLOSE with our key: the peer has given up. "Upon receipt of an MP_FASTCLOSE, containing the valid key,
     /// Host B answers on the same subflow with a TCP RST and tears down all subflows" (RFC 8684 §3.5).
     fn fastclose(&mut self, now_ns: u64, r: usize, answer: bool) {
+        self.ending.cause = Some(AbortReason::FastClose);
         self.finish(Event::Aborted);
         for other in 0..self.subflows.len() {
             if other == r && !answer {

@@ -8,6 +8,7 @@ use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
 
 use super::connection::{Connection, Event};
+use super::state::ending::AbortReason;
 use super::state::fallback::Mode;
 
 impl<P: Stream> Connection<P> {
@@ -100,7 +101,8 @@ impl<P: Stream> Connection<P> {
     pub(super) fn interruption_timer(&mut self, now_ns: u64) {
         if self.control.interrupted_until_ns <= now_ns {
             self.control.interrupted_until_ns = NEVER;
-            self.abort(now_ns);
+            let cause = self.ending.cause.unwrap_or(AbortReason::TimedOut);
+            self.give_up(now_ns, cause);
         }
     }
 

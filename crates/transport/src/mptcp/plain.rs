@@ -56,6 +56,7 @@ impl<P: Stream> Connection<P> {
             }
         };
         connection
+            && !self.ending.deaf
             && view.phase == Phase::Open
             && subflow.state == State::Established
             && subflow.board.is_unmarked()

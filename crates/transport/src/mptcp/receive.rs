@@ -2,6 +2,7 @@
 
 use wire::{Compact, Dss, Flags, Segment};
 
+use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::fallback::Mode;
@@ -50,6 +51,9 @@ impl<P: Stream> Connection<P> {
             self.unsettle();
         }
         self.receive_any(now_ns, r, segment);
+        if self.ending.deaf {
+            self.refuse_data(now_ns);
+        }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
     }
@@ -110,6 +114,10 @@ impl<P: Stream> Connection<P> {
                     subflow.duplicate = Some((seq, seq + data));
                 }
                 subflow.ack.now = true;
+                if subflow.state == State::TimeWait && segment.flags.fin() {
+                    // Our last ACK was lost, and the time begins anew (RFC 9293 §3.10.7.4, eighth).
+                    subflow.timer_ns = now_ns + TIME_WAIT_NS;
+                }
                 self.due.acks.insert(r);
             }
             return;

@@ -4,6 +4,7 @@ use wire::{Flags, MptcpOption, Options, RareOptions, Segment};
 
 use super::connection::Connection;
 use super::options::mptcp_options;
+use super::state::ending::AbortReason;
 use super::state::reset::{ResetReason, TRANSIENT};
 use crate::queue::Stream;
 use crate::tcp::subflow::{ResetAnswer, State};
@@ -17,6 +18,8 @@ impl<P: Stream> Connection<P> {
     /// The peer has reset a subflow. What is said of MP_FAIL holds too: data from there on will not be acknowledged
     /// at the data level and is sent again on other subflows (RFC 8684 §3.7).
     pub(super) fn receive_reset(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
+        let refused = self.subflows[r].state == State::SynSent;
+        self.ending.cause = Some(if refused { AbortReason::Refused } else { AbortReason::Reset });
         let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
         self.fail_subflow(now_ns, r, is_transient(segment));
         if failed {

@@ -4,6 +4,7 @@
 use wire::{Flags, Segment};
 
 use super::connection::Connection;
+use super::state::ending::AbortReason;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::queue::Stream;
@@ -78,6 +79,7 @@ impl<P: Stream> Connection<P> {
                 subflow.retries += 1;
                 subflow.rtt.backoff += 1;
                 if subflow.retries > self.config.tcp.syn_retries {
+                    self.ending.cause = Some(AbortReason::TimedOut);
                     self.fail_subflow(now_ns, r, true);
                 } else {
                     subflow.syn_due = true;
@@ -95,6 +97,7 @@ impl<P: Stream> Connection<P> {
                 subflow.retries += 1;
                 subflow.rtt.backoff += 1;
                 if subflow.retries > self.config.tcp.syn_retries {
+                    self.ending.cause = Some(AbortReason::TimedOut);
                     self.reset_subflow(now_ns, r, ResetReason::Performance, true);
                 } else {
                     subflow.ack.now = true;
@@ -107,12 +110,16 @@ impl<P: Stream> Connection<P> {
             // probes of a closed window, which are not given up (RFC 9293 §3.8.6, SHLD-17; §3.8.6.1).
             _ if subflow.retries >= self.config.tcp.retries && !beyond_window => {
                 let known = subflow.board.iter().all(|s| s.offset + s.data_len() <= self.tx.una());
+                self.ending.cause = Some(AbortReason::TimedOut);
                 let reason = if known { ResetReason::TooMuchData } else { ResetReason::Performance };
                 self.reset_subflow(now_ns, r, reason, true);
             }
             _ => {
                 let first = subflow.retries == 0;
                 subflow.timed_out(now_ns, &mut self.views, r, &mut self.controller, self.config.tcp.frto);
+                if beyond_window {
+                    subflow.retries = 1; // a probe: when the window opens again, data has all its attempts
+                }
                 self.due.attention.insert(r);
                 if self.repair() == Repair::Prompt {
                     if first {
@@ -165,6 +172,7 @@ impl<P: Stream> Connection<P> {
         self.timers.retransmit_ns = NEVER;
         if self.timers.backoff > self.config.tcp.retries && !self.is_bound_and_carried(self.tx.una()) {
             // The subflows work, but what goes over them does not reach the data level.
+            self.ending.cause = Some(AbortReason::TimedOut);
             for r in 0..self.subflows.len() {
                 if self.is_open(r) {
                     self.reset_subflow(now_ns, r, ResetReason::Middlebox, true);

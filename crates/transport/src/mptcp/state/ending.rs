@@ -1,5 +1,20 @@
 //! How far the end of the stream that this host sends has come (RFC 8684 §3.3.3); under TCP it is the FIN's.
 
+/// Why a connection was aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AbortReason {
+    /// The peer answered the SYN with a reset.
+    Refused,
+    /// The peer reset the connection, or its last subflow.
+    Reset,
+    /// The peer did not answer: SYN or data went out as often as may be, or no subflow came back in time.
+    TimedOut,
+    /// The peer ended the connection with MP_FASTCLOSE.
+    FastClose,
+    /// This host ended it: the application, or a peer that broke the protocol.
+    Local,
+}
+
 /// The end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ending {
@@ -12,8 +27,12 @@ pub struct Ending {
     pub fin_acknowledged: bool,
     /// The application knows that everything has arrived.
     pub flushed: bool,
+    /// The application reads no more either: what arrives from now on is lost (RFC 9293 §3.6.1).
+    pub deaf: bool,
     /// The connection is no more.
     pub over: bool,
+    /// What took its last subflow, or will be the reason if it ends now.
+    pub cause: Option<AbortReason>,
 }
 
 impl Ending {
