@@ -23,7 +23,7 @@ FENCED = re.compile(r"^(?P<fence>```+)[^\n]*\n.*?^(?P=fence)\s*$", re.MULTILINE 
 """A link in a block is part of an example."""
 BIN = Path(sys.executable).parent
 SECONDS = 300
-LIVE = r"mptcplab\.stack|mptcplab get|--engines? \S*(stack|linux)"
+LIVE = r"mptcplab\.stack|mptcplab get|--engines? \S*(stack|linux)|--against (both|linux)"
 """What needs privileges."""
 
 

@@ -1,5 +1,7 @@
 //! The Linux kernel in a network namespace of its own, behind a TUN device. Time is real time.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // the kernel's clock is the wall's
+
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -59,7 +61,6 @@ impl Kernel {
     ///
     /// # Errors
     /// Without root or /dev/net/tun, or where the case asks for what the kernel cannot be told.
-    #[expect(clippy::disallowed_methods, reason = "the kernel's time is real time")]
     pub fn enter(settings: &Settings) -> Result<Kernel, Cannot> {
         let namespace = live::namespace::create().or_else(fails("a network namespace"))?;
         live::namespace::enter(&namespace).or_else(fails("the network namespace"))?;

@@ -9,12 +9,14 @@ pub mod case;
 mod content;
 mod dialogue;
 mod fields;
+#[cfg(target_os = "linux")]
 pub mod kernel;
 mod options;
 mod parse;
 pub mod report;
 mod run;
 mod subject;
+#[cfg(target_os = "linux")]
 mod system;
 pub mod virtual_host;
 

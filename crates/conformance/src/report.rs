@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Serialize;
 
 use crate::case::{Case, Who};
+#[cfg(target_os = "linux")]
 use crate::kernel::Kernel;
 use crate::run::{Outcome, run};
 use crate::virtual_host::VirtualHost;
@@ -85,6 +86,9 @@ pub fn judge(case: &Case, who: Who) -> Verdict {
     }
     let played = || match who {
         Who::Transport => run(case, &mut VirtualHost::new(&case.settings)),
+        #[cfg(not(target_os = "linux"))]
+        Who::Linux => Outcome::Impossible("this is not Linux".to_owned()),
+        #[cfg(target_os = "linux")]
         Who::Linux => match Kernel::enter(&case.settings) {
             Ok(mut kernel) => run(case, &mut kernel),
             Err(cannot) => Outcome::Impossible(cannot.0),

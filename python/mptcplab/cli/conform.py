@@ -19,17 +19,17 @@ _THREADS: Final = {"transport": 2, "linux": 16}
 
 @click.command()
 @click.argument("only", metavar="[FILTER]", default="")
-@click.option("--against", type=click.Choice([*_BOTH, "both"]), default="transport", help="To whom the cases are played.")
+@click.option("--against", type=click.Choice([*_BOTH, "both"]), default="transport", help="Who is judged.")
 @click.option("--cases", "folder", type=FILE_PATH, help="Another folder of cases.")
 @click.option("--all", "everything", is_flag=True, help="A line for every case, not only for those that are not met.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def conform(only: str, against: str, folder: Path | None, everything: bool, as_json: bool) -> None:
     """Play the cases of conformance to our transport, and to Linux.
 
-    A case is a text file: segments in, segments out, with the requirement of an RFC that it shows (docs/conformance.md).
+    A case is a text file: segments in, segments out, with the requirement that it shows (docs/conformance.md).
     FILTER is a part of a case's name or of its requirement. Our transport runs in virtual time; Linux in a network
-    namespace of its own, in real time, for which root is needed. The exit status is 1 when a case fails that is not a
-    known departure.
+    namespace of its own, in real time, for which root is needed. The exit status is 1 when a case fails that is
+    not a known departure.
 
     \b
     Example: mptcplab conform tcp/listen
