@@ -5,6 +5,7 @@
 //! [`virtual_host::VirtualHost`] is our transport in virtual time, [`kernel::Kernel`] the Linux kernel in a network
 //! namespace of its own, behind a TUN device.
 
+pub mod any_bytes;
 pub mod case;
 mod content;
 mod dialogue;
