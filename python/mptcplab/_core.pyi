@@ -29,6 +29,7 @@ __all__ = [
     "create_tun",
     "enter_namespace",
     "open_tun",
+    "play_cases",
     "read_trace",
     "run_linux",
     "run_stack",
