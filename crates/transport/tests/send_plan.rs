@@ -5,6 +5,7 @@ mod common;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use common::{CLIENT, MS, Pair, Path, SECOND, SERVER, wild};
 use transport::congestion::View;
@@ -64,6 +65,32 @@ impl PacketScheduler for Together {
     }
 }
 
+/// Binds a hundred segments to the first subflow, repeats them on the second one, and binds the rest when nothing waits on
+/// the first: when it was asked, and what waited there.
+#[derive(Debug)]
+struct Overtaken(Arc<Mutex<Vec<(u64, u64)>>>);
+
+impl PacketScheduler for Overtaken {
+    fn name(&self) -> &'static str {
+        "overtaken"
+    }
+
+    fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
+        if demand != Demand::New || group.iter().filter(|v| v.active).count() < 2 {
+            return MinRtt.choose(demand, group, context);
+        }
+        let queued_bytes = context.counters(0).queued_bytes;
+        self.0.lock().unwrap().push((context.now_ns, queued_bytes));
+        if context.sent_bytes == 2_000 {
+            Decision::Bind { on: SubflowSet::one(0), bytes: 100 * u64::from(group[0].mss) }
+        } else if queued_bytes > 0 {
+            Decision::Repeat { on: SubflowSet::one(1), from: context.acknowledged_bytes, to: context.sent_bytes }
+        } else {
+            Decision::Bind { on: SubflowSet::one(1), bytes: context.available_bytes }
+        }
+    }
+}
+
 fn ahead(turn: &[u64]) -> Choice {
     let turn = turn.to_vec();
     Choice::custom("ahead", move |_| Box::new(Ahead { turn: turn.clone(), at: 0 }))
@@ -109,6 +136,20 @@ fn reinjections(p: &mut Pair) -> u64 {
 
 fn bytes_on(sent: &Sent, path: usize) -> u64 {
     sent.borrow().get(&path).map_or(0, |all| all.iter().map(|&(_, from, to)| to - from).sum())
+}
+
+#[test]
+fn what_need_not_be_sent_any_more_makes_room_at_once() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let own = Arc::clone(&log);
+    let choice = Choice::custom("overtaken", move |_| Box::new(Overtaken(Arc::clone(&own))));
+    let (mut p, _) = pair(choice, ReceiveBuffer::Auto, vec![Path::clean(150 * MS), Path::clean(5 * MS)]);
+    finish(&mut p, 400_000);
+    let log = log.lock().unwrap();
+    let emptied = log.windows(2).find(|two| two[0].1 > 0 && two[1].1 == 0).expect("it becomes empty");
+    // All of it came over the other path. The first acknowledgment on this one clears it, and the scheduler is asked then.
+    assert!(emptied[0].1 > 10_000, "{emptied:?}");
+    assert_eq!(emptied[0].0, emptied[1].0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use wire::Segment;
 
 use super::connection::Connection;
+use super::plan::Waited;
 use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
@@ -130,8 +131,10 @@ impl<P: Stream> Connection<P> {
                 Answer::Pause(pause) => pause,
             };
             if self.mode == Mode::Mptcp && self.established {
-                if let Some(r) = self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
-                    return Some(r);
+                match self.transmit_waiting(now_ns, SubflowSet(u64::MAX), out) {
+                    Waited::Sent(r) => return Some(r),
+                    Waited::Dropped => continue,
+                    Waited::Nothing => {}
                 }
                 // A reinjection that finds no room is next in any case.
                 let due = passed || self.reinjections.len() == 0;

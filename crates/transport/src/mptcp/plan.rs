@@ -8,6 +8,14 @@ use super::state::plan::{Kind, SendPlan};
 use crate::queue::Stream;
 use crate::scheduler::{Repair, SubflowSet, usable};
 
+/// What became of what waits on a subflow with room.
+pub(super) enum Waited {
+    Sent(usize),
+    /// The peer has all of it by now, so there may be room to bind more.
+    Dropped,
+    Nothing,
+}
+
 impl<P: Stream> Connection<P> {
     /// The plan, with a place for each subflow.
     pub(super) fn plan_mut(&mut self) -> &mut SendPlan {
@@ -98,25 +106,34 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What waits on the first subflow that may send it.
-    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Segment<P>) -> Option<usize> {
-        let subflows = self.plan.as_ref()?.subflows();
-        (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r) && self.send_waiting(now_ns, r, out))
+    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Segment<P>) -> Waited {
+        let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
+        match (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
+            Some(r) if self.send_waiting(now_ns, r, out) => Waited::Sent(r),
+            Some(_) => Waited::Dropped,
+            None => Waited::Nothing,
+        }
     }
 
     /// What a decision to send promised: before the scheduler is asked again.
     pub(super) fn transmit_promised(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
-        let promised = self.plan.as_ref()?.promised;
-        if promised.0 == 0 {
-            return None;
+        loop {
+            let promised = self.plan.as_ref()?.promised;
+            if promised.0 == 0 {
+                return None;
+            }
+            let waited = self.transmit_waiting(now_ns, promised, out);
+            let plan = self.plan.as_mut()?;
+            match waited {
+                Waited::Sent(r) => {
+                    plan.promised.remove(r);
+                    return Some(r);
+                }
+                Waited::Dropped => {}
+                // The others have no room after all: what waits there goes when they have.
+                Waited::Nothing => plan.promised = SubflowSet::default(),
+            }
         }
-        let sent = self.transmit_waiting(now_ns, promised, out);
-        let plan = self.plan.as_mut()?;
-        match sent {
-            Some(r) => plan.promised.remove(r),
-            // The others have no room after all: what waits there goes when they have.
-            None => plan.promised = SubflowSet::default(),
-        }
-        sent
     }
 
     /// Whether the subflow has something that waits, and may send it now. A last segment that is not full waits while
