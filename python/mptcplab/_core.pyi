@@ -94,6 +94,20 @@ class Ack:
         """Whether the window, not the application or the receiver, limited what was sent."""
 
 @final
+class RttSample:
+    """A sample of the round-trip time; it may be kept."""
+
+    @property
+    def rtt_ns(self) -> int:
+        """Age of the youngest segment that was acknowledged and sent only once, nanoseconds."""
+    @property
+    def now_ns(self) -> int:
+        """When the acknowledgment arrived, nanoseconds."""
+    @property
+    def recovering(self) -> bool:
+        """Whether it arrived during fast recovery, where `on_ack` is not called."""
+
+@final
 class Subflow:
     """What is known of a subflow, during the call that it was given to."""
 

@@ -48,7 +48,7 @@ mod _core {
     use crate::plugins::check_plugin;
     use crate::plugins::{Given, Watchdog};
     #[pymodule_export]
-    use crate::plugins::{PyAck, PyContext, PyCounters, PyDemand, PySubflow, PySubflows};
+    use crate::plugins::{PyAck, PyContext, PyCounters, PyDemand, PySample, PySubflow, PySubflows};
     #[pymodule_export]
     use crate::stack::{PySocket, PyStack};
     #[pymodule_export]

@@ -12,7 +12,7 @@
 ...         return self.beta * subflows[r].cwnd
 """
 
-from mptcplab._core import Ack, Context, Counters, Demand, Subflow, Subflows
+from mptcplab._core import Ack, Context, Counters, Demand, RttSample, Subflow, Subflows
 from mptcplab.errors import PluginError, PluginLoadError
 from mptcplab.plugins.base import (
     AddressAdded,
@@ -75,6 +75,7 @@ __all__ = [
     "PluginLoadError",
     "RemoteAddress",
     "Repeat",
+    "RttSample",
     "Rule",
     "Scheduler",
     "Send",

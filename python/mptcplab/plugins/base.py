@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from mptcplab._core import Ack, Context, Demand, Subflows
+    from mptcplab._core import Ack, Context, Demand, RttSample, Subflows
 
 
 class Plugin(ABC):
@@ -40,8 +40,8 @@ class Column(NamedTuple):
     """What it is, in one line."""
 
 
-class Showing(Plugin):
-    """What a congestion control shows of itself: columns of `samples`."""
+class Measuring(Plugin):
+    """What every congestion control may ask for, and what it shows of itself in `samples`."""
 
     columns: ClassVar[tuple[Column, ...]] = ()
     """Its columns; rows of subflows with other controls are null there."""
@@ -49,6 +49,11 @@ class Showing(Plugin):
     def show(self, subflows: "Subflows", r: int, now_ns: int) -> "Sequence[float | None]":  # noqa: ARG002
         """The values of `columns` for the subflow `r` at a sample of the run; None where there is none yet."""
         return [None] * len(self.columns)
+
+    def on_sample(self, subflows: "Subflows", r: int, sample: "RttSample") -> None:
+        """A sample of the round-trip time of the subflow `r`, also during fast recovery, before `on_ack` of the same
+        acknowledgment. Called only where a class has it.
+        """
 
 
 class Window(NamedTuple):
@@ -60,7 +65,7 @@ class Window(NamedTuple):
     """The slow start threshold, in segments: 1 or more, or infinite."""
 
 
-class Rule(Showing):
+class Rule(Measuring):
     """How a loss-based congestion control grows and shrinks its window; slow start and all else is TCP's.
 
     `subflows` are the subflows of the connection, `r` is the one that it is about.
@@ -74,12 +79,19 @@ class Rule(Showing):
         """The window, in segments, after a loss, a timeout or a congestion mark; half of it unless it is overridden."""
         return subflows[r].cwnd / 2
 
+    def regroup(self, subflows: "Subflows", r: int, now_ns: int) -> "Sequence[int] | None":  # noqa: ARG002
+        """Which subflows are coupled with which: the number of a group, 0 to 255, for each, or None for no change. At
+        first all are in group 0. Called before the methods below, which then see the subflows of other groups as not
+        `active`; only where a class has it.
+        """
+        return None
+
     def min_ssthresh(self, subflows: "Subflows") -> float:  # noqa: ARG002 - for those that override it
         """The least slow start threshold in segments; RFC 5681 §3.1 has 2."""
         return 2.0
 
 
-class CongestionControl(Showing):
+class CongestionControl(Measuring):
     """A whole congestion control for all subflows of a connection.
 
     `subflows` are the subflows of the connection, `r` is the one that it is about, `now_ns` is the time.

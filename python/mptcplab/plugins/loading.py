@@ -187,7 +187,7 @@ def methods(chosen: type[base.Plugin]) -> list[str]:
 
 def columns(chosen: type[base.Plugin]) -> tuple[base.Column, ...]:
     """What a congestion control shows of itself."""
-    return tuple(chosen.columns) if issubclass(chosen, base.Showing) else ()
+    return tuple(chosen.columns) if issubclass(chosen, base.Measuring) else ()
 
 
 def repairs_as_kernel(chosen: type[base.Plugin]) -> bool:
@@ -277,7 +277,7 @@ def _checked(found: object, source: Source) -> type[base.Plugin]:
         )
     if issubclass(found, base.Scheduler) and found.repair not in ("prompt", "kernel"):
         raise PluginLoadError(f"repair = {_show(found.repair)} in {source.spec}", 'repair = "prompt" or "kernel"')
-    if issubclass(found, base.Showing):
+    if issubclass(found, base.Measuring):
         _check_columns(found, source)
     missing = sorted(getattr(found, "__abstractmethods__", ()))
     if missing:
@@ -287,7 +287,7 @@ def _checked(found: object, source: Source) -> type[base.Plugin]:
     return found
 
 
-def _check_columns(found: type[base.Showing], source: Source) -> None:
+def _check_columns(found: type[base.Measuring], source: Source) -> None:
     """Raise PluginLoadError for columns that `samples` cannot have."""
     several: Any = found.columns  # whatever stands there
     if not isinstance(several, tuple) or not all(

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use transport::congestion::{Ack, Choice, Classic, CongestionControl, Rule, View, Window};
+use transport::congestion::{Ack, Choice, Classic, CongestionControl, Groups, Rule, Sample, View, Window};
 use transport::plugin::Origin;
 
 use super::calls::{Accepted, Answer, Class, Object, number, wrong};
-use super::views::{PyAck, PySubflows, Table};
+use super::views::{PyAck, PySample, PySubflows, Table};
 
-const RULE: &[&str] = &["increase", "decrease", "min_ssthresh", "show"];
-const WHOLE: &[&str] = &["on_ack", "on_loss", "on_timeout", "on_ecn", "on_undo", "on_join", "on_leave", "show"];
+const RULE: &[&str] = &["increase", "decrease", "min_ssthresh", "on_sample", "regroup", "show"];
+const WHOLE: &[&str] =
+    &["on_ack", "on_loss", "on_timeout", "on_ecn", "on_undo", "on_join", "on_leave", "on_sample", "show"];
+const SAMPLE: &str = "on_sample";
+const REGROUP: &str = "regroup";
 
 const ANY_SEGMENTS: Accepted = ("a finite number of segments", f64::is_finite);
 const SOME_SEGMENTS: Accepted = ("a finite number of segments, 0 or more", |w| w.is_finite() && w >= 0.0);
@@ -29,21 +32,23 @@ pub fn choice(class: Arc<Class>) -> Choice {
 pub fn make(class: &Arc<Class>, origin: &Origin) -> Box<dyn CongestionControl> {
     let object = Arc::new(class.object(origin));
     let table = Arc::default();
-    if class.is_rule {
-        Box::new(RuleControl { object: Arc::clone(&object), classic: Classic::new(PyRule { object, table }) })
+    if class.is_rule && object.has(REGROUP) {
+        Box::new(RuleControl::<true>::new(object, table))
+    } else if class.is_rule {
+        Box::new(RuleControl::<false>::new(object, table))
     } else {
         Box::new(WholeControl { object, table })
     }
 }
 
-/// A rule of [`Classic`].
+/// A rule of [`Classic`]; whether it changes which subflows are coupled.
 #[derive(Debug)]
-struct PyRule {
+struct PyRule<const REGROUPS: bool> {
     object: Arc<Object>,
     table: Arc<Table>,
 }
 
-impl PyRule {
+impl<const REGROUPS: bool> PyRule<REGROUPS> {
     /// What the method of this place in [`RULE`] answers for the subflow `r`, or for all.
     fn ask(&self, index: usize, group: &[View], r: Option<usize>, accepted: Accepted) -> Option<f64> {
         self.object.call(RULE, index, |_, method| {
@@ -58,8 +63,27 @@ impl PyRule {
     }
 }
 
-impl Rule for PyRule {
-    const NAME: &'static str = "plug-in";
+const NAME: &str = "plug-in";
+
+impl<const REGROUPS: bool> Rule for PyRule<REGROUPS> {
+    const NAME: &'static str = NAME;
+    const REGROUPS: bool = REGROUPS;
+
+    fn regroup(&mut self, groups: &mut Groups, group: &[View], r: usize, now_ns: u64) {
+        let asked = self.object.call(RULE, 4, |_, method| {
+            let answer = method.call1((self.table.open(group), r, now_ns));
+            self.table.close();
+            let answer = answer?;
+            let of: Option<Option<Vec<u8>>> = answer.extract().ok();
+            let of = of.filter(|of| of.as_ref().is_none_or(|of| of.len() == group.len()));
+            of.ok_or_else(|| {
+                wrong(&answer, &format!("None, or a group from 0 to 255 for each of the {} subflows", group.len()))
+            })
+        });
+        if let Some(Some(of)) = asked {
+            of.into_iter().enumerate().for_each(|(r, number)| groups.put(r, number));
+        }
+    }
 
     fn increase(&mut self, group: &[View], r: usize) -> f64 {
         self.ask(0, group, Some(r), ANY_SEGMENTS).unwrap_or(0.0)
@@ -81,14 +105,34 @@ impl Rule for PyRule {
 
 /// The classic machine with a rule in Python.
 #[derive(Debug)]
-struct RuleControl {
+struct RuleControl<const REGROUPS: bool> {
     object: Arc<Object>,
-    classic: Classic<PyRule>,
+    table: Arc<Table>,
+    classic: Classic<PyRule<REGROUPS>>,
 }
 
-impl CongestionControl for RuleControl {
+impl<const REGROUPS: bool> RuleControl<REGROUPS> {
+    fn new(object: Arc<Object>, table: Arc<Table>) -> Self {
+        let rule = PyRule { object: Arc::clone(&object), table: Arc::clone(&table) };
+        RuleControl { object, table, classic: Classic::new(rule) }
+    }
+}
+
+impl<const REGROUPS: bool> CongestionControl for RuleControl<REGROUPS> {
     fn name(&self) -> &'static str {
-        PyRule::NAME
+        NAME
+    }
+
+    fn wants_samples(&self) -> bool {
+        self.object.has(SAMPLE)
+    }
+
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        on_sample((RULE, 3), &self.object, &self.table, group, r, sample);
+    }
+
+    fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
+        self.classic.on_leave(group, r, now_ns);
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
@@ -165,7 +209,15 @@ impl WholeControl {
 
 impl CongestionControl for WholeControl {
     fn name(&self) -> &'static str {
-        PyRule::NAME
+        NAME
+    }
+
+    fn wants_samples(&self) -> bool {
+        self.object.has(SAMPLE)
+    }
+
+    fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
+        on_sample((WHOLE, 7), &self.object, &self.table, group, r, sample);
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
@@ -204,6 +256,24 @@ impl CongestionControl for WholeControl {
     fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
         self.tell(6, group, r, now_ns);
     }
+}
+
+/// Tells of a sample by the method of this place.
+fn on_sample(
+    (names, index): (&'static [&'static str], usize),
+    object: &Object,
+    table: &Arc<Table>,
+    group: &[View],
+    r: usize,
+    sample: &Sample,
+) {
+    object.set_now(sample.now_ns);
+    object.call(names, index, |_, method| {
+        let told = method.call1((table.open(group), r, PySample(*sample)));
+        table.close();
+        told?;
+        Ok(())
+    });
 }
 
 /// Writes what `show`, the last of the methods `names`, answers.

@@ -19,7 +19,7 @@ use transport::plugin::Kind;
 use calls::Calls;
 pub use calls::Watchdog;
 pub use suites::check_plugin;
-pub use views::{PyAck, PyContext, PyCounters, PyDemand, PySubflow, PySubflows};
+pub use views::{PyAck, PyContext, PyCounters, PyDemand, PySample, PySubflow, PySubflows};
 
 /// A plug-in of a run, as Python hands it over.
 #[derive(FromPyObject)]

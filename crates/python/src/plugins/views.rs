@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
-use transport::congestion::{Ack, Phase, View};
+use transport::congestion::{Ack, Phase, Sample, View};
 use transport::scheduler::{Carried, Context, Counters, Demand, SubflowSet};
 
 /// The subflows of a connection for the present call. Its memory is used again for the next one.
@@ -190,6 +190,32 @@ impl PyAck {
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.0.cwnd_limited
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}
+
+/// A sample of the round-trip time.
+#[pyclass(name = "RttSample", module = "mptcplab._core", frozen)]
+pub struct PySample(pub Sample);
+
+#[pymethods]
+impl PySample {
+    #[getter]
+    fn rtt_ns(&self) -> u64 {
+        self.0.rtt_ns
+    }
+
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns
+    }
+
+    #[getter]
+    fn recovering(&self) -> bool {
+        self.0.recovering
     }
 
     fn __repr__(&self) -> String {
