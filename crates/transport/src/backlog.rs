@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::host::ConnectionId;
+use crate::names::ConnectionId;
 
 /// Half-open connections, the oldest first, and those whose handshake is over and that nobody has taken yet.
 #[derive(Debug)]

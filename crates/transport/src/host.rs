@@ -9,37 +9,12 @@ use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, Segment};
 use crate::backlog::Backlog;
 use crate::mptcp::at_once::agreed_keys;
 use crate::mptcp::{Connection, ResetReason};
+use crate::names::{ConnectionId, Handle, SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::ResetAnswer;
 use crate::time_wait::{TimeWait, Verdict};
 use crate::{Config, LocalAddress};
-
-/// A connection of a host, until the host [forgets](Host::forget) it; then the id may name another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub struct ConnectionId(pub u32);
-
-/// A subflow of a connection, in the order they were opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub struct SubflowId(pub u8);
-
-/// Where a segment belongs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handle {
-    /// Connection.
-    pub connection: ConnectionId,
-    /// Subflow.
-    pub subflow: SubflowId,
-}
-
-/// The two ends of a subflow as this host sees them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub struct Tuple {
-    /// This host's end.
-    pub local: SocketAddr,
-    /// The peer's end.
-    pub remote: SocketAddr,
-}
 
 /// RFC 6056 §3.2: "should use the whole range of available port numbers", the registered ones included.
 const EPHEMERAL_PORTS: std::ops::RangeInclusive<u16> = 1024..=u16::MAX;

@@ -20,6 +20,7 @@ pub mod congestion;
 mod draw;
 mod host;
 mod mptcp;
+mod names;
 pub mod path_manager;
 pub mod plugin;
 mod queue;
@@ -32,8 +33,9 @@ mod tcp;
 mod time_wait;
 
 pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
-pub use host::{ConnectionId, Handle, Host, SubflowId, Tuple};
+pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
+pub use names::{ConnectionId, Handle, SubflowId, Tuple};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};

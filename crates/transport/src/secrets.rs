@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::host::Tuple;
+use crate::names::Tuple;
 
 /// RFC 6528 §3: the clock of initial sequence numbers ticks every 4 µs.
 const ISN_TICK_NS: u64 = 4_000;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wire::{Segment, Timestamps};
 
-use crate::host::Tuple;
+use crate::names::Tuple;
 use crate::queue::Stream;
 use crate::tcp::subflow::Subflow;
 

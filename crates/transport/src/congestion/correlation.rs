@@ -1,6 +1,28 @@
 //! Whether two subflows see the same queue: the correlation of their queueing delays (Singh 2012 chapter V A).
 
-use super::sharing::Sharing;
+/// What is done about subflows that share a bottleneck.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Action {
+    /// Of those that share, all but the one with the highest rate are held at one segment, as a probe.
+    pub suppress: bool,
+    /// Those that share are coupled with each other only; the others become independent.
+    pub decouple: bool,
+}
+
+/// How it is found out; times in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sharing {
+    /// What follows.
+    pub action: Action,
+    /// Correlation above which two subflows share.
+    pub threshold: f64,
+    /// Measuring before the first decision; how long a change takes to be seen follows from it.
+    pub decide_after_s: f64,
+    /// Memory of one correlation, of which the moving average is taken.
+    pub window_s: f64,
+    /// Weight of the past in the smoothed delay.
+    pub weight: f64,
+}
 
 /// Means over longer than this say nothing of one queue: samples that far apart are not averaged.
 const LONGEST_NS: u64 = 1_000_000_000;

@@ -1,32 +1,10 @@
 //! Which subflows share a bottleneck, and what follows from it, for any control (Singh 2012 chapter V).
 
+pub use super::correlation::{Action, Sharing};
+
 use super::correlation::Correlation;
 use super::{Ack, CongestionControl, Sample, View, Window};
 use crate::algorithm::{Capability, Given, Parameter, Row};
-
-/// What is done about subflows that share a bottleneck.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Action {
-    /// Of those that share, all but the one with the highest rate are held at one segment, as a probe.
-    pub suppress: bool,
-    /// Those that share are coupled with each other only; the others become independent.
-    pub decouple: bool,
-}
-
-/// How it is found out; times in seconds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Sharing {
-    /// What follows.
-    pub action: Action,
-    /// Correlation above which two subflows share.
-    pub threshold: f64,
-    /// Measuring before the first decision; how long a change takes to be seen follows from it.
-    pub decide_after_s: f64,
-    /// Memory of one correlation, of which the moving average is taken.
-    pub window_s: f64,
-    /// Weight of the past in the smoothed delay.
-    pub weight: f64,
-}
 
 /// The parameters that every coupled control has besides its own.
 const PARAMETERS: [Parameter; 5] = [

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use super::connection::Connection;
-use crate::host::Tuple;
+use crate::names::Tuple;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 

@@ -4,8 +4,8 @@
 use wire::DssChecksum;
 
 use super::connection::Connection;
-use super::state::context::MapRange;
 use super::state::reset::ResetReason;
+use super::state::verifying::MapRange;
 use super::state::verifying::Verifying;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use wire::{Flags, Span};
 
-use super::join::SUBFLOW_LIMIT;
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
@@ -20,7 +19,7 @@ use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
 use crate::congestion::{CongestionControl, Controller, View};
-use crate::host::{SubflowId, Tuple};
+use crate::names::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
 use crate::queue::Stream;
@@ -31,6 +30,12 @@ use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::{Config, Protocol};
+
+/// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
+/// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
+/// MP_TCPRST "lack of resources", and without T, for trying again would not help (RFC 8684 §3.6). How many are open at
+/// once is [`Config::max_subflows`](crate::Config::max_subflows).
+pub const SUBFLOW_LIMIT: usize = u64::BITS as usize;
 
 /// What happened to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

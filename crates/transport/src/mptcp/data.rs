@@ -3,9 +3,9 @@
 use wire::{DataNumber, Dss, Mapping, MptcpOption, Options};
 
 use super::connection::{Connection, Event};
-use super::state::context::MapRange;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
+use super::state::verifying::MapRange;
 use super::state::waiting::Early;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};

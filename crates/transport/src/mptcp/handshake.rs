@@ -8,7 +8,7 @@ use super::state::addresses::Addresses;
 use super::state::fallback::Mode;
 use super::transmit::{CAPABLE_A, CAPABLE_C};
 use crate::congestion::Window;
-use crate::host::{SubflowId, Tuple};
+use crate::names::{SubflowId, Tuple};
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};

@@ -4,21 +4,15 @@ use std::net::SocketAddr;
 
 use wire::{MpJoin, Segment};
 
-use super::connection::Connection;
+use super::connection::{Connection, SUBFLOW_LIMIT};
 use super::handshake::negotiate;
 use super::options::join_option;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
-use crate::host::{SubflowId, Tuple};
+use crate::names::{SubflowId, Tuple};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{Join, State, Subflow};
-
-/// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
-/// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
-/// MP_TCPRST "lack of resources", and without T, for trying again would not help (RFC 8684 §3.6). How many are open at
-/// once is [`Config::max_subflows`](crate::Config::max_subflows).
-pub const SUBFLOW_LIMIT: usize = u64::BITS as usize;
 
 /// Ports that need no registration (RFC 6335 §6).
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;

@@ -15,6 +15,7 @@ mod mp_fail;
 mod mp_fastclose;
 mod mp_prio;
 mod options;
+mod outgoing;
 mod paths;
 mod plain;
 mod plan;
@@ -28,10 +29,9 @@ mod state;
 mod timers;
 mod transmit;
 
-pub use connection::{Connection, Event};
-pub use join::SUBFLOW_LIMIT;
+pub use connection::{Connection, Event, SUBFLOW_LIMIT};
+pub use outgoing::{Form, Outgoing};
 pub use state::ending::AbortReason;
 pub use state::reset::ResetReason;
 #[cfg(test)]
 pub(crate) use state::waiting::Early;
-pub use transmit::{Form, Outgoing};

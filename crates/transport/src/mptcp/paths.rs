@@ -1,7 +1,7 @@
 //! The path manager and the connection: its events, its actions, and the time without any subflow ("break before
 //! make").
 
-use crate::host::SubflowId;
+use crate::names::SubflowId;
 use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;

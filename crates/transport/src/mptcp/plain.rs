@@ -7,8 +7,8 @@ use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_DSS, HAS_MAPPING, HAS_TIMEST
 use wire::{Compact, Flags, Timestamps};
 
 use super::connection::Connection;
+use super::outgoing::{Attempt, Form, Outgoing};
 use super::state::fallback::Mode;
-use super::transmit::{Form, Outgoing};
 use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::queue::Stream;
@@ -16,16 +16,6 @@ use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
-
-/// What came of an attempt to send.
-pub(super) enum Attempt {
-    /// New data, on this subflow.
-    Sent(usize, Form),
-    /// There is nothing that may be sent now.
-    Nothing,
-    /// The case is not plain; nothing was done.
-    Unknown,
-}
 
 impl<P: Stream> Connection<P> {
     /// Something else than the plain happens: what is plain, and which subflows can take data, is to be found out anew.

@@ -6,7 +6,7 @@ use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::fallback::Mode;
-use crate::host::SubflowId;
+use crate::names::SubflowId;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::subflow::State;
@@ -319,10 +319,11 @@ impl<P: Stream> Connection<P> {
     /// The same, with the end of what the peer has room for.
     #[inline(always)]
     pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: u64, right: u64) {
-        let opened = if self.mode == Mode::Tcp { self.tx.set_window(right) } else { self.tx.open_to(right) };
-        if opened {
+        if self.tx.open_to(right) {
             self.due.data = true;
             self.timers.window_opened();
+        } else if self.mode == Mode::Tcp {
+            self.tx.draw_back(right);
         }
         if self.tx.acknowledge(to) {
             self.timers.acknowledged();

@@ -1,16 +1,13 @@
 //! What goes out: segments of the handshake and of the end, retransmissions, data ([`dispatch`](super::dispatch)),
 //! acknowledgments.
 
-use wire::{
-    Compact, DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, Payload, RareOptions,
-    SackBlocks, Segment,
-};
+use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, RareOptions, SackBlocks, Segment};
 
 use super::connection::Connection;
-use super::plain::Attempt;
+use super::outgoing::{Attempt, Form, Outgoing, blank};
 use super::state::fallback::Mode;
 use crate::congestion::Phase;
-use crate::host::SubflowId;
+use crate::names::SubflowId;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -25,30 +22,6 @@ pub(super) struct Carried<P> {
     pub payload: P,
     /// Whether the FIN goes with it.
     pub fin: bool,
-}
-
-/// Where a connection writes what it sends.
-#[derive(Clone, Debug)]
-pub struct Outgoing<P> {
-    /// A segment of any kind.
-    pub segment: Segment<P>,
-    /// One in little room.
-    pub compact: Compact<P>,
-}
-
-impl<P: Payload> Default for Outgoing<P> {
-    fn default() -> Self {
-        Outgoing { segment: blank(), compact: Compact::default() }
-    }
-}
-
-/// Which of the two was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// [`Outgoing::segment`].
-    Whole,
-    /// [`Outgoing::compact`].
-    Compact,
 }
 
 impl<P: Stream> Connection<P> {
@@ -499,19 +472,4 @@ pub(super) const CAPABLE_H: u8 = 0x01;
 
 fn rare(option: MptcpOption) -> Option<Box<RareOptions>> {
     Some(Box::new(RareOptions { mptcp: vec![option], ..RareOptions::default() }))
-}
-
-/// A segment to be written over.
-fn blank<P: Payload>() -> Segment<P> {
-    Segment {
-        src_port: 0,
-        dst_port: 0,
-        seq: 0,
-        ack: 0,
-        flags: Flags::default(),
-        window: 0,
-        urgent: 0,
-        options: Options::default(),
-        payload: P::empty(),
-    }
 }

@@ -47,12 +47,17 @@ impl Ranges {
     }
 
     /// The one that a number lies in.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, at: u64) -> Option<(u64, u64)> {
         // Mostly it is the last one.
-        if let Some(&last) = self.row.last().filter(|last| last.0 <= at) {
-            return (at < last.1).then_some(last);
+        match self.row.last() {
+            Some(&last) if last.0 <= at => (at < last.1).then_some(last),
+            _ => self.find_below(at),
         }
+    }
+
+    /// The same below the last one of the row.
+    fn find_below(&self, at: u64) -> Option<(u64, u64)> {
         if let Some(tree) = &self.tree {
             return tree.range(..=at).next_back().map(|(&from, &to)| (from, to)).filter(|&(_, to)| at < to);
         }

@@ -12,7 +12,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{View, Window};
-use crate::host::Tuple;
+use crate::names::Tuple;
 use crate::queue::Stream;
 use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};

@@ -5,21 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::MptcpOption;
 
 use super::reset::Reset;
-use super::verifying::Verifying;
+use super::verifying::{MapRange, Verifying};
 use crate::reassembly::Piece;
 use crate::tcp::acknowledge::NEVER;
-
-/// Subflow sequence numbers `[from, to)` are the stream from `offset` on (RFC 8684 §3.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MapRange {
-    pub from: u64,
-    pub to: u64,
-    pub offset: u64,
-    /// The DSS checksum as it came.
-    pub checksum: Option<u16>,
-    /// The stream ends with this mapping; the DATA_FIN takes one octet of its length.
-    pub data_fin: bool,
-}
 
 /// What was sent last without a break: from here to the subflow's `snd_nxt`, one octet of sequence space is one of
 /// the stream. This is what "contiguous" means for an infinite mapping (RFC 8684 §3.7).

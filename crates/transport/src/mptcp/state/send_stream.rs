@@ -119,12 +119,10 @@ impl<P: Stream> SendStream<P> {
         self.right = u64::from(window);
     }
 
-    /// The peer's window reaches up to `right`, or less than before (RFC 9293 §3.8.6). Answers whether it grew.
+    /// The peer's window reaches up to `right`, which may be less than before (RFC 9293 §3.8.6).
     #[inline(always)]
-    pub fn set_window(&mut self, right: u64) -> bool {
-        let grew = right > self.right;
+    pub fn draw_back(&mut self, right: u64) {
         self.right = right;
-        grew
     }
 
     /// The peer's window reaches up to `right`. Answers whether it grew: it never shrinks.

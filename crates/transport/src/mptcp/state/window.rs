@@ -87,7 +87,11 @@ impl ReceiveWindow {
     pub fn read(&mut self, len: u64, rcv_nxt: u64, mss: u16) -> bool {
         self.read += len;
         let known = self.announced.saturating_sub(rcv_nxt);
-        let open = (self.right().saturating_sub(rcv_nxt) >> self.told_scale).min(0xffff) << self.told_scale;
+        let room = self.right().saturating_sub(rcv_nxt);
+        if room < 2 * known {
+            return false; // mostly, and the field tells of no more than there is
+        }
+        let open = (room >> self.told_scale).min(0xffff) << self.told_scale;
         open > known && open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1)
     }
 
