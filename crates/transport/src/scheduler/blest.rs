@@ -1,6 +1,7 @@
 //! BLEST: blocking estimation (Ferlin, Alay, Mehani, Boreli 2016).
 
-use super::{Context, Decision, Demand, MinRtt, PacketScheduler, usable};
+use super::min_rtt::instead_of_fastest;
+use super::{Context, Decision, Demand, MinRtt, PacketScheduler};
 use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
@@ -82,14 +83,7 @@ impl PacketScheduler for Blest {
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         let decision = MinRtt.choose(demand, group, context);
-        let Decision::Send { mut on, .. } = decision else { return decision };
-        let (Some(s), Demand::New) = (on.pop(), demand) else { return decision };
-        let working = |v: &&View| v.active && !v.potentially_failed && v.backup == group[s].backup;
-        let Some(fast) = group.iter().filter(working).min_by_key(|v| v.srtt_ns) else { return decision };
-        let slow = &group[s];
-        if usable(fast) || fast.srtt_ns >= slow.srtt_ns {
-            return decision;
-        }
+        let Some((slow, fast)) = instead_of_fastest(demand, &decision, group) else { return decision };
         self.learn(slow, context);
         // What is under way on s keeps its place in the window until the segment arrives; what is on f is in X.
         let on_slow = u64::from(slow.mss) * (u64::from(slow.in_flight) + 1);

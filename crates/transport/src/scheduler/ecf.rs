@@ -1,6 +1,7 @@
 //! ECF: earliest completion first (Lim, Nahum, Towsley, Gibbens 2017).
 
-use super::{Context, Decision, Demand, MinRtt, PacketScheduler, usable};
+use super::min_rtt::instead_of_fastest;
+use super::{Context, Decision, Demand, MinRtt, PacketScheduler};
 use crate::algorithm::{About, Algorithm, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
@@ -73,13 +74,9 @@ impl PacketScheduler for Ecf {
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         let decision = MinRtt.choose(demand, group, context);
-        let Decision::Send { mut on, .. } = decision else { return decision };
-        let (Some(s), Demand::New) = (on.pop(), demand) else { return decision };
-        let working = |v: &&View| v.active && !v.potentially_failed && v.backup == group[s].backup;
-        let Some(fast) = group.iter().filter(working).min_by_key(|v| v.srtt_ns) else { return decision };
-        let slow = &group[s];
+        let Some((slow, fast)) = instead_of_fastest(demand, &decision, group) else { return decision };
         // One that pacing holds back with nothing under way has no acknowledgment to wait for.
-        if usable(fast) || fast.srtt_ns >= slow.srtt_ns || fast.in_flight == 0 {
+        if fast.in_flight == 0 {
             return decision;
         }
         // What the application has written, or will write if that is known.

@@ -71,6 +71,20 @@ impl PacketScheduler for MinRtt {
     }
 }
 
+/// The slower subflow that new data would go to because the fastest one of its kind cannot take any now, and that one: for
+/// schedulers that may rather wait. None: there is nothing to wait for.
+pub(super) fn instead_of_fastest<'a>(
+    demand: Demand,
+    decision: &Decision,
+    group: &'a [View],
+) -> Option<(&'a View, &'a View)> {
+    let Decision::Send { mut on, .. } = *decision else { return None };
+    let slow = &group[on.pop().filter(|_| demand == Demand::New)?];
+    let working = |v: &&View| v.active && !v.potentially_failed && v.backup == slow.backup;
+    let fast = group.iter().filter(working).min_by_key(|v| v.srtt_ns)?;
+    (!usable(fast) && fast.srtt_ns < slow.srtt_ns).then_some((slow, fast))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
