@@ -500,10 +500,11 @@ class Socket:
     def take_events(self) -> list[str]:
         """The names of what has happened since the last call."""
 
-def run_linux(plan: str, progress: Callable[[float], None] | None = None) -> Outcome:
+def run_linux(plan: str, progress: Callable[[float], None] | None = None, *, raw: bool = False) -> Outcome:
     """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 
-    The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's.
+    The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's. With `raw`
+    a column of samples is the bytes of an array, for who hands it on.
 
     Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way,
     mptcplab.plugins.PluginError when a plug-in fails.

@@ -3,7 +3,7 @@
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use serde::Serialize;
 use simulator::outcome::{Connection, Link, LinkSamples, Outcome, SubflowSamples, Work};
 
@@ -37,11 +37,11 @@ impl Answer {
         let Answer { summary, subflow_samples, link_samples } = self;
         let subflow_samples = match subflow_samples.time_s.is_empty() {
             true => None,
-            false => Some(of_subflows(py, subflow_samples)?),
+            false => Some(of_subflows(py, subflow_samples, Form::Arrays)?),
         };
         let link_samples = match link_samples.time_s.is_empty() {
             true => None,
-            false => Some(of_links(py, link_samples)?),
+            false => Some(of_links(py, link_samples, Form::Arrays)?),
         };
         let answer = PyDict::new(py);
         answer.set_item("summary", summary)?;
@@ -51,37 +51,66 @@ impl Answer {
     }
 }
 
-pub fn of_subflows(py: Python<'_>, samples: SubflowSamples) -> PyResult<Bound<'_, PyDict>> {
+/// What a column becomes.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// A numpy array; loads numpy.
+    Arrays,
+    /// The bytes of one, little-endian, for who hands them on: numpy takes longer to load than a guest to boot.
+    Bytes,
+}
+
+/// Numbers that columns are made of.
+trait Number: Element {
+    fn bytes(column: &[Self]) -> Vec<u8>;
+}
+
+macro_rules! number {
+    ($($kind:ty),*) => {$(
+        impl Number for $kind {
+            fn bytes(column: &[Self]) -> Vec<u8> {
+                column.iter().flat_map(|value| value.to_le_bytes()).collect()
+            }
+        }
+    )*};
+}
+
+number!(f64, u32, u64);
+
+pub fn of_subflows(py: Python<'_>, samples: SubflowSamples, form: Form) -> PyResult<Bound<'_, PyDict>> {
     let SubflowSamples { time_s, connection, subflow, goodput_bps, cwnd_segments, srtt_s, in_flight_segments, own } =
         samples;
     let columns = PyDict::new(py);
-    columns.set_item("time_s", array(py, time_s))?;
-    columns.set_item("connection", array(py, connection))?;
-    columns.set_item("subflow", array(py, subflow))?;
-    columns.set_item("goodput_bps", array(py, goodput_bps))?;
-    columns.set_item("cwnd_segments", array(py, cwnd_segments))?;
-    columns.set_item("srtt_s", array(py, srtt_s))?;
-    columns.set_item("in_flight_segments", array(py, in_flight_segments))?;
+    columns.set_item("time_s", column(py, time_s, form))?;
+    columns.set_item("connection", column(py, connection, form))?;
+    columns.set_item("subflow", column(py, subflow, form))?;
+    columns.set_item("goodput_bps", column(py, goodput_bps, form))?;
+    columns.set_item("cwnd_segments", column(py, cwnd_segments, form))?;
+    columns.set_item("srtt_s", column(py, srtt_s, form))?;
+    columns.set_item("in_flight_segments", column(py, in_flight_segments, form))?;
     let shown = PyDict::new(py);
     for (name, values) in own {
-        shown.set_item(name, array(py, values))?;
+        shown.set_item(name, column(py, values, form))?;
     }
     columns.set_item("own", shown)?;
     Ok(columns)
 }
 
-pub fn of_links(py: Python<'_>, samples: LinkSamples) -> PyResult<Bound<'_, PyDict>> {
+pub fn of_links(py: Python<'_>, samples: LinkSamples, form: Form) -> PyResult<Bound<'_, PyDict>> {
     let LinkSamples { time_s, link, queue_packets, queue_bytes, utilization, drops } = samples;
     let columns = PyDict::new(py);
-    columns.set_item("time_s", array(py, time_s))?;
-    columns.set_item("link", array(py, link))?;
-    columns.set_item("queue_packets", array(py, queue_packets))?;
-    columns.set_item("queue_bytes", array(py, queue_bytes))?;
-    columns.set_item("utilization", array(py, utilization))?;
-    columns.set_item("drops", array(py, drops))?;
+    columns.set_item("time_s", column(py, time_s, form))?;
+    columns.set_item("link", column(py, link, form))?;
+    columns.set_item("queue_packets", column(py, queue_packets, form))?;
+    columns.set_item("queue_bytes", column(py, queue_bytes, form))?;
+    columns.set_item("utilization", column(py, utilization, form))?;
+    columns.set_item("drops", column(py, drops, form))?;
     Ok(columns)
 }
 
-fn array<T: Element>(py: Python<'_>, column: Vec<T>) -> Bound<'_, PyArray1<T>> {
-    PyArray1::from_vec(py, column)
+fn column<T: Number>(py: Python<'_>, column: Vec<T>, form: Form) -> Bound<'_, PyAny> {
+    match form {
+        Form::Arrays => PyArray1::from_vec(py, column).into_any(),
+        Form::Bytes => PyBytes::new(py, &T::bytes(&column)).into_any(),
+    }
 }

@@ -6,17 +6,24 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::SimulationError;
+use crate::columns::Form;
 use crate::live_network::{answer, copy};
 use crate::watch::Watch;
 
 /// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 ///
-/// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+/// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's. With `raw` a column of
+/// samples is the bytes of an array, for who hands it on.
 ///
 /// Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
 #[pyfunction]
-#[pyo3(signature = (plan, progress=None))]
-pub fn run_linux<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (plan, progress=None, *, raw=false))]
+pub fn run_linux<'py>(
+    py: Python<'py>,
+    plan: &str,
+    progress: Option<Py<PyAny>>,
+    raw: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let tuns = plan.ports.iter().map(|port| copy(port.tun)).collect::<PyResult<Vec<_>>>()?;
     let namespaces = plan
@@ -33,5 +40,5 @@ pub fn run_linux<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) 
         LinuxError::Invalid(problem) => PyValueError::new_err(problem),
         other => SimulationError::new_err(other.to_string()),
     })?;
-    answer(py, outcome)
+    answer(py, outcome, if raw { Form::Bytes } else { Form::Arrays })
 }

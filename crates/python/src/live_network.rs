@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns;
+use crate::columns::{self, Form};
 
 /// The descriptor, while the caller's Python object keeps it open.
 pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
@@ -27,12 +27,12 @@ pub fn copy(descriptor: RawFd) -> PyResult<OwnedFd> {
 }
 
 /// The outcome of a run in real time: `summary` as JSON, samples as columns.
-pub fn answer(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+pub fn answer(py: Python<'_>, outcome: Outcome, form: Form) -> PyResult<Bound<'_, PyDict>> {
     let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let answer = PyDict::new(py);
     answer.set_item("summary", summary)?;
-    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples)?)?;
-    answer.set_item("link_samples", columns::of_links(py, outcome.link_samples)?)?;
+    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples, form)?)?;
+    answer.set_item("link_samples", columns::of_links(py, outcome.link_samples, form)?)?;
     Ok(answer)
 }
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::SimulationError;
+use crate::columns::Form;
 use crate::live_network::{answer, copy};
 use crate::plugins::{Given, Watchdog};
 use crate::watch::Watch;
@@ -42,5 +43,5 @@ pub fn run_stack<'py>(
         StackError::Invalid(problem) => PyValueError::new_err(problem),
         other => SimulationError::new_err(other.to_string()),
     })?;
-    answer(py, outcome)
+    answer(py, outcome, Form::Arrays)
 }

@@ -1,7 +1,7 @@
 """What happens on the machine whose kernel runs the hosts: they are furnished, the plan is played, counters are read.
 
 For the engine `linux` that is this machine, for `linux-virtual` a guest of it, where everything that is imported costs
-time: scenarios and data frames are not.
+time: scenarios, data frames and, unless there are programs, numpy are not.
 """
 
 import json
@@ -53,8 +53,10 @@ def play(
     *,
     capture: Capture | None,
     progress: Callable[[float], None] | None,
+    raw: bool = False,
 ) -> Played:
-    """Play a complete description; `commands` are its programs, by kind of connection.
+    """Play a complete description; `commands` are its programs, by kind of connection. With `raw` columns of samples
+    are bytes.
 
     Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
     """
@@ -78,7 +80,7 @@ def play(
         if programs is not None:
             programs.begin(zero_ns)
         of_core = {**_without_programs(plan, own), "zero_ns": zero_ns}
-        outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress)
+        outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress, raw=raw and programs is None)
         if programs is not None:
             programs.finish()
         counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}

@@ -34,6 +34,7 @@ def _play(task: Mapping[str, Any]) -> Any:  # noqa: ANN401
         _commands(task["programs"]),
         capture=None if snap_length is None else Capture(Path(HOST, "captures"), snap_length),
         progress=_tell,
+        raw=True,
     )
 
 
