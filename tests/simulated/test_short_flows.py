@@ -67,6 +67,30 @@ def test_a_burst_of_flows_of_drawn_sizes() -> None:
         run(burst, "model")
 
 
+def test_each_transfer_tells_what_its_subflows_did() -> None:
+    """Sizes, segments and timeouts add up to those of the paths; the sender knows half a round trip later."""
+    flows = (
+        '{ kind = "flows", size = { distribution = "pareto", mean = "57 kB", shape = 1.5 }, '
+        'arrivals = { distribution = "at-once", count = 30 } }'
+    )
+    lossy = [f'link.{link}.up.loss="5 %"' for link in "ab"]
+    slow = ['link.a.down.loss="0 %"', 'link.b.down.loss="0 %"']
+    result = run(scenario(f"connection.c.application={flows}", *lossy, *slow), "sim")
+    rows = result.transfers
+    assert rows.height == 30
+    assert rows["size_bytes"].to_list() == rows["path_bytes"].list.sum().to_list()
+    assert set(rows["paths"].explode()) == {"a", "b"}
+    waits = (rows["sender_time_s"] - rows["time_s"]).to_list()
+    assert min(waits) >= 0.0199
+    assert min(waits) == pytest.approx(0.02, abs=0.002)
+    used = rows.select("paths", "path_bytes", "path_segments").explode("paths", "path_bytes", "path_segments")
+    for row in result.subflows.iter_rows(named=True):
+        assert used.filter(pl.col("paths") == row["path"])["path_segments"].sum() == row["segments_sent"]
+    every = sorted(time for times in result.subflows["timeout_times_s"].to_list() for time in times)
+    assert sorted(rows["timeout_times_s"].explode().drop_nulls()) == every
+    assert every, "with 5 % loss"
+
+
 @pytest.mark.parametrize(("at_once", "ready_s"), [("true", (0.04, 0.16)), ("false", (0.04, 0.4))])
 def test_subflows_may_be_opened_at_once(at_once: str, ready_s: tuple[float, float]) -> None:
     """Outside RFC 8684: data after a round trip of each path; with joins, after two of the first and two of its own."""

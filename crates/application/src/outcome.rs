@@ -55,6 +55,23 @@ pub struct Transfers {
     pub size_bytes: Vec<u64>,
     /// From its start, when its connection is opened, to the arrival of its last byte.
     pub completion_s: Vec<f64>,
+    /// From its start to the acknowledgment of its last byte at the sender; absent where that did not come or is not told.
+    pub sender_completion_s: Vec<Option<f64>>,
+    /// Its subflows in the order they were opened.
+    pub subflows: Vec<Vec<Carried>>,
+}
+
+/// What one subflow did for one transfer, warm-up or not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Carried {
+    /// Index into the scenario's paths.
+    pub path: usize,
+    /// New application bytes that arrived by it.
+    pub bytes: u64,
+    /// Data segments sent, retransmissions counted.
+    pub segments: u64,
+    /// When its retransmission timeouts were, since the run began; absent where the sender does not tell.
+    pub timeout_times_s: Option<Vec<f64>>,
 }
 
 /// One subflow. Counters are of the data sender; rates and losses leave out the warm-up. Of a kernel's receiver, bytes are

@@ -1,11 +1,23 @@
 //! What an application has come to: the sum over its transfers.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use transport::DelayHistogram;
 
 use crate::mark::{Mark, Present};
-use crate::outcome::{Connection, Transfers};
+use crate::outcome::{Carried, Connection, Transfers};
 use crate::stream::Stream;
 use crate::tally::{Tally, Window};
+
+/// A transfer that was taken in: when it began, its size, how long it took.
+type Key = (u64, u64, u64);
+/// What is known of it then: how long the sender took, and its subflows.
+type Details = (Option<f64>, Vec<Carried>);
+
+/// Of columns of a transfer.
+fn key(start_s: f64, size_bytes: u64, completion_s: f64) -> Key {
+    (start_s.to_bits(), size_bytes, completion_s.to_bits())
+}
 
 /// Sums over transfers that were taken in.
 #[derive(Clone, Debug)]
@@ -23,6 +35,8 @@ pub struct Record<F> {
     pub fallback: bool,
     /// Of an application that repeats: what was begun after the warm-up.
     pub done: Transfers,
+    /// Of those that became complete, in the order in which they were taken in, which is not that of completion.
+    details: Vec<(Key, Details)>,
     /// Why the first that failed did.
     pub failure: Option<String>,
     /// Of an application that repeats, by path: bytes at the last sample.
@@ -41,6 +55,7 @@ impl<F: Clone> Record<F> {
             last_read_ns: start_ns,
             fallback: false,
             done: Transfers::default(),
+            details: Vec::new(),
             failure: None,
             sampled: Vec::new(),
             repeats,
@@ -50,6 +65,12 @@ impl<F: Clone> Record<F> {
     /// Takes in what a transfer has counted, subflow by subflow; `receiver` knows how long bytes waited and whether it
     /// fell back.
     pub fn add(&mut self, stream: &Stream, tallies: Vec<Tally<F>>, receiver: Option<(&DelayHistogram, bool)>) {
+        if let (true, Some(done_ns)) = (self.repeats, stream.completion_ns) {
+            let since_s = |at_ns: u64| (at_ns - stream.start_ns) as f64 / 1e9;
+            let key = key(stream.start_ns as f64 / 1e9, stream.bytes_read, since_s(done_ns));
+            let carried = tallies.iter().map(Tally::carried).collect();
+            self.details.push((key, (stream.flushed_ns.map(since_s), carried)));
+        }
         for tally in tallies {
             if self.repeats {
                 let place = self.place(tally.path);
@@ -102,9 +123,28 @@ impl<F: Clone> Record<F> {
         since.zip(present).collect()
     }
 
+    /// The transfers, when all were taken in. Of two that began and ended together and are of one size each has the details of
+    /// one of them.
+    fn transfers(&mut self) -> Transfers {
+        let mut known: BTreeMap<Key, VecDeque<Details>> = BTreeMap::new();
+        for (key, details) in self.details.drain(..) {
+            known.entry(key).or_default().push_back(details);
+        }
+        let mut done = std::mem::take(&mut self.done);
+        for ((&start_s, &size_bytes), &completion_s) in
+            done.start_s.iter().zip(&done.size_bytes).zip(&done.completion_s)
+        {
+            let details = known.get_mut(&key(start_s, size_bytes, completion_s)).and_then(VecDeque::pop_front);
+            let (sender_s, carried) = details.unwrap_or_default();
+            done.sender_completion_s.push(sender_s);
+            done.subflows.push(carried);
+        }
+        done
+    }
+
     /// The row of the outcome, when all transfers were taken in. `counted` as for [`Tally::row`].
     pub fn row(
-        self,
+        mut self,
         (kind, index): (u32, u32),
         (start_ns, completion_ns): (u64, Option<u64>),
         (warmup_ns, end_ns): (u64, u64),
@@ -112,6 +152,7 @@ impl<F: Clone> Record<F> {
         counted: impl Fn(&F) -> (u64, u64),
     ) -> Connection {
         let window = Window::of(start_ns, completion_ns, warmup_ns, end_ns);
+        let transfers = self.repeats.then(|| self.transfers());
         let arrived = self.tallies.iter().map(Tally::bytes).sum();
         Connection {
             kind: kind as usize,
@@ -127,7 +168,7 @@ impl<F: Clone> Record<F> {
             out_of_order_delay_p95_s: self.delays.quantile_s(0.95),
             fallback: self.fallback,
             ended,
-            transfers: self.repeats.then_some(self.done),
+            transfers,
             subflows: self.tallies.iter().map(|tally| tally.row(arrived, window, &counted)).collect(),
             failure: self.failure,
         }

@@ -1,7 +1,7 @@
 //! What subflows have counted: of one subflow, or of all that an application opened over one path.
 
 use crate::mark::{Kept, Mark};
-use crate::outcome::Subflow;
+use crate::outcome::{Carried, Subflow};
 
 /// The part of the run in which something was active and measured.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +179,22 @@ impl<F> Tally<F> {
         self.flows.extend(other.flows);
     }
 
+    /// When the timeouts were.
+    fn timeout_times_s(&self) -> Option<Vec<f64>> {
+        let times_ns = self.timeout_times_ns.as_ref()?;
+        Some(times_ns.iter().map(|&at_ns| at_ns as f64 / 1e9).collect())
+    }
+
+    /// What a subflow did for its transfer.
+    pub fn carried(&self) -> Carried {
+        Carried {
+            path: self.path as usize,
+            bytes: self.all_bytes,
+            segments: self.segments_sent,
+            timeout_times_s: self.timeout_times_s(),
+        }
+    }
+
     /// New bytes that arrived since the warm-up.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -197,10 +213,7 @@ impl<F> Tally<F> {
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
-            timeout_times_s: self
-                .timeout_times_ns
-                .as_ref()
-                .map(|times_ns| times_ns.iter().map(|&at_ns| at_ns as f64 / 1e9).collect()),
+            timeout_times_s: self.timeout_times_s(),
             reinjections: self.reinjections,
             loss_rate: fraction(data_lost, data_sent),
             rtt_mean_s: (self.rtt_samples > 0).then(rtt_mean_s),

@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from polars.datatypes import DataTypeClass
 
 
-Kind = Literal["Boolean", "Float64", "String", "UInt32", "UInt64", "List(Float64)", "List(String)", "List(UInt64)"]
+Kind = Literal[
+    "Boolean",
+    "Float64",
+    "String",
+    "UInt32",
+    "UInt64",
+    "List(Float64)",
+    "List(String)",
+    "List(UInt64)",
+    "List(List(Float64))",
+    "List(List(String))",
+    "List(List(UInt64))",
+]
 """A type of polars by its name: the schema is read also where no data frame is made."""
 
 
@@ -91,6 +103,31 @@ CONNECTIONS: Final = (
     Column("transfer_times_s", "List(Float64)", "s", "all of these times, in the order of completion"),
     Column("transfer_starts_s", "List(Float64)", "s", "when each of them began"),
     Column("transfer_sizes_bytes", "List(UInt64)", "B", "the size of each of them"),
+    Column(
+        "transfer_sender_times_s",
+        "List(Float64)",
+        "s",
+        "from the beginning of each to the acknowledgment of its last byte at the sender; null where that is not told",
+    ),
+    Column("transfer_paths", "List(List(String))", "", "of each, the path of each subflow in the order of opening"),
+    Column(
+        "transfer_path_bytes",
+        "List(List(UInt64))",
+        "B",
+        "of each, new application data that arrived by each of these subflows",
+    ),
+    Column(
+        "transfer_path_segments",
+        "List(List(UInt64))",
+        "segments",
+        "of each, data segments sent by each of these subflows, retransmissions counted",
+    ),
+    Column(
+        "transfer_timeout_times_s",
+        "List(List(Float64))",
+        "s",
+        "of each, when its retransmission timeouts were, since the run began; null where the sender does not tell",
+    ),
 )
 
 SUBFLOWS: Final = (
@@ -162,6 +199,8 @@ def polars_schema(frame: str, *, with_run: bool = True) -> "pl.Schema":
 def _dtype(kind: Kind) -> "DataTypeClass | pl.DataType":
     import polars as pl
 
-    inner = kind.removeprefix("List(").removesuffix(")")
-    dtype: DataTypeClass = getattr(pl, inner)
-    return dtype if inner == kind else pl.List(dtype)
+    depth = kind.count("List(")
+    dtype: DataTypeClass | pl.DataType = getattr(pl, kind[5 * depth : len(kind) - depth])
+    for _ in range(depth):
+        dtype = pl.List(dtype)
+    return dtype

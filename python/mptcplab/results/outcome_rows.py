@@ -69,7 +69,10 @@ def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Row
 
 
 def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
-    return [{**names.kinds[row["kind"]], **row, **_transfers(row["transfers"])} for row in summary["connections"]]
+    return [
+        {**names.kinds[row["kind"]], **row, **_transfers(row["transfers"], names.paths)}
+        for row in summary["connections"]
+    ]
 
 
 def _subflows(names: Names, summary: Mapping[str, Any]) -> Named:
@@ -101,7 +104,7 @@ _NAMED: Final[Mapping[str, Callable[[Names, Mapping[str, Any]], Named]]] = {
 }
 
 
-def _transfers(transfers: Mapping[str, Any] | None) -> Mapping[str, object]:
+def _transfers(transfers: Mapping[str, Any] | None, paths: Sequence[str]) -> Mapping[str, object]:
     """The columns of `requests` and `flows`; null for any other application."""
     if transfers is None:
         return _NO_TRANSFERS
@@ -115,7 +118,19 @@ def _transfers(transfers: Mapping[str, Any] | None) -> Mapping[str, object]:
         "transfer_times_s": times,
         "transfer_starts_s": transfers["start_s"],
         "transfer_sizes_bytes": transfers["size_bytes"],
+        "transfer_sender_times_s": transfers["sender_completion_s"],
+        "transfer_paths": [[paths[each["path"]] for each in used] for used in transfers["subflows"]],
+        "transfer_path_bytes": [[each["bytes"] for each in used] for used in transfers["subflows"]],
+        "transfer_path_segments": [[each["segments"] for each in used] for used in transfers["subflows"]],
+        "transfer_timeout_times_s": [_timeout_times(used) for used in transfers["subflows"]],
     }
+
+
+def _timeout_times(used: Sequence[Mapping[str, Any]]) -> list[float] | None:
+    """Those of all subflows of a transfer; None where a sender does not tell."""
+    if any(each["timeout_times_s"] is None for each in used):
+        return None
+    return sorted(time for each in used for time in each["timeout_times_s"])
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:

@@ -108,6 +108,22 @@ class Result:
         """The time series of subflows and links, one long frame."""
         return self._frame("samples")
 
+    @cached_property
+    def transfers(self) -> "pl.DataFrame":
+        """One row per transfer of `requests` and `flows` that became complete, in the order of completion."""
+        import polars as pl
+
+        names = {
+            "transfer_starts_s": "start_s",
+            "transfer_sizes_bytes": "size_bytes",
+            "transfer_times_s": "time_s",
+            "transfer_sender_times_s": "sender_time_s",
+            **{f"transfer_{name}": name for name in ("paths", "path_bytes", "path_segments", "timeout_times_s")},
+        }
+        rows = self.connections.select("repeat", "seed", "name", "index", *names)
+        rows = rows.filter(pl.col("transfer_times_s").list.len() > 0)
+        return rows.explode(list(names)).rename(names)
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of `connections`, `subflows` or `links`, each with `repeat` and `seed`; makes no data frame."""
         return [{"repeat": number, "seed": run.seed} | row for number, run in self.runs for row in run.rows(name)]
