@@ -15,6 +15,7 @@ __all__ = [
     "Context",
     "Counters",
     "Demand",
+    "RttSample",
     "SimulationError",
     "Socket",
     "Stack",

@@ -28,7 +28,7 @@ from mptcplab.scenario.kinds import (
     quantity,
     text,
 )
-from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, Delay, Direction, Link, Loss, Medium, Queue, Rate
+from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, WAYS, Delay, Direction, Link, Loss, Medium, Queue, Rate
 from mptcplab.scenario.traces import Trace
 
 if TYPE_CHECKING:
@@ -160,6 +160,13 @@ class Document:
             return self.traces[direction.trace.file].mean_rate_bps
         assert direction.rate_bps is not None, "a direction has a rate or a trace"
         return direction.rate_bps
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the description itself, and not only the run, depends on the seed: a generated network or a rate
+        that varies at random."""
+        varies = (link.direction(way).variation for link in self.links.values() for way in WAYS)
+        return self.topology is not None or any(variation is not None for variation in varies)
 
     def path_links(self, name: str) -> tuple[str, ...]:
         """The links of a path, or the link itself when a link has this name."""

@@ -56,8 +56,8 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
 
 
 def _description(scenario: "Scenario", seed: int) -> dict[str, Any]:
-    """Made once for all seeds; a generated network is drawn anew for each."""
-    if scenario.document.topology is not None:
+    """Made once for all seeds; what is drawn from the seed is drawn anew for each."""
+    if scenario.document.is_drawn:
         return scenario.description(seed=seed)
     described: dict[str, Any] = scenario.derived("plan", scenario.description)
     return described | {"seed": seed}

@@ -71,11 +71,11 @@ class _Told:
 
 
 def _told(scenario: "Scenario", seed: int, through_wire: bool) -> _Told:
-    """Made once for all seeds; a generated network is drawn anew for each."""
+    """Made once for all seeds; what is drawn from the seed is drawn anew for each."""
 
     def make() -> _Told:
         return _Told.of(scenario.description(seed=seed, through_wire=through_wire))
 
-    if scenario.document.topology is not None:
+    if scenario.document.is_drawn:
         return make()
     return scenario.derived("through the wire" if through_wire else "simulation", make)
