@@ -15,6 +15,14 @@ use crate::queue::{Arrival, DropTail, Entry, Queue};
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
+/// A stage with disorder.
+#[derive(Clone, Debug)]
+struct Stage<T> {
+    disorder: Disorder,
+    /// The packet that came last, if it comes twice.
+    twice: Option<Packet<T>>,
+}
+
 /// One direction of a link. Time is an argument of every call and must not fall from call to call; it saturates at
 /// `u64::MAX`.
 ///
@@ -73,7 +81,7 @@ pub struct Link<T> {
     dropped_dead: u64,
     /// Of a shared link: packets below this number have a departure.
     granted: u64,
-    disorder: Option<Box<Disorder>>,
+    stage: Option<Box<Stage<T>>>,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -118,7 +126,7 @@ impl<T: Copy + Default> Link<T> {
                 && transmitter.is_steady()
                 && !config.shared
                 && config.disorder.is_none(),
-            disorder: config.disorder.map(|config| Box::new(Disorder::new(&config))),
+            stage: config.disorder.map(|config| Box::new(Stage { disorder: Disorder::new(&config), twice: None })),
             limit: queue.drop_tail().unwrap_or(DropTail::new(Limit::Packets(0))),
             transmitter,
             queue,
@@ -173,7 +181,7 @@ impl<T: Copy + Default> Link<T> {
             self.count_drop(DropReason::Dead);
             return Enqueue::Dropped(DropReason::Dead);
         }
-        if self.disorder.is_some() {
+        if self.stage.is_some() {
             return self.enqueue_disordered(now_ns, Packet::from_rest(tag, rest), true);
         }
         let mut packet = Packet::from_rest(tag, rest);
@@ -225,12 +233,20 @@ impl<T: Copy + Default> Link<T> {
         self.enqueue_disordered(now_ns, packet, false)
     }
 
+    /// The packet of which [`Enqueue::Disordered`] said that it comes twice: a caller that keeps it instead carries it
+    /// through every packet's way.
+    #[must_use]
+    pub fn comes_twice(&self) -> Option<Packet<T>> {
+        self.stage.as_ref().and_then(|stage| stage.twice)
+    }
+
     /// The packet is on the wire at once, before those that leave later.
     #[inline(never)]
     fn enqueue_disordered(&mut self, now_ns: u64, packet: Packet<T>, original: bool) -> Enqueue {
-        let Some(disorder) = &mut self.disorder else { unreachable!("a link without disorder") };
-        let at_ns = disorder.departure_ns(now_ns, &mut self.rng);
-        let twice = original && disorder.duplicates(&mut self.rng);
+        let Some(stage) = &mut self.stage else { unreachable!("a link without disorder") };
+        let at_ns = stage.disorder.departure_ns(now_ns, &mut self.rng);
+        let twice = original && stage.disorder.duplicates(&mut self.rng);
+        stage.twice = twice.then_some(packet);
         let mut number = self.ring.tail();
         self.ring.push(packet.departing(at_ns, false));
         while number > self.ring.head() && self.ring.at(number - 1).departure_ns > at_ns {
@@ -608,7 +624,7 @@ impl<T: Copy + Default> Link<T> {
             && self.transmitter.is_steady()
             && self.propagation.is_steady()
             && !self.shared
-            && self.disorder.is_none();
+            && self.stage.is_none();
     }
 
     #[cold]

@@ -513,10 +513,18 @@ impl Fabric {
                 let note = if AHEAD { tag.note() } else { 0 };
                 self.queue.push_link(onto.next_arrival_or_max_ns(), link, note);
             }
+            other => self.not_under_way(now_ns, link, slot, other),
+        }
+    }
+
+    /// What is rare, in one call: each further arm of the `match` above costs every packet registers.
+    #[cold]
+    #[inline(never)]
+    fn not_under_way(&mut self, now_ns: u64, link: u32, slot: u32, answer: Enqueue) {
+        match answer {
+            Enqueue::Accepted { .. } => {}
             Enqueue::Waiting => self.serve_link(now_ns, link),
-            Enqueue::Disordered { reschedule, twice } => {
-                self.disordered(now_ns, link, (slot, place), size, ecn, (reschedule, twice));
-            }
+            Enqueue::Disordered { reschedule, .. } => self.disordered(now_ns, link, reschedule),
             Enqueue::Dropped(_) => self.lose(slot),
         }
     }
@@ -524,25 +532,18 @@ impl Fabric {
     /// A packet came to the stage `link`, which changes the order of its packets, or has them twice.
     #[cold]
     #[inline(never)]
-    fn disordered(
-        &mut self,
-        now_ns: u64,
-        link: u32,
-        (slot, place): (u32, u32),
-        size: u16,
-        ecn: Ecn,
-        (mut reschedule, twice): (bool, bool),
-    ) {
-        if twice {
-            let slot = slot & !(COUNTED | MARKED);
+    fn disordered(&mut self, now_ns: u64, link: u32, mut reschedule: bool) {
+        if let Some(packet) = self.links[link as usize].comes_twice() {
+            let slot = packet.tag.slot & !(COUNTED | MARKED);
             let flow = self.segments.flow(slot);
             let mut copy = self.segments.get(slot);
             let slot = self.segments.insert_any(flow, &mut copy);
             // Nobody sent it, but it is accounted for.
             self.sent += 1;
             self.flows[flow as usize].under_way += 1;
-            let tag = Tag { slot, place, next: self.routes[place as usize + 1] };
-            let answer = self.links[link as usize].enqueue_copy(now_ns, Packet::new(tag, size, 0, ecn));
+            let tag = Tag { slot, ..packet.tag };
+            let copy = Packet::new(tag, packet.size, 0, packet.ecn());
+            let answer = self.links[link as usize].enqueue_copy(now_ns, copy);
             reschedule |= matches!(answer, Enqueue::Disordered { reschedule: true, .. });
         }
         if reschedule {
