@@ -65,7 +65,7 @@ def test_a_file_is_fetched(tmp_path: Path, protocol: int, says: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (("http://10.213.0.1:8080/none",), 1, "the server answers 404 File not found"),
+        (("http://10.213.0.1:8080/none",), 1, "the server answered 404 File not found"),
         (("http://10.213.0.1:8081/",), 1, "reset, refused"),
         (("http://203.0.113.1:80/", "--timeout", "0.5"), 1, "no answer from 203.0.113.1:80 within 0.5 s"),
         (("http://127.0.0.1:8080/",), 2, "the loopback address 127.0.0.1"),

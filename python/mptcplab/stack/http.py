@@ -1,16 +1,22 @@
-"""One file by HTTP over our own stack: as much of RFC 9112 as a GET needs."""
+"""Fetch one file by HTTP over our own stack."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
+from io import BufferedReader, RawIOBase
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from mptcplab.errors import Error
 from mptcplab.stack.sockets import Connection, Stack
 from mptcplab.stack.state import ConnectionState
 
-_HEAD_LIMIT_BYTES: Final = 1 << 16
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
+_PIECE_BYTES: Final = 1 << 20
 
 
 class UrlError(Error, ValueError):
@@ -65,46 +71,77 @@ def fetch(
     progress: Callable[[int], None] | None = None,
     **options: Any,  # noqa: ANN401 - what Stack.connect takes
 ) -> Fetched:
-    """Fetch `url` from `address` and write the content to `out`; `timeout_s` without news ends it.
+    """Fetch `url` from `address` and write the content to `out`; give up after `timeout_s` without data.
 
     Raises HttpError, TimeoutError, ConnectionError.
     """
     began_s = time.monotonic()
     connection = stack.connect(address, url.port, timeout_s=timeout_s, **options)
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    request = f"GET {url.path} HTTP/1.0\r\nHost: {host}:{url.port}\r\nUser-Agent: mptcplab\r\nConnection: close\r\n\r\n"
-    connection.send(request.encode("ascii"), timeout_s)
-    length, content = _head(connection, timeout_s)
-    size_bytes = len(content)
-    out.write(content)
-    for piece in connection.pieces(timeout_s):
+    client = HTTPConnection(url.host, url.port)
+    client.sock = _Socket(connection, timeout_s)
+    try:
+        client.request("GET", url.path, headers={"User-Agent": "mptcplab", "Connection": "close"})
+        size_bytes = _copy(client.getresponse(), out, progress)
+    except IncompleteRead:
+        raise HttpError("the connection ended before the content did") from None
+    except RemoteDisconnected:
+        raise HttpError("the server closed the connection without an answer") from None
+    except HTTPException as error:
+        raise HttpError(f"not an HTTP answer: {error!r}") from None
+    took_s = time.monotonic() - began_s
+    state = connection.state()
+    connection.close()
+    return Fetched(size_bytes, took_s, state)
+
+
+def _copy(response: HTTPResponse, out: BinaryIO, progress: Callable[[int], None] | None) -> int:
+    """Copy the content to `out` and return its size in bytes."""
+    if response.status != HTTPStatus.OK:
+        raise HttpError(f"the server answered {response.status} {response.reason}".rstrip())
+    size_bytes = 0
+    while piece := response.read1(_PIECE_BYTES):
         out.write(piece)
         size_bytes += len(piece)
         if progress is not None:
             progress(size_bytes)
-    took_s = time.monotonic() - began_s
-    state = connection.state()
-    connection.close()
-    if length is not None and size_bytes != length:
-        raise HttpError(f"the server announced {length} bytes and sent {size_bytes}")
-    return Fetched(size_bytes, took_s, state)
+    if response.length:
+        raise HttpError(f"the server announced {size_bytes + response.length} bytes and sent {size_bytes}")
+    return size_bytes
 
 
-def _head(connection: Connection, timeout_s: float) -> tuple[int | None, bytes]:
-    """The content's length, where the server tells it, and what came of it with the head."""
-    head = b""
-    while b"\r\n\r\n" not in head:
-        piece = connection.recv(timeout_s=timeout_s)
-        head += piece
-        if not piece or len(head) > _HEAD_LIMIT_BYTES:
-            raise HttpError(f"no HTTP answer: {head[:60]!r}")
-    text, _, content = head.partition(b"\r\n\r\n")
-    status, *lines = text.decode("latin-1").split("\r\n")
-    fields = status.split(" ", 2)
-    if not fields[0].startswith("HTTP/1.") or len(fields) < 2:
-        raise HttpError(f"no HTTP answer: {status!r}")
-    if fields[1] != "200":
-        raise HttpError(f"the server answers {' '.join(fields[1:])}")
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    length = headers.get("content-length", "")
-    return (int(length) if length.isdecimal() else None), content
+class _Socket:
+    """A connection of ours with those methods of a socket that `http.client` calls."""
+
+    def __init__(self, connection: Connection, timeout_s: float) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+
+    def sendall(self, data: bytes) -> None:
+        self._connection.send(data, self._timeout_s)
+
+    def makefile(self, _mode: str) -> BufferedReader:
+        return BufferedReader(_Reader(self._connection, self._timeout_s))
+
+    def close(self) -> None:
+        """`fetch` closes the connection itself, after it has read the state."""
+
+
+class _Reader(RawIOBase):
+    """What arrives on a connection."""
+
+    def __init__(self, connection: Connection, timeout_s: float) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "Buffer", /) -> int:
+        with memoryview(buffer) as view:
+            # `recv` may return somewhat more than it was asked for.
+            data = self._left or self._connection.recv(len(view), self._timeout_s)
+            taken = min(len(data), len(view))
+            view[:taken] = data[:taken]
+        self._left = data[taken:]
+        return taken
