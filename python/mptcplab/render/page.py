@@ -1,51 +1,89 @@
-"""What every HTML page of the laboratory shares: one file, all of it inside, drawn by the browser without a network."""
+"""HTML pages from templates: each page is one file that the browser draws without a network."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-# The browser enforces it: not even a mistake in a page can load or send anything. Vega compiles expressions with eval.
-_POLICY: Final = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
-)
+from mptcplab.plots import style
+
+if TYPE_CHECKING:
+    from mptcplab.plots import Figure
+
+# Unit squares around (0, 0), y down: the shapes of Vega's point marks that `style` uses.
+_SHAPES: Final = {
+    "circle": '<circle r="4.5"/>',
+    "square": '<path d="M-4-4H4V4H-4Z"/>',
+    "diamond": '<path d="M0-5.5L4.5 0L0 5.5L-4.5 0Z"/>',
+    "cross": '<path d="M-1.8-5H1.8V-1.8H5V1.8H1.8V5H-1.8V1.8H-5V-1.8H-1.8Z"/>',
+    "triangle-up": '<path d="M0-5L5 4H-5Z"/>',
+    "triangle-down": '<path d="M0 5L5-4H-5Z"/>',
+    "triangle-right": '<path d="M5 0L-4 5V-5Z"/>',
+    "triangle-left": '<path d="M-5 0L4 5V-5Z"/>',
+    "stroke": '<path d="M-5-1.5H5V1.5H-5Z"/>',
+}
 
 
-def render(title: str, body: str, plots: Mapping[str, Any], *, script: str, style: str = "", hint: str = "") -> str:
-    """The page: `plots` is what the asset `script` draws; `style` names an asset beside report.css."""
-    data = json.dumps(plots, separators=(",", ":")).replace("<", "\\u003c")  # nothing in it can end the script element
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{escape(title)} – mptcplab</title>
-<style>
-{_asset("report.css")}{_asset(style) if style else ""}</style>
-</head>
-<body>
-{body}
-<noscript><p>The plots need JavaScript; {hint}</p></noscript>
-<script type="application/json" id="plots">{data}</script>
-<script>{_bundle()}</script>
-<script>
-{_asset(script)}</script>
-</body>
-</html>
-"""
+def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template shows
+    """The template's text with these values, escaped. A name that the template needs and does not get is an error."""
+    return _templates().get_template(template).render(**values)
+
+
+def plots_of(figures: Sequence["Figure"]) -> dict[str, Any]:
+    """What the script of a page draws, its `plots`: all panels, in the page's order."""
+    return {
+        "config": style.config("currentColor"),
+        "panels": [
+            {
+                "file": figure.name,
+                "time": figure.name != "runs",
+                "spec": panel.spec,
+                "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
+            }
+            for figure in figures
+            for panel in figure.panels
+        ],
+    }
 
 
 @cache
-def _bundle() -> str:
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("mptcplab.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        algorithm=style.algorithm, asset=_asset, data=_data, outline=lambda shape: Markup(_SHAPES[shape]), vega=_vega
+    )
+    environment.filters["word"] = _word
+    return environment
+
+
+def _data(plots: Mapping[str, Any]) -> Markup:
+    """JSON in which nothing can end the script element."""
+    return Markup(json.dumps(plots, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+@cache
+def _vega() -> Markup:
     """Vega, Vega-Lite and Vega-Embed as one script."""
     script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub wants an argument it does not need
-    return script.replace("</script", "<\\/script")
+    return Markup(script.replace("</script", "<\\/script"))
 
 
-def _asset(name: str) -> str:
-    return files("mptcplab.render").joinpath("assets", name).read_text(encoding="utf-8")
+def _asset(name: str) -> Markup:
+    return Markup(files("mptcplab.render").joinpath("assets", name).read_text(encoding="utf-8"))
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else str(value)

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -161,59 +160,53 @@ def _charts(repetition: Repetition) -> Iterator[tuple[str, dict[str, Any]]]:
 def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) -> str:
     printed = repetition.paper.published
     numbers = iter(range(len(charts)))
-    thin = '<p><span class="badge">quick: a thinner design than the paper\'s</span></p>' if repetition.quick else ""
-    contents = "".join(f'<a href="#{escape(each.item.id)}">{escape(each.item.name)}</a>' for each in repetition.done)
-    on = "" if repetition.engine == "sim" else f" on the engine {escape(repetition.engine)}"
-    body = "\n".join(
-        [
-            "<header>",
-            f"<h1>{escape(printed.title)}</h1>",
-            f'<p class="lead">{escape(", ".join(printed.authors))}, {printed.year}; repeated with mptcplab{on}</p>',
-            thin,
-            f"<p><strong>{escape(repetition.summary())}.</strong></p>",
-            f'<p class="caption">{escape(repetition.cost())}.</p>',
-            f'<nav><a href="#claims">Claims</a>{contents}<a href="#provenance">Provenance</a></nav>',
-            "</header>",
-            '<main><section id="claims"><h2>Claim by claim</h2>',
-            _claims([(each.item, claim) for each in repetition.done for claim in each.outcome.claims], items=True),
-            "</section>",
-            *(_item(each, numbers) for each in repetition.done),
-            '<section id="provenance"><h2>Provenance</h2>',
-            _provenance(repetition.origin),
-            "</section></main>",
-        ]
-    )
-    plots = {
-        "config": style.config("currentColor"),
-        "charts": [{"file": name, "spec": spec} for name, spec in charts],
-    }
     return page.render(
-        printed.title,
-        body,
-        plots,
-        script="reproduce.js",
-        style="reproduce.css",
-        hint="figures/ has them as pictures.",
+        "repetition.html",
+        title=printed.title,
+        authors=", ".join(printed.authors),
+        year=printed.year,
+        engine=repetition.engine,
+        quick=repetition.quick,
+        summary=repetition.summary(),
+        cost=repetition.cost(),
+        contents=[
+            ("claims", "Claims"),
+            *((each.item.id, each.item.name) for each in repetition.done),
+            ("provenance", "Provenance"),
+        ],
+        all_claims=_claims([(each.item, claim) for each in repetition.done for claim in each.outcome.claims]),
+        items=[_item(each, numbers) for each in repetition.done],
+        provenance=repetition.origin,
+        plots={
+            "config": style.config("currentColor"),
+            "charts": [{"file": name, "spec": spec} for name, spec in charts],
+        },
     )
 
 
-def _item(done: Done, numbers: Iterator[int]) -> str:
+def _item(done: Done, numbers: Iterator[int]) -> dict[str, Any]:
+    """What the template shows of an item; its figures take the next numbers."""
     item, outcome = done.item, done.outcome
-    parts = [
-        f'<section id="{escape(item.id)}"><h2>{escape(item.name)}: {escape(item.caption)}</h2>',
-        f'<p class="caption">{escape(item.place)}. {escape(_cost(done))}.</p>',
-        _published(item, outcome),
-        _claims([(item, claim) for claim in outcome.claims], items=False),
-    ]
-    for caption, _ in outcome.figures:
-        number = next(numbers)
-        parts.append(
-            f'<h3>Ours</h3><p class="caption">{escape(caption)}</p>'
-            f'<div class="figure"><div class="plot" id="plot-{number}"></div></div>'
-        )
-    parts += [_table(caption, frame) for caption, frame in outcome.tables]
-    parts += [f'<p class="hint">{escape(note)}</p>' for note in outcome.notes]
-    return "\n".join([*parts, "</section>"])
+    reasons = dict.fromkeys(outcome.not_covered.values())
+    untested = {*item.values, *item.statements} - covered(item, outcome) - outcome.not_covered.keys()
+    return {
+        "id": item.id,
+        "name": item.name,
+        "caption": item.caption,
+        "place": item.place,
+        "cost": _cost(done),
+        "statements": list(item.statements.values()),
+        # Not "values": the template would find the method of that name.
+        "printed": list(item.values.values()),
+        "not_covered": [
+            (", ".join(key for key, why in outcome.not_covered.items() if why == reason), reason) for reason in reasons
+        ],
+        "untested": ", ".join(sorted(untested)),
+        "claims": _claims([(item, claim) for claim in outcome.claims]),
+        "figures": [(next(numbers), caption) for caption, _ in outcome.figures],
+        "tables": [_table(caption, frame) for caption, frame in outcome.tables],
+        "notes": outcome.notes,
+    }
 
 
 def _cost(done: Done) -> str:
@@ -223,43 +216,25 @@ def _cost(done: Done) -> str:
     return f"{len(done.work)} runs, {simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
 
 
-def _published(item: Item, outcome: Outcome) -> str:
-    parts = ['<div class="published"><h4>Published</h4>']
-    if item.statements:
-        parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in item.statements.values()) + "</ul>")
-    if item.values:
-        rows = "".join(
-            f"<dt>{escape(each.key)}</dt><dd>{each.number:g} {escape(each.unit)}</dd>" for each in item.values.values()
-        )
-        parts.append(f"<details><summary>{len(item.values)} printed numbers</summary><dl>{rows}</dl></details>")
-    for reason in dict.fromkeys(outcome.not_covered.values()):
-        keys = ", ".join(key for key, why in outcome.not_covered.items() if why == reason)
-        parts.append(f"<p>Not covered: {escape(keys)}. {escape(reason)}</p>")
-    untested = sorted({*item.values, *item.statements} - covered(item, outcome) - outcome.not_covered.keys())
-    if untested:
-        parts.append(f"<p>Not tested: {escape(', '.join(untested))}.</p>")
-    return "".join([*parts, "</div>"])
-
-
-def _claims(claims: Sequence[tuple[Item, Claim]], *, items: bool) -> str:
-    head = "<th>item</th>" if items else ""
-    rows = []
+def _claims(claims: Sequence[tuple[Item, Claim]]) -> list[dict[str, object]]:
+    """A row each; a cause that several claims share is told once."""
+    rows: list[dict[str, object]] = []
     told: dict[tuple[str, str], str] = {}
     for item, claim in claims:
-        first = f'<td><a href="#{escape(item.id)}">{escape(item.name)}</a></td>' if items else ""
+        first = told.setdefault((item.id, claim.cause), claim.text)
+        same = claim.cause and first != claim.text
         rows.append(
-            f'<tr{" class=explained" if claim.cause else ""}>{first}<td class="text">{escape(claim.text)}</td>'
-            f'<td>{escape(value(claim.published))}</td><td class="found">{escape(value(claim.found))}</td>'
-            f'<td><span class="verdict {_CLASSES[claim.verdict]}">{escape(claim.verdict)}</span></td></tr>'
+            {
+                "item": item,
+                "text": claim.text,
+                "published": value(claim.published),
+                "found": value(claim.found),
+                "verdict": claim.verdict,
+                "class": _CLASSES[claim.verdict],
+                "cause": f"The cause is that of \u201c{first}\u201d." if same else claim.cause,
+            }
         )
-        if claim.cause:
-            before = told.setdefault((item.id, claim.cause), claim.text)
-            cause = claim.cause if before == claim.text else f"The cause is that of \u201c{before}\u201d."
-            rows.append(f'<tr>{"<td></td>" if items else ""}<td class="cause" colspan="4">{escape(cause)}</td></tr>')
-    return (
-        f'<table class="claims"><thead><tr>{head}<th>claim</th><th>published</th><th>found</th><th>verdict</th></tr>'
-        f"</thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table>"
-    )
+    return rows
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
@@ -271,43 +246,22 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _table(caption: str, frame: pl.DataFrame) -> str:
-    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
-    head = "".join(
-        f'<th class="{"number" if number else "text"}">{escape(name)}</th>'
-        for name, number in zip(frame.columns, numeric, strict=True)
-    )
-    rows = "\n".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{"number" if number else "text"}">{escape(_cell(cell))}</td>'
-            for cell, number in zip(row, numeric, strict=True)
-        )
-        + "</tr>"
-        for row in frame.head(_ROWS).iter_rows()
-    )
-    rest = f'<p class="caption">{frame.height - _ROWS} more rows in tables/.</p>' if frame.height > _ROWS else ""
-    return (
-        f'<h3>{escape(caption)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{rows}\n</tbody></table></div>{rest}"
-    )
+def _table(caption: str, frame: pl.DataFrame) -> dict[str, Any]:
+    return {
+        "caption": caption,
+        "head": [
+            (name, "number" if dtype.is_numeric() else "text")
+            for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        ],
+        "rows": [[_cell(cell) for cell in row] for row in frame.head(_ROWS).iter_rows()],
+        "more": max(0, frame.height - _ROWS),
+    }
 
 
 def _cell(cell: object) -> str:
     if cell is None:
         return "–"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-
-
-def _provenance(origin: dict[str, object]) -> str:
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(_word(found))}</dd>" for name, found in origin.items())
-    return f"<dl>{rows}</dl>"
-
-
-def _word(found: object) -> str:
-    if isinstance(found, bool):
-        return "yes" if found else "no"
-    return "unknown" if found is None else str(found)
 
 
 def _time(seconds: float) -> str:
