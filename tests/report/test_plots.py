@@ -40,6 +40,11 @@ def test_every_algorithm_has_a_colour_and_a_marker() -> None:
         assert (mark.colour in fixed) == (name in style.ALGORITHMS)
 
 
+def test_no_two_of_our_own_algorithms_look_alike() -> None:
+    names = {*registry.names("congestion"), *registry.names("schedulers")}
+    assert len({style.algorithm(name) for name in names}) == len(names)
+
+
 @pytest.mark.parametrize("page", [LIGHT, DARK])
 def test_every_colour_can_be_seen_on_both_pages(page: str) -> None:
     colours = [mark.colour for mark in style.ALGORITHMS.values()]

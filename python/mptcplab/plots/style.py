@@ -6,9 +6,12 @@ markers too; paths beyond the sixth have the same colours again with another das
 """
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
+
+from mptcplab import registry
 
 _PATHS: Final = ("#0072B2", "#C07A00", "#009E73", "#D55E00", "#2A93B8", "#B5629A")
 _DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 2, 2, 2))
@@ -51,11 +54,33 @@ _SHAPES: Final = (
 
 
 def algorithm(name: str) -> Mark:
-    """Colour and marker of a congestion control; those of one without a row follow from its name."""
-    if name in ALGORITHMS:
-        return ALGORITHMS[name]
+    """Colour and marker of a congestion control or a scheduler.
+
+    No two of the laboratory's own are alike; a plug-in's follow from its name.
+    """
+    return ALGORITHMS.get(name) or _own().get(name) or _free(name)
+
+
+@cache
+def _own() -> Mapping[str, Mark]:
+    """Marks of the controls and schedulers that the registry has and `ALGORITHMS` does not."""
+    marks: dict[str, Mark] = {}
+    for family in ("congestion", "schedulers"):
+        for name in registry.names(family):
+            if name not in ALGORITHMS and name not in marks:
+                marks[name] = _free(name, marks.values())
+    return marks
+
+
+def _free(name: str, taken: Collection[Mark] = ()) -> Mark:
+    """The mark that follows from the name, or the next one that is not taken."""
     number = zlib.crc32(name.encode())
-    return Mark(_MORE[number % len(_MORE)], _SHAPES[number // len(_MORE) % len(_SHAPES)])
+    everything = len(_MORE) * len(_SHAPES)
+    marks = [
+        Mark(_MORE[at % len(_MORE)], _SHAPES[at // len(_MORE) % len(_SHAPES)])
+        for at in range(number, number + everything)
+    ]
+    return next((mark for mark in marks if mark not in taken), marks[0])
 
 
 def path_colours(names: Iterable[str]) -> dict[str, str]:
