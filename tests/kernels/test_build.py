@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from mptcplab import kernels
+from mptcplab.bpf.compile import PROGRAMS
 from mptcplab.cli import invoke
 from mptcplab.kernels import build as making
 from mptcplab.kernels import configure, store, tree
@@ -25,6 +26,7 @@ olddefconfig:
 linux:
 \t@echo "  CC      net/mptcp/protocol.o"
 \t@cat net/mptcp/protocol.c > $(O)/linux
+\t@echo '$(CFLAGS_mptcp_diag.o)' > $(O)/flags
 """
 KCONFIG = 'mainmenu "Linux"\n\nsource "scripts/Kconfig.include"\n\nsource "init/Kconfig"\n'
 
@@ -40,6 +42,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Kconfig": KCONFIG,
         "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
         "net/mptcp/protocol.c": "int burst = 1;\n",
+        "net/mptcp/mptcp_diag.c": "\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -101,6 +104,44 @@ def test_which_kernel_must_be_said_when_there_are_several(source: Path) -> None:
         kernels.find(None)
     with pytest.raises(kernels.UnknownKernelError, match="no guest kernel 'd'"):
         kernels.find("d")
+
+
+def test_controls_are_compiled_in_beside_the_tree(source: Path, tmp_path: Path) -> None:
+    before = content(source)
+    plain = making.build(str(source), name="plain", directory=tmp_path / "make")
+    assert (tmp_path / "make/flags").read_text() == "\n"
+    with_lia = making.build(str(source), name="lia", with_controls=["lia"], directory=tmp_path / "make")
+    both = making.build(str(source), name="both", with_controls=["olia", "lia"], directory=tmp_path / "make")
+    assert content(source) == before
+    assert (plain.controls, list(with_lia.controls), list(both.controls)) == ({}, ["lia"], ["lia", "olia"])
+    assert len({plain.key, with_lia.key, both.key}) == 3
+    assert making.build(str(source), name="both", with_controls=["lia", "olia"]) == both
+    flag, _, file = (tmp_path / "make/flags").read_text().strip().partition(" ")
+    assert flag == "-include"
+    text = Path(file).read_text().splitlines()
+    # The programs that clang compiles for BPF, between what the kernel's headers need.
+    assert (text[0], text[-1]) == ('#include "guest.h"', '#include "guest_end.h"')
+    assert [line for line in text if ".bpf.c" in line] == ['#include "lia.bpf.c"', '#include "olia.bpf.c"']
+    for name in ("lia.bpf.c", "lia.h", "control.h"):
+        assert (Path(file).parent / name).read_bytes() == (PROGRAMS / name).read_bytes()
+
+
+def test_what_is_not_changed_is_not_compiled_again(source: Path, tmp_path: Path) -> None:
+    place = tmp_path / "make"
+    making.build(str(source), with_controls=["lia"], directory=place)
+    before = content(place / "mptcplab-controls")
+    (source / "net/mptcp/protocol.c").write_text("int burst = 2;\n")
+    making.build(str(source), with_controls=["lia"], directory=place)
+    assert content(place / "mptcplab-controls") == before
+
+
+def test_a_control_or_a_tree_that_is_unknown_is_refused(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["kernel", "build", str(source), "--with", "lia,lio"]) == 2
+    assert "--with: found 'lio'; expected controls of balia, ewtcp, lia" in capsys.readouterr().err
+    (source / "net/mptcp/mptcp_diag.c").unlink()
+    with pytest.raises(tree.TreeError, match=r"controls need net/mptcp/mptcp_diag\.c"):
+        making.build(str(source), with_controls=["lia"])
+    assert kernels.kernels() == []
 
 
 def test_what_make_said_last_is_in_the_error(source: Path) -> None:

@@ -20,7 +20,7 @@ from mptcplab.capture.settings import Capture
 from mptcplab.cli import invoke
 from mptcplab.engines import catalogue
 from mptcplab.engines.linux.hosts import Played
-from mptcplab.engines.linux_virtual import columns, guest
+from mptcplab.engines.linux_virtual import columns, guest, refusals
 from mptcplab.engines.linux_virtual.cores import core
 from mptcplab.engines.runner import run
 from mptcplab.scenario import Scenario, UnsupportedError
@@ -109,13 +109,42 @@ def test_what_it_cannot_do_is_refused_before_a_guest_boots(
     scenario_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", str(scenario_file), "--engine", "linux-virtual", "--kernel", KERNEL]
-    assert invoke([*words, "--set", "connection.download.congestion=lia"]) == 3
-    assert "a control that this kernel has: " in capsys.readouterr().err
+    assert invoke([*words, "--set", "connection.download.scheduler=redundant"]) == 3
+    assert "redundant" in capsys.readouterr().err
     assert invoke([*words[:-1], "none-such"]) == 2
     assert "there is no guest kernel 'none-such'" in capsys.readouterr().err
     assert invoke([*words, "--through-wire"]) == 2
     with pytest.raises(UnsupportedError, match="redundant"):
         run(Scenario.from_toml(LOSSY, "a.toml", ('connection.m.scheduler="redundant"',)), ENGINE)
+
+
+def test_a_control_that_its_kernel_lacks_is_refused(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = kernels.Kernel(
+        "mine", "0" * 64, "6.12", "a tree", "", "", 1000, {"lia": ""}, "gcc", kernels.store.cache() / "mine"
+    )
+    (tmp_path / "config").write_text("CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_CUBIC=y\n")
+    kernels.store.keep(made, tmp_path / "config", tmp_path / "config")
+    words = ["run", str(scenario_file), "--engine", "linux-virtual", "--set", "connection.download.congestion=olia"]
+    assert invoke(words) == 3
+    assert "reno, cubic or lia; or first: mptcplab kernel build --with olia" in capsys.readouterr().err.replace('"', "")
+    able = Scenario.from_toml(LOSSY.replace("reno", "lia"), "a.toml")
+    assert refusals.unsupported(able, "mine") == []
+
+
+@pytest.mark.parametrize("control", ["lia", "olia", "wvegas", "mppert"])
+@virtual
+def test_a_control_that_was_compiled_in_carries_data(scenario: Scenario, control: str) -> None:
+    able = [kernel.name for kernel in BUILT if control in kernel.controls]
+    if not able:
+        pytest.skip(f"no guest kernel has {control} (mptcplab kernel build 6.12 --with {control})")
+    reno = run(scenario, f"linux-virtual:{able[0]}")
+    result = run(scenario.with_overrides([f"connection.m.congestion={control}"]), f"linux-virtual:{able[0]}")
+    (connection,) = result.connections.to_dicts()
+    assert 0.1e6 < connection["goodput_bps"] < 7e6 * 1420 / 1500
+    assert result.runs[0][1].samples.to_dicts() != reno.runs[0][1].samples.to_dicts()
 
 
 def test_check_needs_no_kernel(

@@ -10,7 +10,7 @@ struct outcome mptcplab_wvegas_acknowledged(struct rounds *rounds, const struct 
 					    unsigned long long credit, unsigned int ssthresh, unsigned int acked,
 					    int repairing, unsigned int in_flight)
 {
-	return acknowledged(rounds, group, cwnd, credit, ssthresh, acked, repairing, in_flight);
+	return round_acknowledged(rounds, group, cwnd, credit, ssthresh, acked, repairing, in_flight);
 }
 
 unsigned int mptcplab_wvegas_lost(struct rounds *rounds, const struct group *group)

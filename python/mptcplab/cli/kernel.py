@@ -23,6 +23,13 @@ def app() -> None:
 @click.option(
     "--hz", type=click.Choice(["100", "250", "300", "1000"]), default="1000", help="Ticks of its clock a second."
 )
+@click.option(
+    "--with",
+    "controls",
+    metavar="A,B…",
+    default="",
+    help="Coupled congestion controls to compile in: balia, ewtcp, lia, mppert, olia, pert, wvegas.",
+)
 @click.option("--jobs", type=AT_LEAST_1, help="Compilers at a time; as many as there are cores by default.")
 @click.option(
     "--build-dir",
@@ -30,23 +37,36 @@ def app() -> None:
     metavar="DIR",
     help="Where make works; kept, so that the next build there is quick. By default one in the cache for each tree.",
 )
-def build(what: str, name: str | None, hz: str, jobs: int | None, build_dir: Path | None) -> None:
+def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None, build_dir: Path | None) -> None:
     """Build a kernel from a tree of Linux's sources, or from Debian's package of a version.
 
     \b
     Example: mptcplab kernel build 6.12
+    Example: mptcplab kernel build 6.12 --with lia,olia
     Example: mptcplab kernel build ~/src/linux --name my-tree
 
     The tree is only read. A whole build takes some 10 minutes on 2 cores; after a change of one file, seconds.
     """
     from mptcplab.cli.progress import Progress
     from mptcplab.kernels import build as making
+    from mptcplab.kernels.controls import chosen
     from mptcplab.kernels.tree import TreeError
 
+    try:
+        names = chosen(each.strip() for each in controls.split(",") if each.strip())
+    except ValueError as error:
+        raise Failure(WRONG_INPUT, f"--with: {error}") from None
     with Progress(f"building {what}", sys.stderr) as progress:
         try:
             kernel = making.build(
-                what, name=name, hz=int(hz), jobs=jobs, directory=build_dir, tell=say, progress=progress.update
+                what,
+                name=name,
+                hz=int(hz),
+                with_controls=names,
+                jobs=jobs,
+                directory=build_dir,
+                tell=say,
+                progress=progress.update,
             )
         except TreeError as error:
             raise Failure(WRONG_INPUT, str(error)) from None

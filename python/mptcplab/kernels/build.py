@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import BinaryIO, Final
 
 from mptcplab import machine
 from mptcplab.errors import Error
-from mptcplab.kernels import configure, store
+from mptcplab.kernels import configure, controls, store
 from mptcplab.kernels.store import Kernel
-from mptcplab.kernels.tree import Sources, sources, version
+from mptcplab.kernels.tree import Sources, TreeError, sources, version
 
 _STEP: Final = re.compile(r"^  [A-Z]+ ")
 _STEPS: Final = 1560
@@ -52,6 +52,7 @@ def build(
     *,
     name: str | None = None,
     hz: int = configure.HZ,
+    with_controls: Iterable[str] = (),
     jobs: int | None = None,
     directory: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -60,28 +61,36 @@ def build(
     """Build the kernel of a tree or of a Debian version, unless the cache has it; the tree is only read.
 
     `directory` is where make works (its `O=`), kept for the next build; without one a developer's tree has its own in
-    the cache and a package's goes when it is done.
+    the cache and a package's goes when it is done. `with_controls` are names of controls that are compiled in.
 
     Raises TreeError, BuildError, and EngineUnavailableError when tools are missing.
     """
     machine.require("building a kernel", requirements())
     if name is not None and not _PLAIN_NAME.fullmatch(name):
         raise BuildError(f"found the name {name!r}; expected letters, digits and . _ + -, such as my-tree")
+    try:
+        names = controls.chosen(with_controls)
+    except ValueError as error:
+        raise BuildError(str(error)) from None
     with ExitStack() as stack:
         found = sources(what, stack, tell)
         called = name or found.name
-        key = _key(found, hz, {})
+        compiled_in = controls.digests(names)
+        key = _key(found, hz, compiled_in)
         have = store.at(key)
         if have is not None:
             tell(f"already built: {have.key[: store.DIGITS]}")
             return have if have.name == called else store.rename(have, called)
         tree = found.unpack(stack, tell)
+        lacking = controls.lacking(tree, names)
+        if lacking:
+            raise TreeError(lacking)
         place = directory or _own_directory(found, stack)
         place.mkdir(parents=True, exist_ok=True)
         tell(f"building {version(tree)} in {place}")
-        _make(tree, place, hz, jobs or os.cpu_count() or 1, progress)
+        _make(tree, place, hz, names, jobs or os.cpu_count() or 1, progress)
         config = place / ".config"
-        _check(config, hz)
+        _check(config, hz, names)
         kernel = Kernel(
             name=called,
             key=key,
@@ -90,7 +99,7 @@ def build(
             tree_sha256=found.sha256,
             config_sha256=sha256(config.read_bytes()).hexdigest(),
             hz=hz,
-            controls={},
+            controls=compiled_in,
             compiler=_compiler(),
             place=store.cache() / key[: store.DIGITS],
         )
@@ -98,12 +107,12 @@ def build(
         return kernel
 
 
-def _key(found: Sources, hz: int, controls: Mapping[str, str]) -> str:
+def _key(found: Sources, hz: int, compiled_in: Mapping[str, str]) -> str:
     parts = {
         "tree": found.sha256,
         "fragment": configure.FRAGMENT.read_text(encoding="utf-8"),
         "hz": hz,
-        "controls": dict(sorted(controls.items())),
+        "controls": dict(sorted(compiled_in.items())),
     }
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -118,7 +127,7 @@ def _own_directory(found: Sources, stack: ExitStack) -> Path:
     return place
 
 
-def _make(tree: Path, place: Path, hz: int, jobs: int, progress: Callable[[float], None]) -> None:
+def _make(tree: Path, place: Path, hz: int, names: Sequence[str], jobs: int, progress: Callable[[float], None]) -> None:
     top = place / "Kconfig.mptcplab"
     text = configure.top(tree, hz)
     if not top.exists() or top.read_text(encoding="utf-8") != text:
@@ -150,7 +159,7 @@ def _make(tree: Path, place: Path, hz: int, jobs: int, progress: Callable[[float
             if not begun:
                 progress(min(done / _STEPS, 0.99))
 
-        _run([*arguments, "linux"], environment, file, step)
+        _run([*arguments, *controls.arguments(place, names), "linux"], environment, file, step)
     progress(1.0)
 
 
@@ -182,7 +191,7 @@ def _run(command: list[str], environment: Mapping[str, str], log: BinaryIO, step
         raise BuildError("\n".join([f"{' '.join(command)} ended with status {status}:", *last]))
 
 
-def _check(config: Path, hz: int) -> None:
+def _check(config: Path, hz: int, names: Sequence[str]) -> None:
     """What was asked for and is not there would show much later, and worse."""
     text = config.read_text(encoding="utf-8")
     wanted = (
@@ -191,6 +200,7 @@ def _check(config: Path, hz: int) -> None:
         "CONFIG_TUN=y",
         "CONFIG_HOSTFS=y",
         f"CONFIG_HZ={hz}",
+        *controls.needed(names),
     )
     lacking = [line for line in wanted if f"\n{line}\n" not in text]
     if lacking:

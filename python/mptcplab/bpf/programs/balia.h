@@ -8,7 +8,7 @@
 #define BETA_BITS 10
 
 /* β with BETA_BITS behind the point, at most 4096: for a path whose rate is less than that part of the best one's. */
-INLINE unsigned long long beta(const struct group *group)
+INLINE unsigned long long rate_ratio(const struct group *group)
 {
 	unsigned long long own = group->own.window, largest = own;
 
@@ -29,7 +29,7 @@ INLINE long long increase(const struct group *group)
 
 	if (group->count < 2)
 		return reciprocal(group->own.window, 1);
-	b = beta(group);
+	b = rate_ratio(group);
 	/* (1 + β)(4 + β)/10 with 16 bits; the term it multiplies is at most 1/(β²w), so the product fits. */
 	factor = ((1ULL << BETA_BITS) + b) * ((4ULL << BETA_BITS) + b) / 10 >> (2 * BETA_BITS - 16);
 	return (coupled_term(group, group->own.window, group->own.srtt) >> 4) * factor >> 12;
@@ -41,7 +41,7 @@ INLINE unsigned int remaining(const struct group *group)
 
 	if (group->count < 2)
 		return half(group, 2);
-	b = beta(group);
+	b = rate_ratio(group);
 	left = window - ((window >> 1) * (b < most ? b : most) >> BETA_BITS);
 	left >>= WINDOW_BITS;
 	return left > 1 ? left : 1;

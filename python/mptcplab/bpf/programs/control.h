@@ -51,7 +51,7 @@ __u32 undo(__u64 *arguments)
 	return window_before((struct tcp_sock *)arguments[0]);
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+SEC("license") char LICENSE[] = "Dual MIT/GPL";
 
 SEC(".struct_ops")
 struct tcp_congestion_ops control = {

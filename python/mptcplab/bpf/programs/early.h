@@ -5,8 +5,6 @@
  */
 #include "subflows.h"
 
-static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;
-
 /* In icsk_ca_priv. */
 struct early {
 	__u64 credit;
@@ -51,7 +49,7 @@ void avoid(__u64 *arguments)
 
 	gather(&walk, tp);
 	outcome = acknowledged(&delays, increase(&walk.group), tp->tcp_mstamp,
-			       BITS_OF(&tp->inet_conn, icsk_ca_state) > TCP_CA_DISORDER, bpf_get_prandom_u32(),
+			       BITS_OF(&tp->inet_conn, icsk_ca_state) > TCP_CA_DISORDER, random_number(),
 			       window_was_used(tp), least(tp->snd_cwnd, MAX_WINDOW),
 			       STATE(tp)->credit & (CREDIT_ONE - 1), tp->snd_ssthresh, arguments[2]);
 	set_window(tp, outcome.window);
@@ -84,7 +82,7 @@ __u32 undo(__u64 *arguments)
 	return window_before(tp);
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+SEC("license") char LICENSE[] = "Dual MIT/GPL";
 
 SEC(".struct_ops")
 struct tcp_congestion_ops control = {

@@ -5,6 +5,10 @@
 #ifndef MPTCPLAB_KERNEL_H
 #define MPTCPLAB_KERNEL_H
 
+#ifndef __bpf__
+#include "guest.h"
+#else
+
 typedef unsigned char __u8;
 typedef unsigned int __u32;
 typedef unsigned long long __u64;
@@ -84,10 +88,13 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type) __attribute__((sect
 #define READABLE(type, pointer) \
 	((const struct type *)bpf_rdonly_cast(pointer, __builtin_btf_type_id(*(struct type *)0, 1)))
 
+/* Bytes before a field. */
+#define PLACE_OF(object, field) __builtin_preserve_field_info((object)->field, 0)
+
 /* The value of a field of bits, wherever this kernel has it. */
 #define BITS_OF(object, field)                                                                       \
 	({                                                                                           \
-		const char *at = (const char *)(object) + __builtin_preserve_field_info((object)->field, 0); \
+		const char *at = (const char *)(object) + PLACE_OF(object, field);                   \
 		__u64 bits = 0;                                                                      \
                                                                                                      \
 		switch (__builtin_preserve_field_info((object)->field, 1)) {                         \
@@ -100,4 +107,7 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type) __attribute__((sect
 		bits >> __builtin_preserve_field_info((object)->field, 5);                           \
 	})
 
+static unsigned int (*const random_number)(void) = (void *)7;
+
+#endif
 #endif

@@ -60,7 +60,7 @@ static long visit(__u32 i, struct walk *walk)
 		return 1;
 	/* The list runs through the contexts' field `node`. */
 	context = READABLE(mptcp_subflow_context,
-			   (const char *)walk->node - __builtin_preserve_field_info(context->node, 0));
+			   (const char *)walk->node - PLACE_OF(context, node));
 	sibling = READABLE(tcp_sock, context->tcp_sock);
 	walk->node = context->node.next;
 	state = ((const struct sock *)READABLE(sock, context->tcp_sock))->__sk_common.skc_state;

@@ -45,10 +45,10 @@ void avoid(__u64 *arguments)
 	struct outcome outcome;
 
 	gather(&walk, tp);
-	outcome = acknowledged(&rounds, &walk.group, least(tp->snd_cwnd, MAX_WINDOW),
-			       STATE(tp)->credit & (CREDIT_ONE - 1), tp->snd_ssthresh, arguments[2],
-			       BITS_OF(&tp->inet_conn, icsk_ca_state) > TCP_CA_DISORDER,
-			       network > out ? network - out : 0);
+	outcome = round_acknowledged(&rounds, &walk.group, least(tp->snd_cwnd, MAX_WINDOW),
+				     STATE(tp)->credit & (CREDIT_ONE - 1), tp->snd_ssthresh, arguments[2],
+				     BITS_OF(&tp->inet_conn, icsk_ca_state) > TCP_CA_DISORDER,
+				     network > out ? network - out : 0);
 	if (window_was_used(tp)) {
 		set_window(tp, outcome.window);
 		tp->snd_ssthresh = outcome.ssthresh;
@@ -74,7 +74,7 @@ __u32 undo(__u64 *arguments)
 	return window_before((struct tcp_sock *)arguments[0]);
 }
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+SEC("license") char LICENSE[] = "Dual MIT/GPL";
 
 SEC(".struct_ops")
 struct tcp_congestion_ops control = {

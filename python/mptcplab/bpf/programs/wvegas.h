@@ -101,9 +101,9 @@ INLINE void reno(struct outcome *o, unsigned int acked)
 			  reciprocal(larger(o->window >> (CREDIT_BITS - WINDOW_BITS), 1), 1));
 }
 
-INLINE struct outcome acknowledged(struct rounds *d, const struct group *group, unsigned int cwnd,
-				   unsigned long long credit, unsigned int ssthresh, unsigned int acked, int repairing,
-				   unsigned int in_flight)
+INLINE struct outcome round_acknowledged(struct rounds *d, const struct group *group, unsigned int cwnd,
+					 unsigned long long credit, unsigned int ssthresh, unsigned int acked, int repairing,
+					 unsigned int in_flight)
 {
 	struct outcome o = { ((long long)cwnd << CREDIT_BITS) + credit, ssthresh };
 	long long rtt = round_ended(d, repairing, acked, in_flight), base = (long long)d->base << RTT_BITS;

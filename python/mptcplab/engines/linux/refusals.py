@@ -76,7 +76,7 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
     if known and there and named.name not in there:
         have = [each for each in registry.names("congestion", "linux") if each in there]
         # A guest's kernel loads no programs: User-Mode Linux does not compile them.
-        load = f"mptcplab bpf load {named.name}" if controls is None else "a kernel that was built with it"
+        load = f"mptcplab bpf load {named.name}" if controls is None else f"mptcplab kernel build --with {named.name}"
         expected = f"a control that this kernel has: {one_of(have)}; or first: {load}"
         yield (*key, "congestion"), show(named.name), expected
     for option in connection.tcp.model_fields_set:
