@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
     "check": ("check:check", "Validate a scenario; run nothing."),
     "import": ("import_files:app", "Turn Minitopo's files into scenario files."),
+    "lab": ("lab:lab", "Open the laboratory as a page in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
     "predict": ("predict:predict", "Steady-state throughput from losses and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),

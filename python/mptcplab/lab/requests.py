@@ -1,0 +1,91 @@
+"""What the page may ask, read and found right before anything is done about it."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+
+from mptcplab.engines.catalogue import ENGINES
+from mptcplab.lab import exports
+
+_PAGE: Final = re.compile(r"[A-Za-z0-9-]{1,40}")
+_ORIGIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_LONGEST_WINDOW_S: Final = 60.0
+
+
+class BadRequestError(Exception):
+    """A request that makes no sense; `status` is that of the answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for work."""
+
+    page: str
+    """Which page asks; pages take turns."""
+    task: dict[str, Any]
+    engine: str
+
+
+async def body(request: Request, most: int) -> dict[str, Any]:
+    """The body of a request, a JSON object of at most `most` bytes. Raises BadRequestError."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise BadRequestError(415, "a request is JSON: content-type application/json")
+    held = bytearray()
+    async for part in request.stream():
+        held += part
+        if len(held) > most:
+            raise BadRequestError(413, f"a request has at most {most} bytes")
+    try:
+        value = json.loads(held, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise BadRequestError(400, "the request is no JSON") from None
+    if not isinstance(value, dict):
+        raise BadRequestError(400, "a request is a JSON object")
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
+    """The work of a request. Raises BadRequestError."""
+    page, text, data, origin = (given.get(name) for name in ("page", "text", "data", "origin"))
+    if not isinstance(page, str) or not _PAGE.fullmatch(page):
+        raise BadRequestError(400, "page: a name of letters, digits and '-' is needed")
+    if not isinstance(text, str):
+        raise BadRequestError(400, "text: the text of the scenario is needed")
+    if data is not None and not isinstance(data, dict):
+        raise BadRequestError(400, "data: an object, or null when nothing was changed since the text was written")
+    if origin is not None and not (isinstance(origin, str) and _ORIGIN.fullmatch(origin)):
+        raise BadRequestError(400, "origin: the name of a ready-made scenario, or null")
+    engine = _choice(given, "engine", tuple(ENGINES), "sim")
+    task: dict[str, Any] = {"kind": kind, "text": text, "data": data, "origin": origin, "opened": opened}
+    if kind == "packets":
+        task |= {"from_s": _number(given, "from_s", 0.0, 1e7), "for_s": _number(given, "for_s", 0.0, _LONGEST_WINDOW_S)}
+    elif kind == "export":
+        task["export"] = _choice(given, "export", exports.KINDS, None)
+        task["figure"] = _choice(given, "figure", exports.FIGURES, exports.FIGURES[0])
+        task["theme"] = _choice(given, "theme", exports.THEMES, "light")
+    return Asked(page, {**task, "engine": engine}, engine)
+
+
+def _choice(given: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:
+    value = given.get(name, default)
+    if not isinstance(value, str) or value not in choices:
+        raise BadRequestError(400, f"{name}: one of {', '.join(choices)} is needed")
+    return value
+
+
+def _number(given: dict[str, Any], name: str, low: float, high: float) -> float:
+    value = given.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise BadRequestError(400, f"{name}: a number from {low:g} to {high:g} is needed")
+    return float(value)

@@ -1,0 +1,99 @@
+"""What a worker process does for the page: each task is a table, each answer a name, a few words and bytes."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import Error
+from mptcplab.lab import documents, exports, numbers
+from mptcplab.lab.documents import Given, Origin
+from mptcplab.lab.limits import Limits
+from mptcplab.scenario import ScenarioError, UnsupportedError
+from mptcplab.scenario.errors import Problem
+
+Tell = Callable[[float], None]
+"""Called with the part that is done; raises when nobody waits for the answer."""
+Answer = tuple[str, dict[str, Any], bytes]
+"""`done`, or `wrong` with what the request did wrong; and the head and the content of the answer."""
+
+
+def carry_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
+    """Do it. What the request did wrong is an answer as well."""
+    try:
+        return _carried_out(task, limits, tell)
+    except (ScenarioError, UnsupportedError) as error:
+        return _wrong([asdict(problem) for problem in error.problems])
+    except (Error, ValueError) as error:
+        return _wrong([asdict(Problem(documents.NAME, "", str(error), "a run that comes to its end"))])
+    except MemoryError:
+        found = f"a run that needs more than {limits.memory_bytes >> 20} MiB of memory"
+        return _wrong([asdict(Problem(documents.NAME, "", found, "a shorter or smaller one; larger: mptcplab run"))])
+
+
+def _wrong(problems: list[dict[str, Any]]) -> Answer:
+    return "wrong", {}, _json({"problems": problems})
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
+    opened = task["opened"]
+    origin = Origin.of(task["origin"], None if opened is None else Path(opened))
+    given = documents.read(task["text"], task["data"], origin, limits)
+    kind = task["kind"]
+    if kind == "read":
+        return "done", {}, _json(_of_scenario(given))
+    if kind == "run":
+        return "done", {}, _run(given, task["engine"], limits, tell)
+    if kind == "packets":
+        from mptcplab.lab import packets
+
+        seen = packets.look(given.scenario, task["from_s"], task["for_s"], limits, tell)
+        return "done", {}, _json(seen)
+    if task["export"] in ("toml", "python"):
+        return _file(*exports.of_scenario(given, task["export"]))
+    from mptcplab.engines import runner
+
+    result = runner.run(given.scenario, task["engine"], progress=tell)
+    return _file(*exports.of_result(result, task["export"], task["figure"], task["theme"]))
+
+
+def _file(name: str, media: str, content: bytes) -> Answer:
+    return "done", {"name": name, "media": media}, content
+
+
+def _of_scenario(given: Given) -> dict[str, Any]:
+    from mptcplab.lab import looks
+
+    return {
+        "text": given.text,
+        "data": numbers.to_json(given.data),
+        "complete": numbers.to_json(given.scenario.to_dict()),
+        "looks": looks.of_scenario(given.scenario),
+    }
+
+
+def _run(given: Given, engine: str, limits: Limits, tell: Tell) -> bytes:
+    from mptcplab.engines import runner
+    from mptcplab.engines.catalogue import available
+    from mptcplab.lab import lines
+
+    unsupported = available(engine).unsupported(given.scenario)
+    if unsupported:
+        raise UnsupportedError(engine, [_plain(problem) for problem in unsupported])
+    result = runner.run(given.scenario, engine, progress=tell)
+    return _json(
+        {
+            **_of_scenario(given),
+            "result": result.to_dict(),
+            "lines": lines.of_run(result.runs[0][1], limits),
+        }
+    )
+
+
+def _plain(problem: Problem) -> Problem:
+    return Problem(documents.NAME, problem.key, problem.found, problem.expected, problem.line, problem.column)

@@ -1,0 +1,106 @@
+"""The process that computes: tasks come on its standard input, a line each; answers go to its standard output.
+
+It belongs to the server: it ends with its standard input, and is killed with its parent. A line `stop` ends the task.
+"""
+
+import ctypes
+import json
+import os
+import queue
+import resource
+import signal
+import struct
+import sys
+import threading
+import time
+from typing import Any, Final
+
+from mptcplab.lab import tasks
+from mptcplab.lab.limits import Limits
+
+HEAD: Final = struct.Struct("<II")
+"""Before each answer: the lengths of its head, which is JSON, and of its content."""
+_PR_SET_PDEATHSIG: Final = 1
+_TELL_EVERY_S: Final = 0.1
+
+
+class _Stopped(Exception):  # noqa: N818
+    """Nobody waits for the answer any more."""
+
+
+class _Desk:
+    """Reads tasks while one is carried out: a task that is no longer wanted is stopped."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.tasks: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._answers = os.fdopen(os.dup(1), "wb", buffering=0)
+        os.dup2(2, 1)  # whatever prints must not come between the answers
+
+    def listen(self) -> None:
+        for line in sys.stdin.buffer:
+            if line == b"stop\n":
+                self.stop.set()
+            else:
+                self.tasks.put(json.loads(line))
+        self.stop.set()
+        self.tasks.put(None)
+
+    def answer(self, event: str, head: dict[str, Any], content: bytes) -> None:
+        encoded = json.dumps({"event": event, **head}).encode()
+        message = memoryview(HEAD.pack(len(encoded), len(content)) + encoded + content)
+        while message:
+            message = message[self._answers.write(message) or 0 :]
+
+
+def main() -> None:
+    """Answer until there is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the server decides
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != int(sys.argv[1]):  # it was killed before we asked
+            sys.exit(0)
+    limits = Limits()
+    resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
+    os.nice(5)  # the server and the browser come first
+    _load()
+    desk = _Desk()
+    threading.Thread(target=desk.listen, daemon=True).start()
+    desk.answer("ready", {}, b"")
+    while (task := desk.tasks.get()) is not None:
+        desk.stop.clear()
+        last = 0.0
+
+        def tell(part: float) -> None:
+            nonlocal last
+            if desk.stop.is_set():
+                raise _Stopped
+            if time.monotonic() - last > _TELL_EVERY_S:
+                last = time.monotonic()
+                desk.answer("progress", {}, json.dumps({"progress": round(part, 4)}).encode())
+
+        try:
+            desk.answer(*tasks.carry_out(task, limits, tell))
+        except _Stopped:
+            desk.answer("stopped", {}, b"")
+
+
+def _load() -> None:
+    """What every run needs, so that the first is as quick as the others."""
+    from mptcplab import Scenario, run
+    from mptcplab.lab import exports, lines, looks  # noqa: F401
+
+    scenario = Scenario.from_dict(
+        {
+            "duration": "1 s",
+            "link": {"a": {"rate": "1 Mbit/s", "delay": "1 ms"}},
+            "connection": {"c": {"paths": ["a"]}},
+        }
+    )
+    result = run(scenario)
+    lines.of_run(result.runs[0][1], Limits())
+    result.to_dict()
+
+
+if __name__ == "__main__":
+    main()
