@@ -18,9 +18,10 @@ from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.model import Change, Event
 
-FUNCTIONS = ("analyze", "compare", "design", "predict", "reproduce", "run", "sweep")
+FUNCTIONS = ("advise", "analyze", "compare", "design", "predict", "reproduce", "run", "sweep")
 EXAMPLES = (
     "mptcplab",
+    "mptcplab.advice.advising",
     "mptcplab.capture.analysis",
     "mptcplab.comparison",
     "mptcplab.designs.design",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
     from mptcplab._core import SimulationError
+    from mptcplab.advice import Advice, AdviceError, advise
     from mptcplab.capture import analyze
     from mptcplab.comparison import compare
     from mptcplab.designs.design import design
@@ -27,6 +28,8 @@ if _TYPE_CHECKING:
     __version__: str
 else:
     _HOMES = {
+        "Advice": "advice",
+        "AdviceError": "advice",
         "EngineUnavailableError": "errors",
         "Error": "errors",
         "Interrupted": "engines.runner",
@@ -36,6 +39,7 @@ else:
         "SimulationError": "_core",
         "UnknownEngineError": "errors",
         "UnsupportedError": "scenario",
+        "advise": "advice",
         "analyze": "capture",
         "compare": "comparison",
         "connection": "scenario",
@@ -68,6 +72,8 @@ else:
 
 
 __all__ = [
+    "Advice",
+    "AdviceError",
     "EngineUnavailableError",
     "Error",
     "Interrupted",
@@ -78,6 +84,7 @@ __all__ = [
     "UnknownEngineError",
     "UnsupportedError",
     "__version__",
+    "advise",
     "analyze",
     "compare",
     "connection",

@@ -276,6 +276,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "import",
         "lab",
         "analyze",
+        "advise",
         "predict",
         "sweep",
         "design",

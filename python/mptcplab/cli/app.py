@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "import": ("import_files:app", "Turn Minitopo's files into scenario files."),
     "lab": ("lab:lab", "Open the laboratory as a page in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
+    "advise": ("advise:advise", "Which settings to use on a network, or TCP on one path, and why."),
     "predict": ("predict:predict", "Steady-state throughput from losses and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
     "design": ("design:design", "Print the points of a design."),

@@ -1,0 +1,245 @@
+"""Paths as people say them: `fibre: 90/20 Mbit/s, 8 ms`, `lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %`; and caps."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mptcplab.advice.errors import AdviceError
+from mptcplab.scenario import units
+from mptcplab.scenario.errors import did_you_mean, show
+
+EXAMPLE: Final = '"lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %"'
+UNKNOWN_QUEUE_S: Final = (0.02, 0.3)
+"""How long the queue before a link may be when nobody says: from a router with a small buffer to one that bloats."""
+
+_PAIR = re.compile(r"\s*([0-9.]+)\s*/\s*([0-9.]+)\s*([^\s/].*)")
+_UNCERTAIN = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PERIODS_S: Final = {"day": 86_400.0, "week": 7 * 86_400.0, "month": 30 * 86_400.0}
+_LONGEST_RTT_S: Final = 60.0
+_MOST_UNCERTAIN: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is known of a number: it lies between these two."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """What was said without its ±."""
+        return (self.low + self.high) / 2
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is nothing to draw."""
+        return self.low == self.high
+
+
+@dataclass(frozen=True, slots=True)
+class PathSpec:
+    """A path between the client and the server."""
+
+    name: str
+    down_bps: float
+    up_bps: float
+    rate: Span
+    """Factor on both rates: 1 to 1 when they are known."""
+    rtt_s: Span
+    """Round-trip time of an empty path, as `ping` shows it."""
+    loss: float
+    """Probability that a packet is lost, whatever the load."""
+    queue_s: Span
+    """How long the drop-tail queue at each end of the link is at the link's rate."""
+    queue_said: bool
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is nothing to draw about it."""
+        return self.rate.is_known and self.rtt_s.is_known and self.queue_s.is_known
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """What a contract lets through in a period."""
+
+    path: str
+    size_bytes: float
+    period: str
+
+    @property
+    def period_s(self) -> float:
+        """A month has 30 days."""
+        return _PERIODS_S[self.period]
+
+
+def read_paths(texts: Sequence[str]) -> list[PathSpec]:
+    """All paths of a question. Raises AdviceError."""
+    paths = [read_path(text) for text in texts]
+    if len(paths) < 2:
+        found = "one path" if paths else "no path"
+        raise AdviceError("--path", found, f"two or more, each as --path {EXAMPLE}")
+    names = [path.name for path in paths]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise AdviceError("--path", f"two paths called {show(twice)}", "a name of its own for each path")
+    return paths
+
+
+def read_path(text: str) -> PathSpec:
+    """One path. Raises AdviceError."""
+    where = f"--path {show(text)}"
+    name, colon, rest = text.partition(":")
+    name = name.strip()
+    if not colon or not name:
+        raise AdviceError(where, "no name before a colon", f"NAME: RATE, ROUND-TRIP TIME, such as {EXAMPLE}")
+    if not _NAME.fullmatch(name):
+        raise AdviceError(where, f"the name {show(name)}", "up to 64 letters, digits, - and _")
+    rates: tuple[float, float, Span] | None = None
+    rtt: Span | None = None
+    loss: float | None = None
+    queue: Span | None = None
+    for item in (part.strip() for part in rest.split(",")):
+        if item.startswith("queue"):
+            _once(where, "queue", queue)
+            queue = _time(where, item.removeprefix("queue").strip(), "the queue's length, such as queue 100 ms")
+            continue
+        kind = _kind(where, item)
+        if kind is units.RATE:
+            _once(where, "rate", rates)
+            rates = _rates(where, item)
+        elif kind is units.TIME:
+            _once(where, "round-trip time", rtt)
+            rtt = _time(where, item, "a round-trip time, such as 45 ms or 45 ms ± 30")
+        else:
+            _once(where, "loss", loss)
+            loss = _loss(where, item)
+    if rates is None:
+        raise AdviceError(where, "no rate", f'one, such as "{name}: 40/10 Mbit/s, …" (to the client / from it)')
+    if rtt is None:
+        raise AdviceError(
+            where, "no round-trip time", f'what ping shows, such as "{name}: …, 45 ms" or "…, 45 ms ± 30"'
+        )
+    down, up, factor = rates
+    return PathSpec(name, down, up, factor, rtt, loss or 0.0, queue or Span(*UNKNOWN_QUEUE_S), queue is not None)
+
+
+def read_cap(text: str, names: Sequence[str]) -> Cap:
+    """`lte: 20 GB/month`. Raises AdviceError."""
+    where = f"--cap {show(text)}"
+    example = f'such as "{names[-1] if names else "lte"}: 20 GB/month"'
+    name, colon, rest = text.partition(":")
+    if not colon:
+        raise AdviceError(where, "no name before a colon", f"a path and what it may carry, {example}")
+    known_path(where, name.strip(), names)
+    size, slash, period = rest.rpartition("/")
+    if not slash:
+        raise AdviceError(where, f"{show(rest.strip())} without a period", f"/day, /week or /month after it, {example}")
+    if period.strip() not in _PERIODS_S:
+        expected = f"day, week or month{did_you_mean(period.strip(), _PERIODS_S)}"
+        raise AdviceError(where, f"the period {show(period.strip())}", expected)
+    amount = _quantity(where, size, (units.SIZE,), "a size, such as 20 GB")
+    if amount <= 0:
+        raise AdviceError(where, size.strip(), "more than nothing; a path that must carry nothing is left out")
+    return Cap(name.strip(), amount, period.strip())
+
+
+def known_path(where: str, name: str, names: Sequence[str]) -> str:
+    """The name, if a path has it. Raises AdviceError."""
+    if name not in names:
+        raise AdviceError(where, f"the path {show(name)}", f"{' or '.join(names)}{did_you_mean(name, names)}")
+    return name
+
+
+def _once(where: str, what: str, before: object) -> None:
+    if before is not None:
+        raise AdviceError(where, f"a second {what}", f"one {what} for a path")
+
+
+def _kind(where: str, item: str) -> units.Dimension:
+    """What an item is about, by its unit."""
+    expected = "a rate (90/20 Mbit/s), a round-trip time (8 ms), a loss (0.5 %) or a queue (queue 100 ms)"
+    head = _UNCERTAIN.split(item)[0]
+    pair = _PAIR.fullmatch(head)
+    one = f"{pair[1]} {pair[3]}" if pair else head
+    if not re.search(r"[^0-9.\s]", one):
+        one = item.replace("±", " ").split()[-1] if "±" in item else one
+        one = f"1 {one}" if re.fullmatch(r"[^0-9.].*", one) else one
+    try:
+        dimension, _ = units.read(one, (units.RATE, units.TIME, units.PERCENTAGE))
+    except units.UnreadableError as problem:
+        found = problem.found if item else "nothing between two commas"
+        raise AdviceError(where, found, expected + problem.hint) from None
+    return dimension
+
+
+def _quantity(where: str, text: str, dimensions: Sequence[units.Dimension], expected: str) -> float:
+    try:
+        dimension, number = units.read(text, dimensions)
+    except units.UnreadableError as problem:
+        raise AdviceError(where, problem.found, expected + problem.hint) from None
+    return float(number) / (1e9 if dimension is units.TIME else 1.0)
+
+
+def _rates(where: str, item: str) -> tuple[float, float, Span]:
+    """Rates to the client and from it, in bit/s, and what both may be multiplied by."""
+    expected = "a rate, such as 90/20 Mbit/s (to the client / from it) or 50 Mbit/s (both)"
+    parts = _UNCERTAIN.split(item)
+    pair = _PAIR.fullmatch(parts[0])
+    sides = (f"{pair[1]} {pair[3]}", f"{pair[2]} {pair[3]}") if pair else (parts[0], parts[0])
+    down, up = (_quantity(where, side, (units.RATE,), expected) for side in sides)
+    for rate, side in ((down, sides[0]), (up, sides[1])):
+        if rate < 1000:
+            raise AdviceError(where, side, "a rate of 1 kbit/s or more")
+    if len(parts) == 1:
+        return down, up, Span(1.0, 1.0)
+    unit = parts[0].split()[-1].lstrip("0123456789./")
+    around = _around(where, parts, unit, down)
+    return down, up, Span(1 - around, 1 + around)
+
+
+def _time(where: str, item: str, expected: str) -> Span:
+    """A time in seconds, with its ± if it has one."""
+    parts = _UNCERTAIN.split(item)
+    unit = parts[0].lstrip("0123456789. ") or (parts[-1].lstrip("0123456789. ") if len(parts) > 1 else "")
+    said = parts[0] if parts[0].lstrip("0123456789. ") else f"{parts[0]} {unit}"
+    middle = _quantity(where, said, (units.TIME,), expected)
+    if not 0 < middle <= _LONGEST_RTT_S:
+        raise AdviceError(where, said, f"more than 0 s and at most {_LONGEST_RTT_S:g} s")
+    if len(parts) == 1:
+        return Span(middle, middle)
+    around = _around(where, parts, unit, middle)
+    return Span(middle * (1 - around), middle * (1 + around))
+
+
+def _around(where: str, parts: Sequence[str], unit: str, middle: float) -> float:
+    """What follows ±, relative to the number before it: a percentage, or a quantity with or without its unit."""
+    expected = f"after ± a number of {unit} or a percentage"
+    if len(parts) != 2 or not parts[1].strip():
+        raise AdviceError(where, "± without one number behind it", expected)
+    text = parts[1].strip()
+    if re.fullmatch(r"[0-9.]+", text):
+        text = f"{text} {unit}"
+    if text.endswith("%"):
+        part = _quantity(where, text, (units.PERCENTAGE,), expected)
+    else:
+        part = _quantity(where, text, (units.RATE, units.TIME), expected) / middle
+    if not 0 < part <= _MOST_UNCERTAIN:
+        raise AdviceError(where, f"± {parts[1].strip()}", f"more than nothing and at most {_MOST_UNCERTAIN:.0%} of it")
+    return part
+
+
+def _loss(where: str, item: str) -> float:
+    if _UNCERTAIN.search(item):
+        raise AdviceError(where, show(item), "a loss without ±")
+    loss = _quantity(where, item, (units.PERCENTAGE,), "a loss, such as 0.5 %")
+    if loss == 0:
+        raise AdviceError(
+            where, item, "a loss above 0 %; leave it out for a path that loses packets only when its queue is full"
+        )
+    if not 0 < loss <= 0.5:
+        raise AdviceError(where, item, "a loss above 0 % and at most 50 %")
+    return loss

@@ -1,0 +1,171 @@
+"""The question in the form that can be simulated: scenarios of networks, and what is asked of which connections."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.errors import AdviceError
+from mptcplab.advice.paths import Cap, PathSpec, Span
+from mptcplab.advice.traffic import Traffic
+from mptcplab.scenario import Scenario
+
+_CHOSEN: Final = ("protocol", "paths", "congestion", "scheduler", "path_manager", "checksum")
+"""Keys of a connection that the advice decides, or that only one protocol has."""
+_SEEDS: Final = 1_000_003
+
+
+@dataclass
+class Question:
+    """What is to be answered."""
+
+    base: dict[str, Any]
+    """A complete scenario: the network as it was said (the middle of what is open), and neighbours if any."""
+    targets: tuple[str, ...]
+    """The connections that are to be advised on."""
+    paths: tuple[str, ...]
+    traffic: Traffic
+    purpose: str
+    seed: int
+    specs: tuple[PathSpec, ...] = ()
+    """Empty for a scenario file, in which everything is known."""
+    metered: tuple[str, ...] = ()
+    caps: tuple[Cap, ...] = ()
+    buffer: str | None = None
+    _links: dict[int, list[Any]] = field(default_factory=dict)
+    _told: dict[Candidate, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is drawn about the network, so that runs differ by their random numbers alone."""
+        return all(spec.is_known for spec in self.specs)
+
+    def scenario(self, candidate: Candidate) -> Scenario:
+        """The scenario with this candidate's settings."""
+        return Scenario.from_dict({**self.base, "connection": self._connections(candidate)}, "advice")
+
+    def description(self, candidate: Candidate, pair: int, part: float = 1.0) -> str:
+        """What the simulator is told: run number `pair`, the same network and random numbers for every candidate.
+
+        `part` below 1 ends the run and its traffic early.
+        """
+        told = self._told.get(candidate)
+        if told is None:
+            told = self._told[candidate] = self.scenario(candidate).description(seed=0)
+        told = {**told, "seed": self.seed * _SEEDS + pair}
+        told["links"] = self.links(pair)
+        if part < 1:
+            told["duration_ns"] = round(told["duration_ns"] * part)
+            told["warmup_ns"] = round(told["warmup_ns"] * part)
+            told["connections"] = [_shortened(each, told["duration_ns"], part) for each in told["connections"]]
+        return json.dumps(told)
+
+    def links(self, pair: int) -> list[Any]:
+        """The links of run number `pair`, drawn within what was said of them; the file's own for a file.
+
+        Not those of the candidate's scenario: a queue of "1 BDP" would depend on the paths that it uses.
+        """
+        if not self.specs:
+            pair = 0
+            if pair not in self._links:
+                self._links[pair] = Scenario.from_dict(self.base).description(seed=0)["links"]
+        elif pair not in self._links:
+            drawn = [_drawn(spec, Random(f"{self.seed} {pair} {spec.name}")) for spec in self.specs]
+            table = {spec.name: link for spec, link in zip(self.specs, drawn, strict=True)}
+            # A connection over every path: the length of a queue may depend on who uses it.
+            connection = {"anything": {"paths": list(table)}}
+            data = {"duration": "1 s", "link": table, "connection": connection}
+            self._links[pair] = Scenario.from_dict(data).description(seed=0)["links"]
+        return self._links[pair]
+
+    def check(self) -> None:
+        """Raise what is wrong with the scenario or what the simulator cannot do, before anything runs."""
+        everything = Candidate("cubic", "min-rtt", self.paths)
+        self.scenario(everything).description(seed=0)
+
+    def links_of(self, path: str) -> list[int]:
+        """The numbers of a path's links."""
+        names = list(self.base["link"])
+        listed: Mapping[str, Any] = self.base.get("path", {})
+        return [names.index(link) for link in (listed[path]["links"] if path in listed else [path])]
+
+    def _connections(self, candidate: Candidate) -> dict[str, Any]:
+        tables: Mapping[str, Any] = self.base["connection"]
+        chosen = candidate.keys()
+        made = {}
+        for name, table in tables.items():
+            kept = {key: value for key, value in table.items() if name not in self.targets or key not in _CHOSEN}
+            made[name] = {**kept, **chosen} if name in self.targets else dict(kept)
+        return made
+
+
+def from_paths(specs: Sequence[PathSpec], traffic: Traffic, direction: str, buffer: str | None) -> dict[str, Any]:
+    """The scenario of the network as it was said, the middle of what is open, with the traffic on it."""
+    connections = {}
+    for name, table in traffic.applications.items():
+        connections[name] = {"paths": [spec.name for spec in specs], "direction": direction, **table}
+        if buffer is not None:
+            connections[name]["receive_buffer"] = buffer
+    return {
+        "title": f"Advice on {' and '.join(spec.name for spec in specs)} for {traffic.kind}",
+        "duration": f"{traffic.duration_s:g} s",
+        "link": {spec.name: _link(spec, 1.0, spec.rtt_s.middle, _middle(spec.queue_s)) for spec in specs},
+        "connection": connections,
+        "measure": {"sample": "never"},
+    }
+
+
+def from_file(scenario: Scenario, name: str | None) -> tuple[dict[str, Any], str]:
+    """The complete scenario of a file, and the connection that is to be advised on. Raises AdviceError."""
+    document = scenario.document
+    if document.topology is not None:
+        raise AdviceError(scenario.source, "a generated network", "links and connections: advice is for one connection")
+    able = [each for each, table in document.connections.items() if len(table.paths) > 1]
+    if name is None and len(able) != 1:
+        found = f"{len(able)} connections with several paths" if able else "no connection with several paths"
+        expected = f"--connection with one of {', '.join(able)}" if able else "one with two or more paths"
+        raise AdviceError(scenario.source, found, expected)
+    chosen = able[0] if name is None else name
+    if chosen not in able:
+        expected = f"one with two or more paths: {', '.join(able) or 'there is none'}"
+        raise AdviceError(f"--connection {chosen}", "no such connection", expected)
+    kind = document.connections[chosen].application.kind
+    if kind == "program":
+        raise AdviceError(f"{scenario.source}: connection.{chosen}.application", '"program"', "traffic that `sim` runs")
+    base = scenario.to_dict()
+    base["measure"] = {**base.get("measure", {}), "sample": "never"}
+    return base, chosen
+
+
+def _middle(span: Span) -> float:
+    """The geometric mean: what is open by a factor is drawn by a factor."""
+    return math.sqrt(span.low * span.high)
+
+
+def _drawn(spec: PathSpec, random: Random) -> dict[str, Any]:
+    factor = random.uniform(spec.rate.low, spec.rate.high)
+    rtt_s = random.uniform(spec.rtt_s.low, spec.rtt_s.high)
+    queue_s = math.exp(random.uniform(math.log(spec.queue_s.low), math.log(spec.queue_s.high)))
+    return _link(spec, factor, rtt_s, queue_s)
+
+
+def _link(spec: PathSpec, factor: float, rtt_s: float, queue_s: float) -> dict[str, Any]:
+    link: dict[str, Any] = {
+        "down": {"rate": f"{round(spec.down_bps * factor)} bit/s"},
+        "up": {"rate": f"{round(spec.up_bps * factor)} bit/s"},
+        "delay": f"{round(rtt_s / 2 * 1e9)} ns",
+        # No modem holds less than some packets, however slow it is.
+        "queue": {"limit": f"{round(queue_s * 1e9)} ns", "at_least": "10 packets"},
+    }
+    if spec.loss:
+        link["loss"] = f"{spec.loss * 100:.6f} %"
+    return link
+
+
+def _shortened(connection: dict[str, Any], duration_ns: int, part: float) -> dict[str, Any]:
+    if connection["stop_ns"] is None:
+        return connection
+    return {**connection, "stop_ns": min(duration_ns, round(connection["stop_ns"] * part))}

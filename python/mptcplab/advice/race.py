@@ -1,0 +1,187 @@
+"""The race: candidates run on the same networks with the same random numbers, and those that are behind are dropped.
+
+The work is bounded in packet hops, not in seconds, so the answer is the same on every machine.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.play import OVERHEAD_HOPS, Played, Player, Run
+
+BUDGET_HOPS: Final = 36_000_000
+"""What an answer may cost: about six seconds on two cores."""
+INDIFFERENT: Final = 0.01
+"""Differences below 1 % decide nothing."""
+_PAIRS: Final = (1, 2, 4, 8, 16)
+_FEWEST: Final = (24, 12, 6, 4)
+"""How many remain at least after each of the rounds."""
+_T95: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753)
+"""Student's t, one-sided 95 %, for 1, 2, … degrees of freedom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Of two candidates in the same runs: mean of the logarithm of the ratio, with a one-sided 95 % bound each way."""
+
+    mean: float
+    margin: float
+    pairs: int
+
+    @property
+    def low(self) -> float:
+        """The lower bound."""
+        return self.mean - self.margin
+
+    @property
+    def high(self) -> float:
+        """The upper bound."""
+        return self.mean + self.margin
+
+
+@dataclass
+class Race:
+    """The results, and who was dropped why."""
+
+    player: Player
+    progress: Callable[[float], None] | None = None
+    budget_hops: int = BUDGET_HOPS
+    results: dict[Candidate, dict[int, Played]] = field(default_factory=dict)
+    """Whole runs, by pair."""
+    dropped: dict[Candidate, str] = field(default_factory=dict)
+
+    def run(self, singles: Sequence[Candidate], others: Sequence[Candidate], late: Sequence[Candidate]) -> None:
+        """Find the best of `others`; `singles` are never dropped, and `late` come in beside those they resemble."""
+        self.extend(singles, 2)
+        pilot = list(others[:: max(1, len(others) // 4)])[:4]
+        self.extend(pilot, 1)
+        cost = max(played[0].work_hops for played in self.results.values()) + OVERHEAD_HOPS
+        field_ = self._first_round(list(others), cost)
+        returned = False
+        for pairs, fewest in zip(_PAIRS[1:], _FEWEST, strict=True):
+            if len(field_) <= fewest and not returned and late:
+                field_ += self._returning(field_, late)
+                returned = True
+            field_ = self._fitting(field_, pairs, cost)
+            self.extend([*singles, *field_], pairs)
+            field_ = self._after(field_, fewest, pairs)
+            if pairs >= 4 and self._settled(field_):
+                break
+        self._tell()
+
+    def extend(self, candidates: Sequence[Candidate], pairs: int) -> None:
+        """Have each of them run on the first so many pairs."""
+        runs = [
+            Run(candidate, pair)
+            for pair in range(pairs)
+            for candidate in dict.fromkeys(candidates)
+            if pair not in self.results.get(candidate, {})
+        ]
+        step = 16
+        for start in range(0, len(runs), step):
+            part = runs[start : start + step]
+            for run, played in zip(part, self.player.play(part), strict=True):
+                self.results.setdefault(run.candidate, {})[run.pair] = played
+            self._tell()
+
+    def mean(self, candidate: Candidate) -> float:
+        """Of its scores."""
+        played = self.results[candidate].values()
+        return math.fsum(each.score for each in played) / len(played)
+
+    def difference(self, a: Candidate, b: Candidate) -> Difference:
+        """How much better a is than b, over the pairs that both ran."""
+        pairs = [pair for pair in self.results[a] if pair in self.results[b]]
+        return difference([self.results[a][pair].score - self.results[b][pair].score for pair in pairs])
+
+    def ranked(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The best first: by their means over the pairs that all of them ran."""
+        common = set.intersection(*(set(self.results[each]) for each in candidates)) if candidates else set()
+        total = {each: math.fsum(self.results[each][pair].score for pair in sorted(common)) for each in candidates}
+        # What does the same to a millionth is told apart by what is better known.
+        return sorted(candidates, key=lambda each: (-round(total[each] / max(1, len(common)), 6), each.plainness, each))
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(min(0.99, self.player.work_hops / self.budget_hops))
+
+    def _first_round(self, others: list[Candidate], cost: int) -> list[Candidate]:
+        """All run once, as much of the run as two fifths of the budget allow; the better half or so remains."""
+        part = 1.0
+        while part > 1 / 8 and len(others) * (cost * part + OVERHEAD_HOPS) > 0.4 * self.budget_hops:
+            part /= 2
+        if part == 1.0:
+            self.extend(others, 1)
+            scores = {each: self.results[each][0].score for each in others}
+        else:
+            runs = [Run(each, 0, part) for each in others]
+            scores = {}
+            for start in range(0, len(runs), 16):
+                chunk = runs[start : start + 16]
+                scores.update(
+                    zip((r.candidate for r in chunk), (p.score for p in self.player.play(chunk)), strict=True)
+                )
+                self._tell()
+        order = sorted(others, key=lambda each: (-scores[each], each))
+        keep = max(_FEWEST[0] * 2, len(order) // 3)
+        whole = "a whole run" if part == 1.0 else f"the first {part:.0%} of a run"
+        for place, candidate in enumerate(order[keep:], start=keep + 1):
+            behind = 1 - math.exp(scores[candidate] - scores[order[0]])
+            self.dropped[candidate] = f"{behind:.0%} below the best after {whole}, place {place} of {len(order)}"
+        return order[:keep]
+
+    def _returning(self, field_: Sequence[Candidate], late: Sequence[Candidate]) -> list[Candidate]:
+        """Of those that were left out by calculation, the ones that resemble the best."""
+        best = field_[:6]
+        back = [each for each in late if any(each in leader.variants([each]) for leader in best)]
+        for each in back:
+            self.dropped.pop(each, None)
+        return back
+
+    def _fitting(self, field_: list[Candidate], pairs: int, cost: int) -> list[Candidate]:
+        """As many as half of what is left of the budget lets run on so many pairs."""
+        left = (self.budget_hops - self.player.work_hops) / 2
+        each_run = cost + OVERHEAD_HOPS
+        missing = [pairs - len(self.results.get(each, {})) for each in field_]
+        spent, count = 0.0, 0
+        for runs in missing:
+            spent += runs * each_run
+            if spent > left and count >= 3:
+                break
+            count += 1
+        for place, candidate in enumerate(field_[count:], start=count + 1):
+            self.dropped[candidate] = f"place {place} of {len(field_)} when the work had to go to fewer candidates"
+        return field_[:count]
+
+    def _after(self, field_: list[Candidate], fewest: int, pairs: int) -> list[Candidate]:
+        """Drop who is behind for certain, and the worse half."""
+        order = self.ranked(field_)
+        keep = max(fewest, len(order) // 2) if len(order) > fewest else len(order)
+        remaining = []
+        for place, candidate in enumerate(order, start=1):
+            behind = self.difference(candidate, order[0])
+            shown = f"{1 - math.exp(behind.mean):.1%} below {order[0].label} over {behind.pairs} runs"
+            if pairs >= 4 and behind.high < -INDIFFERENT:
+                self.dropped[candidate] = f"{shown}, for certain (95 %)"
+            elif place > keep:
+                self.dropped[candidate] = f"{shown}, place {place} of {len(order)}"
+            else:
+                remaining.append(candidate)
+        return remaining
+
+    def _settled(self, field_: Sequence[Candidate]) -> bool:
+        """Whether nobody who is left can still be better than the first by more than a difference that matters."""
+        return all(self.difference(each, field_[0]).high < INDIFFERENT for each in field_[1:])
+
+
+def difference(values: Sequence[float]) -> Difference:
+    """Mean of differences with the margin of a one-sided 95 % bound; one value alone has no margin that is known."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Difference(mean, math.inf, 1)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    t = _T95[n - 2] if n - 2 < len(_T95) else 1.645 + 1.6 / (n - 1)
+    return Difference(mean, t * deviation / math.sqrt(n), n)

@@ -1,0 +1,240 @@
+"""Why: sentences made of what was measured in the same runs, one choice of the setting at a time."""
+
+import math
+from collections.abc import Sequence
+
+from mptcplab.advice import words
+from mptcplab.advice.answer import Recommendation, values_of
+from mptcplab.advice.candidates import Candidate, shown
+from mptcplab.advice.question import Question
+from mptcplab.advice.race import Race
+
+_WORTH = 0.01
+_SEEN_S = 0.002
+
+
+def sentences(
+    race: Race, question: Question, best: Candidate, single: Candidate, others: Sequence[Candidate]
+) -> list[str]:
+    """Of a setting, beside TCP on the better path and `others`, which differ from it."""
+    said = [_gain(race, question, best, single)] if best != single else []
+    if not best.is_tcp:
+        said.append(_shares(race, question, best))
+    said += _contrasts(race, question, best, others)
+    said += _queueing(race, question, best, [single, *others])
+    said += _waiting(race, best, others)
+    said += _metered(race, question, best)
+    said += _neighbours(race, question, best, single)
+    return said
+
+
+def stay(race: Race, question: Question, single: Candidate, rival: Candidate | None) -> str:
+    """Why it had better be TCP on one path."""
+    if rival is None:
+        return f"No setting of Multipath TCP was left to compare with TCP on {single.paths[0]}."
+    found = race.difference(rival, single)
+    unit = _unit(race, question, single)
+    mean = words.better(found.mean, unit)
+    return (
+        f"No setting of Multipath TCP is better than TCP on {single.paths[0]} for certain. The best of them, "
+        f"{rival.label}, gives {mean}: between {_bound(found.low, unit)} and {_bound(found.high, unit)} "
+        f"(95 % on each side, {found.pairs} runs)."
+    )
+
+
+def mean(race: Race, candidate: Candidate, what: str) -> float:
+    """Of an attribute of its runs."""
+    played = race.results[candidate].values()
+    return math.fsum(getattr(each, what) for each in played) / len(played)
+
+
+def shares_of(race: Race, question: Question, candidate: Candidate) -> dict[str, float]:
+    """Part of the bytes by path."""
+    sums = [
+        math.fsum(each.carried_bytes[place] for each in race.results[candidate].values())
+        for place in range(len(question.paths))
+    ]
+    total = math.fsum(sums) or 1.0
+    return {name: amount / total for name, amount in zip(question.paths, sums, strict=True)}
+
+
+def queueing_of(race: Race, question: Question, candidate: Candidate) -> dict[str, float | None]:
+    """Mean queueing delay by path; None where nothing was sent."""
+    found: dict[str, float | None] = {}
+    for place, name in enumerate(question.paths):
+        seen = [each.queueing_s[place] for each in race.results[candidate].values()]
+        known = [value for value in seen if value is not None]
+        found[name] = math.fsum(known) / len(known) if known else None
+    return found
+
+
+def _unit(race: Race, question: Question, candidate: Candidate) -> str | None:
+    """Of the figure; None for several connections, which have a ratio only."""
+    if len(question.targets) > 1:
+        return None
+    return next(iter(race.results[candidate].values())).figures[0].unit
+
+
+def _bound(logarithm: float, unit: str | None) -> str:
+    return words.better(logarithm, unit) if math.isfinite(logarithm) else "anything"
+
+
+def _gain(race: Race, question: Question, best: Candidate, single: Candidate) -> str:
+    found = race.difference(best, single)
+    unit = _unit(race, question, best)
+    certain = f"; at least {words.better(found.low, unit)}, 95 % sure" if found.low >= 0.005 else ""
+    if unit is None:
+        parts = _parts(race, question, best, single)
+        return (
+            f"Against TCP on {single.paths[0]} ({shown(single.congestion)}), {parts}; "
+            f"together {words.better(found.mean, None)}{certain} ({found.pairs} runs)."
+        )
+    pairs = sorted(set(race.results[best]) & set(race.results[single]))
+    here, there = (
+        values_of(question.targets, [race.results[each][pair] for pair in pairs])[question.targets[0]]
+        for each in (best, single)
+    )
+    return (
+        f"{words.quantity(here.mean, here.unit)} against {words.quantity(there.mean, there.unit)} with TCP on "
+        f"{single.paths[0]} ({shown(single.congestion)}): {words.better(found.mean, unit)}{certain} "
+        f"({found.pairs} runs)."
+    )
+
+
+def _parts(race: Race, question: Question, best: Candidate, single: Candidate) -> str:
+    pairs = sorted(set(race.results[best]) & set(race.results[single]))
+    here, there = (values_of(question.targets, [race.results[each][pair] for pair in pairs]) for each in (best, single))
+    return words.listed(
+        [
+            f"{name}: {words.quantity(here[name].mean, here[name].unit)} instead of "
+            f"{words.quantity(there[name].mean, there[name].unit)}"
+            for name in question.targets
+        ]
+    )
+
+
+def _shares(race: Race, question: Question, best: Candidate) -> str:
+    parts = shares_of(race, question, best)
+    return (
+        f"Of the bytes sent, {words.listed([f'{words.share(part)} go over {name}' for name, part in parts.items()])}."
+    )
+
+
+def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
+    """What one choice is worth: the same setting with another first path, scheduler or control."""
+    said, alike = [], []
+    unit = _unit(race, question, best)
+    for other in others:
+        found = race.difference(other, best)
+        change = _change(best, other)
+        if change is None:
+            continue
+        if found.high < 0 and found.mean < -_WORTH:
+            said.append(f"With {change} instead: {words.better(found.mean, unit)}.")
+        elif abs(found.mean) < _WORTH:
+            alike.append(change)
+    if alike:
+        said.append(f"Under 1 % of difference: {'; '.join(alike)}.")
+    return said
+
+
+def _change(best: Candidate, other: Candidate) -> str | None:
+    if best.is_tcp and other.is_tcp:
+        return f"TCP on {other.paths[0]} ({shown(other.congestion)})"
+    if best.is_tcp or other.is_tcp:
+        return None
+    changes = []
+    if other.congestion != best.congestion:
+        changes.append(f"the congestion control {shown(other.congestion)}")
+    if other.scheduler != best.scheduler and not other.backup and not best.backup:
+        changes.append(
+            "the kernel's scheduler" if other.scheduler == "linux" else f"the scheduler {shown(other.scheduler or '')}"
+        )
+    if other.paths != best.paths:
+        changes.append(f"{other.paths[0]} as the first path")
+    if other.backup != best.backup:
+        changes.append("the other paths as backup" if other.backup else "all paths in use")
+    return words.listed(changes) if changes else None
+
+
+def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
+    """Where it keeps a much shorter, or longer, queue than another."""
+    here = queueing_of(race, question, best)
+    said = []
+    for name, mine in here.items():
+        rivals = [
+            (theirs, other)
+            for other in others
+            if (theirs := queueing_of(race, question, other)[name]) is not None and mine is not None
+        ]
+        if mine is None or not rivals:
+            continue
+        theirs, other = max(rivals, key=lambda each: abs(math.log(max(each[0], 1e-4) / max(mine, 1e-4))))
+        if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < theirs / max(mine, 1e-4) < 1.6:
+            said.append(
+                f"Packets wait {words.time(mine)} in queues on {name} on average; with {other.label} "
+                f"it is {words.time(theirs)}."
+            )
+    return said
+
+
+def _waiting(race: Race, best: Candidate, others: Sequence[Candidate]) -> list[str]:
+    """Bytes that arrived and wait for those before them."""
+    if best.is_tcp:
+        return []
+    mine = mean(race, best, "waiting_s")
+    rivals = [(mean(race, other, "waiting_s"), other) for other in others if not other.is_tcp]
+    if rivals:
+        theirs, other = max(rivals, key=lambda each: abs(each[0] - mine))
+        if abs(theirs - mine) > _SEEN_S and not 0.7 < theirs / max(mine, 1e-4) < 1.5:
+            return [
+                f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones; with {other.label} "
+                f"{words.time(theirs)}."
+            ]
+    if mine > 5 * _SEEN_S:
+        return [f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones."]
+    return []
+
+
+def _metered(race: Race, question: Question, best: Candidate) -> list[str]:
+    """What it costs on paths that cost something."""
+    parts = shares_of(race, question, best)
+    said = []
+    for name in dict.fromkeys([*question.metered, *(cap.path for cap in question.caps)]):
+        amount = f"{words.size(parts[name] * 1e9)} go" if parts[name] > 1e-5 else "nothing goes"
+        said.append(f"Of each GB sent, {amount} over {name}.")
+    said += [
+        f"{words.plain_size(cap.size_bytes)} a {cap.period} on {cap.path} are enough for "
+        f"{words.size(cap.size_bytes / parts[cap.path])} of this traffic in all."
+        for cap in question.caps
+        if parts[cap.path] > 0.0005
+    ]
+    return said
+
+
+def neighbours_of(race: Race, question: Question, candidate: Candidate, single: Candidate) -> float | None:
+    """Goodput of the other connections, relative to when this traffic uses the best single path; None without any."""
+    alone = mean(race, single, "neighbours_bps")
+    if len(question.base["connection"]) == len(question.targets) or alone == 0:
+        return None
+    return mean(race, candidate, "neighbours_bps") / alone
+
+
+def _neighbours(race: Race, question: Question, best: Candidate, single: Candidate) -> list[str]:
+    """What is left to the other connections of the scenario."""
+    part = neighbours_of(race, question, best, single)
+    if part is None or best == single:
+        return []
+    if abs(part - 1) < _WORTH:
+        return [f"The other connections get as much as with TCP on {single.paths[0]}."]
+    return [
+        f"The other connections get {words.percent(part - 1)} {'more' if part > 1 else 'less'} goodput than with "
+        f"TCP on {single.paths[0]}: {words.rate(mean(race, best, 'neighbours_bps'))} instead of "
+        f"{words.rate(mean(race, single, 'neighbours_bps'))}."
+    ]
+
+
+def reached(recommendation: Recommendation) -> str:
+    """The gain of a setting in a cell of a table."""
+    unit = next(iter(recommendation.values.values())).unit if len(recommendation.values) == 1 else None
+    return words.better(recommendation.gain.mean, unit)

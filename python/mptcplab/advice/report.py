@@ -1,0 +1,169 @@
+"""The answer as a table and as an HTML page with figures, written with its JSON and a scenario file."""
+
+import math
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from mptcplab.advice import words
+from mptcplab.advice.answer import Advice, Recommendation
+from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
+from mptcplab.advice.race import Race
+from mptcplab.advice.reasons import queueing_of, reached
+from mptcplab.results import inventory
+
+
+def check(directory: Path) -> None:
+    """Raise OccupiedError unless advice may be written there."""
+    inventory.check(directory, "advice", "advice.json")
+
+
+def shown(advice: Advice) -> list[Recommendation]:
+    """What a table has: the recommended, and TCP on the best path."""
+    last = advice.best_single_path
+    return [
+        *advice.recommended,
+        *([] if any(each.candidate == last.candidate for each in advice.recommended) else [last]),
+    ]
+
+
+def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Headers, and a row for each of `shown`."""
+    paths = advice.question.paths
+    several = len(advice.question.targets) > 1
+    headers = ["setting", *(f"{name}\nmean" if several else "mean" for name in advice.question.targets)]
+    headers += ["range of the runs"] * (not several)
+    headers += [
+        f"against TCP on\n{advice.best_single_path.candidate.paths[0]}",
+        "below\nit",
+        "bytes over\n" + ", ".join(paths),
+    ]
+    found = []
+    for each in shown(advice):
+        row = [each.label, *(words.quantity(value.mean, value.unit) for value in each.values.values())]
+        if not several:
+            value = next(iter(each.values.values()))
+            row.append(f"{words.quantity(value.low, value.unit)} to {words.quantity(value.high, value.unit)}")
+        reference = each.candidate == advice.best_single_path.candidate
+        row += ["—" if reference else reached(each), words.share(each.below_best_path)]
+        row.append(", ".join(words.share(part) for part in each.shares.values()))
+        found.append(row)
+    return headers, found
+
+
+def write(advice: Advice, directory: Path) -> None:
+    """advice.json, scenario.toml and report.html; an earlier answer there is replaced. Raises OccupiedError."""
+    from mptcplab.results.directory import replaced
+
+    with replaced(directory, check) as fresh:
+        (fresh / "advice.json").write_text(advice.to_json() + "\n", encoding="utf-8")
+        (fresh / "scenario.toml").write_text(advice.scenario().to_toml(), encoding="utf-8")
+        (fresh / "report.html").write_text(page(advice), encoding="utf-8")
+
+
+def page(advice: Advice) -> str:
+    """The page, all of it in one file."""
+    from mptcplab.plots import style
+    from mptcplab.render import page as pages
+
+    question = advice.question
+    title = f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}"
+    headers, cells = rows(advice)
+    panels = [_against(advice), _queues(advice)]
+    captions = (
+        ("Every run", f"Each point is a run; 1 is {advice.best_single_path.label} in the same run, more is better."),
+        ("Queues", "How long packets wait in the queue before each path's link, the mean over all runs."),
+    )
+    body = "\n".join(
+        [
+            f'<header><h1>{escape(title)}</h1><p class="lead">{escape(question.traffic.summary())}</p></header>',
+            f"<main><section><h2>Use {escape(advice.best.label)}</h2>",
+            "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in advice.best.reasons) + "</ul>",
+            f"<pre>{escape(chr(10).join(advice.best.commands))}</pre></section>",
+            "<section><h2>The best settings</h2>" + _html(headers, cells) + "</section>",
+            *(
+                f'<section><h2>{name}</h2><p class="caption">{escape(text)}</p>'
+                f'<div class="plot" id="plot-{place}"></div></section>'
+                for place, (name, text) in enumerate(captions)
+            ),
+            "<section><h2>Dropped</h2>",
+            _html(["setting", "why"], [[each.label, reason] for each, reason in advice.dropped]) + "</section>",
+            f"<section><h2>Scenario</h2><pre>{escape(advice.scenario().to_toml())}</pre></section></main>",
+        ]
+    )
+    data = {"config": style.config("currentColor"), "panels": panels}
+    return pages.render(title, body, data, script="report.js", hint="advice.json has their numbers.")
+
+
+def _html(headers: list[str], cells: list[list[str]]) -> str:
+    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
+    body = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _compared(advice: Advice) -> list[Candidate]:
+    """The recommended, the kernel's default where it ran, and TCP on each path."""
+    default = [
+        each for each in advice.results if (each.congestion, each.scheduler) == KERNEL_DEFAULT and not each.backup
+    ]
+    plain = [each for each in advice.results if each.is_tcp and each.congestion == "cubic"]
+    mine = [each.candidate for each in shown(advice)]
+    return list(dict.fromkeys([*mine, *sorted(default), *sorted(plain)]))
+
+
+def _against(advice: Advice) -> dict[str, Any]:
+    import altair as alt
+
+    reference = advice.results[advice.best_single_path.candidate]
+    points = [
+        {"setting": each.label, "ratio": math.exp(played.score - reference[pair].score)}
+        for each in _compared(advice)
+        for pair, played in advice.results[each].items()
+        if pair in reference
+    ]
+    chart = (
+        alt.Chart(alt.NamedData(name="points"))
+        .mark_point(filled=True, size=60, opacity=0.7)
+        .encode(
+            x=alt.X("ratio:Q", title="of TCP on the best path", scale=alt.Scale(zero=False)),
+            y=alt.Y(
+                "setting:N", sort=[each.label for each in _compared(advice)], title=None, axis=alt.Axis(labelLimit=320)
+            ),
+        )
+    )
+    return _panel("runs", chart, points)
+
+
+def _queues(advice: Advice) -> dict[str, Any]:
+    import altair as alt
+
+    from mptcplab.plots import style
+
+    race = Race(None, results={each: dict(played) for each, played in advice.results.items()})  # type: ignore[arg-type]
+    points = [
+        {"setting": each.label, "path": name, "ms": value * 1e3}
+        for each in _compared(advice)
+        for name, value in queueing_of(race, advice.question, each).items()
+        if value is not None
+    ]
+    colours = style.path_colours(advice.question.paths)
+    chart = (
+        alt.Chart(alt.NamedData(name="points"))
+        .mark_bar()
+        .encode(
+            x=alt.X("ms:Q", title="ms"),
+            y=alt.Y(
+                "setting:N", sort=[each.label for each in _compared(advice)], title=None, axis=alt.Axis(labelLimit=320)
+            ),
+            yOffset="path:N",
+            color=alt.Color("path:N", scale=alt.Scale(domain=list(colours), range=list(colours.values()))),
+        )
+    )
+    return _panel("queues", chart, points)
+
+
+def _panel(name: str, chart: Any, points: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401 - an Altair chart
+    frame = pl.DataFrame(points)
+    return {"file": name, "time": False, "spec": chart.to_dict(), "data": {"points": frame.to_dict(as_series=False)}}

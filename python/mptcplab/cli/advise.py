@@ -1,0 +1,171 @@
+"""`mptcplab advise`: which settings to use on a network, and why."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from mptcplab.advice.answer import Advice
+
+_KINDS: Final = ("web", "bulk", "video", "calls", "mix")
+
+
+@click.command()
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--path",
+    "paths",
+    metavar='"NAME: RATE, RTT…"',
+    multiple=True,
+    help="A path, without a FILE; give two or more. Rate to the client / from it, round-trip time as ping shows it, "
+    "then if known loss (0.5 %) and queue (queue 100 ms). ± says how far a rate or a time may be off.",
+)
+@click.option("--traffic", metavar="|".join(_KINDS), help="Kind of traffic, without a FILE.  [default: mix]")
+@click.option(
+    "--for",
+    "purpose",
+    metavar="any|linux",
+    default="any",
+    help="linux: only what a stock kernel with our BPF controls can do.",
+)
+@click.option(
+    "--metered", metavar="NAME", multiple=True, help="A path that costs money: used less where that costs nothing."
+)
+@click.option(
+    "--cap", "caps", metavar='"NAME: SIZE/PERIOD"', multiple=True, help="What a contract includes: lte: 20 GB/month."
+)
+@click.option("--buffer", metavar="SIZE", help="Largest receive buffer, such as 1 MB.  [default: no limit]")
+@click.option("--direction", metavar="down|up", default="down", help="Way of the data: to the client or from it.")
+@click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
+@click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of everything that is drawn.")
+@click.option("--jobs", type=click.IntRange(min=1), default=2, help="Runs at a time; the answer does not depend on it.")
+@click.option("--budget", type=float, default=1.0, help="Times the usual work: 4 tries and repeats more.")
+@click.option("--all", "everything", is_flag=True, help="Print every setting that was dropped, with the reason.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON document instead.")
+@click.option(
+    "--save", type=FILE_PATH, metavar="FILE", help="Write a scenario file with the network and the best settings."
+)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help="Write advice.json, scenario.toml and report.html to DIR.")
+def advise(
+    file: Path | None,
+    paths: tuple[str, ...],
+    traffic: str | None,
+    purpose: str,
+    metered: tuple[str, ...],
+    caps: tuple[str, ...],
+    buffer: str | None,
+    direction: str,
+    connection: str | None,
+    seed: int,
+    jobs: int,
+    budget: float,
+    everything: bool,
+    as_json: bool,
+    save: Path | None,
+    out: Path | None,
+) -> None:
+    """Say which congestion control, scheduler and first path to use on a network, or TCP on which path, and why.
+
+    Every setting is simulated on the same networks with the same random numbers. The paths are as said; what is left
+    open (±, and queues, 20 to 300 ms) is drawn anew for each run. A setting of Multipath TCP is recommended only if it
+    is better than TCP on the best single path with 95 % certainty; otherwise the advice is TCP on that path.
+
+    \b
+    Traffic:
+      web    objects of 120 kB on average (Pareto), each over its own
+             connection, up to four a second: mean time to load one
+      bulk   one download of 15 s, its beginning included: goodput
+      video  segments of 2 s at 1 to 16 Mbit/s, the most that 80 % of the
+             best path carries: mean time to load one
+      calls  a stream of 400 kbit/s: mean delay from sender to receiver
+      mix    web, a download and a call at once: geometric mean of the three
+
+    \b
+    Words of the answer:
+      first path   opens the connection; the others join it
+      scheduler    chooses the path of each segment
+      backup       a path that carries data only when the others fail
+      goodput      data that arrives in order, per second
+      below        in how many runs a setting gives over 3 % less than the
+                   best that one path alone gives in the same run
+      queues       how long packets wait in the buffer before a link
+
+    \b
+    Example: mptcplab advise --path "fibre: 90/20 Mbit/s, 8 ms"
+             --path "lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %" --traffic web
+    Example: mptcplab advise scenarios/wifi-lte.toml --for linux --out out/advice
+    """
+    from mptcplab.advice import AdviceError
+    from mptcplab.advice import advise as ask  # with the core, slow to load
+    from mptcplab.advice.report import check, write
+
+    if out is not None:
+        check(out)
+    try:
+        with Progress("advice", sys.stderr) as progress:
+            advice = ask(
+                file,
+                paths=paths,
+                traffic=traffic,
+                purpose=purpose,
+                metered=metered,
+                caps=caps,
+                buffer=buffer,
+                direction=direction,
+                connection=connection,
+                seed=seed,
+                jobs=jobs,
+                budget=budget,
+                progress=progress.update,
+            )
+    except AdviceError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    if save is not None:
+        save.write_text(advice.scenario().to_toml(), encoding="utf-8")
+        say(f"{save}: the network with the best settings")
+    if out is not None:
+        write(advice, out)
+        say(f"{out / 'report.html'}: the report")
+    if as_json:
+        sys.stdout.write(advice.to_json() + "\n")
+        return
+    _show(advice, everything=everything)
+
+
+def _show(advice: "Advice", *, everything: bool) -> None:
+    question = advice.question
+    print_line(f"{question.traffic.kind}: {question.traffic.summary()}.")
+    kept = [each.candidate for each in (*advice.recommended, advice.best_single_path)]
+    print_line(f"{len(advice.dropped) + len(set(kept))} settings compared; --all says why each was dropped.\n")
+    _table(advice)
+    print_line(f"Use {advice.best.label}.")
+    for reason in advice.best.reasons:
+        console().print(f"  - {reason}", markup=False, soft_wrap=True)
+    print_line("\nTo set it on Linux, as root:")
+    for line in advice.best.commands:
+        print_line(f"  {line}")
+    if everything:
+        print_line("\nDropped:")
+        for candidate, reason in advice.dropped:
+            print_line(f"  {candidate.label}: {reason}")
+
+
+def _table(advice: "Advice") -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from mptcplab.advice.report import rows
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    headers, cells = rows(advice)
+    for place, header in enumerate(headers):
+        table.add_column(Text(header), justify="right" if place else "left", no_wrap=place != 0)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console().print(table)

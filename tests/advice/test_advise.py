@@ -1,0 +1,159 @@
+"""Answers on real simulations: the right side of clear cases, the same for the same seed, and usable."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import mptcplab
+import pytest
+from mptcplab import Advice, AdviceError, Scenario
+from mptcplab.advice.report import rows
+from mptcplab.cli.app import invoke
+
+EQUAL = ["one: 10/5 Mbit/s, 20 ms, queue 50 ms", "two: 10/5 Mbit/s, 20 ms, queue 50 ms"]
+UNEVEN = ["good: 20/10 Mbit/s, 10 ms, queue 30 ms", "bad: 0.2/0.2 Mbit/s, 400 ms, 4 %, queue 30 ms"]
+
+
+@pytest.fixture(scope="module")
+def equal() -> Advice:
+    return mptcplab.advise(paths=EQUAL, traffic="bulk", budget=0.3)
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Advice:
+    return mptcplab.advise(paths=UNEVEN, traffic="web", budget=0.3, metered=["bad"], caps=["bad: 1 GB/day"])
+
+
+def test_two_equal_paths_are_joined(equal: Advice) -> None:
+    """One path carries 10 Mbit/s less 4 % of headers; together they come near twice as much."""
+    best = equal.best
+    assert not best.candidate.is_tcp
+    value = best.values["bulk"]
+    assert 1.7 * 9.6e6 < value.mean < 2 * 9.6e6
+    assert value.low * (1 - 1e-9) <= value.mean <= value.high * (1 + 1e-9)
+    assert math.exp(best.gain.mean) == pytest.approx(value.mean / equal.best_single_path.values["bulk"].mean, rel=0.02)
+    assert best.below_best_path == 0
+    assert sum(best.shares.values()) == pytest.approx(1)
+
+
+def test_a_path_that_only_harms_is_left_alone(uneven: Advice) -> None:
+    best = uneven.best
+    assert best.candidate.paths[0] == "good"
+    assert best.shares["bad"] < 0.01
+    assert best.gain.low >= 0
+
+
+def test_the_answer_is_never_below_the_best_path(equal: Advice, uneven: Advice) -> None:
+    for advice in (equal, uneven):
+        for each in advice.recommended:
+            assert each.candidate == advice.best_single_path.candidate or each.gain.low >= 0
+
+
+def test_everybody_who_was_dropped_has_a_reason(equal: Advice) -> None:
+    kept = {each.candidate for each in (*equal.recommended, equal.best_single_path)}
+    dropped = dict(equal.dropped)
+    assert not kept & set(dropped)
+    assert len(kept) + len(dropped) >= 180
+    assert all(reason.strip() for reason in dropped.values())
+
+
+def test_the_answer_is_the_same_with_any_jobs(equal: Advice) -> None:
+    again = mptcplab.advise(paths=EQUAL, traffic="bulk", budget=0.3, jobs=1)
+    assert again.to_json() == equal.to_json()
+    other = mptcplab.advise(paths=EQUAL, traffic="bulk", budget=0.3, seed=2)
+    assert other.to_json() != equal.to_json()
+
+
+def test_the_settings_are_those_of_run(equal: Advice, tmp_path: Path) -> None:
+    file = tmp_path / "saved.toml"
+    file.write_text(equal.scenario().to_toml(), encoding="utf-8")
+    scenario = Scenario.load(file)
+    assert scenario.with_(equal.best.settings) == scenario
+    goodput = mptcplab.run(scenario).connections["goodput_bps"][0]
+    assert goodput == pytest.approx(equal.best.values["bulk"].mean, rel=0.05)
+
+
+def test_numbers_of_sentences_are_those_of_the_answer(equal: Advice) -> None:
+    value = equal.best.values["bulk"].mean
+    spoken = re.match(r"([0-9.]+) Mbit/s against ([0-9.]+) Mbit/s", equal.best.reasons[0])
+    assert spoken is not None
+    assert float(spoken[1]) == pytest.approx(value / 1e6, rel=0.02)
+    assert float(spoken[2]) == pytest.approx(equal.best_single_path.values["bulk"].mean / 1e6, rel=0.02)
+    _, cells = rows(equal)
+    assert cells[0][0] == equal.best.label
+
+
+def test_linux_is_advised_on_what_it_can_do() -> None:
+    advice = mptcplab.advise(paths=EQUAL, traffic="calls", purpose="linux", budget=0.2)
+    tried = [each for each in advice.results if not each.is_tcp]
+    assert {each.scheduler for each in tried} == {"linux"}
+    assert any("sysctl" in command for command in advice.best.commands)
+
+
+def test_a_scenario_file_keeps_its_traffic_and_neighbours() -> None:
+    scenario = Scenario.load("wifi-lte").with_(duration="6 s")
+    advice = mptcplab.advise(scenario, budget=0.1)
+    assert advice.question.targets == ("download",)
+    assert advice.best.neighbours is None or advice.best.neighbours > 0
+    scenario.with_(advice.best.settings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ({"paths": EQUAL, "traffic": "gaming"}, "--traffic"),
+        ({"paths": EQUAL, "purpose": "windows"}, "--for"),
+        ({"paths": EQUAL, "metered": ["three"]}, "--metered"),
+        ({"paths": EQUAL, "direction": "sideways"}, "--direction"),
+        ({"paths": EQUAL, "connection": "x"}, "--connection"),
+        ({"paths": EQUAL, "budget": 0.0}, "budget"),
+        ({}, "the network"),
+        ({"scenario": "wifi-lte", "paths": EQUAL}, "the network"),
+        ({"scenario": "wifi-lte", "connection": "neighbour"}, "--connection neighbour"),
+        ({"scenario": "one-link"}, "one-link"),
+        ({"scenario": "fat-tree"}, "fat-tree"),
+    ],
+)
+def test_a_question_that_is_wrong_says_where(arguments: dict[str, object], where: str) -> None:
+    with pytest.raises(AdviceError) as caught:
+        mptcplab.advise(**arguments)  # type: ignore[arg-type]
+    assert where in str(caught.value)
+    assert "; expected " in str(caught.value)
+
+
+def command(*arguments: str) -> list[str]:
+    return ["advise", *(word for path in EQUAL for word in ("--path", path)), "--budget", "0.1", *arguments]
+
+
+def test_the_command_prints_an_answer(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, saved = tmp_path / "advice", tmp_path / "best.toml"
+    assert invoke(command("--traffic", "calls", "--all", "--out", str(out), "--save", str(saved))) == 0
+    text = capsys.readouterr().out
+    assert "Use " in text
+    assert "Dropped:" in text
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count('class="plot"') == 2
+    assert json.loads((out / "advice.json").read_text(encoding="utf-8"))["recommended"]
+    assert Scenario.load(saved) == Scenario.load(out / "scenario.toml")
+    assert invoke(command("--traffic", "calls", "--out", str(out))) == 0
+    (out / "mine.txt").write_text("mine", encoding="utf-8")
+    assert invoke(command("--traffic", "calls", "--out", str(out))) == 2
+
+
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(command("--traffic", "calls", "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    best = document["recommended"][0]
+    assert set(best) >= {"settings", "expected", "range", "below_best_path", "reasons", "commands"}
+    assert document["best_single_path"]["settings"]["connection.call.protocol"] == "tcp"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--cap", "one: 20 GB"), ("--traffic", "x"), ("--path", "three: 0 %"), ("--metered", "three")]
+)
+def test_wrong_input_is_status_2(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(command(*arguments)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "; expected " in shown.err.replace("\n", " ")

@@ -1,0 +1,100 @@
+"""Paths and caps in words: what is read, and that every mistake is answered with what would do."""
+
+import pytest
+from mptcplab.advice.errors import AdviceError
+from mptcplab.advice.paths import UNKNOWN_QUEUE_S, read_cap, read_path, read_paths
+
+
+def test_a_path_is_read_as_it_is_said() -> None:
+    path = read_path("lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %, queue 100 ms")
+    assert (path.name, path.down_bps, path.up_bps, path.loss) == ("lte", 40e6, 10e6, 0.005)
+    assert (path.rtt_s.low, path.rtt_s.high) == pytest.approx((0.015, 0.075))
+    assert (path.queue_s.low, path.queue_s.high) == (0.1, 0.1)
+    assert path.rate.is_known
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("a: 10 Mbit/s, 40 ms ± 10 ms", 0.03, 0.05),
+        ("a: 10 Mbit/s, 40 ± 10 ms", 0.03, 0.05),
+        ("a: 10 Mbit/s, 40 ms ± 25 %", 0.03, 0.05),
+        ("a: 10 Mbit/s, 40 ms +- 10", 0.03, 0.05),
+        ("a: 40 ms, 10 Mbit/s", 0.04, 0.04),
+    ],
+)
+def test_the_ways_to_say_a_time(text: str, low: float, high: float) -> None:
+    path = read_path(text)
+    assert (path.rtt_s.low, path.rtt_s.high) == pytest.approx((low, high))
+    assert (path.queue_s.low, path.queue_s.high) == UNKNOWN_QUEUE_S
+
+
+def test_a_rate_may_be_off_too() -> None:
+    path = read_path("a: 40/10 Mbit/s ± 20 %, 9 ms")
+    assert (path.rate.low, path.rate.high) == pytest.approx((0.8, 1.2))
+    path = read_path("a: 40 Mbit/s ± 10, 9 ms")
+    assert (path.down_bps, path.up_bps) == (40e6, 40e6)
+    assert (path.rate.low, path.rate.high) == pytest.approx((0.75, 1.25))
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        ("lte", "no name before a colon", "lte: 40/10 Mbit/s"),
+        ("lte: 45 ms", "no rate", "40/10 Mbit/s"),
+        ("lte: 40/10 Mbit/s", "no round-trip time", "what ping shows"),
+        ("lte: 40/10 Mbit/s, 45 ms, 0 %", "found 0 %", "leave it out"),
+        ("lte: 40/10 Mbit/s, 45 ms, 60 %", "found 60 %", "at most 50 %"),
+        ("lte: 40/10 Mbps, 45 ms", "no such unit", 'did you mean "40 Mbit/s"?'),
+        ("lte: 40/10, 45 ms", "40/10", "a rate (90/20 Mbit/s)"),
+        ("lte: 40/10 Mbit/s, 45", "45", "a round-trip time (8 ms)"),
+        ("lte: 40/10 Mbit/s, 45 parsecs", "parsecs", "a round-trip time (8 ms)"),
+        ("lte: 40/10 Mbit/s, 45 ms, 30 ms", "a second round-trip time", "one round-trip time"),
+        ("lte: 0/10 Mbit/s, 45 ms", "0 Mbit/s", "1 kbit/s or more"),
+        ("lte: 40/10 Mbit/s, 0 ms", "0 ms", "more than 0 s"),
+        ("lte: 40/10 Mbit/s, 45 ms ± 60", "± 60", "at most 95%"),
+        ("lte: 40/10 Mbit/s, 45 ms ±", "± without one number", "a number of ms"),
+        ("lte: 40/10 Mbit/s, 45 ms,", "nothing between two commas", "a rate"),
+        ("l t e: 40/10 Mbit/s, 45 ms", "l t e", "letters, digits"),
+    ],
+)
+def test_a_path_that_is_wrong_says_what_would_do(text: str, found: str, expected: str) -> None:
+    with pytest.raises(AdviceError) as caught:
+        read_path(text)
+    message = str(caught.value)
+    assert message.startswith("--path ")
+    assert found in message.partition("; expected ")[0]
+    assert expected in message.partition("; expected ")[2]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"), [([], "no path"), (["a: 1 Mbit/s, 9 ms"], "one path"), (["a: 1 Mbit/s, 9 ms"] * 2, "two paths")]
+)
+def test_paths_are_two_or_more_with_names_of_their_own(texts: list[str], found: str) -> None:
+    with pytest.raises(AdviceError, match=found):
+        read_paths(texts)
+
+
+def test_a_cap_is_a_size_in_a_period() -> None:
+    cap = read_cap("lte: 20 GB/month", ["fibre", "lte"])
+    assert (cap.path, cap.size_bytes, cap.period_s) == ("lte", 20e9, 30 * 86400)
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        ("lte: 20 GB", "without a period", "/day, /week or /month"),
+        ("lte: 20 GB/mont", "the period", 'did you mean "month"?'),
+        ("lte: 20 gigs/month", "gigs", "a size"),
+        ("lte: 20 Mbit/s/month", "a rate", "a size"),
+        ("lte: 0 GB/month", "0 GB", "more than nothing"),
+        ("let: 20 GB/month", "let", 'did you mean "lte"?'),
+        ("20 GB/month", "no name", "lte: 20 GB/month"),
+    ],
+)
+def test_a_cap_that_is_wrong_says_what_would_do(text: str, found: str, expected: str) -> None:
+    with pytest.raises(AdviceError) as caught:
+        read_cap(text, ["fibre", "lte"])
+    message = str(caught.value)
+    assert found in message.partition("; expected ")[0]
+    assert expected in message.partition("; expected ")[2]

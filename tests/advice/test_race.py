@@ -1,0 +1,84 @@
+"""The race on made-up scores: it finds the best, says why the others went, and stops by work."""
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.play import Played, Run
+from mptcplab.advice.race import Race, difference
+from mptcplab.advice.traffic import Figure
+
+WORK = 10_000
+
+
+class Scores:
+    """In place of a player: a level for each candidate, a noise for each pair that all share, and one for each run."""
+
+    def __init__(self, levels: dict[Candidate, float], noise: float) -> None:
+        self.levels = levels
+        self.noise = noise
+        self.work_hops = 0
+        self.runs = 0
+
+    def play(self, runs: Sequence[Run]) -> list[Played]:
+        self.runs += len(runs)
+        self.work_hops += round(sum(run.part for run in runs) * WORK)
+        return [self._one(run) for run in runs]
+
+    def _one(self, run: Run) -> Played:
+        shared = Random(run.pair).gauss(0, 0.3)
+        own = Random(f"{run.candidate.label} {run.pair}").gauss(0, self.noise)
+        score = self.levels[run.candidate] + shared + own
+        return Played(score, (Figure(math.exp(score), "bit/s"),), (1.0, 0.0), (0.0, 0.0), 0.0, 0, 0.0, 0.0, 0.0, WORK)
+
+
+def field(count: int) -> list[Candidate]:
+    return [Candidate("cubic", "min-rtt", (f"p{number}", "q")) for number in range(count)]
+
+
+TCP = [Candidate("cubic", None, ("p0",))]
+
+
+def raced(count: int, noise: float, budget: int) -> tuple[Race, list[Candidate], Scores]:
+    others = field(count)
+    levels = {candidate: 0.002 * number for number, candidate in enumerate(others)} | {TCP[0]: 0.05}
+    levels[others[17]] = 1.0
+    scores = Scores(levels, noise)
+    race = Race(scores, budget_hops=budget)  # type: ignore[arg-type]
+    race.run(TCP, others, [])
+    return race, others, scores
+
+
+def test_it_finds_the_best_of_many() -> None:
+    race, others, _ = raced(150, 0.05, 20_000_000)
+    remaining = [each for each in others if each in race.results and each not in race.dropped]
+    assert race.ranked(remaining)[0] == others[17]
+    assert all(each in race.dropped or each in remaining for each in others)
+    assert all(reason for reason in race.dropped.values())
+
+
+def test_the_shared_noise_of_a_pair_does_not_count() -> None:
+    """Levels differ by 1, runs by a noise of 0.3 that all share: the difference is exact."""
+    race, others, _ = raced(60, 0.0, 20_000_000)
+    found = race.difference(others[17], TCP[0])
+    assert found.mean == pytest.approx(0.95)
+    assert found.margin == pytest.approx(0, abs=1e-9)
+
+
+def test_a_smaller_budget_is_kept() -> None:
+    race, _, scores = raced(150, 0.3, 20_000_000)
+    small, _, few = raced(150, 0.3, 1_000_000)
+    assert few.work_hops < scores.work_hops <= 20_000_000
+    assert few.work_hops <= 1.5 * 1_000_000
+    assert race.dropped
+    assert small.dropped
+
+
+def test_a_difference_has_the_margin_of_student() -> None:
+    """Mean 2, deviation 1, three values: t(0.95, 2) = 2.920, so 2.920 / √3 = 1.686."""
+    found = difference([1.0, 2.0, 3.0])
+    assert found.mean == 2.0
+    assert found.margin == pytest.approx(1.686, abs=5e-4)
+    assert difference([1.0]).margin == math.inf
