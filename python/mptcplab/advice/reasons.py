@@ -162,15 +162,18 @@ def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[
     here = queueing_of(race, question, best)
     said = []
     for name, mine in here.items():
-        rivals = [
-            (theirs, other)
-            for other in others
-            if (theirs := queueing_of(race, question, other)[name]) is not None and mine is not None
-        ]
-        if mine is None or not rivals:
+        if mine is None:
             continue
-        theirs, other = max(rivals, key=lambda each: abs(math.log(max(each[0], 1e-4) / max(mine, 1e-4))))
-        if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < theirs / max(mine, 1e-4) < 1.6:
+        seen = ((queueing_of(race, question, other)[name], other) for other in others)
+        rivals = [(value, other) for value, other in seen if value is not None]
+        if not rivals:
+            continue
+        # What is below a tenth of a millisecond is no queue.
+        floor_s = 1e-4
+        ratios = [max(value, floor_s) / max(mine, floor_s) for value, _ in rivals]
+        place = max(range(len(rivals)), key=lambda at: abs(math.log(ratios[at])))
+        theirs, other = rivals[place]
+        if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < ratios[place] < 1.6:
             said.append(
                 f"Packets wait {words.time(mine)} in queues on {name} on average; with {other.label} "
                 f"it is {words.time(theirs)}."

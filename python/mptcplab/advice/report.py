@@ -1,7 +1,6 @@
 """The answer as a table and as an HTML page with figures, written with its JSON and a scenario file."""
 
 import math
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -69,38 +68,23 @@ def page(advice: Advice) -> str:
     from mptcplab.render import page as pages
 
     question = advice.question
-    title = f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}"
     headers, cells = rows(advice)
-    panels = [_against(advice), _queues(advice)]
     captions = (
         ("Every run", f"Each point is a run; 1 is {advice.best_single_path.label} in the same run, more is better."),
         ("Queues", "How long packets wait in the queue before each path's link, the mean over all runs."),
     )
-    body = "\n".join(
-        [
-            f'<header><h1>{escape(title)}</h1><p class="lead">{escape(question.traffic.summary())}</p></header>',
-            f"<main><section><h2>Use {escape(advice.best.label)}</h2>",
-            "<ul>" + "".join(f"<li>{escape(reason)}</li>" for reason in advice.best.reasons) + "</ul>",
-            f"<pre>{escape(chr(10).join(advice.best.commands))}</pre></section>",
-            "<section><h2>The best settings</h2>" + _html(headers, cells) + "</section>",
-            *(
-                f'<section><h2>{name}</h2><p class="caption">{escape(text)}</p>'
-                f'<div class="plot" id="plot-{place}"></div></section>'
-                for place, (name, text) in enumerate(captions)
-            ),
-            "<section><h2>Dropped</h2>",
-            _html(["setting", "why"], [[each.label, reason] for each, reason in advice.dropped]) + "</section>",
-            f"<section><h2>Scenario</h2><pre>{escape(advice.scenario().to_toml())}</pre></section></main>",
-        ]
+    return pages.render(
+        "advice.html",
+        title=f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}",
+        lead=question.traffic.summary(),
+        best=advice.best,
+        headers=headers,
+        rows=cells,
+        figures=captions,
+        dropped=[[each.label, reason] for each, reason in advice.dropped],
+        scenario=advice.scenario().to_toml(),
+        plots={"config": style.config("currentColor"), "panels": [_against(advice), _queues(advice)]},
     )
-    data = {"config": style.config("currentColor"), "panels": panels}
-    return pages.render(title, body, data, script="report.js", hint="advice.json has their numbers.")
-
-
-def _html(headers: list[str], cells: list[list[str]]) -> str:
-    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
-    body = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _compared(advice: Advice) -> list[Candidate]:
