@@ -3,6 +3,7 @@
 use wire::{Flags, MptcpOption, RareOptions, Segment};
 
 use super::connection::Connection;
+use super::state::context::SubflowContext;
 use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
@@ -10,6 +11,10 @@ use crate::tcp::subflow::State;
 
 /// Options that wait on a subflow; a peer that asks for more answers than this does not get them.
 const MAX_SIGNALS: usize = 8;
+/// Bare acknowledgments with options in a row: more could be taken for a sign of congestion (RFC 8684 §3).
+const MAX_IN_A_ROW: u8 = 2;
+/// The pause after them is a round trip, of which little may be known yet.
+const MIN_PAUSE_NS: u64 = 1_000_000;
 
 impl<P: Stream> Connection<P> {
     /// Past its handshake and not on its way out.
@@ -52,6 +57,10 @@ impl<P: Stream> Connection<P> {
                     let seq = self.subflows[r].snd_una - 1;
                     return Some((r, self.segment(now_ns, r, seq, Flags::ACK)));
                 }
+                if self.must_pause(now_ns, r) {
+                    self.due.signals.pop();
+                    continue;
+                }
                 if let Some(option) = self.contexts[r].signals.pop_front() {
                     let seq = self.subflows[r].snd_nxt;
                     let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
@@ -63,6 +72,27 @@ impl<P: Stream> Connection<P> {
             self.due.signals.pop();
         }
         None
+    }
+
+    /// Whether as many options as may follow one another have gone out on `r`: the next one waits a round trip. Otherwise
+    /// counts the one that goes now.
+    fn must_pause(&mut self, now_ns: u64, r: usize) -> bool {
+        if self.contexts[r].signals.is_empty() {
+            return false;
+        }
+        let pause_ns = self.views[r].srtt_ns.max(MIN_PAUSE_NS);
+        let context = &mut self.contexts[r];
+        if context.in_a_row.0 >= MAX_IN_A_ROW {
+            let until_ns = context.in_a_row.1 + pause_ns;
+            if now_ns < until_ns {
+                context.signals_ns = until_ns;
+                self.arm_control(until_ns);
+                return true;
+            }
+            context.in_a_row.0 = 0;
+        }
+        context.in_a_row = (context.in_a_row.0 + 1, now_ns);
+        false
     }
 
     /// `control_timer_ns` is no later than `at_ns`.
@@ -91,6 +121,10 @@ impl<P: Stream> Connection<P> {
                 self.contexts[r].keepalive_due = true;
                 self.due.signals.insert(r);
             }
+            if self.contexts[r].signals_ns <= now_ns {
+                self.contexts[r].signals_ns = NEVER;
+                self.due.signals.insert(r);
+            }
             if self.contexts[r].removal_ns <= now_ns {
                 self.removal_timer(now_ns, r);
             }
@@ -98,8 +132,8 @@ impl<P: Stream> Connection<P> {
         self.interruption_timer(now_ns);
         let own = self.control.path_ns.min(self.control.interrupted_until_ns);
         let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
-        let next_ns =
-            self.contexts.iter().map(|c| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns)).fold(own, u64::min);
+        let due_ns = |c: &SubflowContext<P>| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns).min(c.signals_ns);
+        let next_ns = self.contexts.iter().map(due_ns).fold(own, u64::min);
         self.arm_control(next_ns);
     }
 }

@@ -39,6 +39,10 @@ pub struct SubflowContext<P> {
     pub fail_timer_ns: u64,
     /// Options to send, each on a bare acknowledgment.
     pub signals: VecDeque<MptcpOption>,
+    /// How many options went out one after another, and when the last one did.
+    pub in_a_row: (u8, u64),
+    /// When the next one may.
+    pub signals_ns: u64,
     /// A keep-alive is to be sent.
     pub keepalive_due: bool,
     /// When it will be.
@@ -69,6 +73,8 @@ impl<P> SubflowContext<P> {
             retries: 0,
             fail_timer_ns: NEVER,
             signals: VecDeque::new(),
+            in_a_row: (0, 0),
+            signals_ns: NEVER,
             keepalive_due: false,
             keepalive_ns: NEVER,
             removal_ns: NEVER,
