@@ -62,7 +62,7 @@ def difference(value: float | None, reference: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of one scenario, by engine, in the order asked for; differences are to the first."""
+    """Results of one scenario, by engine, in the order asked for; differences are relative to the first."""
 
     results: Mapping[str, Result]
 
@@ -101,7 +101,7 @@ class Comparison:
         for engine, result in self.results.items():
             means = _means(result, frame, engine)
             joined = means if joined is None else joined.join(means, on=keys, how="full", coalesce=True)
-        assert joined is not None, "a comparison has engines"
+        assert joined is not None, "a comparison needs engines"
         order = pl.concat([_means(result, frame, engine).select(keys) for engine, result in self.results.items()])
         return order.unique(maintain_order=True, keep="first").join(joined, on=keys, how="left", maintain_order="left")
 
@@ -177,7 +177,7 @@ def compare(
     jobs: int = 1,
     progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
-    """Run a scenario on several engines; differences are to the first. `seed`, `repeat` and `jobs` as in `run`.
+    """Run a scenario on several engines, with differences to the first; `seed`, `repeat` and `jobs` as in `run`.
 
     `progress` gets the engine that runs and the part of its runs that is done, 0 to 1. The answer has the results by
     engine and data frames: `frames["connections"]`, `["subflows"]` and `["links"]`, with `column:engine` (the mean
@@ -213,7 +213,7 @@ def engine_names(text: str, kernels: Sequence[str] = ()) -> Sequence[str]:
     asked = [name.strip() for name in text.split(",")]
     names = with_kernels(asked, kernels)
     if len(names) < 2:
-        raise ValueError(f"found {text!r}; expected two engines or more, such as model,sim")
+        raise ValueError(f"found {text!r}; expected at least two engines, such as model,sim")
     twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
     if twice is not None:
         raise ValueError(f"found {twice!r} twice in {text!r}; expected each engine once")

@@ -83,7 +83,7 @@ def kernel_types(root: Path = ROOT) -> Finding:
     if (root / "sys/kernel/btf/vmlinux").exists():
         return Finding(what, True, "described")
     return Finding(
-        what, False, "not described", "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions have it"
+        what, False, "not described", "use a kernel built with CONFIG_DEBUG_INFO_BTF, as in most distributions"
     )
 
 
@@ -117,7 +117,7 @@ def _capability(root: Path, number: int, what: str) -> Finding:
             if line.startswith("CapEff:"):
                 effective = int(line.split()[1], 16)
     except (OSError, ValueError, IndexError):
-        return Finding(what, False, f"cannot be told on {sys.platform}", "run on Linux")
+        return Finding(what, False, f"unknown on {sys.platform}", "run on Linux")
     if effective >> number & 1:
         return Finding(what, True, "held")
     return Finding(what, False, "not held", "run as root, for instance with sudo")

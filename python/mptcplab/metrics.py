@@ -74,7 +74,7 @@ def request_ratio(n_low_rtt: float, n_other: float) -> float:
     """
     first, second = float(_non_negative("n_low_rtt", n_low_rtt)), float(_non_negative("n_other", n_other))
     if first + second == 0:
-        raise MetricInputError("R_N of two schedulers that answered no request is undefined")
+        raise MetricInputError("R_N is undefined if no request was completed under either scheduler")
     return (first - second) / (first + second)
 
 
@@ -136,7 +136,7 @@ def simult_flows_limit_s(size_bytes: float, rate_1_bps: float, rate_2_bps: float
     size = float(_non_negative("size_bytes", size_bytes))
     total = float(_non_negative("rate_1_bps", rate_1_bps)) + float(_non_negative("rate_2_bps", rate_2_bps))
     if total == 0:
-        raise MetricInputError("two paths of rate 0 never finish")
+        raise MetricInputError("transfers over two paths of rate 0 never finish")
     return 1.11 * 8 * size / total + 0.4
 
 
@@ -154,7 +154,7 @@ def traffic_shift(rates: npt.ArrayLike) -> Floats:
     shares = path_shares(rates)
     n = shares.shape[-1]
     if n < 2:
-        raise MetricInputError("traffic can shift between two paths or more")
+        raise MetricInputError("shifting traffic needs at least two paths")
     return np.asarray((shares.max(axis=-1) - 1 / n) / (1 - 1 / n))
 
 
@@ -213,7 +213,7 @@ def settling_time_s(
         raise MetricInputError("times_s must increase")
     at, value = at[at > since_s], value[at > since_s]
     if at.size == 0:
-        raise MetricInputError(f"no moment is after since_s = {since_s!r}")
+        raise MetricInputError(f"no sample is after since_s = {since_s!r}")
     if average_s > 0:
         sums = np.concatenate([[0.0], np.cumsum(value)])
         first = np.searchsorted(at, at - average_s, side="right")

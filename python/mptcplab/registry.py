@@ -145,25 +145,25 @@ def _of_transport() -> Mapping[str, tuple[Entry, ...]]:
 QUEUES = (
     Entry(
         "drop-tail",
-        "first in, first out; what does not fit is dropped",
+        "first in, first out; packets that do not fit are dropped",
         "RFC 7567 §4",
         ("model", "sim", "stack", "linux"),
     ),
     Entry(
         "red",
-        "random early detection, with the gentle slope",
+        "random early detection, gentle variant",
         "Floyd & Jacobson 1993",
         ("model", "sim", "stack", "linux"),
     ),
     Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
-    Entry("fq-codel", "a queue for each flow with controlled delay", "RFC 8290", ("sim", "stack", "linux")),
-    Entry("pie", "a controller holds the queueing delay by random drops", "RFC 8033", ("sim", "stack", "linux")),
+    Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
+    Entry("pie", "holds the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
 )
 
 LOSSES = (
     Entry("bernoulli", "each packet independently", "—", ("model", "sim", "stack", "linux")),
     Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim", "stack", "linux")),
-    Entry("periodic", "one packet of every so many", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
+    Entry("periodic", "every n-th packet", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
 )
 
 PLUGINS = ("sim", "stack")
@@ -174,26 +174,26 @@ TRACES = ("sim", "stack", "linux")
 
 MIDDLEBOXES = (
     Entry(
-        "strip", "takes the options of Multipath TCP out of SYNs, data or all", "Honda 2011; RFC 8684 §3.7", ("sim",)
+        "strip", "removes Multipath TCP options from SYNs, data or all segments", "Honda 2011; RFC 8684 §3.7", ("sim",)
     ),
-    Entry("nat", "gives clients another address and port", "RFC 3022; RFC 5382", ("sim",)),
-    Entry("sequence-rewriting", "gives connections other initial sequence numbers", "Honda 2011", ("sim",)),
-    Entry("splitting", "cuts segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
-    Entry("coalescing", "puts two segments into one, with the options of the first", "Raiciu 2012", ("sim",)),
-    Entry("payload-rewriting", "changes content, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
+    Entry("nat", "translates clients' addresses and ports", "RFC 3022; RFC 5382", ("sim",)),
+    Entry("sequence-rewriting", "changes initial sequence numbers", "Honda 2011", ("sim",)),
+    Entry("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
+    Entry("coalescing", "merges two segments, keeping the options of the first", "Raiciu 2012", ("sim",)),
+    Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
     Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
-    Entry("reset-injection", "ends connections in the names of both ends", "RFC 8684 §3.6", ("sim",)),
+    Entry("reset-injection", "resets connections in the name of either end", "RFC 8684 §3.6", ("sim",)),
 )
 
 APPLICATIONS = (
-    Entry("bulk", "as much as the connection takes", "—", ("model", "sim", "stack", "linux")),
-    Entry("file", "so many bytes, then close", "—", ("model", "sim", "stack", "linux")),
+    Entry("bulk", "as much as the connection can carry", "—", ("model", "sim", "stack", "linux")),
+    Entry("file", "a given number of bytes, then close", "—", ("model", "sim", "stack", "linux")),
     Entry(
         "requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "stack", "linux")
     ),
     Entry("rate", "a constant rate", "—", ("sim", "stack", "linux")),
     Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "stack", "linux")),
-    Entry("program", "programs that are there already, such as iperf3, curl, ab", "—", ("linux",)),
+    Entry("program", "installed programs, such as iperf3, curl, ab", "—", ("linux",)),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)

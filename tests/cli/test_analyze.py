@@ -68,7 +68,7 @@ def test_a_folder_becomes_one_dataset(call: Call, captures: list[Path], tmp_path
     done = call("analyze", folder, "--out", tmp_path / "dataset")
     assert done.status == 0, done.err
     assert "both-ends: 3 connections, 1 of them MPTCP, " in done.out
-    assert "broken.pcap is left out: " in done.err
+    assert "broken.pcap was skipped: " in done.err
     assert "README" not in done.out + done.err
     connections = pl.read_parquet(tmp_path / "dataset" / "connections.parquet")
     assert connections.columns[0] == "capture"
@@ -100,7 +100,7 @@ def test_what_is_no_capture_is_refused(call: Call, scenario_file: Path, tmp_path
     for file, words in (
         (scenario_file, "not a capture: it begins with the bytes 0a 74 69 74"),
         (empty, "not a capture: the file is empty"),
-        (tmp_path / "nowhere.pcap", "there is no such file"),
+        (tmp_path / "nowhere.pcap", "no such file"),
     ):
         done = call("analyze", file)
         assert (done.status, done.out) == (2, "")
@@ -116,15 +116,15 @@ def test_a_capture_without_tcp_is_refused(call: Call, tmp_path: Path) -> None:
     file.write_bytes(header + bytes.fromhex("00000000 00000000 01000000 01000000 45"))
     done = call("analyze", file)
     assert done.status == 2
-    assert f"error: {file}: no TCP in its 1 packets (link type 147 is not read" in done.err
+    assert f"error: {file}: no TCP in its 1 packets (link type 147 is not supported" in done.err
 
 
 def test_captures_need_a_directory_and_an_engine_with_packets(call: Call, scenario_file: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "out")
     assert "give --out DIR too" in call("run", scenario_file, "--capture").err
     for more, words in (
-        (("--engine", "model"), "the engine model has no packets to capture"),
-        (("--repeat", "2"), "captures are of one run, not of 2"),
+        (("--engine", "model"), "the engine model cannot capture packets"),
+        (("--repeat", "2"), "a capture covers one run, not 2"),
     ):
         done = call("run", scenario_file, "--capture", *out, *more)
         assert done.status == 2

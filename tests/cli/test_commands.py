@@ -48,7 +48,7 @@ def test_tables_fit_the_terminal_and_say_what_is_left_out(
         assert "…" not in out
         assert "goodput" in out
     if width < 120:
-        assert "left out" in out
+        assert "omitted" in out
 
 
 def test_no_colour_where_nobody_looks(call: Call, scenario_file: Path, made_up_core: None) -> None:

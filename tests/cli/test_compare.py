@@ -86,7 +86,7 @@ def test_the_table_aligns(call: Call, steady: Path) -> None:
 def test_columns_of_a_quantity_go_together(call: Call, steady: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = call("compare", steady, "--engines", "sim,model").out
-    assert "left out, the terminal is too narrow: " in out
+    assert "columns omitted because the terminal is too narrow: " in out
     for line in out.splitlines():
         assert len(line) <= 80
         if "differs" in line:
@@ -106,7 +106,7 @@ def test_set_reaches_every_engine(call: Call, steady: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--engines", "model"], 2, "found 'model'; expected two engines or more, such as model,sim"),
+        (["--engines", "model"], 2, "found 'model'; expected at least two engines, such as model,sim"),
         (["--engines", "sim,sim"], 2, "found 'sim' twice"),
         (["--engines", "sim,ns2"], 2, "no engine 'ns2'"),
         (["--set", "connection.flows.congestion=cubic"], 3, 'model: --set: connection.flows.congestion: found "cubic"'),

@@ -40,15 +40,15 @@ def test_factors_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     [
         (
             ["fractal", "--points", 3, "--dimensions", 2],
-            "there is no design 'fractal'; there are wsp, lhs, grid, random",
+            "there is no design 'fractal'; choose from wsp, lhs, grid, random",
         ),
-        (["wsp", "--dimensions", 2], "how many points?"),
-        (["wsp", "--points", 3], "how many dimensions?"),
+        (["wsp", "--dimensions", 2], "the number of points is missing"),
+        (["wsp", "--points", 3], "the number of dimensions is missing"),
         (["wsp", "--points", 3, "--dimensions", 2, "--factor", "a=1..2"], "1 factors are given, and --dimensions 2"),
         (["grid", "--points", 10, "--dimensions", 2], "9 or 16 points, not 10"),
         (["lhs", "--points", 3, "--dimensions", 2, "--candidates", 9], "--candidates is for wsp"),
         (["lhs", "--points", 3, "--factor", "a=1"], "KEY=FROM..TO"),
-        (["lhs", "--points", 3, "--factor", "a=1 ms..1 kB"], "two values of one kind"),
+        (["lhs", "--points", 3, "--factor", "a=1 ms..1 kB"], "two values of the same kind"),
         (["lhs", "--points", 3, "--dimensions", 2, "--plot", "x.gif"], "expected .png or .svg"),
     ],
 )

@@ -106,7 +106,7 @@ def test_wsp_takes_a_distance_too() -> None:
         (lambda: wsp(5, 0), "1 to 100 dimensions"),
         (lambda: wsp(50, 3, candidates=20), "50 points cannot be chosen among 20"),
         (lambda: select([[0.0]], 1.0, 1), "first point"),
-        (lambda: select([[0.0]], -1.0, 0), "d_min is a distance"),
+        (lambda: select([[0.0]], -1.0, 0), "d_min must be a distance"),
         (lambda: designs.grid([3, 0]), "at least 1 level"),
         (lambda: designs.grid([1000, 1000, 2]), "not 2000000"),
         (lambda: designs.random(-1, 2), "not -1"),

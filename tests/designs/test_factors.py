@@ -52,7 +52,7 @@ def test_values_as_numbers_of_the_base_unit() -> None:
     [
         (["1 ms"], 'found ["1 ms"]; expected a range'),
         (["1 ms", "2 ms", "3 ms"], "a list of values is for a grid"),
-        (["1 ms", "2 kB"], 'found "1 ms" to "2 kB"; expected two values of one kind'),
+        (["1 ms", "2 kB"], 'found "1 ms" to "2 kB"; expected two values of the same kind'),
         (["2 ms", "1 ms"], "from the lower to the higher"),
         (["1 ms", "1 ms"], "from the lower to the higher"),
         (["lia", "olia"], 'found "lia"'),

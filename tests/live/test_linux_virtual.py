@@ -290,7 +290,7 @@ def test_a_kernel_stands_behind_the_name_of_the_engine() -> None:
     assert catalogue.find("linux-virtual:7.3").arguments == {"kernel": "7.3"}
     assert catalogue.with_kernels(["sim", "linux-virtual"], ["a", "b"]) == ["sim", "linux-virtual:a", "linux-virtual:b"]
     assert catalogue.with_kernels(["sim"], []) == ["sim"]
-    with pytest.raises(ValueError, match="sim has none to choose"):
+    with pytest.raises(ValueError, match="sim does not use one"):
         catalogue.with_kernels(["sim"], ["a"])
     for wrong in ("sim:a", "linux-virtual:", "none:a"):
         with pytest.raises(mptcplab.UnknownEngineError):

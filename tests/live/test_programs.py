@@ -251,7 +251,10 @@ def test_what_is_not_installed_is_named_with_its_package(monkeypatch: pytest.Mon
     assert found["connection.c.application.server"].expected == (
         "a program that is installed; on Debian: apt-get install iperf3"
     )
-    assert found["connection.c.application.client"].found == '"nothing-of-this-name", which this machine does not have'
+    assert (
+        found["connection.c.application.client"].found
+        == '"nothing-of-this-name", which is not installed on this machine'
+    )
     assert "mptcpize" in found["connection.c.application"].expected or "util-linux" in (
         found["connection.c.application"].expected
     )
@@ -259,4 +262,4 @@ def test_what_is_not_installed_is_named_with_its_package(monkeypatch: pytest.Mon
 
 def test_several_clients_are_several_connections() -> None:
     found = {each.key: each.expected for each in refusals.unsupported(transfer(1, "connection.c.count=2"))}
-    assert found["connection.c.count"] == "1: give each a connection of its own"
+    assert found["connection.c.count"] == "1: define one connection per program"

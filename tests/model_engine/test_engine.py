@@ -272,7 +272,7 @@ def test_what_rounds_have_no_rules_for() -> None:
     assert "expected one of min-rtt, dmptcp for a file" in refused(['connection.c.scheduler="blest"'], FILES)
     assert "expected 1 for a file" in refused(["connection.c.count=2"], FILES)
     second = '\n[connection.d]\npaths = ["a"]\nprotocol = "tcp"\napplication = { kind = "file", size = "1 kB" }\n'
-    assert '"c" crosses "a", and rounds share nothing' in refused([], FILES + second)
-    assert "a file beside other traffic has no model" in refused(
+    assert '"c" crosses "a", and the round model cannot share links' in refused([], FILES + second)
+    assert "there is no model for a mix" in refused(
         ['connection.neighbour.application={ kind = "file", size = "1 kB" }']
     )

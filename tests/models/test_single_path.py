@@ -98,11 +98,11 @@ def test_what_is_refused() -> None:
         short_flow(0.0, 0.1)
     with pytest.raises(ParameterError, match="below the initial window"):
         short_flow(10.0, 0.1, initial_window=4.0, w_max_segments=2.0)
-    with pytest.raises(ParameterError, match="holds at least 1"):
+    with pytest.raises(ParameterError, match="hold at least 1"):
         padhye(0.01, 0.1, 0.4, w_max_segments=0.5)
     with pytest.raises(RttError, match="t0_s"):
         padhye(0.01, 0.1, 0.0)
-    with pytest.raises(ParameterError, match="a window is positive"):
+    with pytest.raises(ParameterError, match="a window must be positive"):
         timeout_probability(0.1, -1.0)
     with pytest.raises(ParameterError, match="scale"):
         padhye_approximate(0.1, 0.1, 0.4, scale=0.0)

@@ -159,7 +159,7 @@ def test_wrong_paths_are_refused(p: list, rtt: list, error: type[ModelInputError
     ("control", "named", "error", "words"),
     [
         ("wvegas", {}, UnknownControlError, "'wvegas' has no model; there are: uncoupled"),
-        ("lia", {"k": 0.0}, ParameterError, "lia does not know 'k': it takes no parameters"),
+        ("lia", {"k": 0.0}, ParameterError, "lia has no parameter 'k': it takes no parameters"),
         ("mppert", {"k": -1.0}, ParameterError, "-1 < k <= 1"),
         ("mppert", {"k": 1.5}, ParameterError, "k = 1.5"),
         ("mppert", {"beta": 1.0}, ParameterError, "beta = 1.0"),

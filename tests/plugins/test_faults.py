@@ -24,7 +24,7 @@ MANAGER = HEAD + "class Own(PathManager):\n    def on_event(self, event, context
 MANAGE = 'path_manager = { plugin = "own.py:Own" }'
 
 LOADING = {
-    "no file": (RULE.format(0), LINE.replace("own.py", "other.py"), "other.py", "nothing to read"),
+    "no file": (RULE.format(0), LINE.replace("own.py", "other.py"), "other.py", "which cannot be read"),
     "a syntax error": (HEAD + "class Own(Rule:\n", LINE, "own.py:3", "a syntax error"),
     "no class": (RULE.format(0), LINE.replace(":Own", ":Gentle"), "no Gentle there", "there is Own"),
     "another base": (HEAD + "class Own:\n    pass\n", LINE, "derives from object", "mptcplab.plugins.Rule"),
@@ -197,5 +197,5 @@ def test_engines_that_run_no_plugins(
     from mptcplab.engines.catalogue import Engine
 
     monkeypatch.setattr(Engine, "require", lambda self: None)
-    case = (RULE.format(0), LINE, 'the plug-in "own.py:Own"', f"one that the {engine} engine runs")
+    case = (RULE.format(0), LINE, 'the plug-in "own.py:Own"', f"one that the {engine} engine supports")
     assert failing(write, case, capsys, "--engine", engine) == 3

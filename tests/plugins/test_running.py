@@ -88,7 +88,7 @@ def test_a_result_keeps_the_file_and_runs_again(
     assert mptcplab.run(again).runs == result.runs
     kept.write_text(GENTLE + "# changed\n", encoding="utf-8")
     monkeypatch.setattr(loading, "_texts", {})
-    with pytest.raises(ScenarioError, match="expected the plug-in of the SHA-256"):
+    with pytest.raises(ScenarioError, match="expected the plug-in with the SHA-256"):
         Scenario.load(tmp_path / "out" / "scenario.toml")
 
 

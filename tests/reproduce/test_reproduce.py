@@ -112,7 +112,7 @@ def test_a_study_and_its_published_items_agree(paper_directory: Path) -> None:
     [
         ("page = 5", 'page = "five"', ':10: item.0.page: found "five"; expected the page, a whole number'),
         ('kind = "table"', 'kind = "chart"', ':8: item.0.kind: found "chart"; expected "table", "figure" or "section"'),
-        ("number = 9.5", 'number = "9.5"', ':15: item.0.value.0.number: found "9.5"; expected the number'),
+        ("number = 9.5", 'number = "9.5"', ':15: item.0.value.0.number: found "9.5"; expected the printed number'),
         ("page = 6", "sheet = 6", 'item.1.sheet: found an unknown key "sheet"'),
         ('id = "figure-2"', 'id = "table-1"', ':23: item.1.id: found "table-1" twice; expected each once'),
         ('key = "half"', 'key = "goodput"', 'item.0.value.1.key: found "goodput" twice'),
@@ -151,7 +151,7 @@ def test_an_unfit_outcome_is_found_out() -> None:
     assert problems(item, good) == []
     bad = Outcome([Claim("a", "", 1, 2, "differs", " "), Claim("z", "", 1, 2, "holds"), Claim("z", "", 1, 2, "holds")])
     assert problems(item, bad) == [
-        "t: a differs and says no cause",
+        "t: a differs and gives no cause",
         "t: the claim z is about z, which published.toml has not",
         "t: z twice",
         "t: the claim z is about z, which published.toml has not",
@@ -166,7 +166,7 @@ def test_what_is_not_covered_says_why() -> None:
     claim = Claim("a", "", 1, 1, "holds")
     assert problems(item, Outcome([claim], not_covered={"b": "It needs a road."})) == []
     assert problems(item, Outcome([claim], not_covered={"b": " ", "a": "x", "z": "x"})) == [
-        "t: b is not covered and says no reason",
+        "t: b is not covered and gives no reason",
         "t: a is declared as not covered, but a claim is about it",
         "t: z is declared as not covered, which published.toml has not",
     ]

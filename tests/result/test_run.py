@@ -58,7 +58,7 @@ def test_progress_rises_to_one(scenario: Scenario, made_up_core: None) -> None:
 
 
 def test_an_engine_nobody_knows_is_wrong_input(scenario: Scenario) -> None:
-    with pytest.raises(mptcplab.UnknownEngineError, match="no engine 'ns2'; there are sim, model, stack, linux"):
+    with pytest.raises(mptcplab.UnknownEngineError, match="no engine 'ns2'; choose from sim, model, stack, linux"):
         mptcplab.run(scenario, "ns2")
 
 

@@ -139,7 +139,7 @@ def test_a_directory_that_only_looks_like_a_result_is_not_replaced(result: Resul
     place = tmp_path / "out"
     place.mkdir()
     (place / "scenario.toml").write_text('title = "mine"')
-    with pytest.raises(store.OccupiedError, match="does not hold a result"):
+    with pytest.raises(store.OccupiedError, match="does not contain a result"):
         result.save(place)
     assert files(place) == ["scenario.toml"]
 

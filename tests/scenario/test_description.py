@@ -387,7 +387,7 @@ def test_lengths_in_bytes(rate: int, time: int, k: Fraction) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_no_seed_outside_64_bits(seed: int) -> None:
-    with pytest.raises(ValueError, match="a seed is a whole number from 0 to 18446744073709551615"):
+    with pytest.raises(ValueError, match="a seed must be a whole number from 0 to 18446744073709551615"):
         Scenario.load(SCENARIOS / "one-link.toml").description(seed=seed)
 
 

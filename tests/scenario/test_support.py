@@ -78,12 +78,12 @@ def test_engines_that_are_not_built_do_nothing(monkeypatch: pytest.MonkeyPatch) 
     (problem,) = Scenario.from_toml(TEXT, "x.toml").unsupported("stack")
     assert (
         str(problem)
-        == f'x.toml: found the engine "stack"; expected one that there is already: {one_of(registry.BUILT)}'
+        == f'x.toml: found the engine "stack"; expected one that is already available: {one_of(registry.BUILT)}'
     )
 
 
 def test_an_engine_that_nobody_knows() -> None:
-    with pytest.raises(ValueError, match="no engine is called ns3; there are model, sim, stack, linux"):
+    with pytest.raises(ValueError, match="there is no engine 'ns3'; choose from model, sim, stack, linux"):
         Scenario.from_toml(TEXT).unsupported("ns3")
 
 

@@ -68,7 +68,7 @@ def test_the_complete_scenario_has_the_digest_and_finds_a_copy(tmp_path: Path) -
         ("1\n2.5\n", ':2: "2.5"', "a time in whole milliseconds, alone on its line"),
         ("5\n7\n6\n", ":3: 6 after 7", "a time not before that of the line above"),
         ("", ":1: nothing", "at least one time in whole milliseconds"),
-        ("1\nä\n", ":2: a byte that is no ASCII", "times in whole milliseconds"),
+        ("1\nä\n", ":2: a byte that is not ASCII", "times in whole milliseconds"),
     ],
 )
 def test_what_is_no_trace_is_said_with_file_and_line(tmp_path: Path, content: str, found: str, expected: str) -> None:
@@ -87,16 +87,17 @@ def wrong(folder: Path, text: str) -> list[str]:
 
 def test_what_does_not_go_with_a_trace_is_refused(tmp_path: Path) -> None:
     (missing,) = wrong(tmp_path, TEXT.replace("a.trace", "b.trace"))
-    assert missing.startswith('link.a.down.trace: "b.trace", and there nothing to read (No such file or directory)')
+    assert missing.startswith('link.a.down.trace: "b.trace", which cannot be read (No such file or directory)')
     event = '[[event]]\nat = "0 s"\nlink = "a"\nset = { rate = "1 Mbit/s" }\n'
-    expected = 'event.0.set.rate: "1 Mbit/s" for a link that sends down as its trace says; no rate, or a link without '
-    assert wrong(tmp_path, TEXT + event) == [expected + 'trace = "a.trace"']
+    expected = 'event.0.set.rate: "1 Mbit/s" for a link whose rate down comes from a trace; no rate, or a link without '
+    assert wrong(tmp_path, TEXT + event) == [expected + 'the trace "a.trace"']
     Scenario.load(scenario_in(tmp_path, TEXT + event + 'direction = "up"\n'))
     old = TEXT.replace('"a.trace"', '{ file = "a.trace", sha256 = "' + 64 * "0" + '" }')
     (problem,) = wrong(tmp_path, old)
     assert "with the SHA-256" in problem
-    assert "the trace of the SHA-256 0000" in problem
+    assert "the trace with the SHA-256 0000" in problem
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.trace").write_text("8\n")
     two = TEXT.replace('up.rate = "1 Mbit/s"', 'up.trace = "sub/a.trace"')
-    assert wrong(tmp_path, two) == ['link.a.up.trace: "sub/a.trace" beside "a.trace"; another name: results keep both']
+    expected = "different file names: a result keeps both files in one directory"
+    assert wrong(tmp_path, two) == [f'link.a.up.trace: "sub/a.trace" and "a.trace"; {expected}']

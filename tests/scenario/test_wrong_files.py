@@ -37,12 +37,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         Scenario.load(missing)
     assert (
-        str(raised.value) == f"{missing}: found nothing to read (No such file or directory); expected a scenario file"
+        str(raised.value) == f"{missing}: found nothing readable (No such file or directory); expected a scenario file"
     )
 
 
 def test_a_directory(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="found nothing to read"):
+    with pytest.raises(ScenarioError, match="found nothing readable"):
         Scenario.load(tmp_path)
 
 
@@ -52,7 +52,8 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         Scenario.load(path)
     assert (
-        str(raised.value) == f"{path}: found a byte that is no UTF-8, at offset 9; expected a TOML file, which is UTF-8"
+        str(raised.value)
+        == f"{path}: found a byte that is not valid UTF-8, at offset 9; expected a TOML file, which is UTF-8"
     )
 
 

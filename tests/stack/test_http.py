@@ -74,7 +74,7 @@ def test_the_request() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello", "the server announced 12 bytes and sent 5"),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
-            "the connection ended before the content did",
+            "the connection ended before all of the content had arrived",
         ),
     ],
 )

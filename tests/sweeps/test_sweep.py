@@ -61,13 +61,13 @@ def test_the_dataset_of_a_sweep(sweep_file: Path, tmp_path: Path, program: Progr
     assert "--resume" in again.stderr
     again = program.run("sweep", sweep_file, "--out", out, "--resume")
     assert again.returncode == 0, again.stderr
-    assert "20 runs, 20 of them there already" in again.stdout
+    assert "20 runs, 20 of them finished before" in again.stdout
     assert program.dataset(out) == before
 
     # More seeds: only the new ones are run. With one process the bytes are those of two.
     sweep_file.write_text(sweep_file.read_text(encoding="utf-8").replace("repeat = 2", "repeat = 3"), encoding="utf-8")
     more = program.run("sweep", sweep_file, "--out", out, "--resume", "--jobs", 2)
-    assert "30 runs, 20 of them there already" in more.stdout
+    assert "30 runs, 20 of them finished before" in more.stdout
     assert len(program.records(out)) == 30
     fresh = program.run("sweep", sweep_file, "--out", tmp_path / "fresh", "--jobs", 1)
     assert fresh.returncode == 0, fresh.stderr
@@ -130,7 +130,7 @@ def test_ctrl_c_keeps_what_is_finished(sweep_file: Path, tmp_path: Path, program
             session.kill()
     assert session.returncode == 1
     there = len(program.records(out))
-    assert f"error: interrupted: {there} of 5000 runs are kept; --resume goes on" in said
+    assert f"error: interrupted: {there} of 5000 runs are kept; --resume continues" in said
     assert "Traceback" not in said
     assert not (out / "connections").exists()
 
@@ -199,7 +199,7 @@ def test_the_files_that_describe_a_sweep_are_no_sweep(sweep_file: Path, tmp_path
     before = sweep_file.read_text(encoding="utf-8"), (tmp_path / "scenario.toml").read_text(encoding="utf-8")
     done = program.run("sweep", sweep_file, "--out", tmp_path, "--resume")
     assert done.returncode == 2
-    assert "does not hold a sweep" in done.stderr
+    assert "does not contain a sweep" in done.stderr
     assert before == (sweep_file.read_text(encoding="utf-8"), (tmp_path / "scenario.toml").read_text(encoding="utf-8"))
 
 

@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     base = rest.pop(0) if command == "compare" and rest else None
     unknown = [name for name in rest if name not in WORKLOADS]
     if unknown or command not in ("run", "compare") or (command == "compare" and base is None):
-        about = f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}" if unknown else str(__doc__)
+        about = f"no workload {', '.join(unknown)}; choose from {', '.join(WORKLOADS)}" if unknown else str(__doc__)
         sys.stderr.write(f"{about}\n")
         return 2
     names = rest or list(WORKLOADS)

@@ -11,7 +11,7 @@ def main(names: list[str]) -> int:
     """Exit status: 0 made, 2 a name that is none."""
     unknown = [name for name in names if name not in STUDIES]
     if unknown:
-        sys.stderr.write(f"no study {', '.join(unknown)}; there are {', '.join(STUDIES)}\n")
+        sys.stderr.write(f"no study {', '.join(unknown)}; choose from {', '.join(STUDIES)}\n")
         return 2
     for name in names or STUDIES:
         began_s = time.monotonic()

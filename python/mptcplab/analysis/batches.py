@@ -29,7 +29,7 @@ def batch(criterion: Column, edges: Sequence[float], *, with_lowest: bool = Fals
     Raises ValueError for edges that are fewer than two or do not rise.
     """
     if len(edges) < 2 or any(not low < high for low, high in pairwise(edges)):
-        raise ValueError(f"the edges of batches are two or more rising numbers, not {list(edges)}")
+        raise ValueError(f"the edges of batches must be two or more increasing numbers, not {list(edges)}")
     value = pl.col(criterion) if isinstance(criterion, str) else criterion
     names = batch_names(edges, with_lowest=with_lowest)
     found = pl.lit(None, dtype=pl.String)

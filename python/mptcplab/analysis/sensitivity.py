@@ -22,7 +22,7 @@ def sensitivity(
     """
     low, high = extent
     if not low < high:
-        raise ValueError(f"an extent goes from a number to a larger one, not {extent}")
+        raise ValueError(f"an extent must go from a number to a larger one, not {extent}")
     groups = list(by)
     each = (
         frame.drop_nulls(value)

@@ -87,7 +87,7 @@ def unload(name: str) -> None:
     except FileNotFoundError:
         raise NotLoadedError(f"{name!r} is not loaded; mptcplab bpf list shows what is") from None
     except PermissionError:
-        raise libbpf.BpfUnavailableError("taking a control away needs root: sudo mptcplab bpf unload …") from None
+        raise libbpf.BpfUnavailableError("unloading a control needs root: sudo mptcplab bpf unload …") from None
 
 
 @contextmanager

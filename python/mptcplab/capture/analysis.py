@@ -127,12 +127,12 @@ def analyze(
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
     if not several:
-        raise CaptureError("no capture is given: name at least one file")
+        raise CaptureError("no capture given: name at least one file")
     for value, name in ((from_s, "from_s"), (to_s, "to_s")):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise CaptureError(f"{name} is {value}, it must be a number of seconds, at least 0")
     if from_s is not None and to_s is not None and to_s <= from_s:
-        raise CaptureError(f"to_s is {to_s:g} and from_s is {from_s:g}: nothing lies between")
+        raise CaptureError(f"to_s is {to_s:g} and from_s is {from_s:g}: the interval is empty")
     names = [os.fspath(path) for path in several]
     for name in names:
         if Path(name).is_dir():
@@ -163,11 +163,13 @@ def _notes(file: dict[str, Any]) -> list[str]:
         notes.append(file["damage"])
     if file["unknown_links"]:
         links = ", ".join(map(str, file["unknown_links"]))
-        notes.append(f"link type {links} is not read; Ethernet, RAW, Linux SLL and SLL2, NULL, LOOP, IPV4 and IPV6 are")
+        notes.append(
+            f"link type {links} is not supported; Ethernet, RAW, Linux SLL and SLL2, NULL, LOOP, IPV4 and IPV6 are"
+        )
     if file["undecoded"]:
         notes.append(f"{file['undecoded']} packets could not be decoded, the first: {file['first_error']}")
     if file["fragments"]:
-        notes.append(f"{file['fragments']} IP fragments are left out")
+        notes.append(f"{file['fragments']} IP fragments were ignored")
     return [f"{file['name']}: {note}" for note in notes]
 
 

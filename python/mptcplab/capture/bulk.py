@@ -28,7 +28,7 @@ class Bulk:
     def frame(self, name: str) -> pl.DataFrame:
         """A table of `analyze` (`connections`, `streams`, `subflows`, `flows` or `events`) of all, `capture` first."""
         if name not in TABLES:
-            raise ValueError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+            raise ValueError(f"there is no table {name!r}; choose from {', '.join(TABLES)}")
         parts: list[pl.DataFrame] = [
             getattr(analysis, name).select(pl.lit(capture).alias("capture"), pl.all())
             for capture, analysis in self.analyses.items()

@@ -64,15 +64,14 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
             "Data sequence over time",
             "A point for each segment as it was sent, at the place of its first byte in the data stream, in its "
             "subflow's colour. Crosses are retransmissions of TCP on the same subflow, diamonds reinjections: data "
-            "sent before, as a rule on another subflow. The grey line is the DATA_ACK (of TCP, the ACK)."
+            "sent before, usually on another subflow. The grey line is the DATA_ACK (of TCP, the ACK)."
             f"{thinned}{cut}",
             tuple(sequences),
         ),
         Figure(
             "goodput",
             "Goodput by subflow",
-            "Bytes that were new to the connection, by the subflow that brought them first; the line is the total."
-            f"{cut}",
+            f"New data of the connection, by the subflow on which it arrived first; the line is the total.{cut}",
             tuple(goodputs),
         ),
         Figure(
@@ -87,7 +86,7 @@ def figures(analysis: "Analysis") -> tuple[Figure, ...]:
             "window",
             "Receive window",
             "The window that the receiver advertises with each advance of the DATA_ACK, and the bytes in flight, which "
-            f"it limits. No line if the SYN with the window's scale was not captured.{cut}",
+            f"it limits. There is no line if the SYN with the window scale was not captured.{cut}",
             tuple(windows),
         ),
     )

@@ -60,7 +60,7 @@ class Parting:
 
     def lines(self, names: tuple[str, str]) -> list[str]:
         """For people."""
-        heads = [f"after {self.number} packets sent alike, first of all {self.what} differs:"]
+        heads = [f"after {self.number} identical packets, the first difference: {self.what}:"]
         for name, sent in zip(names, (self.first, self.second), strict=True):
             time = "" if sent is None else f"{sent.time_ns / 1e9:.6f} s "
             heads.append(f"  {name}: {time}{sent if sent is not None else 'nothing more is sent'}")
@@ -155,7 +155,7 @@ def _options(data: bytes) -> Iterator[str]:
 def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Time and bytes of each packet of a file that mptcplab wrote: one section, little-endian, nanoseconds."""
     if struct.unpack_from("<I", data)[0] != _SECTION:
-        raise ValueError("this is no pcapng file")
+        raise ValueError("not a pcapng file")
     at = 0
     while at + 12 <= len(data):
         kind, length = struct.unpack_from("<II", data, at)

@@ -52,7 +52,7 @@ def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: fl
         except captures.CaptureError as error:
             raise Failure(WRONG_INPUT, *map(str, error.args)) from None
         except FileNotFoundError as error:
-            raise Failure(WRONG_INPUT, f"{error.filename}: there is no such file") from None
+            raise Failure(WRONG_INPUT, f"{error.filename}: no such file") from None
     if out is not None:
         analysis.save(out)
     if as_json:
@@ -87,7 +87,7 @@ def _folder(folder: Path, *, as_json: bool, out: Path | None, from_s: float | No
                 f"{analysis.subflows.height} subflows, {analysis.summary['duration_s']:g} s"
             )
     for name, reason in found.refused.items():
-        say(f"note: {name} is left out: {reason}")
+        say(f"note: {name} was skipped: {reason}")
     if out is not None:
         found.save(out)
         say(f"wrote {out}")

@@ -19,22 +19,22 @@ from mptcplab.errors import EngineUnavailableError, Error, PluginLoadError, Unkn
 COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
     "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
-    "check": ("check:check", "Validate a scenario; run nothing."),
-    "import": ("import_files:app", "Turn Minitopo's files into scenario files."),
+    "check": ("check:check", "Check a scenario without running it."),
+    "import": ("import_files:app", "Convert Minitopo files into scenario files."),
     "lab": ("lab:lab", "Open the laboratory as a page in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
-    "advise": ("advise:advise", "Which settings to use on a network, or TCP on one path, and why."),
-    "predict": ("predict:predict", "Steady-state throughput from losses and RTTs."),
+    "advise": ("advise:advise", "Recommend settings for a network, with reasons."),
+    "predict": ("predict:predict", "Predict throughput from loss rates and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
     "design": ("design:design", "Print the points of a design."),
     "reproduce": ("reproduce:reproduce", "Repeat a paper's tables and figures."),
     "get": ("get:get", "Fetch a file with our own Multipath TCP."),
     "list": ("list:list_topics", "List algorithms, scenarios and papers."),
-    "completion": ("completion:completion", "Print the completion script of a shell."),
-    "conform": ("conform:conform", "Play the cases of conformance to our transport and to Linux."),
+    "completion": ("completion:completion", "Print a shell completion script."),
+    "conform": ("conform:conform", "Run the conformance tests against our transport or Linux."),
     "doctor": ("doctor:doctor", "Show what this machine can run."),
-    "bpf": ("bpf:app", "Coupled congestion controls in the Linux kernel."),
-    "kernel": ("kernel:app", "Kernels for the engine linux-virtual."),
+    "bpf": ("bpf:app", "Load coupled congestion controls into the Linux kernel."),
+    "kernel": ("kernel:app", "Build and manage kernels for the engine linux-virtual."),
 }
 """Each command with its function (or its own commands) in mptcplab.cli, and what the list of commands says of it."""
 
@@ -87,7 +87,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.pass_context
 def app(context: click.Context) -> None:
-    """The laboratory for Multipath TCP: describe a network once; calculate, simulate and run it."""
+    """A laboratory for Multipath TCP: describe a network once, then compute, simulate or run it."""
     if context.invoked_subcommand is None:
         print_line(context.get_help())
 

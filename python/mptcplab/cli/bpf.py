@@ -64,7 +64,10 @@ def unload(name: str) -> None:
             raise Failure(CANNOT, str(error)) from None
         print_line(f"{one}: unloaded")
         if bpf.is_default(one):
-            say(f"note: {one} is still what connections begin with: sysctl -w net.ipv4.tcp_congestion_control=cubic")
+            say(
+                f"note: {one} is still the default control of new connections; to change it: "
+                "sysctl -w net.ipv4.tcp_congestion_control=cubic"
+            )
 
 
 @app.command("list")
@@ -88,7 +91,7 @@ def list_command() -> None:
         table.add_column(heading)
     summaries = {entry.name: entry.summary for entry in registry.FAMILIES["congestion"]}
     for control in controls:
-        state = "until unloaded" if control.kept else "held by a running program" if control.available else "no"
+        state = "until unloaded" if control.kept else "held by a running process" if control.available else "no"
         table.add_row(control.name, state, summaries[control.name])
     console().print(table)
 
@@ -97,5 +100,5 @@ def _names(name: str) -> tuple[str, ...]:
     if name == "all":
         return NAMES
     if name not in NAMES:
-        raise Failure(WRONG_INPUT, f"there is no program for {name!r}; there are {', '.join(NAMES)}, or all")
+        raise Failure(WRONG_INPUT, f"there is no program for {name!r}; choose from {', '.join(NAMES)}, or all")
     return (name,)

@@ -37,16 +37,16 @@ FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path), s
 OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key of the scenario; may be repeated."
 )
-SEED = click.option("--seed", type=click.IntRange(min=0), help="Seed in place of the scenario's.")
+SEED = click.option("--seed", type=click.IntRange(min=0), help="Seed to use instead of the scenario's.")
 KERNEL = click.option(
-    "--kernel", "kernel", metavar="NAME", help="Kernel of the engine linux-virtual: mptcplab kernel list."
+    "--kernel", "kernel", metavar="NAME", help="Kernel for the engine linux-virtual; `mptcplab kernel list` shows them."
 )
 KERNELS = click.option(
     "--kernel",
     "kernels",
     metavar="NAME,…",
     default="",
-    help="Kernels of the engine linux-virtual, each in its turn: mptcplab kernel list.",
+    help="Kernels for the engine linux-virtual, run one after the other; `mptcplab kernel list` shows them.",
 )
 AT_LEAST_1 = click.IntRange(min=1)
 FILE_PATH = click.Path(path_type=Path)

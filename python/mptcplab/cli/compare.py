@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 @click.command()
 @FILE
 @click.option(
-    "--engines", metavar="A,B…", default="sim,model", help=f"Of {', '.join(ALL)}; differences are to the first."
+    "--engines",
+    metavar="A,B…",
+    default="sim,model",
+    help=f"Engines, from {', '.join(ALL)}; differences are relative to the first.",
 )
 @KERNELS
 @SEED
-@click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs on each engine, with the seeds N, N + 1, …")
-@click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
+@click.option("--repeat", type=AT_LEAST_1, default=1, help="Number of runs per engine, with the seeds N, N + 1, …")
+@click.option("--jobs", type=AT_LEAST_1, default=1, help="Number of parallel runs; does not affect the result.")
 @OVERRIDES
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(

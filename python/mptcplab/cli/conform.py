@@ -20,8 +20,8 @@ _THREADS: Final = {"transport": 2, "linux": 16}
 @click.command()
 @click.argument("only", metavar="[FILTER]", default="")
 @click.option("--against", type=click.Choice([*_BOTH, "both"]), default="transport", help="Who is judged.")
-@click.option("--cases", "folder", type=FILE_PATH, help="Another folder of cases.")
-@click.option("--all", "everything", is_flag=True, help="A line for every case, not only for those that are not met.")
+@click.option("--cases", "folder", type=FILE_PATH, help="Folder with other test cases.")
+@click.option("--all", "everything", is_flag=True, help="Print a line for every case, not only for those that fail.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def conform(only: str, against: str, folder: Path | None, everything: bool, as_json: bool) -> None:
     """Play the cases of conformance to our transport, and to Linux.
@@ -47,9 +47,9 @@ def conform(only: str, against: str, folder: Path | None, everything: bool, as_j
         _show(rows, judged, everything)
     verdicts = [row[who]["word"] for row in rows for who in judged]
     if any(word in ("failed", "mended") for word in verdicts):
-        raise Failure(FAILED, "a case fails that is not a known departure, or a known departure is none any more")
+        raise Failure(FAILED, "a case fails that is not a known departure, or a known departure now passes")
     if all(word == "cannot" for word in verdicts):
-        raise Failure(CANNOT, f"no case could be played: {rows[0][judged[0]]['detail']}")
+        raise Failure(CANNOT, f"no case could be run: {rows[0][judged[0]]['detail']}")
 
 
 def play(folder: Path, only: str, against: Sequence[str]) -> list[dict[str, Any]]:

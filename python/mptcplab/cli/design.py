@@ -20,18 +20,20 @@ _KINDS = ("wsp", "lhs", "grid", "random")
 @click.command()
 @click.argument("kind", metavar="|".join(_KINDS))
 @click.option("--points", type=AT_LEAST_1, metavar="N", help="Number of points; for a grid, in total.")
-@click.option("--dimensions", type=AT_LEAST_1, metavar="D", help="Dimensions of the unit cube.")
+@click.option("--dimensions", type=AT_LEAST_1, metavar="D", help="Number of dimensions of the unit cube.")
 @click.option(
     "--factor",
     "factors",
     metavar="KEY=FROM..TO",
     multiple=True,
-    help='A dimension by its name and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
+    help='A dimension, given by its key and range, such as link.one.rate="1 Mbit/s..100 Mbit/s"; may be repeated.',
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of the design.")
-@click.option("--candidates", type=AT_LEAST_1, help="wsp: points to choose from; 10 a point, at least 1000.")
-@click.option("--out", type=FILE_PATH, metavar="FILE", help="Write the CSV there instead of printing it.")
-@click.option("--plot", type=FILE_PATH, metavar="FILE", help="Draw the design: .png or .svg.")
+@click.option(
+    "--candidates", type=AT_LEAST_1, help="wsp: number of candidate points; by default 10 per point, at least 1000."
+)
+@click.option("--out", type=FILE_PATH, metavar="FILE", help="File to write the CSV to, instead of printing it.")
+@click.option("--plot", type=FILE_PATH, metavar="FILE", help="File for a plot of the design, .png or .svg.")
 def design(
     kind: str,
     points: int | None,
@@ -57,7 +59,9 @@ def design(
     except FactorError as error:
         raise Failure(WRONG_INPUT, f"--factor: {error}") from None
     if dimensions is None and not ranges:
-        raise Failure(WRONG_INPUT, "how many dimensions? give --dimensions D, or --factor once for each")
+        raise Failure(
+            WRONG_INPUT, "the number of dimensions is missing: give --dimensions D, or one --factor per dimension"
+        )
     if dimensions is not None and ranges and dimensions != len(ranges):
         raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, and --dimensions {dimensions}")
     count = dimensions or len(ranges)

@@ -11,7 +11,6 @@ from rich.text import Text
 from mptcplab import machine
 from mptcplab.cli.common import console
 from mptcplab.engines.catalogue import ENGINES
-from mptcplab.kernels import build, store
 from mptcplab.machine import Finding
 
 
@@ -37,6 +36,8 @@ class Section:
 
 def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     """Look at the machine whose file system is at `root`."""
+    from mptcplab.kernels import build, store  # loads the BPF controls, which the help does not need
+
     live = machine.live(root)
     programs = (
         machine.tool("iperf3", "iperf3", optional=True),
@@ -53,7 +54,9 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     }
     sections = [_engine(name, needs[name]) for name in ENGINES]
     controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())
-    bpf = Section("bpf", all(need.good for need in controls), "coupled congestion controls for the kernel", controls)
+    bpf = Section(
+        "bpf", all(need.good for need in controls), "loading coupled congestion controls into the kernel", controls
+    )
     tools = (machine.tool("tshark", "tshark"),)
     building = build.requirements()
     kernel = Section(
@@ -66,7 +69,7 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         *sections,
         bpf,
         kernel,
-        Section("tools", all(tool.good for tool in tools), "for the tests of the wire format", tools),
+        Section("tools", all(tool.good for tool in tools), "needed by the tests of the wire format", tools),
     )
 
 

@@ -19,13 +19,16 @@ _PATH_LIMIT = 8
 @click.argument("url", metavar="URL")
 @click.option("--out", "-o", type=FILE_PATH, metavar="FILE", help="File to write; standard output by default.")
 @click.option(
-    "--paths", type=click.IntRange(min=1, max=_PATH_LIMIT), default=2, help="TUN devices to make, each a path."
+    "--paths",
+    type=click.IntRange(min=1, max=_PATH_LIMIT),
+    default=2,
+    help="Number of TUN devices to create; each is a path.",
 )
 @click.option(
     "--tun",
     metavar="NAME=ADDRESS",
     multiple=True,
-    help="Use a TUN device that is there, with this address for our stack, instead; may be repeated.",
+    help="Use this existing TUN device instead, with this address for our stack; may be repeated.",
 )
 @click.option("--congestion", default="lia", help="Congestion control.")
 @click.option("--checksum", is_flag=True, help="Request DSS checksums.")
@@ -61,8 +64,8 @@ def get(
     if ipaddress.ip_address(address).is_loopback:
         raise Failure(
             WRONG_INPUT,
-            f"the loopback address {address} has no way to a TUN device; expected another address of this machine, "
-            "such as 10.213.0.1 for a server that listens on all",
+            f"the loopback address {address} cannot be reached through a TUN device; expected another address of this "
+            "machine, such as 10.213.0.1 for a server that listens on all",
         )
     machine.require("the engine 'stack'", (machine.network_administration(), machine.tun()))
     family = ipaddress.ip_address(address).version
@@ -92,7 +95,7 @@ def get(
 
 def _spoken(state: Any) -> str:  # noqa: ANN401 - ConnectionState, which loads slowly
     if state.fallback:
-        return "by TCP: the server, or the way to it, does not speak Multipath TCP"
+        return "by TCP: the server, or a middlebox on the path, does not support Multipath TCP"
     return f"by Multipath TCP over {len(state.subflows)} subflow{'s' if len(state.subflows) != 1 else ''}"
 
 

@@ -20,7 +20,10 @@ def app() -> None:
 @click.argument("topology", type=FILE_PATH)
 @click.argument("experiment", type=FILE_PATH, required=False)
 @click.option(
-    "--duration", metavar="TIME", default="60 s", help="Duration, for experiments that do not say how long they take."
+    "--duration",
+    metavar="TIME",
+    default="60 s",
+    help="Duration of the scenario, for experiments that do not specify one.",
 )
 @click.option("--out", type=FILE_PATH, help="File to write; standard output by default.")
 def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path | None) -> None:
@@ -39,5 +42,5 @@ def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path |
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise Failure(WRONG_INPUT, f"{out}: exists; expected a new file") from None
+        raise Failure(WRONG_INPUT, f"{out}: exists already; expected a new file") from None
     say(f"wrote {out}")

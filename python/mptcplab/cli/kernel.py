@@ -19,9 +19,11 @@ def app() -> None:
 
 @app.command()
 @click.argument("what", metavar="[TREE|VERSION]", default="6.12")
-@click.option("--name", metavar="NAME", help="What --kernel calls it; by default the version, or the tree's directory.")
 @click.option(
-    "--hz", type=click.Choice(["100", "250", "300", "1000"]), default="1000", help="Ticks of its clock a second."
+    "--name", metavar="NAME", help="Name for --kernel; by default the version, or the name of the tree's directory."
+)
+@click.option(
+    "--hz", type=click.Choice(["100", "250", "300", "1000"]), default="1000", help="HZ, timer ticks per second."
 )
 @click.option(
     "--with",
@@ -30,12 +32,12 @@ def app() -> None:
     default="",
     help="Coupled congestion controls to compile in: balia, ewtcp, lia, mppert, olia, pert, wvegas.",
 )
-@click.option("--jobs", type=AT_LEAST_1, help="Compilers at a time; as many as there are cores by default.")
+@click.option("--jobs", type=AT_LEAST_1, help="Number of parallel compilers; by default one per core.")
 @click.option(
     "--build-dir",
     type=FILE_PATH,
     metavar="DIR",
-    help="Where make works; kept, so that the next build there is quick. By default one in the cache for each tree.",
+    help="Build directory for make; kept, so that the next build is quick. By default one per tree, in the cache.",
 )
 def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None, build_dir: Path | None) -> None:
     """Build a kernel from a tree of Linux's sources, or from Debian's package of a version.
@@ -71,7 +73,7 @@ def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None,
         except TreeError as error:
             raise Failure(WRONG_INPUT, str(error)) from None
         except KeyboardInterrupt:
-            raise Failure(FAILED, "interrupted; what is compiled of a tree is kept for the next build") from None
+            raise Failure(FAILED, "interrupted; files compiled so far are kept for the next build") from None
     print_line(f"{kernel.name}: Linux {kernel.version}, HZ {kernel.hz}, {kernel.key[:16]}")
 
 
@@ -89,7 +91,7 @@ def list_command() -> None:
 
     found = kernels()
     if not found:
-        say("none is built yet: mptcplab kernel build 6.12")
+        say("no kernel has been built yet; to build one: mptcplab kernel build 6.12")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("name", "Linux", "HZ", "controls", "hash", "built from"):

@@ -32,7 +32,7 @@ def list_topics(what: str | None) -> None:
     Example: mptcplab list congestion
     """
     if what is not None and what not in TOPICS:
-        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; there are {', '.join(TOPICS)}")
+        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; choose from {', '.join(TOPICS)}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
     for topic in TOPICS if what is None else (what,):
         click.echo(_heading(topic))

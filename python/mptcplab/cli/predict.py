@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("-p", "--loss", metavar="P,P…", required=True, help="Loss rate of each path, a fraction.")
 @click.option("-r", "--rtt", metavar="MS,MS…", required=True, help="Round-trip time of each path, ms.")
 @click.option("-b", "--segments-per-ack", "b", type=float, default=1.0, help="Data segments per ACK.")
-@click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment; rates are then in bit/s.")
+@click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment; rates are then given in bit/s.")
 @click.option(
     "-c",
     "--congestion",
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "parameters", metavar="NAME=VALUE", multiple=True, help="Parameter of the control; may be repeated."
 )
-@click.option("-s", "--statistics", is_flag=True, help="Add windows, shares and ratios of losses.")
+@click.option("-s", "--statistics", is_flag=True, help="Also print windows, shares and loss ratios.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document instead.")
 @click.option("--size", metavar="SIZE", help="Compute the completion time of a file of this size instead.")
-@click.option("--rate", metavar="RATE,RATE…", help="With --size: capacity of each path; none: no limit.")
-@click.option("--initial-window", type=int, default=10, help="With --size: segments a subflow begins with.")
+@click.option("--rate", metavar="RATE,RATE…", help="With --size: capacity of each path; by default unlimited.")
+@click.option("--initial-window", type=int, default=10, help="With --size: initial window in segments.")
 def predict(
     loss: str,
     rtt: str,
@@ -63,17 +63,17 @@ def predict(
     losses, rtts = _numbers("-p", loss, "0.01,0.02"), _numbers("-r", rtt, "20,20")
     for value in rtts:
         if not (math.isfinite(value) and value > 0):
-            raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; a round-trip time is positive")
+            raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; expected a positive round-trip time")
     if size is not None:
         if control != "lia" or parameters:
-            raise Failure(WRONG_INPUT, "--size knows slow start and LIA alone: leave out -c and --set")
+            raise Failure(WRONG_INPUT, "--size models only slow start and LIA: leave out -c and --set")
         from mptcplab.cli.predict_file import predict_file, show_file
 
         show_file(*predict_file(size, losses, rtts, rate, initial_window, mss), as_json=as_json)
         return
     for given, option in ((rate, "--rate"), (None if initial_window == 10 else initial_window, "--initial-window")):
         if given is not None:
-            raise Failure(WRONG_INPUT, f"{option} {given}: goes with --size alone")
+            raise Failure(WRONG_INPUT, f"{option} {given}: can only be used with --size")
     try:
         answer = model.predict(
             losses, [value / 1e3 for value in rtts], control, b, mss, **_parameters(control, parameters)

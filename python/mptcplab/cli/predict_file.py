@@ -74,7 +74,7 @@ def show_file(found: dict[str, Transfer], selected: Sequence[int], *, as_json: b
         return
     numbers = ", ".join(str(path + 1) for path in selected)
     print_line(
-        f"If all subflows were ready at once, DMPTCP would begin with path{'s' * (len(selected) > 1)} {numbers}.\n"
+        f"If all subflows were ready at once, DMPTCP would start with path{'s' * (len(selected) > 1)} {numbers}.\n"
     )
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     drawn.add_column(Text("over\n"))

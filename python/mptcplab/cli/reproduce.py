@@ -19,16 +19,24 @@ _STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
 
 @click.command()
 @click.argument("paper", metavar="PAPER", shell_complete=complete(paper_names))
-@click.option("--item", metavar="ID", multiple=True, help="Only this table or figure; may be repeated.")
-@click.option("--quick", is_flag=True, help="Use fewer points and seeds; takes minutes.")
+@click.option(
+    "--item", metavar="ID", multiple=True, help="Repeat only this table or figure; may be given several times."
+)
+@click.option("--quick", is_flag=True, help="Use a smaller design with fewer seeds; takes minutes.")
 @click.option(
     "--out",
     type=FILE_PATH,
     metavar="DIR",
-    help="Where report, pictures and runs go; out/reproduce/PAPER by default. Called again, it goes on there.",
+    help="Directory for the report, figures and runs; by default out/reproduce/PAPER. The same command resumes there.",
 )
-@click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default.")
-@click.option("--engine", metavar="ENGINE", default="sim", show_default=True, help="One that the paper's study has.")
+@click.option("--jobs", type=AT_LEAST_1, help="Number of parallel runs; by default one per core.")
+@click.option(
+    "--engine",
+    metavar="ENGINE",
+    default="sim",
+    show_default=True,
+    help="Engine to use, if the paper's study supports it.",
+)
 def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None, engine: str) -> None:
     """Repeat a paper's tables and figures and compare each published value with the one found.
 
@@ -63,7 +71,9 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
             finished=lambda done: bars.finished(f"{done.item.name}: {done.took_s:.1f} s, {len(done.work)} runs"),
         )
     except KeyboardInterrupt:
-        raise Failure(FAILED, f"interrupted; {directory} keeps the finished runs: call it again to go on") from None
+        raise Failure(
+            FAILED, f"interrupted; {directory} keeps the finished runs: run the same command to resume"
+        ) from None
     except (RunsFailedError, WorkerError) as error:
         raise Failure(FAILED, str(error)) from None
     except BusyError as error:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 )
 @KERNEL
 @SEED
-@click.option("--repeat", type=AT_LEAST_1, default=1, help="Runs, with the seeds N, N + 1, …")
-@click.option("--jobs", type=AT_LEAST_1, default=1, help="Runs at a time; the result does not depend on it.")
+@click.option("--repeat", type=AT_LEAST_1, default=1, help="Number of runs, with the seeds N, N + 1, …")
+@click.option("--jobs", type=AT_LEAST_1, default=1, help="Number of parallel runs; does not affect the result.")
 @OVERRIDES
 @click.option(
     "--out",
@@ -50,15 +50,13 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document instead.")
 @click.option("--through-wire", is_flag=True, help="Encode, decode and compare every simulated segment (slow).")
-@click.option(
-    "--capture", is_flag=True, help="With --out: write captures/*.pcapng, one for each interface of the hosts."
-)
+@click.option("--capture", is_flag=True, help="With --out: write captures/*.pcapng, one per interface of the hosts.")
 @click.option(
     "--snap-length",
     type=click.IntRange(min=0),
     metavar="BYTES",
     default=SNAP_LENGTH,
-    help="Bytes kept of each packet in a capture; 0 keeps all.",
+    help="Bytes of each packet to keep in captures; 0 keeps all.",
 )
 def run(
     file: Path,
@@ -96,7 +94,7 @@ def run(
         store.check(out)
     if capture:
         if out is None:
-            raise Failure(WRONG_INPUT, "--capture writes beside the result: give --out DIR too")
+            raise Failure(WRONG_INPUT, "--capture needs a directory for the captures: give --out DIR too")
         try:
             runner.captures(engine, scenario, repeat)
         except ValueError as error:
@@ -136,7 +134,7 @@ def run(
     if out is not None:
         say(f"wrote {out / 'report.html'}")
     if interrupted is not None:
-        raise Failure(FAILED, f"{interrupted}; what was finished is above")
+        raise Failure(FAILED, f"{interrupted}; the runs finished before are shown above")
     if result.failures:
         raise Failure(FAILED, *result.failures)
 

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", metavar="FILE", type=FILE_PATH)
-@click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="Directory of the dataset.")
-@click.option("--jobs", type=AT_LEAST_1, help="Runs at a time; all cores by default (one in real time).")
-@click.option("--resume", is_flag=True, help="Continue the sweep in DIR; finished runs are kept.")
+@click.option("--out", type=FILE_PATH, metavar="DIR", required=True, help="Directory for the dataset.")
+@click.option(
+    "--jobs",
+    type=AT_LEAST_1,
+    help="Number of parallel runs; by default one per core (one in all for real-time engines).",
+)
+@click.option("--resume", is_flag=True, help="Resume the sweep in DIR; finished runs are kept.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
 def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | None) -> None:
     """Run a scenario at every point of a design, and write one dataset.
@@ -36,7 +40,7 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     from mptcplab.sweeps.sweep import make_plan
 
     if cluster is not None and jobs is not None:
-        raise Failure(WRONG_INPUT, "--jobs is for this machine; a cluster has the workers that it has")
+        raise Failure(WRONG_INPUT, "--jobs applies to this machine; with --cluster the cluster's workers are used")
     read = Sweep.load(file)
     with Progress("checking the points", sys.stderr) as progress:
         made = make_plan(read, progress=progress.update)
@@ -46,11 +50,11 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     try:
         with Journal(out / dataset.JOURNAL) as journal:
             if journal.discarded:
-                say("discarded one run that an interruption had left half-written")
+                say("discarded one incomplete run, left by an interruption")
             count = tally(made.runs, journal)
             print_line(
                 f"{len(made.values)} points, {len(read.crossed())} variants, {read.repeat} seeds: {len(made.runs)} runs"
-                + (f", {count.found} of them there already" if count.found else "")
+                + (f", {count.found} of them finished before" if count.found else "")
             )
             if count.found < count.runs:
                 dataset.drop(out)
@@ -60,7 +64,7 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
             dataset.write(out, made, journal)
     except BusyError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
-    speed = f"{ran / took_s:.1f} runs/s" if ran else "nothing was left to run"
+    speed = f"{ran / took_s:.1f} runs/s" if ran else "all runs were finished before"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
 
@@ -80,10 +84,10 @@ def _carry_out(runs: "list[Planned]", journal: "Journal", jobs: int, workers: "W
         except KeyboardInterrupt:
             there = sum(name in journal for name in {run.name for run in runs})
             raise Failure(
-                FAILED, f"interrupted: {there} of {len({run.name for run in runs})} runs are kept; --resume goes on"
+                FAILED, f"interrupted: {there} of {len({run.name for run in runs})} runs are kept; --resume continues"
             ) from None
         except (RunsFailedError, WorkerError) as error:
-            raise Failure(FAILED, str(error), "the finished runs are kept; no dataset was written") from None
+            raise Failure(FAILED, str(error), "the finished runs are kept, but no dataset was written") from None
 
 
 def _cluster(address: str, engine: str) -> "Workers":

@@ -44,7 +44,7 @@ def design(
         raise DesignError(f"{len(ranges)} factors are given, and {dimensions} dimensions")
     count = dimensions or len(ranges)
     if count == 0:
-        raise DesignError("how many dimensions? give dimensions, or factors")
+        raise DesignError("the number of dimensions is missing: give dimensions, or factors")
     chosen = choose(kind, points, count, seed, candidates)
     if not ranges:
         return pl.DataFrame({f"x{number}": chosen[:, number - 1] for number in range(1, count + 1)})
@@ -54,13 +54,13 @@ def design(
 def choose(kind: str, points: int | None, dimensions: int, seed: int, candidates: int | None) -> Floats:
     """The points of a design in the unit cube, shape (points, dimensions). Raises DesignError."""
     if kind not in KINDS:
-        raise DesignError(f"there is no design {kind!r}; there are {', '.join(KINDS)}")
+        raise DesignError(f"there is no design {kind!r}; choose from {', '.join(KINDS)}")
     if points is None:
-        raise DesignError("how many points? give --points N")
+        raise DesignError("the number of points is missing: give --points N")
     if kind == "wsp":
         return wsp(points, dimensions, seed=seed, candidates=candidates)
     if candidates is not None:
-        raise DesignError(f"--candidates is for wsp; {kind} chooses among none")
+        raise DesignError(f"--candidates is for wsp; {kind} does not use them")
     if kind == "grid":
         levels = round(points ** (1 / dimensions))
         if levels**dimensions != points:

@@ -17,9 +17,7 @@ from mptcplab.scenario.units import Dimension, UnreadableError
 
 _FRACTIONAL: Final = (units.PERCENTAGE, units.BDP, units.FREQUENCY)
 _DECIMALS: Final = 9
-_EXPECTED: Final = (
-    'a range such as ["1 ms", "25 ms"] or { from = "1 ms", to = "25 ms" }, or { values = [...] } with what it may be'
-)
+_EXPECTED: Final = 'a range such as ["1 ms", "25 ms"] or { from = "1 ms", to = "25 ms" }, or { values = [...] }'
 
 
 class FactorError(Error, ValueError):
@@ -121,9 +119,9 @@ def _range(key: str, low: object, high: object, more: Mapping[str, object]) -> F
     first, dimension = _end(low)
     last, kind = _end(high)
     if dimension is not kind:
-        raise FactorError(f"{show(low)} to {show(high)}", "two values of one kind")
+        raise FactorError(f"{show(low)} to {show(high)}", "two values of the same kind")
     if not first < last:
-        raise FactorError(f"{show(low)} to {show(high)}", "a range from the lower to the higher")
+        raise FactorError(f"{show(low)} to {show(high)}", "a range from the lower to the higher value")
     if scale == "log" and first <= 0:
         raise FactorError(f"{show(low)} on a logarithmic scale", "a range above 0")
     whole = isinstance(low, int) and isinstance(high, int)

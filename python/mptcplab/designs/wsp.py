@@ -33,9 +33,9 @@ def select(candidates: npt.ArrayLike, d_min: float, start: int) -> npt.NDArray[n
     """
     points = np.asarray(candidates, dtype=np.float64)
     if not 0 <= start < len(points):
-        raise DesignError(f"the first point is one of the {len(points)} candidates, not {start}")
+        raise DesignError(f"the first point must be one of the {len(points)} candidates, not {start}")
     if not (np.isfinite(d_min) and d_min >= 0):
-        raise DesignError(f"d_min is a distance, not {d_min}")
+        raise DesignError(f"d_min must be a distance, not {d_min}")
     return _choose(points, d_min, start, len(points))
 
 

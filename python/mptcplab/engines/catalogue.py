@@ -111,28 +111,28 @@ ENGINES: Final[Mapping[str, Engine]] = {
         ),
         Engine(
             "model",
-            "what theory says of the steady state",
+            "the steady state, computed from theory",
             "mptcplab.engines.model",
             virtual_time=True,
             listens_for_signals=True,
         ),
         Engine(
             "stack",
-            "the same TCP and Multipath TCP on TUN devices: real packets, real clock",
+            "the same TCP and Multipath TCP on TUN devices: real packets, real time",
             "mptcplab.engines.stack",
             requirements=machine.live,
             captures=True,
         ),
         Engine(
             "linux",
-            "the kernel's Multipath TCP in network namespaces, real programs",
+            "the kernel's Multipath TCP in network namespaces, in real time",
             "mptcplab.engines.linux",
             requirements=_live_kernel,
             captures=True,
         ),
         Engine(
             "linux-virtual",
-            "the kernel's Multipath TCP in virtual time, in a guest: the same answer every time, as any user",
+            "the kernel's Multipath TCP in virtual time, in a guest: deterministic, without privileges",
             "mptcplab.engines.linux_virtual",
             requirements=_guest_kernel,
             virtual_time=True,
@@ -168,7 +168,7 @@ def find(name: str) -> Engine:
             return replace(engine, name=name, arguments={**engine.arguments, "kernel": kernel})
         engine = None
     if engine is None:
-        raise UnknownEngineError(f"there is no engine {name!r}; there are {', '.join(ALL)}")
+        raise UnknownEngineError(f"there is no engine {name!r}; choose from {', '.join(ALL)}")
     return engine
 
 
@@ -181,7 +181,7 @@ def with_kernels(names: Sequence[str], kernels: Sequence[str]) -> list[str]:
         return list(names)
     if not any(find(name).kernels for name in names):
         able = ", ".join(engine.name for engine in ALL.values() if engine.kernels)
-        raise ValueError(f"a kernel is chosen for the engine {able}; {', '.join(names)} has none to choose")
+        raise ValueError(f"a kernel is chosen for the engine {able}; {', '.join(names)} does not use one")
     return [
         each
         for name in names

@@ -35,9 +35,9 @@ def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
     """Raise ValueError unless the packets of these runs can be captured."""
     if not find(engine).captures:
         able = ", ".join(name for name, each in ALL.items() if each.captures)
-        raise ValueError(f"the engine {engine} has no packets to capture; {able} can")
+        raise ValueError(f"the engine {engine} cannot capture packets; {able} can")
     if repeat > 1:
-        raise ValueError(f"captures are of one run, not of {repeat}; give the seed that is wanted and no repeat")
+        raise ValueError(f"a capture covers one run, not {repeat}; choose the seed and leave out repeat")
     paths = len(describe.description(scenario.document, scenario.seed, False)["paths"])
     if 2 * paths > INTERFACES:
         raise ValueError(f"the hosts have {2 * paths} interfaces on {paths} paths; at most {INTERFACES} are captured")
@@ -74,7 +74,7 @@ def run(
     """
     chosen = available(engine)
     if repeat < 1 or jobs < 1:
-        raise ValueError(f"repeat and jobs are at least 1, not {repeat} and {jobs}")
+        raise ValueError(f"repeat and jobs must be at least 1, not {repeat} and {jobs}")
     if through_wire and not chosen.through_wire:
         raise ValueError(f"through_wire is for segments of the engine sim; {engine} has none")
     options: dict[str, Any] = {"through_wire": through_wire}

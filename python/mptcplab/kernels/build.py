@@ -204,7 +204,7 @@ def _check(config: Path, hz: int, names: Sequence[str]) -> None:
     )
     lacking = [line for line in wanted if f"\n{line}\n" not in text]
     if lacking:
-        raise BuildError(f"the tree does not have what a guest needs: {', '.join(lacking)} is not in {config}")
+        raise BuildError(f"the tree lacks options that a guest needs: {', '.join(lacking)} is not in {config}")
 
 
 def _compiler() -> str:

@@ -98,7 +98,7 @@ def find(name: str | None) -> Kernel:
     if not matches and len(name) >= 6:
         matches = [kernel for kernel in have if kernel.key.startswith(name)]
     if len(matches) != 1:
-        raise UnknownKernelError(f"there is no guest kernel {name!r}; there are {names}")
+        raise UnknownKernelError(f"there is no guest kernel {name!r}; choose from {names}")
     return matches[0]
 
 

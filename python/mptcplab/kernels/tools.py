@@ -25,7 +25,7 @@ def tools() -> Path:
     place = store.cache() / "tools" / whole.hexdigest()[:DIGITS]
     for name, (source, flags) in _FLAGS.items():
         if not (place / name).exists():
-            machine.require("compiling what a guest starts with", (machine.tool("gcc", "gcc"),))
+            machine.require("compiling the guest's init program", (machine.tool("gcc", "gcc"),))
             place.mkdir(parents=True, exist_ok=True)
             # Two may begin at once: each writes its own, and the last one stays.
             draft = place / f".{name}-{os.getpid()}"

@@ -66,11 +66,11 @@ def sources(what: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources
         raise TreeError(f"found {what!r}; expected a directory with Linux's sources, or a version such as 6.12")
     directory = directory.resolve()
     if not (directory / "arch/um/Kconfig").exists() or not (directory / "Kconfig").exists():
-        raise TreeError(f"{directory}: these are not Linux's sources (there is no arch/um/Kconfig)")
+        raise TreeError(f"{directory}: not a Linux source tree (it has no arch/um/Kconfig)")
     if (directory / ".config").exists() or (directory / "include/config").exists():
         raise TreeError(
-            f"{directory}: something was built in the tree itself, and then Linux builds nowhere else; "
-            "copy .config away, make mrproper, and build elsewhere (make O=DIR)"
+            f"{directory}: the tree was built in place, so it cannot be built in another directory; "
+            "save .config, run make mrproper, and build in another directory (make O=DIR)"
         )
     tell(f"reading {directory}")
     return Sources(str(directory), directory.name, directory, None, digest(directory))

@@ -83,7 +83,7 @@ def loss_rates(p: npt.ArrayLike, *, zero: bool = False, name: str = "p") -> Arra
     if tiny.any():
         first, where = _where(tiny)
         raise LossOutOfRangeError(
-            f"loss rate {name}{where} = {array[first]:g} is below {SMALLEST_LOSS:g}, too small to calculate with"
+            f"loss rate {name}{where} = {array[first]:g} is below {SMALLEST_LOSS:g}, too small for the formulas"
         )
     return array
 

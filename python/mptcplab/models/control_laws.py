@@ -179,7 +179,7 @@ def law_of(control: str, parameters: Sequence[Mapping[str, float]]) -> tuple[Con
         for name, value in given.items():
             if name not in accepted:
                 takes = ", ".join(accepted) or "no parameters"
-                raise ParameterError(f"{control} does not know {name!r}: it takes {takes}")
+                raise ParameterError(f"{control} has no parameter {name!r}: it takes {takes}")
             low, high = _RANGES[name]
             if not (low < value <= high and np.isfinite(value)):
                 raise ParameterError(f"{control}: {name} = {value!r}, expected {low:g} < {name} <= {high:g}")

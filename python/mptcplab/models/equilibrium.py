@@ -120,5 +120,5 @@ def _floor(network: Network, floor_segments: float, floor: Array | None) -> Arra
             raise ParameterError(f"floor of shape {floor.shape}: expected {network.rtt_s.shape} rates, none negative")
         return floor
     if not (np.isfinite(floor_segments) and floor_segments >= 0):
-        raise ParameterError(f"floor_segments = {floor_segments!r}: a least window is not negative")
+        raise ParameterError(f"floor_segments = {floor_segments!r}: a minimum window cannot be negative")
     return np.asarray(floor_segments / network.rtt_s)

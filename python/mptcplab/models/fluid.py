@@ -178,7 +178,7 @@ def trajectory(
     if start.shape != network.rtt_s.shape or not (np.isfinite(start) & (start > 0)).all():
         raise ParameterError(f"start of shape {start.shape}: expected {len(network.rtt_s)} positive rates")
     if samples < 2:
-        raise ParameterError(f"samples = {samples}: a trajectory has at least 2 instants")
+        raise ParameterError(f"samples = {samples}: a trajectory needs at least 2 instants")
     least = 1e-9 * float(network.capacity.mean())
 
     def flow(_time: float, x: Array) -> Array:

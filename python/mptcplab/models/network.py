@@ -57,7 +57,7 @@ class Network:
         self.links = dict(links)
         self.users = tuple(users)
         if not self.users:
-            raise ParameterError("a network without users has no equilibrium: give at least one")
+            raise ParameterError("a network without users has no equilibrium: add at least one user")
         self.link_names = tuple(self.links)
         index = {name: i for i, name in enumerate(self.link_names)}
         seen: set[str] = set()

@@ -51,7 +51,7 @@ class _Programme:
         self.unit = float(rates.max())
         self.weight_unit = float(self.weights.max())
         if self.unit == 0 or self.weight_unit == 0:
-            raise ParameterError("rates and weights that are all 0 leave nothing to compare")
+            raise ParameterError("all rates and weights are 0: there is nothing to compare")
         load = network.load_matrix @ rates
         limit = np.where(network.hard, network.capacity, load)
         over = load > limit * (1 + 1e-6)
@@ -62,7 +62,7 @@ class _Programme:
                 "the allocation itself must be possible"
             )
         if (self.floor > rates * (1 + 1e-6)).any():
-            raise ParameterError("a route carries less than its floor: the allocation itself must be possible")
+            raise ParameterError("a route carries less than its floor: the allocation must be feasible")
         self.limit = np.maximum(limit, load) / self.unit
         self.measure = network.user_sums(self.weights * rates)
         self.start = rates

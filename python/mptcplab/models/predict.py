@@ -124,6 +124,6 @@ def predict(
     unknown = sorted(set(parameters) - accepted)
     if unknown:
         takes = ", ".join(sorted(accepted)) or "no parameters"
-        raise ParameterError(f"{control} does not know {', '.join(map(repr, unknown))}: it takes {takes}")
+        raise ParameterError(f"{control} has no parameter {', '.join(map(repr, unknown))}: it takes {takes}")
     size = None if mss is None else positive("mss", mss, "bytes")
     return Prediction(control, loss, rtt, windows(loss, rtt, b, **parameters), size)

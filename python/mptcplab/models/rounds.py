@@ -170,7 +170,7 @@ def multipath(paths: Sequence[RoundPath], duration_s: float, model: RoundModel |
     """
     positive("duration_s", duration_s, "s")
     if not paths:
-        raise ParameterError("a connection has at least one path")
+        raise ParameterError("a connection needs at least one path")
     flows = [Subflow(model or RoundModel(), path) for path in paths]
     rtts = [path.rtt_s for path in paths]
     while True:
@@ -229,7 +229,7 @@ def choose_paths(
     """
     positive("remaining_bytes", remaining_bytes, "bytes")
     if not paths:
-        raise ParameterError("a connection has at least one path")
+        raise ParameterError("a connection needs at least one path")
     if windows and len(windows) != len(paths):
         raise LengthMismatchError(f"{len(windows)} windows but {len(paths)} paths: give one per path")
     if thresholds and len(thresholds) != len(paths):
@@ -317,7 +317,7 @@ def transfer(
     """
     positive("size_bytes", size_bytes, "bytes")
     if not paths:
-        raise ParameterError("a connection has at least one path")
+        raise ParameterError("a connection needs at least one path")
     begins = ready_times_s([path.rtt_s for path in paths]) if ready_s is None else list(ready_s)
     if len(begins) != len(paths):
         raise LengthMismatchError(f"{len(begins)} times but {len(paths)} paths: give one per path")

@@ -73,7 +73,7 @@ def segments_before_loss(segments: npt.ArrayLike, p: npt.ArrayLike) -> Array:
     """
     d, loss = as_floats("segments", segments), loss_rates(p, zero=True)
     if not ((d >= 1) & np.isfinite(d)).all():
-        raise ParameterError(f"segments = {d.min():g}: a transfer has at least 1 segment")
+        raise ParameterError(f"segments = {d.min():g}: a transfer must have at least 1 segment")
     some = np.where(loss > 0, loss, 0.5)
     sent = -np.expm1(d * np.log1p(-some)) * (1 - some) / some + 1
     return np.asarray(np.where(loss > 0, np.minimum(sent, d), d))

@@ -54,7 +54,7 @@ def timeout_probability(p: npt.ArrayLike, window_segments: npt.ArrayLike) -> Arr
     """
     loss, w = loss_rates(p), as_floats("window_segments", window_segments)
     if not (w > 0).all():
-        raise ParameterError(f"window_segments = {w.min():g}: a window is positive")
+        raise ParameterError(f"window_segments = {w.min():g}: a window must be positive")
     # 1 − (1−p)^k as −expm1(k·log1p(−p)) keeps all digits when p is small.
     log_pass = np.log1p(-loss)
     three = -np.expm1(3 * log_pass)
@@ -99,7 +99,7 @@ def padhye(
     loss, rtt, t0 = loss_rates(p), round_trip_times(rtt_s), round_trip_times(t0_s, name="t0_s")
     b, w_max = segments_per_ack(b), as_floats("w_max_segments", w_max_segments)
     if not (w_max >= 1).all():
-        raise ParameterError(f"w_max_segments = {w_max.min():g}: a receiver's window holds at least 1 segment")
+        raise ParameterError(f"w_max_segments = {w_max.min():g}: a receive window must hold at least 1 segment")
     free = padhye_window(loss, b)
     limited = free >= w_max
     w = np.minimum(free, w_max)
@@ -126,7 +126,7 @@ def padhye_approximate(
     loss, rtt, t0 = loss_rates(p), round_trip_times(rtt_s), round_trip_times(t0_s, name="t0_s")
     b, w_max = segments_per_ack(b), as_floats("w_max_segments", w_max_segments)
     if not (np.isfinite(scale) and scale > 0):
-        raise ParameterError(f"scale = {scale!r}: the additive increase is positive")
+        raise ParameterError(f"scale = {scale!r}: the additive increase must be positive")
     root = np.sqrt(b * loss / scale)
     timeouts = np.minimum(1, 3 * np.sqrt(3 / 8) * root) * loss * (1 + 32 * loss * loss)
     return np.asarray(np.minimum(w_max / rtt, 1 / (rtt * np.sqrt(2 / 3) * root + t0 * timeouts)))

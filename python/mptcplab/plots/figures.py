@@ -74,7 +74,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
         of_connections(
             "goodput",
             "Goodput by subflow",
-            "New data in order on its subflow, by path; the line is the total. A repaired loss shows as a spike.",
+            "New data in order on its subflow, by path; the line is the total. A spike follows the repair of a loss.",
             "goodput (Mbit/s)",
             lambda name: series.goodput(run, name, by_path[name]),
             stack=True,
@@ -97,7 +97,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             of_connections(
                 column.name,
                 column.name.replace("_", " ").capitalize(),
-                f"{column.summary[:1].upper()}{column.summary[1:]}; as the congestion control shows it.",
+                f"{column.summary[:1].upper()}{column.summary[1:]}; as recorded by the congestion control.",
                 column.name.replace("_", " ") if not column.unit else f"{column.name} ({column.unit})",
                 lambda name, column=column: series.of_subflows(run, name, column.name, 1.0),  # type: ignore[misc]
             )
@@ -153,7 +153,7 @@ def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) ->
             name, "queue (packets)", frame, thinned.points, {"down": colours[name], "up": colours[name]}, dash=True
         )
         panels.append(_panel(chart, {"points": thinned.points}))
-    caption = "Packets in the queue of each link, the one being sent counted; down is from server to client."
+    caption = "Packets in the queue of each link, including the one being sent; down is from server to client."
     return Figure(
         "queues", "Queues", f"{caption}{_notes(behind, 'largest', len(names), 'links')}{which}", tuple(panels)
     )
@@ -168,7 +168,7 @@ def _across_runs(result: "Result") -> Figure:
         value=pl.col("goodput_bps") / 1e6,
     ).drop_nulls("value")
     caption = (
-        "Goodput of each connection in each run; the bar is the mean. Colour and marker tell the congestion control."
+        "Goodput of each connection in each run; the bar is the mean. Colour and marker show the congestion control."
     )
     panels = () if points.is_empty() else (_panel(runs_strip(points), {"points": points}),)
     return Figure("runs", "Goodput over the runs", caption, panels)

@@ -165,7 +165,7 @@ def parameters(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
         why = f"{type(error).__name__}: {error}"
         where = _line_in(error, source.file)
         raise PluginLoadError(
-            f"{source.spec}, whose __init__ raises {why}{where}", "parameters that it takes"
+            f"{source.spec}, whose __init__ raises {why}{where}", "parameters that it accepts"
         ) from error
     return read
 
@@ -215,11 +215,11 @@ def _text(folder: Path, name: str, digest: str | None) -> tuple[str, str]:
         text = place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        found = f"{_show(name)}, and there nothing to read ({reason or error})"
-        raise PluginLoadError(found, f"a Python file, its name from the folder of the scenario on: {folder}") from None
+        found = f"{_show(name)}, which cannot be read ({reason or error})"
+        raise PluginLoadError(found, f"a Python file, named relative to the scenario's directory: {folder}") from None
     own = sha256(text.encode()).hexdigest()
     if digest not in (None, own):
-        raise PluginLoadError(f"{place} with the SHA-256 {own}", f"the plug-in of the SHA-256 {digest}")
+        raise PluginLoadError(f"{place} with the SHA-256 {own}", f"the plug-in with the SHA-256 {digest}")
     _texts[own] = text
     return str(place), text
 
@@ -269,7 +269,7 @@ def _checked(found: object, source: Source) -> type[base.Plugin]:
         expected = f"a class of {source.file}: there is {there}"
         raise PluginLoadError(f"{_show(source.spec)}, and no {source.class_name} there", expected)
     if not isinstance(found, type):
-        raise PluginLoadError(f"{_show(source.spec)}, which is no class", f"a class that derives from {bases}")
+        raise PluginLoadError(f"{_show(source.spec)}, which is not a class", f"a class that derives from {bases}")
     if not issubclass(found, kind.bases):
         raise PluginLoadError(
             f"{_show(source.spec)}, which derives from {', '.join(each.__name__ for each in found.__bases__)}",

@@ -42,7 +42,7 @@ class Session(socketserver.StreamRequestHandler):
         """One command."""
         match command:
             case "USER":
-                self.say(331, "any password will do")
+                self.say(331, "any password is accepted")
             case "PASS":
                 self.say(230, "logged in")
             case "SYST":

@@ -98,13 +98,13 @@ def main() -> None:
     parser.add_argument("end", choices=("server", "client"))
     parser.add_argument("address")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--udp", action="store_true", help="datagrams in place of a connection")
+    parser.add_argument("--udp", action="store_true", help="use datagrams instead of a connection")
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--interval", type=float, default=0.1, help="seconds from one message to the next")
-    parser.add_argument("--bytes", type=int, default=64, help="size of a message, 8 at least")
+    parser.add_argument("--interval", type=float, default=0.1, help="interval between messages, in seconds")
+    parser.add_argument("--bytes", type=int, default=64, help="size of a message, at least 8")
     given = parser.parse_args()
     if given.bytes < 8:
-        parser.error(f"--bytes: found {given.bytes}; expected 8 at least")
+        parser.error(f"--bytes: found {given.bytes}; expected at least 8")
     if given.end == "server":
         serve(given.address, given.port)
         return

@@ -227,9 +227,9 @@ def _fitted(table: Table, console: Console) -> RenderableType:
         left_out.append(worst.group or (f"{worst.header} ({worst.unit})" if worst.unit else worst.header))
     notes = []
     if left_out:
-        notes.append(f"left out, the terminal is too narrow: {', '.join(reversed(left_out))}")
+        notes.append(f"columns omitted because the terminal is too narrow: {', '.join(reversed(left_out))}")
     if table.length > _TERMINAL_ROWS:
-        notes.append(f"{table.length - _TERMINAL_ROWS} more rows: --out writes them all")
+        notes.append(f"{table.length - _TERMINAL_ROWS} more rows; --out writes all of them")
     return Group(attempt, *(Text(f"  {note}", style="dim") for note in notes))
 
 

@@ -85,9 +85,9 @@ def problems(item: Item, outcome: Outcome) -> list[str]:
     ids = [claim.id for claim in outcome.claims]
     for claim in outcome.claims:
         if claim.verdict not in VERDICTS:
-            found.append(f"{item.id}: {claim.id}: {claim.verdict!r} is no verdict")
+            found.append(f"{item.id}: {claim.id}: {claim.verdict!r} is not a verdict")
         if claim.verdict == "differs" and not claim.cause.strip():
-            found.append(f"{item.id}: {claim.id} differs and says no cause")
+            found.append(f"{item.id}: {claim.id} differs and gives no cause")
         unknown = {claim.id.split("/")[0], *claim.covers} - known
         found += [f"{item.id}: the claim {claim.id} is about {name}, which published.toml has not" for name in unknown]
         if ids.count(claim.id) > 1:
@@ -98,7 +98,7 @@ def problems(item: Item, outcome: Outcome) -> list[str]:
         elif key in covered(item, outcome):
             found.append(f"{item.id}: {key} is declared as not covered, but a claim is about it")
         elif not reason.strip():
-            found.append(f"{item.id}: {key} is not covered and says no reason")
+            found.append(f"{item.id}: {key} is not covered and gives no reason")
     missing = sorted(known - covered(item, outcome) - outcome.not_covered.keys())
     found += [f"{item.id}: no claim is about the published {name}" for name in missing]
     return found

@@ -62,7 +62,7 @@ def load_paper(name: str) -> Paper:
     place = papers_directory()
     names = paper_names()
     if place is None or name not in names:
-        have = f"there are {one_of(names)}" if names else "this installation has none"
+        have = f"choose {one_of(names)}" if names else "this installation has no papers"
         raise PaperError(f"there is no paper {show(name)}; {have}{did_you_mean(name, names)}")
     directory = place / name
     printed = published.read(directory / "published.toml")

@@ -158,7 +158,7 @@ class _Reader:
         for place, each in self._tables(table, (*key, "value")):
             self._known(each, place, ("key", "number", "unit"))
             name = self._get(each, (*place, "key"), str, "a key, a string")
-            number = self._get(each, (*place, "number"), (int, float), "the number that is printed")
+            number = self._get(each, (*place, "number"), (int, float), "the printed number")
             unit = self._get({"unit": " ", **each}, (*place, "unit"), str, "a unit, a string") or ""
             if not self._again((*place, "key"), name, values) and number is not None:
                 values[name] = Value(name, float(number), unit.strip())
@@ -176,7 +176,7 @@ class _Reader:
         return Item(
             id=self._get(table, (*key, "id"), str, 'an id, such as "table-5.3"'),
             kind=str(kind),
-            number=str(self._get(table, (*key, "number"), (str, int), "the number that the paper gives it")),
+            number=str(self._get(table, (*key, "number"), (str, int), "its number in the paper")),
             page=self._get(table, (*key, "page"), int, "the page, a whole number") if paged else None,
             caption=self._get(table, (*key, "caption"), str, "the caption"),
             values=values,

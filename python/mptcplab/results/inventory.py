@@ -41,12 +41,13 @@ def check(directory: Path, what: str, key: str) -> None:
     if key not in listed:
         lacks = f"no {FILE} that lists {key}" if FILE in found else f"no {FILE}"
         raise OccupiedError(
-            f"{directory} does not hold {what} ({lacks}) but {shown(found)}; move it or name another directory"
+            f"{directory} does not contain {what} ({lacks}), but {shown(found)}; move it or name another directory"
         )
     added = [name for name in found if name not in listed and name != FILE]
     if added:
         raise OccupiedError(
-            f"{directory} holds what is not part of {what}: {shown(added)}; move it or name another directory"
+            f"{directory} contains files that are not part of {what}: {shown(added)}; "
+            "move them or name another directory"
         )
     differ = changed(directory)
     if differ:

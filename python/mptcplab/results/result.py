@@ -170,7 +170,7 @@ class Result:
         Raises ValueError for another name, ImportError without pandas.
         """
         if frame not in FRAMES:
-            raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
+            raise ValueError(f"there is no frame {frame!r}; choose from {', '.join(FRAMES)}")
         import pandas as pd  # pyright: ignore[reportMissingImports]  # optional
 
         data: pl.DataFrame = getattr(self, frame)

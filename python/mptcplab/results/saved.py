@@ -28,14 +28,14 @@ def load(directory: Path) -> Result:
         scenario = Scenario.load(directory / "scenario.toml")
     except (OSError, ValueError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise SavedResultError(
-            f"{directory}: no result that can be read ({error}); expected a directory of --out"
+            f"{directory}: no readable result ({error}); expected a directory written with --out"
         ) from None
     for name, frame in frames.items():
         known = polars_schema(name)
         # Behind them, `samples` has the congestion controls' own.
         found = frame.select(frame.columns[: len(known)]) if name == "samples" else frame
         if found.schema != known:
-            raise SavedResultError(f"{directory / name}.parquet: other columns than this version writes")
+            raise SavedResultError(f"{directory / name}.parquet: its columns differ from those of this version")
     runs = document.get("runs") or [{"repeat": 0, **document}]
     several = tuple((each["repeat"], _run(each, frames)) for each in runs)
     return Result(scenario=scenario, engine=document["engine"], provenance=provenance, runs=several)

@@ -165,7 +165,7 @@ def _command() -> Kind:
             try:
                 words = shlex.split(value)
             except ValueError:
-                raise fault(f"{show(value)} (a quotation that does not end)", kind) from None
+                raise fault(f"{show(value)} (an unterminated quotation)", kind) from None
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
             raise fault(show(value), kind)
         if not words[0] or any("\0" in word for word in words):
@@ -209,7 +209,9 @@ class Program(Table):
     client: Annotated[tuple[str, ...], _COMMAND]
     server: Annotated[tuple[str, ...], _COMMAND]
     files: Annotated[Mapping[str, int], _FILES] = {}
-    mptcpize: Annotated[bool, boolean("true (run them under mptcpize) or false (they speak it themselves)")] = True
+    mptcpize: Annotated[
+        bool, boolean("true (run them under mptcpize) or false (they support Multipath TCP themselves)")
+    ] = True
 
 
 Application = Bulk | File | Requests | ConstantRate | Flows | Program

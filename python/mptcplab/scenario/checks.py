@@ -43,7 +43,7 @@ def _time(nanoseconds: int) -> str:
 
 
 def _known(names: Mapping[str, object], what: str, name: str) -> str:
-    have = f"{what}: {one_of([show(known) for known in names])}" if names else f"{what}, of which there is none"
+    have = f"{what}: {one_of([show(known) for known in names])}" if names else f"{what}, but there is none"
     return have + did_you_mean(name, names)
 
 
@@ -76,10 +76,10 @@ def shared(parts: Parts, report: Report) -> None:
         for way in WAYS:
             direction = link.direction(way)
             if direction.trace is not None:
-                expected = "a rate, as a medium says when the link sends"
+                expected = "a rate: the medium determines when the link sends"
                 report(("link", name, *link.origin(way, "trace")), show(direction.trace.file), expected)
             if isinstance(direction.queue, Pie):
-                expected = "another queue: PIE asks how long its link will take, which a medium does not tell"
+                expected = "another queue: PIE needs the time a packet will wait, which is unknown on a medium"
                 report(("link", name, *link.origin(way, "queue"), "kind"), show(direction.queue.kind), expected)
 
 
@@ -90,7 +90,7 @@ def stages(parts: Parts, report: Report) -> None:
         for way in WAYS:
             direction = link.direction(way)
             if direction.variation is not None and direction.trace is not None:
-                found = f"{show(direction.variation.kind)} for a link that sends {way} as its trace says"
+                found = f"{show(direction.variation.kind)} for a link whose rate {way} comes from a trace"
                 report(("link", name, *link.origin(way, "variation")), found, "a rate, or no variation")
     for name, traffic in parts.traffic.items():
         if traffic is not None and isinstance(traffic.receive_buffer, BufferRule):
@@ -107,8 +107,12 @@ def traced(parts: Parts, report: Report) -> None:
         for way in WAYS:
             trace = link.direction(way).trace
             if trace is not None and event.direction in (None, way):
-                found = f"{show(units.write(units.RATE, event.set.rate))} for a link that sends {way} as its trace says"
-                report(("event", index, "set", "rate"), found, f"no rate, or a link without trace = {show(trace.file)}")
+                found = (
+                    f"{show(units.write(units.RATE, event.set.rate))} for a link whose rate {way} comes from a trace"
+                )
+                report(
+                    ("event", index, "set", "rate"), found, f"no rate, or a link without the trace {show(trace.file)}"
+                )
                 break
 
 
@@ -187,7 +191,7 @@ def shares(parts: Parts, report: Report) -> None:
         return
     rest = [name for name, traffic in kinds.items() if traffic.share is None]
     for name in rest[1:]:
-        report((*traffic_key(name), "share"), "nothing", f"a part of the hosts: {show(rest[0])} has the rest already")
+        report((*traffic_key(name), "share"), "nothing", f"a share of the hosts: {show(rest[0])} already has the rest")
     given = sum((traffic.share for traffic in kinds.values() if traffic.share is not None), Fraction(0))
     if given > 1:
         report(("traffic",), f"shares of {units.write(units.PERCENTAGE, given)} in all", "at most 100 %")
@@ -199,8 +203,8 @@ def shares(parts: Parts, report: Report) -> None:
     ):
         if count == 0:
             share = 1 - given if traffic.share is None else traffic.share
-            found = f"{units.write(units.PERCENTAGE, share)}, which is none of {hosts} hosts"
-            report((*traffic_key(name), "share"), found, "a part that has at least one host")
+            found = f"{units.write(units.PERCENTAGE, share)}, which is less than one of {hosts} hosts"
+            report((*traffic_key(name), "share"), found, "a share of at least one host")
 
 
 def thresholds(document: Document, report: Report) -> None:

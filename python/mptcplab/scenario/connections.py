@@ -176,7 +176,7 @@ class Traffic(Sender):
     def _sensible(self) -> Self:
         if (self.kind == "stride") != (self.stride is not None):
             if self.stride is None:
-                raise faults("Traffic", [(("stride",), "nothing", "how far host i sends, such as 1")])
+                raise faults("Traffic", [(("stride",), "nothing", "the distance from sender to receiver, such as 1")])
             raise faults("Traffic", [(("stride",), str(self.stride), f"none: it belongs to stride, not {self.kind}")])
         if self.protocol == "tcp" and "subflows" in self.model_fields_set and self.subflows > 1:
             found = f'{self.subflows} for protocol = "tcp"'

@@ -220,7 +220,9 @@ class Side(Table):
     @model_validator(mode="after")
     def _one_capacity(self) -> Self:
         if self.rate is not None and self.trace is not None:
-            raise faults("Side", [(("trace",), f"{show(self.trace.file)} beside a rate", "either rate or trace")])
+            raise faults(
+                "Side", [(("trace",), f"{show(self.trace.file)} together with a rate", "either rate or trace")]
+            )
         return self
 
 
@@ -332,7 +334,7 @@ class Link(Side):
         for key, value in both.table().items():
             others = ("rate", "trace") if key in ("rate", "trace") else (key,)
             if all(any(getattr(self.side(way), other) is not None for other in others) for way in WAYS):
-                found = f"{show(value)}, which holds for neither direction, as down and up have their own"
+                found = f"{show(value)}, which has no effect because both down and up override it"
                 wrong.append(((key,), found, f"either {key} or down.{key} and up.{key}"))
         if wrong:
             raise faults("Link", wrong)

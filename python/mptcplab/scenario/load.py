@@ -71,15 +71,15 @@ class Scenario:
             if file is None:
                 hint = did_you_mean(source, shipped.scenario_names())
                 expected = f"a scenario file or the name of a ready-made scenario{hint}"
-                raise ScenarioError([Problem(source, "", "neither of this name", expected)])
+                raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
             source = str(file)
         try:
             text = Path(source).read_bytes().decode("utf-8-sig")
         except OSError as error:
-            found = f"nothing to read ({error.strerror or error})"
+            found = f"nothing readable ({error.strerror or error})"
             raise ScenarioError([Problem(source, "", found, "a scenario file")]) from error
         except UnicodeDecodeError as error:
-            found = f"a byte that is no UTF-8, at offset {error.start}"
+            found = f"a byte that is not valid UTF-8, at offset {error.start}"
             raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
         return cls.from_toml(text, source, overrides)
 
@@ -249,7 +249,7 @@ class Scenario:
     def unsupported(self, engine: str) -> list[Problem]:
         """What this engine cannot do yet; `ValueError` for a name that is no engine's."""
         if engine not in registry.ENGINES:
-            raise ValueError(f"no engine is called {engine}; there are {', '.join(registry.ENGINES)}")
+            raise ValueError(f"there is no engine {engine!r}; choose from {', '.join(registry.ENGINES)}")
         return support.unsupported(self.document, engine, self._places())
 
     def description(self, seed: int | None = None, through_wire: bool = False) -> dict[str, Any]:
@@ -259,7 +259,7 @@ class Scenario:
             raise UnsupportedError("sim", problems)
         seed = self.seed if seed is None else seed
         if not 0 <= seed < 2**64:
-            raise ValueError(f"a seed is a whole number from 0 to {2**64 - 1}, not {seed}")
+            raise ValueError(f"a seed must be a whole number from 0 to {2**64 - 1}, not {seed}")
         return describe.description(self.document, seed, through_wire)
 
 

@@ -27,7 +27,7 @@ class Box(Table):
 class Strip(Box):
     """Takes the options of Multipath TCP out of segments."""
 
-    expected: ClassVar[str] = "a box that strips options"
+    expected: ClassVar[str] = "a middlebox that strips options"
     kind: Annotated[str, choice("strip")] = "strip"
     on: Annotated[str, choice("syn", "data", "not-syn", "all")] = "all"
     direction: Annotated[str, choice("down", "up")] | None = None
@@ -43,7 +43,7 @@ class Nat(Box):
 class SequenceRewriting(Box):
     """Gives each connection other initial sequence numbers."""
 
-    expected: ClassVar[str] = "a box that rewrites sequence numbers"
+    expected: ClassVar[str] = "a middlebox that rewrites sequence numbers"
     kind: Annotated[str, choice("sequence-rewriting")] = "sequence-rewriting"
     sack: Annotated[bool, boolean()] = True
 
@@ -51,7 +51,7 @@ class SequenceRewriting(Box):
 class Splitting(Box):
     """Cuts segments."""
 
-    expected: ClassVar[str] = "a box that splits segments"
+    expected: ClassVar[str] = "a middlebox that splits segments"
     kind: Annotated[str, choice("splitting")] = "splitting"
     size: Annotated[int, _SPAN] = 536
 
@@ -59,7 +59,7 @@ class Splitting(Box):
 class Coalescing(Box):
     """Puts two segments into one."""
 
-    expected: ClassVar[str] = "a box that coalesces segments"
+    expected: ClassVar[str] = "a middlebox that coalesces segments"
     kind: Annotated[str, choice("coalescing")] = "coalescing"
     hold: Annotated[int, quantity(units.TIME, 1, SECOND)] = 1_000_000
     size: Annotated[int, _SPAN] = 9000
@@ -68,7 +68,7 @@ class Coalescing(Box):
 class PayloadRewriting(Box):
     """Replaces one byte of each connection by others."""
 
-    expected: ClassVar[str] = "a box that rewrites content"
+    expected: ClassVar[str] = "a middlebox that rewrites payload"
     kind: Annotated[str, choice("payload-rewriting")] = "payload-rewriting"
     direction: Annotated[str, choice("down", "up")] = "down"
     at: Annotated[int, quantity(units.SIZE, 0, 2**32 - 1)] = 1000
@@ -85,7 +85,7 @@ class ProactiveAcks(Box):
 class ResetInjection(Box):
     """Resets each connection after so many bytes."""
 
-    expected: ClassVar[str] = "a box that injects resets"
+    expected: ClassVar[str] = "a middlebox that injects resets"
     kind: Annotated[str, choice("reset-injection")] = "reset-injection"
     after: Annotated[int, quantity(units.SIZE, 0, 10**15)] = 100_000
 

@@ -62,7 +62,7 @@ class _File:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            file.problems.append(Problem(file.name, "", f"nothing to read ({error})", "a file of Minitopo"))
+            file.problems.append(Problem(file.name, "", f"nothing readable ({error})", "a file of Minitopo"))
             lines = []
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith("#"):
@@ -236,7 +236,7 @@ def _connection(
         flow |= {"protocol": "tcp", "congestion": control if control in ("reno", "cubic") else "reno"}
     rmem = xp.get("rmem", "10240 87380 16777216").split()
     if len(rmem) != 3 or not all(each.isdecimal() for each in rmem):
-        xp.report("rmem", show(" ".join(rmem)), "three sizes in bytes: least, default and most")
+        xp.report("rmem", show(" ".join(rmem)), "three sizes in bytes: minimum, default and maximum")
     elif rmem[1] == rmem[2]:
         flow["receive_buffer"] = f"{rmem[2]} B"
     return _traffic(xp, flow)

@@ -76,7 +76,7 @@ def _apply(data: dict[str, Any], parts: Sequence[str], value: object) -> Key:
         if not last and len(key) == 1 and key[0] in _NAMED and part not in here:
             names = list(here)
             have = [show(name) for name in names]
-            kind = f"the {key[0]} {one_of(have)}" if have else f"a {key[0]} of the scenario, of which there is none"
+            kind = f"the {key[0]} {one_of(have)}" if have else f"a {key[0]} of the scenario, which has none"
             raise _OverrideError(dotted((*key, part)), show(part), f"{kind}{did_you_mean(part, names)}")
         key += (part,)
         if last:

@@ -53,7 +53,9 @@ def parse(text: str, source: str) -> dict[str, Any]:
         raise ScenarioError([Problem(source, "", found, expected, line, column)]) from None
     except (RecursionError, ValueError):
         # Python's own limits: the depth of its stack, and the digits that it converts.
-        raise ScenarioError([Problem(source, "", "values too deep or too long to read", "a scenario")]) from None
+        raise ScenarioError(
+            [Problem(source, "", "values that are too deeply nested or too long", "a scenario")]
+        ) from None
 
 
 class Reader:
@@ -117,7 +119,9 @@ class Reader:
                 other = next((file for file in found if FilePath(file).name == base), None)
                 if other is not None and found[other].sha256 != trace.sha256:
                     self._report(
-                        where, f"{show(side.trace.file)} beside {show(other)}", "another name: results keep both"
+                        where,
+                        f"{show(side.trace.file)} and {show(other)}",
+                        "different file names: a result keeps both files in one directory",
                     )
                 found[side.trace.file] = trace
         return found

@@ -17,7 +17,7 @@ MOST_CONNECTIONS = 64_512
 
 
 def _offer(family: str, engine: str) -> str:
-    return f"one that the {engine} engine runs: {one_of(registry.names(family, engine))}"
+    return f"one that the {engine} engine supports: {one_of(registry.names(family, engine))}"
 
 
 def _entry(refused: Refusals, key: Key, family: str, name: str, engine: str) -> None:
@@ -40,7 +40,7 @@ def _named(refused: Refusals, key: Key, family: str, named: Named, engine: str) 
             offer = one_of([show(value) for value in runs])
             refused[(*key, parameter.name)] = (
                 show(given),
-                f"what the {engine} engine runs: {offer}",
+                f"what the {engine} engine supports: {offer}",
             )
 
 
@@ -48,7 +48,7 @@ def _link(refused: Refusals, key: Key, link: Link, engine: str) -> None:
     for way in WAYS:
         direction = link.direction(way)
         if direction.trace is not None and engine not in registry.TRACES:
-            offer = f"a rate: the {engine} engine runs no traces"
+            offer = f"a rate: the {engine} engine does not support traces"
             refused[(*key, *link.origin(way, "trace"))] = (show(direction.trace.file), offer)
         _queue(refused, (*key, *link.origin(way, "queue")), direction.queue, engine)
         _entry(refused, (*key, *link.origin(way, "loss"), "kind"), "losses", direction.loss.kind, engine)
@@ -75,7 +75,7 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
     """Everything in the scenario that this engine does not support, each with what it expects."""
     if engine not in registry.BUILT:
         return [
-            places.problem((), f"the engine {show(engine)}", f"one that there is already: {one_of(registry.BUILT)}")
+            places.problem((), f"the engine {show(engine)}", f"one that is already available: {one_of(registry.BUILT)}")
         ]
     refused: Refusals = {}
     if document.topology is not None:

@@ -64,16 +64,16 @@ def read(folder: Path, named: TraceFile) -> Trace:
         content = place.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        found = f"{show(named.file)}, and there nothing to read ({reason or error})"
-        raise TraceFileError(found, f"a file, its name from the folder of the scenario on: {folder}") from None
+        found = f"{show(named.file)}, which cannot be read ({reason or error})"
+        raise TraceFileError(found, f"a file, named relative to the scenario's directory: {folder}") from None
     digest = sha256(content).hexdigest()
     if named.sha256 not in (None, digest):
-        raise TraceFileError(f"{place} with the SHA-256 {digest}", f"the trace of the SHA-256 {named.sha256}")
+        raise TraceFileError(f"{place} with the SHA-256 {digest}", f"the trace with the SHA-256 {named.sha256}")
     try:
         decoded = content.decode("ascii")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise TraceFileError(f"{place}:{line}: a byte that is no ASCII", "times in whole milliseconds") from None
+        raise TraceFileError(f"{place}:{line}: a byte that is not ASCII", "times in whole milliseconds") from None
     try:
         rate, period = _core.read_trace(decoded)
     except ValueError as error:

@@ -123,7 +123,7 @@ def decimal(number: Fraction) -> str:
         rest //= math.gcd(rest, 10)
         digits += 1
     if (10**digits) % number.denominator:
-        raise ValueError(f"{number} has no end in decimals")
+        raise ValueError(f"{number} has no finite decimal form")
     scaled = abs(number.numerator) * (10**digits // number.denominator)
     sign = "-" if number < 0 else ""
     whole, part = divmod(scaled, 10**digits)

@@ -83,7 +83,7 @@ def fetch(
         client.request("GET", url.path, headers={"User-Agent": "mptcplab", "Connection": "close"})
         size_bytes = _copy(client.getresponse(), out, progress)
     except IncompleteRead:
-        raise HttpError("the connection ended before the content did") from None
+        raise HttpError("the connection ended before all of the content had arrived") from None
     except RemoteDisconnected:
         raise HttpError("the server closed the connection without an answer") from None
     except HTTPException as error:

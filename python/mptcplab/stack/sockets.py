@@ -118,7 +118,7 @@ class Connection:
         """How it stands. ConnectionError before the stack has seen it, or when the stack has ended."""
         text = self._stack.core.look(self._socket)
         if text is None:
-            raise ConnectionError("the stack does not have this connection")
+            raise ConnectionError("the stack has no such connection")
         return ConnectionState.from_json(text)
 
 

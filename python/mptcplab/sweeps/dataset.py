@@ -53,12 +53,15 @@ def check(directory: Path, *, resume: bool) -> None:
             foreign.append(folder)
     if foreign:
         raise OccupiedError(
-            f"{directory} holds what is not part of a sweep: {shown(foreign)}; move it or name another directory"
+            f"{directory} contains files that are not part of a sweep: {shown(foreign)}; "
+            "move them or name another directory"
         )
     if found and JOURNAL not in found:
-        raise OccupiedError(f"{directory} does not hold a sweep (no {JOURNAL}/); name another directory")
+        raise OccupiedError(f"{directory} does not contain a sweep (no {JOURNAL}/); name another directory")
     if found and not resume:
-        raise OccupiedError(f"{directory} holds a sweep; --resume goes on with it, or name another directory")
+        raise OccupiedError(
+            f"{directory} contains a sweep already; use --resume to continue it, or name another directory"
+        )
 
 
 def begin(directory: Path, made: Plan) -> None:

@@ -83,7 +83,7 @@ def sweep(
     dataset.begin(directory, made)
     with Journal(directory / dataset.JOURNAL) as journal:
         count = tally(made.runs, journal)
-        _log.info("%d points, %d runs, %d of them there already", len(made.values), len(made.runs), count.found)
+        _log.info("%d points, %d runs, %d of them finished before", len(made.values), len(made.runs), count.found)
         if count.found < count.runs:
             dataset.drop(directory)
         carry_out(made.runs, journal, jobs=jobs or default_jobs(read.engine), workers=workers, progress=progress)

@@ -72,15 +72,15 @@ class Sweep:
             if file is None:
                 hint = did_you_mean(source, shipped.sweep_names())
                 expected = f"a sweep file or the name of a ready-made one{hint}"
-                raise ScenarioError([Problem(source, "", "neither of this name", expected)])
+                raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
             source = str(file)
         try:
             text = Path(source).read_bytes().decode("utf-8-sig")
         except OSError as error:
-            found = f"nothing to read ({error.strerror or error})"
+            found = f"nothing readable ({error.strerror or error})"
             raise ScenarioError([Problem(source, "", found, "a sweep file")]) from error
         except UnicodeDecodeError as error:
-            found = f"a byte that is no UTF-8, at offset {error.start}"
+            found = f"a byte that is not valid UTF-8, at offset {error.start}"
             raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
         reader = _Reader(Places(text, source, (), ""))
         return reader.sweep(parse(text, source), source, text)
@@ -99,7 +99,7 @@ class Sweep:
             made = designs.latin_hypercube if design.kind == "lhs" else designs.random
             return made(points, count, seed=design.seed)
         except DesignError as error:
-            raise ScenarioError([self._places.problem(("design",), str(error), "a design that there is")]) from None
+            raise ScenarioError([self._places.problem(("design",), str(error), "a known design")]) from None
 
     def crossed(self) -> list[dict[str, Any]]:
         """Every variant: the value of each of its keys."""
@@ -231,20 +231,22 @@ class _Reader:
         if kind == "grid":
             for name in ("points", "seed", "candidates"):
                 if name in table:
-                    self._wrong(("design", name), show(table[name]), "a grid without it: its factors say which points")
+                    self._wrong(
+                        ("design", name), show(table[name]), "a grid without it: its factors determine the points"
+                    )
             for each in factors:
                 if not each.values and each.levels is None:
                     self._wrong(
                         ("factor", each.key), "a range without levels", "a list, or { from = …, to = …, levels = 5 }"
                     )
         elif "points" not in table:
-            self._wrong(("design", "points"), "nothing", "how many points, a whole number")
+            self._wrong(("design", "points"), "nothing", "the number of points, a whole number")
         if kind in ("lhs", "random") and "candidates" in table:
-            self._wrong(("design", "candidates"), show(candidates), f"no candidates: {kind} chooses among none")
+            self._wrong(("design", "candidates"), show(candidates), f"no candidates: {kind} does not use them")
         if kind != "grid":
             for each in factors:
                 if each.levels is not None:
-                    self._wrong(("factor", each.key, "levels"), show(each.levels), "no levels: they are for a grid")
+                    self._wrong(("factor", each.key, "levels"), show(each.levels), "no levels, which only a grid has")
         return Design(kind, points, seed, candidates)
 
     def _factors(self, data: Mapping[str, Any]) -> tuple[Factor, ...]:
@@ -253,7 +255,7 @@ class _Reader:
         found = []
         for key, given in _dotted(self._table(data, "factor")):
             if key in _OWN:
-                self._wrong(("factor", key), show(key), "a key of the scenario; seeds are for repeat")
+                self._wrong(("factor", key), show(key), "another key of the scenario; use repeat for seeds")
                 continue
             try:
                 found.append(designs.factor(key, given, listed=listed))
@@ -266,11 +268,11 @@ class _Reader:
         for key, given in _dotted(self._table(data, "variant")):
             where = ("variant", key)
             if not isinstance(given, list) or not given:
-                self._wrong(where, show(given), "an array of the values that it takes")
+                self._wrong(where, show(given), "an array of its values")
             elif key in factors:
-                self._wrong(where, f"{show(key)} among the factors too", "a key that is one of both")
+                self._wrong(where, f"{show(key)} among the factors too", "a key that is either a factor or a variant")
             elif key in _OWN:
-                self._wrong(where, show(key), "a key of the scenario; seeds are for repeat")
+                self._wrong(where, show(key), "another key of the scenario; use repeat for seeds")
             elif any(value in given[:at] for at, value in enumerate(given)):
                 self._wrong(where, show(given), "each value once")
             else:

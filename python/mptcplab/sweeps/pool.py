@@ -26,7 +26,7 @@ class Pool:
 
     def __init__(self, jobs: int) -> None:
         if jobs < 1:
-            raise ValueError(f"jobs is at least 1, not {jobs}")
+            raise ValueError(f"jobs must be at least 1, not {jobs}")
         self._jobs = jobs
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -83,7 +83,9 @@ class Pool:
                     if self._stopped.is_set():
                         return
                     if attempt == _ATTEMPTS - 1:
-                        raise WorkerError(f"the process of run {run.name[:12]} died twice (status {status}): memory?")
+                        raise WorkerError(
+                            f"the process of run {run.name[:12]} died twice (status {status}): out of memory?"
+                        )
         except BaseException as error:  # raised where answers are waited for
             done.put(error)
         finally:

@@ -70,7 +70,7 @@ def told(scenario: "Scenario", description: Mapping[str, Any], played: Played) -
     answer = run_from_outcome(description, played.outcome, seed=description["seed"])  # type: ignore[arg-type]
     judged = timing.judge(description, summary["emulation"], played.dropped)
     failures = [
-        f"{description['connections'][row['kind']]['name']} {row['index']} broke off: {row['failure']}"
+        f"{description['connections'][row['kind']]['name']} {row['index']} failed: {row['failure']}"
         for row in summary["connections"]
         if row["failure"] is not None
     ]
@@ -88,8 +88,8 @@ def _about(description: Mapping[str, Any], scenario: "Scenario") -> list[str]:
     notes = []
     for connection, told in zip(scenario.document.connections.values(), description["connections"], strict=True):
         if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set:
-            notes.append("the scheduler is the kernel's own, as the scenario names none")
+            notes.append("the scheduler is the kernel's own, since the scenario names none")
         control = told["congestion"]["name"]
         if control not in ("reno", "cubic"):
-            notes.append(f"{control} is what this kernel has loaded by that name")
+            notes.append(f"{control} is the control that this kernel has loaded under that name")
     return list(dict.fromkeys(notes))

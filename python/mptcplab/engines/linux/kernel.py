@@ -87,7 +87,8 @@ def _allowed(congestion: str) -> Iterator[None]:
         _ALLOWED.write_text(f"{before.strip()} {congestion}\n", encoding="ascii")
     except OSError as error:
         raise OSError(
-            f"programs need {congestion!r} for a host's default, which the kernel allows to none ({error.strerror}); "
+            f"programs need {congestion!r} as a host's default control, which the kernel does not permit "
+            f"({error.strerror}); "
             f"on the machine itself: sysctl -w net.ipv4.tcp_allowed_congestion_control='{before.strip()} {congestion}'"
         ) from None
     try:

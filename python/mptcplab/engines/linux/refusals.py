@@ -92,22 +92,24 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
     assert isinstance(subflows, int), "a whole number, as the registry says"
     if subflows > kernel.SUBFLOW_LIMIT:
         what = (*key, "path_manager") if manager.name == "ndiffports" else (*key, "paths")
-        yield what, f"{subflows} subflows", f"at most {kernel.SUBFLOW_LIMIT}, which is what the kernel does"
+        yield what, f"{subflows} subflows", f"at most {kernel.SUBFLOW_LIMIT}, the kernel's limit"
 
 
 def _program(key: tuple[Part, ...], connection: Connection, program: Program) -> Iterator[Found]:
     where = (*key, "application")
     if connection.count > 1:
-        yield (*key, "count"), f"{connection.count} with a program", "1: give each a connection of its own"
+        yield (*key, "count"), f"{connection.count} with a program", "1: define one connection per program"
     for end, command in (("client", program.client), ("server", program.server)):
         name = command[0]
         if name != _OURS and shutil.which(name) is None:
-            yield (*where, end), f"{show(name)}, which this machine does not have", _remedy(name)
+            yield (*where, end), f"{show(name)}, which is not installed on this machine", _remedy(name)
     mptcpize = ("mptcpize",) if program.mptcpize and connection.protocol == "mptcp" else ()
     for name in (*CONTAINERS, *mptcpize):
         if shutil.which(name) is None:
             what = f"a program, and no {name} on this machine, which it is run by"
-            own = "; or mptcpize = false, for programs that speak Multipath TCP themselves" if name in mptcpize else ""
+            own = (
+                "; or mptcpize = false, for programs that support Multipath TCP themselves" if name in mptcpize else ""
+            )
             yield where, what, f"{_remedy(name)}{own}"
 
 

@@ -97,7 +97,7 @@ def boot(
         finally:
             _end(process)
     if silent:
-        raise GuestError(_words(place, f"did not move for {SILENT_S:g} s and was ended"))
+        raise GuestError(_words(place, f"did not advance for {SILENT_S:g} s and was killed"))
     status = _status(place)
     if process.returncode or status is None:
         why = "ran out of memory" if b"Out of memory" in (place / "console").read_bytes() else "broke down"

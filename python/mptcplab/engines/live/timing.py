@@ -59,17 +59,17 @@ def judge(description: Mapping[str, Any], emulation: Mapping[str, Any], dropped:
     if p99 > WORST_SHARE * smallest:
         problems.append(
             f"the emulator was late by {p99 * 1e3:.2f} ms at the 99th percentile, more than {WORST_SHARE:.0%} of the "
-            f"smallest RTT, {smallest * 1e3:.2f} ms: let the machine do less beside it, or slow the links down"
+            f"smallest RTT, {smallest * 1e3:.2f} ms: reduce the machine's other load, or use slower links"
         )
     if dropped:
-        problems.append(f"interfaces of the hosts dropped {dropped} packets themselves")
+        problems.append(f"the hosts' interfaces dropped {dropped} packets")
     remarks = []
     if emulation["refused"]:
         remarks.append(f"{emulation['refused']} packets found their host's interface down")
     if emulation["unrouted"]:
-        remarks.append(f"{emulation['unrouted']} packets were for no address of the scenario")
+        remarks.append(f"{emulation['unrouted']} packets were addressed to no host of the scenario")
     if not emulation["real_time"]:
-        remarks.append("the emulator may not be scheduled as real-time here (CAP_SYS_NICE), so that it is later")
+        remarks.append("the emulator has no real-time priority here (needs CAP_SYS_NICE), so packets are later")
     return Timing(
         lateness_mean_s=lateness["mean_ns"] * 1e-9,
         lateness_p99_s=p99,

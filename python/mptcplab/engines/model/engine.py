@@ -85,7 +85,7 @@ def run(
     try:
         found = settle(translation.network, translation.queues, ack_wait_s=_ACK_WAIT_S)
     except ParameterError as error:
-        expected = "links that carry one segment a round trip of every subflow"
+        expected = "links that can carry one segment per round trip of every subflow"
         raise UnsupportedError("model", at(scenario, [((), str(error), expected)])) from None
     settled = _Settled(scenario, translation, found)
     limits = list(_limits(settled))
@@ -129,7 +129,7 @@ def _limits(settled: _Settled) -> Iterator[Found]:
         assert not isinstance(given, BufferRule), "reading put a size in its place"
         if wanted > (_LARGEST_AUTO_BUFFER if given is None else given):
             size = f"{_LARGEST_AUTO_BUFFER} B at most" if given is None else f"{given} B"
-            expected = f"{wanted:.0f} B or more, for the model engine has no receive window"
+            expected = f"{wanted:.0f} B or more: the model engine has no receive window"
             yield ("connection", kind.name, "receive_buffer"), size, expected
     for name, load in settled.ack_load_bps().items():
         link, way = name.rsplit(" ", 1)
@@ -216,7 +216,7 @@ def _links(settled: _Settled) -> Iterator[dict[str, object]]:
 def _notes(settled: _Settled) -> Iterator[str]:
     schedulers = {kind.connection.scheduler.name: None for kind in settled.translation.kinds if len(kind.subflows) > 1}
     if schedulers:
-        yield f"the scheduler ({', '.join(schedulers)}) plays no part in a steady state of windows that are always full"
+        yield f"the scheduler ({', '.join(schedulers)}) makes no difference if windows are always full"
     for kind in settled.translation.kinds:
         table, default = kind.connection.tcp.table(), Tcp().table()
         if changed := [name for name in table if table[name] != default[name]]:
@@ -236,10 +236,10 @@ def _notes(settled: _Settled) -> Iterator[str]:
             slow.append(f"{kind.name} on {path} ({window / 2 * rtt:.0f} s)")
     if small:
         yield (
-            f"windows below {_FEW_SEGMENTS} segments, where timeouts, which have no model here, matter: "
+            f"windows below {_FEW_SEGMENTS} segments, where timeouts matter, which are not modelled: "
             + ", ".join(small)
         )
     if slow:
-        yield f"the window grows back over longer than the scenario lasts: {', '.join(slow)}"
+        yield f"the window takes longer than the scenario to recover from a loss: {', '.join(slow)}"
     if bool(np.any(settled.found.route_loss >= 1)):
-        yield "a loss of 1 or more on a route: the laws do not hold there"
+        yield "a loss rate of 1 or more on a route: the laws do not apply there"

@@ -32,23 +32,30 @@ def refused(document: Document) -> Iterator[Found]:
     if not is_of_files(document):
         for name, connection in document.connections.items():
             if isinstance(connection.application, File):
-                expected = "files alone, or bulk alone: a file beside other traffic has no model"
+                expected = "only files or only bulk traffic: there is no model for a mix"
                 yield ("connection", name, "application", "kind"), show("file"), expected
         return
     users: dict[str, str] = {}
     for name, connection in document.connections.items():
         if connection.congestion.name not in _CONTROLS:
-            expected = f"one of {', '.join(_CONTROLS)} for a file: the round model has no other growth"
+            expected = f"one of {', '.join(_CONTROLS)} for a file: the round model has no other controls"
             yield ("connection", name, "congestion"), show(connection.congestion.name), expected
         if connection.protocol == "mptcp" and connection.scheduler.name not in _SCHEDULERS:
-            expected = f"one of {', '.join(_SCHEDULERS)} for a file: the round model has no other choice"
+            expected = f"one of {', '.join(_SCHEDULERS)} for a file: the round model has no other schedulers"
             yield ("connection", name, "scheduler"), show(connection.scheduler.name), expected
         if connection.count > 1:
-            yield ("connection", name, "count"), str(connection.count), "1 for a file: the round model has no sharing"
+            yield (
+                ("connection", name, "count"),
+                str(connection.count),
+                "1 for a file: the round model cannot share links",
+            )
         for path in subflow_paths(connection):
             for link in document.path_links(path):
                 if link in users:
-                    expected = f"links of its own: {show(users[link])} crosses {show(link)}, and rounds share nothing"
+                    expected = (
+                        f"links of its own: {show(users[link])} crosses {show(link)}, and the round model "
+                        "cannot share links"
+                    )
                     yield ("connection", name, "paths"), show(path), expected
                 users.setdefault(link, name)
 
@@ -142,7 +149,7 @@ def subflow_rows(carried: list[Carried]) -> Iterator[dict[str, object]]:
 
 def notes(carried: list[Carried], duration_s: float) -> Iterator[str]:
     """What to keep in mind."""
-    yield "files by the round model: no queue overflows, and a timeout costs a round"
+    yield "files computed with the round model: queues do not overflow, and a timeout costs one round"
     late = [each.name for each in carried if each.connection.start[1] / 1e9 + each.found.receiver_s > duration_s]
     if late:
         yield f"not complete within the scenario's duration: {', '.join(late)}"

@@ -11,7 +11,7 @@ from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Pie, Red, Way
 from mptcplab.scenario.model import Document
 
-_LONG_TERM: Final = "the model engine knows the steady state alone"
+_LONG_TERM: Final = "the model engine computes only the steady state"
 
 
 def unsupported(scenario: Scenario) -> list[Problem]:
@@ -58,7 +58,7 @@ def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
     if isinstance(direction.queue, Red | CoDel | Pie) and direction.queue.ecn:
         yield (*key, *link.origin(way, "queue"), "ecn"), "true", "false: the model engine has no marks"
     if isinstance(direction.loss, Bernoulli) and direction.loss.probability >= 1:
-        yield (*key, *link.origin(way, "loss")), "100 %", "less: nothing gets through to have a steady state"
+        yield (*key, *link.origin(way, "loss")), "100 %", "less: with this loss no data gets through"
 
 
 def _connections(document: Document) -> Iterator[Found]:
@@ -84,5 +84,9 @@ def _two_ways(document: Document) -> Iterator[Found]:
                 earlier, way = first.setdefault(link, (name, connection.direction))
                 if way != connection.direction:
                     found = f"{show(connection.direction)} over {show(link)}, which {show(earlier)} crosses {way}"
-                    yield ("connection", name, "direction"), found, "one direction a link: ACKs have no queue here"
+                    yield (
+                        ("connection", name, "direction"),
+                        found,
+                        "data in one direction per link: the model engine has no queues of ACKs",
+                    )
                     return

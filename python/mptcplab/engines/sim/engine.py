@@ -66,7 +66,7 @@ class _Told:
     def description(self, seed: int) -> str:
         """The complete description, JSON."""
         if not 0 <= seed < 2**64:
-            raise ValueError(f"a seed is a whole number from 0 to {2**64 - 1}, not {seed}")
+            raise ValueError(f"a seed must be a whole number from 0 to {2**64 - 1}, not {seed}")
         return f'{{"seed": {seed}, {self.rest}'
 
 

@@ -66,7 +66,7 @@ class Peer:
                 yield (
                     ("connection",),
                     f"{len(connections)} kinds of connections",
-                    "one: the clients are one kernel, whose path manager is the same for all",
+                    "one: all clients share one kernel and its path manager",
                 )
             for name, connection in connections.items():
                 if connection.protocol == "mptcp" and connection.path_manager.name == "ndiffports":
@@ -128,11 +128,11 @@ class Peer:
     def notes(self) -> list[str]:
         """For the reader of the results."""
         host = "clients" if self.end == "client" else "servers"
-        notes = [f"the {host} are the kernel's: what it sends it tells of when it is asked, 50 times a second"]
+        notes = [f"the {host} are the kernel's: its counters are read 50 times a second"]
         for name in self._sends:
             connection = self._scenario.document.connections[name]
             if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set:
-                notes.append("the scheduler of what the kernel sends is its own, as the scenario names none")
+                notes.append("the kernel sends with its own scheduler, since the scenario names none")
         return list(dict.fromkeys(notes))
 
 

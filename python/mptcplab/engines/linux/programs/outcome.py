@@ -163,11 +163,11 @@ def _report(each: Cast, zero_ns: int, counters: Counters, told: Told) -> None:
         if outcome.ended_ns is not None and outcome.status != 0:
             told.failures.append(f"{each.name}: the {host}'s {process.command[0]} {ended(process)}{said(process)}")
         elif end == CLIENT and outcome.ended_ns is None:
-            told.notes.append(f"{each.name}: {process.command[0]} was ended when its time was over")
+            told.notes.append(f"{each.name}: {process.command[0]} was stopped at the end of its time")
     if each.pair.mptcp and each.ledger.arrived and not _spoke(each, counters):
         told.failures.append(
-            f"{each.name}: its programs spoke TCP, not Multipath TCP: mptcpize cannot reach programs that are linked "
-            "statically or call the kernel themselves; give them their own option and mptcpize = false"
+            f"{each.name}: its programs spoke TCP, not Multipath TCP: mptcpize does not affect programs that are "
+            "statically linked or make system calls directly; use the programs' own option and mptcpize = false"
         )
     asked = each.pair.connection["congestion"]["name"]
     if each.ledger.congestion - {asked}:
@@ -175,6 +175,8 @@ def _report(each: Cast, zero_ns: int, counters: Counters, told: Told) -> None:
         told.notes.append(f"{each.name}: its programs chose the congestion control {others} in place of {asked}")
     twice = counters[f"{each.name} {'server' if each.ledger.sender == CLIENT else 'client'}"].get("DuplicateData", 0)
     if twice:
-        told.notes.append(f"{each.name}: {twice} segments of its data had come by another subflow before, and count")
+        told.notes.append(
+            f"{each.name}: {twice} segments of its data had already arrived on another subflow and are counted"
+        )
     if not each.ledger.whole:
         told.notes.append(f"{each.name}: more sockets went than the kernel could tell of: nobody knows their bytes")

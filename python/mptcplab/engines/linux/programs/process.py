@@ -114,7 +114,7 @@ class Process:
         with self._outputs[stream].open("rb") as file:
             data = file.read(KEPT_BYTES + 1)
         text = data[:KEPT_BYTES].decode("utf-8", "replace")
-        return text + "\n[more was written and is not kept]\n" if len(data) > KEPT_BYTES else text
+        return text + "\n[further output was not kept]\n" if len(data) > KEPT_BYTES else text
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
