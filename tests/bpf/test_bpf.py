@@ -138,7 +138,7 @@ def test_what_stays_the_default_is_said(
     monkeypatch.setitem(bpf.is_default.__globals__, "_DEFAULT", tmp_path / "default")
     monkeypatch.setattr(bpf, "unload", lambda name: None)
     assert invoke(["bpf", "unload", "olia"]) == 0
-    assert "olia is still what connections begin with" in capsys.readouterr().err
+    assert "olia is still the default control of new connections" in capsys.readouterr().err
     assert invoke(["bpf", "unload", "lia"]) == 0
     assert capsys.readouterr().err == ""
 

@@ -169,7 +169,7 @@ def test_hz_is_said_before_the_architecture_says_it(source: Path) -> None:
 
 @pytest.mark.parametrize(
     ("what", "expected"),
-    [("nowhere", "a directory with Linux's sources, or a version"), ("{empty}", "not Linux's sources")],
+    [("nowhere", "a directory with Linux's sources, or a version"), ("{empty}", "not a Linux source tree")],
 )
 def test_what_is_no_tree_is_refused(
     source: Path, tmp_path: Path, what: str, expected: str, capsys: pytest.CaptureFixture[str]

@@ -166,7 +166,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @virtual
 def test_a_guest_that_hangs_is_ended(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest, "SILENT_S", 2.0)
-    with pytest.raises(guest.GuestError, match=r"did not move for 2 s(?s:.)*about to spin"):
+    with pytest.raises(guest.GuestError, match=r"did not advance for 2 s(?s:.)*about to spin"):
         guest.boot(
             kernels.find(KERNEL),
             small,

@@ -60,7 +60,7 @@ class Parting:
 
     def lines(self, names: tuple[str, str]) -> list[str]:
         """For people."""
-        heads = [f"after {self.number} identical packets, the first difference: {self.what}:"]
+        heads = [f"after {self.number} identical packets, the first difference is {self.what}:"]
         for name, sent in zip(names, (self.first, self.second), strict=True):
             time = "" if sent is None else f"{sent.time_ns / 1e9:.6f} s "
             heads.append(f"  {name}: {time}{sent if sent is not None else 'nothing more is sent'}")
