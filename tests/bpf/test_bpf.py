@@ -145,7 +145,7 @@ def test_what_stays_the_default_is_said(
 
 def test_wrong_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["bpf", "load", "cubic"]) == 2
-    assert "there are balia, ewtcp, lia, mppert, olia, pert, wvegas" in capsys.readouterr().err
+    assert "choose from balia, ewtcp, lia, mppert, olia, pert, wvegas" in capsys.readouterr().err
 
 
 @live

@@ -235,7 +235,7 @@ def test_the_cache_survives_what_is_no_kernel(source: Path) -> None:
 def test_commands(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call: Callable[..., int] = lambda *words: invoke(["kernel", *words])  # noqa: E731
     assert call("list") == 0
-    assert "none is built yet" in capsys.readouterr().err
+    assert "no kernel has been built yet" in capsys.readouterr().err
     assert call("build", str(source), "--name", "mine", "--hz", "250") == 0
     assert capsys.readouterr().out.startswith("mine: Linux 6.12.3, HZ 250, ")
     assert call("build", str(source), "--name", "../mine") == 1
