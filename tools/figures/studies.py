@@ -1,6 +1,6 @@
 """Every study by its name."""
 
-from tools.figures import paths, pert, queues, response, schedulers, sharing, short_flows, sparse, two_paths
+from tools.figures import dualpi2, paths, pert, queues, response, schedulers, sharing, short_flows, sparse, two_paths
 
 STUDIES = {
     study.name: study
@@ -18,5 +18,6 @@ STUDIES = {
         paths.STUDY,
         queues.STUDY,
         sparse.STUDY,
+        dualpi2.STUDY,
     )
 }

@@ -122,6 +122,26 @@ pub enum QueueConfig {
         /// Whether ECN-capable packets are marked where they would be dropped.
         ecn: bool,
     },
+    /// A short queue for scalable controls, known by ECT(1), beside one for all others, with coupled signals (RFC 9332). See
+    /// [`QueueConfig::dualpi2`] for the values of the RFC.
+    DualPi2 {
+        /// The most that both queues hold together.
+        limit: Limit,
+        /// The queueing delay that it holds in the classic queue, in nanoseconds.
+        target_ns: u64,
+        /// Time between two updates of the probability, in nanoseconds; at least 1.
+        update_ns: u64,
+        /// Weight of the distance from the target, in 1/s.
+        alpha_per_s: f64,
+        /// Weight of the growth since the last update, in 1/s.
+        beta_per_s: f64,
+        /// The marking probability of the short queue in units of the root of the classic one; above 0.
+        coupling: f64,
+        /// The wait from which packets of the short queue are marked, in nanoseconds.
+        step_ns: u64,
+        /// Fraction of the bytes that the classic queue gets while both have packets, in [0, 1].
+        classic_share: f64,
+    },
 }
 
 /// Loss on the wire, random or regular: such a packet has taken its place in the queue and its share of the capacity.
@@ -286,11 +306,29 @@ impl QueueConfig {
         Self::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues: 1_024, quantum_bytes: 1_514, ecn }
     }
 
+    /// DualPI2 with the values that RFC 9332 derives in its appendix A from a target of 15 ms and round trips of up to
+    /// 100 ms: an update every 15 ms, α 0.15 and β 3 a second, a coupling of 2; a step at 1 ms, and a tenth of the bytes for
+    /// the classic queue.
+    #[must_use]
+    pub const fn dualpi2(limit: Limit) -> Self {
+        Self::DualPi2 {
+            limit,
+            target_ns: 15_000_000,
+            update_ns: 15_000_000,
+            alpha_per_s: 0.15,
+            beta_per_s: 3.0,
+            coupling: 2.0,
+            step_ns: 1_000_000,
+            classic_share: 0.1,
+        }
+    }
+
     /// Whether each parameter is in its range.
     ///
     /// # Errors
     /// The first parameter outside its range.
     pub fn check(&self) -> Result<(), ConfigError> {
+        let weight = |found: f64| found >= 0.0 && found.is_finite();
         let (min_packets, max_packets, max_probability, weight) = match *self {
             Self::DropTail { .. } => return Ok(()),
             Self::CoDel { interval_ns, .. } => {
@@ -302,10 +340,16 @@ impl QueueConfig {
                 return require(quantum_bytes > 0, "quantum_bytes", f64::from(quantum_bytes), "at least 1 byte");
             }
             Self::Pie { update_ns, alpha_per_s, beta_per_s, .. } => {
-                let weight = |found: f64| found >= 0.0 && found.is_finite();
                 require(update_ns > 0, "update_ns", update_ns as f64, "at least 1 ns")?;
                 require(weight(alpha_per_s), "alpha_per_s", alpha_per_s, "at least 0")?;
                 return require(weight(beta_per_s), "beta_per_s", beta_per_s, "at least 0");
+            }
+            Self::DualPi2 { update_ns, alpha_per_s, beta_per_s, coupling, classic_share, .. } => {
+                require(update_ns > 0, "update_ns", update_ns as f64, "at least 1 ns")?;
+                require(weight(alpha_per_s), "alpha_per_s", alpha_per_s, "at least 0")?;
+                require(weight(beta_per_s), "beta_per_s", beta_per_s, "at least 0")?;
+                require(coupling > 0.0 && coupling.is_finite(), "coupling", coupling, "more than 0")?;
+                return probability("classic_share", classic_share);
             }
             Self::Red { min_packets, max_packets, max_probability, weight, .. } => {
                 (min_packets, max_packets, max_probability, weight)

@@ -547,6 +547,11 @@ impl<T: Copy + Default> Link<T> {
                 self.ring.swap(number, number + behind as u64);
                 Some(verdict)
             }
+            Queue::DualPi2(queues) => {
+                let (behind, verdict) = queues.next(now_ns)?;
+                self.ring.swap(number, number + behind as u64);
+                Some(verdict)
+            }
             Queue::DropTail(_) | Queue::Red(_) | Queue::Pie(_) => self.shared.then_some(Verdict::Send),
         }
     }

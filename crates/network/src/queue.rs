@@ -3,8 +3,10 @@
 
 pub(crate) mod codel;
 mod drop_tail;
+mod dualpi2;
 mod fq_codel;
 mod pie;
+mod places;
 mod red;
 
 use rand_core::RngCore;
@@ -15,6 +17,7 @@ use crate::packet::Ecn;
 use crate::transmitter::Transmitter;
 use codel::CoDel;
 pub(crate) use drop_tail::DropTail;
+use dualpi2::DualPi2;
 use fq_codel::FqCoDel;
 use pie::Pie;
 use red::Red;
@@ -55,6 +58,7 @@ pub(crate) enum Queue {
     CoDel(Box<CoDel>),
     Pie(Box<Pie>),
     FqCoDel(Box<FqCoDel>),
+    DualPi2(Box<DualPi2>),
 }
 
 impl Queue {
@@ -79,6 +83,27 @@ impl Queue {
                 let limit = DropTail::new(limit);
                 Self::FqCoDel(Box::new(FqCoDel::new(limit, control, queues, quantum_bytes, rng.next_u64())))
             }
+            QueueConfig::DualPi2 {
+                limit,
+                target_ns,
+                update_ns,
+                alpha_per_s,
+                beta_per_s,
+                coupling,
+                step_ns,
+                classic_share,
+            } => {
+                let control = dualpi2::Parameters {
+                    target_ns,
+                    update_ns,
+                    alpha_per_s,
+                    beta_per_s,
+                    coupling,
+                    step_ns,
+                    classic_share,
+                };
+                Self::DualPi2(Box::new(DualPi2::new(DropTail::new(limit), control)))
+            }
         }
     }
 
@@ -91,6 +116,7 @@ impl Queue {
             Self::CoDel(queue) => queue.admit(arrival),
             Self::Pie(queue) => queue.admit(arrival, rng),
             Self::FqCoDel(queue) => queue.admit(arrival),
+            Self::DualPi2(queue) => queue.admit(arrival),
         }
     }
 
@@ -106,14 +132,14 @@ impl Queue {
     pub(crate) const fn drop_tail(&self) -> Option<DropTail> {
         match *self {
             Self::DropTail(queue) => Some(queue),
-            Self::Red(_) | Self::CoDel(_) | Self::Pie(_) | Self::FqCoDel(_) => None,
+            Self::Red(_) | Self::CoDel(_) | Self::Pie(_) | Self::FqCoDel(_) | Self::DualPi2(_) => None,
         }
     }
 
     /// Whether it decides at the head of the queue too, so that the departure of a waiting packet is not known.
     #[inline]
     pub(crate) const fn decides_at_head(&self) -> bool {
-        matches!(self, Self::CoDel(_) | Self::FqCoDel(_))
+        matches!(self, Self::CoDel(_) | Self::FqCoDel(_) | Self::DualPi2(_))
     }
 
     /// Packets dropped at the head.
@@ -122,6 +148,7 @@ impl Queue {
             Self::DropTail(_) | Self::Red(_) | Self::Pie(_) => 0,
             Self::CoDel(queue) => queue.dropped(),
             Self::FqCoDel(queue) => queue.dropped(),
+            Self::DualPi2(queue) => queue.dropped(),
         }
     }
 
@@ -129,7 +156,7 @@ impl Queue {
     pub(crate) const fn overflowed(&self) -> u64 {
         match self {
             Self::FqCoDel(queue) => queue.overflowed(),
-            Self::DropTail(_) | Self::Red(_) | Self::Pie(_) | Self::CoDel(_) => 0,
+            Self::DropTail(_) | Self::Red(_) | Self::Pie(_) | Self::CoDel(_) | Self::DualPi2(_) => 0,
         }
     }
 
@@ -140,8 +167,10 @@ impl Queue {
 
     /// The link died with all that waits.
     pub(crate) fn clear(&mut self) {
-        if let Self::FqCoDel(queue) = self {
-            queue.clear();
+        match self {
+            Self::FqCoDel(queue) => queue.clear(),
+            Self::DualPi2(queue) => queue.clear(),
+            Self::DropTail(_) | Self::Red(_) | Self::Pie(_) | Self::CoDel(_) => {}
         }
     }
 
@@ -153,6 +182,7 @@ impl Queue {
             Self::CoDel(queue) => queue.marked(),
             Self::Pie(queue) => queue.marked(),
             Self::FqCoDel(queue) => queue.marked(),
+            Self::DualPi2(queue) => queue.marked(),
         }
     }
 }

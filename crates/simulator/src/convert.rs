@@ -135,6 +135,18 @@ fn queue(queue: &Queue) -> QueueConfig {
             let limit = self::limit(limit);
             QueueConfig::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn }
         }
+        Queue::DualPi2 { limit, target_ns, update_ns, alpha_per_s, beta_per_s, coupling, step_ns, classic_share } => {
+            QueueConfig::DualPi2 {
+                limit: self::limit(limit),
+                target_ns,
+                update_ns,
+                alpha_per_s,
+                beta_per_s,
+                coupling,
+                step_ns,
+                classic_share,
+            }
+        }
     }
 }
 

@@ -208,6 +208,26 @@ pub enum Queue {
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: bool,
     },
+    /// Two queues with coupled signals, the short one for packets with ECT(1) (RFC 9332).
+    #[serde(rename = "dualpi2")]
+    DualPi2 {
+        /// The most that both hold together.
+        limit: Limit,
+        /// The queueing delay of the classic queue.
+        target_ns: u64,
+        /// Time between two updates of the probability.
+        update_ns: u64,
+        /// Weight of the distance from the target.
+        alpha_per_s: f64,
+        /// Weight of the growth since the last update.
+        beta_per_s: f64,
+        /// Marking probability of the short queue over the root of the classic one.
+        coupling: f64,
+        /// The wait from which the short queue marks.
+        step_ns: u64,
+        /// Fraction of the bytes that the classic queue gets while both have packets.
+        classic_share: f64,
+    },
 }
 
 /// Random loss on the wire.

@@ -627,7 +627,7 @@ impl<'d> World<'d> {
                     flow
                 }
             };
-            let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
+            let ecn = connection.last_ecn();
             match form {
                 Form::Compact => self.fabric.send_compact(now_ns, flow, &mut self.outgoing.compact, ecn)?,
                 Form::Whole => self.fabric.send(now_ns, flow, &mut self.outgoing.segment, ecn)?,

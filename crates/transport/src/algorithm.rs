@@ -70,11 +70,15 @@ pub enum Capability {
     Random,
     /// A Linux kernel can have it under the same name.
     InKernel,
+    /// A scalable congestion control: uses ECN in any case, and wants each mark echoed (RFC 8257 §3.2).
+    Scalable,
+    /// Its packets say so to the network, by ECT(1) (RFC 9331).
+    Ect1,
 }
 
 impl Capability {
     /// All of them, with their words in `mptcplab list` and the documentation.
-    pub const ALL: [(Capability, &'static str); 7] = [
+    pub const ALL: [(Capability, &'static str); 9] = [
         (Capability::Coupled, "coupled"),
         (Capability::BindsAhead, "binds ahead"),
         (Capability::NeedsSize, "needs the flow's size"),
@@ -82,6 +86,8 @@ impl Capability {
         (Capability::Opportunistic, "opportunistic"),
         (Capability::Random, "random"),
         (Capability::InKernel, "in Linux"),
+        (Capability::Scalable, "scalable"),
+        (Capability::Ect1, "ECT(1)"),
     ];
 }
 

@@ -33,6 +33,7 @@ from mptcplab.scenario.links import (
     CoDel,
     Direction,
     DropTail,
+    DualPi2,
     FqCoDel,
     Link,
     Loss,
@@ -84,6 +85,18 @@ def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict
             "beta_per_s": queue.beta,
             "mtu_bytes": largest_bytes,
             "ecn": queue.ecn,
+        }
+    if isinstance(queue, DualPi2):
+        return {
+            "kind": "dualpi2",
+            "limit": limit(queue, rate_bps, rtt_ns),
+            "target_ns": queue.target,
+            "update_ns": queue.update,
+            "alpha_per_s": queue.alpha,
+            "beta_per_s": queue.beta,
+            "coupling": queue.coupling,
+            "step_ns": queue.step,
+            "classic_share": float(queue.classic_share),
         }
     return {
         "kind": "red",

@@ -119,6 +119,21 @@ class Pie(Limited):
     ecn: Annotated[bool, boolean()] = False
 
 
+class DualPi2(Limited):
+    """A short queue for ECT(1) beside one for all else, with coupled signals (RFC 9332)."""
+
+    expected: ClassVar[str] = "a DualPI2 queue"
+    kind: Annotated[str, choice("dualpi2")] = "dualpi2"
+    limit: Length = Amount(units.TIME, Fraction(250_000_000))
+    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
+    update: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
+    alpha: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 0.15
+    beta: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 3.0
+    coupling: Annotated[float, number(lambda x: 0 < x <= 100, "a number above 0 and at most 100")] = 2.0
+    step: Annotated[int, quantity(units.TIME, 0, HOUR)] = 1_000_000
+    classic_share: Percentage = Fraction(1, 10)
+
+
 class Bernoulli(Table):
     """Each packet is lost independently."""
 
@@ -150,9 +165,16 @@ class PeriodicLoss(Table):
     every: Annotated[int, quantity(units.PACKETS, 1, 10**12)]
 
 
-Queue = DropTail | Red | CoDel | FqCoDel | Pie
+Queue = DropTail | Red | CoDel | FqCoDel | Pie | DualPi2
 Loss = Bernoulli | GilbertElliott | PeriodicLoss
-QUEUES: dict[str, type[Table]] = {"drop-tail": DropTail, "red": Red, "codel": CoDel, "fq-codel": FqCoDel, "pie": Pie}
+QUEUES: dict[str, type[Table]] = {
+    "drop-tail": DropTail,
+    "red": Red,
+    "codel": CoDel,
+    "fq-codel": FqCoDel,
+    "pie": Pie,
+    "dualpi2": DualPi2,
+}
 LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": PeriodicLoss}
 
 NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})

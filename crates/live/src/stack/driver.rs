@@ -312,7 +312,7 @@ impl Driver {
         loop {
             let connection = self.host.connection_mut(id);
             let Some(subflow) = connection.transmit_into(now_ns, &mut self.outgoing) else { break };
-            let ecn = if connection.last_is_ect() { Ecn::Ect0 } else { Ecn::NotEct };
+            let ecn = connection.last_ecn();
             let next = Lane { tuple: connection.tuple(subflow), ecn, connection: id, subflow };
             let standing = mappings_of(&mut self.mappings, id, subflow).apply(&mut self.outgoing.segment);
             if lane == Some(next) && self.bundle.add(&mut self.outgoing.segment, standing) {

@@ -14,30 +14,17 @@
 //!   queue. Its question whether less than a packet waits behind is asked of that queue.
 //! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of its
 //!   bytes and at most 64 packets, as in Linux.
-//!
-//! The link's ring holds waiting packets in the order of arrival. Here stands which of them is whose, by place in the
-//! ring behind the packet in service, so that a packet served out of turn changes places with the first.
 
 use std::collections::VecDeque;
 
 use super::codel::{CoDel, Head, Parameters, Verdict};
+use super::places::{Places, Waiting};
 use super::{Arrival, DropTail, Entry};
 use crate::config::Limit;
 use crate::counters::DropReason;
-use crate::packet::Ecn;
 
 /// Most packets dropped at once.
 const BATCH: usize = 64;
-
-/// A packet that waits.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    /// Its place in the ring, counted from the first packet that ever waited.
-    place: u64,
-    arrived_ns: u64,
-    size: u16,
-    ecn: Ecn,
-}
 
 #[derive(Clone, Debug)]
 struct FlowQueue {
@@ -61,12 +48,7 @@ pub(crate) struct FqCoDel {
     queues: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    packets: Vec<Waiting>,
-    /// Places in `packets` that are free.
-    free: Vec<u32>,
-    /// Who stands at each place of the ring behind the packet in service, the first of which is `first`.
-    ring: VecDeque<u32>,
-    first: u64,
+    waiting: Places,
     /// Dropped because of the limit, and still in the ring.
     overflow: VecDeque<u32>,
     dropped: u64,
@@ -85,10 +67,7 @@ impl FqCoDel {
             queues: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            packets: Vec::new(),
-            free: Vec::new(),
-            ring: VecDeque::new(),
-            first: 0,
+            waiting: Places::default(),
             overflow: VecDeque::new(),
             dropped: 0,
             overflowed: 0,
@@ -135,7 +114,7 @@ impl FqCoDel {
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
         if let Some(packet) = self.overflow.pop_front() {
             self.overflowed += 1;
-            return Some((self.take_place(packet), Verdict::Drop));
+            return Some((self.waiting.take(packet), Verdict::Drop));
         }
         loop {
             let (number, is_new) = match (self.new.front(), self.old.front()) {
@@ -159,7 +138,7 @@ impl FqCoDel {
                 }
                 continue;
             };
-            let Waiting { arrived_ns, size, ecn, .. } = self.packets[packet as usize];
+            let Waiting { arrived_ns, size, ecn, .. } = self.waiting.get(packet);
             queue.bytes -= u64::from(size);
             let head = Head { wait_ns: now_ns - arrived_ns, bytes_behind: queue.bytes, ecn };
             let verdict = queue.control.decide(now_ns, head);
@@ -171,13 +150,12 @@ impl FqCoDel {
             if verdict != Verdict::Drop {
                 queue.credit -= i64::from(size);
             }
-            return Some((self.take_place(packet), verdict));
+            return Some((self.waiting.take(packet), verdict));
         }
     }
 
     /// All that waits is gone.
     pub(crate) fn clear(&mut self) {
-        self.first += self.ring.len() as u64;
         for list in [&mut self.new, &mut self.old] {
             list.clear();
         }
@@ -187,14 +165,12 @@ impl FqCoDel {
             queue.listed = false;
             queue.control.emptied();
         }
-        self.packets.clear();
-        self.free.clear();
-        self.ring.clear();
+        self.waiting.clear();
         self.overflow.clear();
     }
 
     fn fits(&self, arrival: Arrival<'_>) -> bool {
-        let gone = self.overflow.iter().map(|&packet| u64::from(self.packets[packet as usize].size)).sum::<u64>();
+        let gone = self.overflow.iter().map(|&packet| u64::from(self.waiting.get(packet).size)).sum::<u64>();
         let packets = arrival.packets - self.overflow.len() as u64;
         self.limit.admits(packets, arrival.bytes - gone + u64::from(arrival.size))
     }
@@ -211,22 +187,10 @@ impl FqCoDel {
     }
 
     fn push(&mut self, number: u32, arrival: Arrival<'_>) {
-        let Arrival { now_ns: arrived_ns, size, ecn, .. } = arrival;
-        let waiting = Waiting { place: self.first + self.ring.len() as u64, arrived_ns, size, ecn };
-        let packet = match self.free.pop() {
-            Some(packet) => {
-                self.packets[packet as usize] = waiting;
-                packet
-            }
-            None => {
-                self.packets.push(waiting);
-                self.packets.len() as u32 - 1
-            }
-        };
-        self.ring.push_back(packet);
+        let packet = self.waiting.push(arrival);
         let queue = &mut self.queues[number as usize];
         queue.waiting.push_back(packet);
-        queue.bytes += u64::from(size);
+        queue.bytes += u64::from(arrival.size);
         if !queue.listed {
             queue.listed = true;
             queue.credit = self.quantum;
@@ -250,24 +214,10 @@ impl FqCoDel {
                 break;
             }
             let Some(packet) = queue.waiting.pop_front() else { break };
-            dropped += u64::from(self.packets[packet as usize].size);
+            dropped += u64::from(self.waiting.get(packet).size);
             self.overflow.push_back(packet);
         }
         queue.bytes -= dropped;
-    }
-
-    /// The packet leaves its place in the ring to the first one: how many places behind that it stood.
-    fn take_place(&mut self, packet: u32) -> usize {
-        let place = self.packets[packet as usize].place;
-        let behind = (place - self.first) as usize;
-        let Some(first) = self.ring.pop_front() else { return 0 };
-        if behind > 0 {
-            self.ring[behind - 1] = first;
-            self.packets[first as usize].place = place;
-        }
-        self.first += 1;
-        self.free.push(packet);
-        behind
     }
 }
 

@@ -72,7 +72,21 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 mtu_bytes: 1_500,
                 ecn,
             });
-    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red, codel, fq_codel, pie]
+    let dualpi2 = (limit.clone(), (0_u64..20_000_000, 1_u64..50_000_000), 0.0..9.0, 0.0..9.0, 0.1..4.0, 0.0..=1.0)
+        .prop_map(|(limit, (target_ns, update_ns), alpha_per_s, beta_per_s, coupling, classic_share)| {
+            let step_ns = target_ns / 10;
+            QueueConfig::DualPi2 {
+                limit,
+                target_ns,
+                update_ns,
+                alpha_per_s,
+                beta_per_s,
+                coupling,
+                step_ns,
+                classic_share,
+            }
+        });
+    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red, codel, fq_codel, pie, dualpi2]
 }
 
 fn rate() -> impl Strategy<Value = u64> {
@@ -245,7 +259,7 @@ proptest! {
         operations in prop::collection::vec(operation(), 1..400),
     ) {
         let mut link = Link::new(capacity.config(delay_ns, queue, loss), rng(seed));
-        let (traced, fair) = (matches!(capacity, Capacity::Trace(_)), matches!(queue, QueueConfig::FqCoDel { .. }));
+        let (traced, fair) = (matches!(capacity, Capacity::Trace(_)), matches!(queue, QueueConfig::FqCoDel { .. } | QueueConfig::DualPi2 { .. }));
         let mut books = Books { traced, fair, ..Books::default() };
         for operation in &operations {
             books.apply(&mut link, operation);
@@ -269,7 +283,7 @@ proptest! {
         let config = capacity.config(1_000_000, queue, loss);
         let (mut watched, mut alone) = (Link::new(config.clone(), rng(7)), Link::new(config, rng(7)));
         let traced = matches!(capacity, Capacity::Trace(_));
-        let fair = matches!(queue, QueueConfig::FqCoDel { .. });
+        let fair = matches!(queue, QueueConfig::FqCoDel { .. } | QueueConfig::DualPi2 { .. });
         let books = || Books { traced, fair, ..Books::default() };
         let (mut books_watched, mut books_alone) = (books(), books());
         for (operation, look) in &operations {

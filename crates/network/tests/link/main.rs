@@ -4,6 +4,7 @@
 mod changes;
 mod codel;
 mod conservation;
+mod dual;
 mod fair;
 mod faults;
 mod limits;

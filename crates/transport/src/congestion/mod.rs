@@ -18,6 +18,7 @@ mod counting;
 mod coupled;
 mod cubic;
 mod cubic_linux;
+mod dctcp;
 mod epsilon;
 #[cfg(test)]
 mod equilibrium_tests;
@@ -52,6 +53,7 @@ built_in! {
     pert::Pert: Responding<Pert>,
     mppert::Mppert: Responding<Mppert>,
     epsilon::Epsilon: Classic<Epsilon>,
+    dctcp::Dctcp: PerSubflow<Dctcp>,
 }
 
 pub use classic::{Classic, Rule};
@@ -224,6 +226,84 @@ pub struct Sample {
     pub recovering: bool,
 }
 
+/// What a control wants to hear of deliveries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Feedback {
+    /// Nothing beyond [`CongestionControl::on_ack`].
+    #[default]
+    Acks,
+    /// [`CongestionControl::on_delivery`] too.
+    Deliveries,
+    /// That in the place of `on_ack`: what it answers is the window in every phase, recovery too, and the pacing rate.
+    Steering,
+}
+
+/// What an acknowledgment brought, in any phase. Amounts are bytes of data.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Delivery<'a> {
+    /// When it arrived.
+    pub now_ns: u64,
+    /// Delivered by it, cumulatively or selectively.
+    pub acked: u64,
+    /// Delivered so far.
+    pub delivered: u64,
+    /// Whether it echoes congestion marks, as RFC 8257 has it.
+    pub marked: bool,
+    /// The RTT sample it gave.
+    pub rtt_ns: Option<u64>,
+    /// In flight after it.
+    pub in_flight: u64,
+    /// What was found lost since the last one.
+    pub lost: &'a [LostPacket],
+    /// Found lost so far.
+    pub lost_in_all: u64,
+    /// What is in flight says less than the path can do.
+    pub app_limited: bool,
+    /// Before it, window or pacing kept the transport from sending more.
+    pub cwnd_limited: bool,
+    /// How fast the newest segment that it acknowledges was delivered.
+    pub sample: Option<RateSample>,
+}
+
+/// How fast was delivered what was under way between the sending of a segment and its acknowledgment, in bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RateSample {
+    /// Delivered in that time.
+    pub bytes: u64,
+    /// Bytes per second; None where the time is shorter than any round trip, and so says nothing.
+    pub rate: Option<f64>,
+    /// The application limited it.
+    pub app_limited: bool,
+    /// Delivered when the segment was sent.
+    pub prior_delivered: u64,
+    /// In flight when it was sent, with it.
+    pub in_flight: u64,
+    /// Found lost since then.
+    pub lost: u64,
+}
+
+/// A segment that was found lost; in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostPacket {
+    /// Its size.
+    pub bytes: u64,
+    /// In flight when it was sent, with it.
+    pub in_flight: u64,
+    /// Found lost since then, with it.
+    pub lost: u64,
+    /// What was in flight then said less than the path can do.
+    pub app_limited: bool,
+}
+
+/// What a control that hears of deliveries sets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Steering {
+    /// The window.
+    pub window: Window,
+    /// Pacing rate in bytes per second; None: as it is.
+    pub pacing: Option<f64>,
+}
+
 /// A congestion control for all subflows of a connection.
 pub trait CongestionControl: std::fmt::Debug + Send {
     /// Its name as in `mptcplab list congestion`.
@@ -240,6 +320,21 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// A sample of the round-trip time of `group[r]`, also during fast recovery; before [`on_ack`](Self::on_ack) of the
     /// same acknowledgment.
     fn on_sample(&mut self, _group: &[View], _r: usize, _sample: &Sample) {}
+
+    /// What it wants to hear of deliveries: asked once for each subflow, so that the others pay nothing.
+    fn feedback(&self) -> Feedback {
+        Feedback::Acks
+    }
+
+    /// What an acknowledgment on `group[r]` brought, after everything else is done about it.
+    fn on_delivery(&mut self, _group: &[View], _r: usize, _delivery: &Delivery<'_>) -> Option<Steering> {
+        None
+    }
+
+    /// After a pause for lack of data the first segment of `group[r]` goes out: a new pacing rate, in bytes per second.
+    fn on_restart(&mut self, _group: &[View], _r: usize, _now_ns: u64) -> Option<f64> {
+        None
+    }
 
     /// Loss on `group[r]` was found by its duplicate acknowledgments: the new ssthresh, to which the window will
     /// come during recovery. Called once for each recovery.
@@ -291,6 +386,10 @@ macro_rules! forward {
                 each!(self, c => c.wants_samples())
             }
 
+            fn feedback(&self) -> Feedback {
+                each!(self, c => c.feedback())
+            }
+
             fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
                 each!(self, c => c.show(group, r, now_ns, columns));
             }
@@ -307,6 +406,8 @@ macro_rules! forward {
 forward! {
     fn on_ack(ack: &Ack) -> Window;
     fn on_sample(sample: &Sample);
+    fn on_delivery(delivery: &Delivery<'_>) -> Option<Steering>;
+    fn on_restart(now_ns: u64) -> Option<f64>;
     fn on_loss(now_ns: u64) -> f64;
     fn on_timeout(now_ns: u64) -> f64;
     fn on_ecn(now_ns: u64, abe: bool) -> f64;

@@ -1,6 +1,6 @@
 //! A control of single paths on each subflow by itself.
 
-use super::{Ack, CongestionControl, Sample, View, Window};
+use super::{Ack, CongestionControl, Delivery, Feedback, Sample, Steering, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
 
@@ -16,6 +16,19 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
 
     /// A sample of the round-trip time, also during fast recovery.
     fn on_sample(&mut self, _view: &View, _sample: &Sample) {}
+
+    /// What [`on_delivery`](Self::on_delivery) is for.
+    const FEEDBACK: Feedback = Feedback::Acks;
+
+    /// What an acknowledgment brought.
+    fn on_delivery(&mut self, _view: &View, _delivery: &Delivery<'_>) -> Option<Steering> {
+        None
+    }
+
+    /// The first segment after a pause for lack of data.
+    fn on_restart(&mut self, _view: &View, _now_ns: u64) -> Option<f64> {
+        None
+    }
 
     /// Its own numbers: see [`CongestionControl::show`].
     fn show(&self, _view: &View, _now_ns: u64, _columns: &mut [f64]) {}
@@ -76,6 +89,18 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
 
     fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
         self.of(r).on_sample(&group[r], sample);
+    }
+
+    fn feedback(&self) -> Feedback {
+        C::FEEDBACK
+    }
+
+    fn on_delivery(&mut self, group: &[View], r: usize, delivery: &Delivery<'_>) -> Option<Steering> {
+        self.of(r).on_delivery(&group[r], delivery)
+    }
+
+    fn on_restart(&mut self, group: &[View], r: usize, now_ns: u64) -> Option<f64> {
+        self.of(r).on_restart(&group[r], now_ns)
     }
 
     fn on_loss(&mut self, group: &[View], r: usize, _now_ns: u64) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::{Flags, Span};
+use wire::{Ecn, Flags, Span};
 
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
@@ -18,7 +18,8 @@ use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
-use crate::congestion::{CongestionControl, Controller, View};
+use crate::algorithm::Capability;
+use crate::congestion::{CongestionControl, Controller, Feedback, View};
 use crate::names::{SubflowId, Tuple};
 use crate::path_manager::PathManager;
 use crate::plugin::Origin;
@@ -70,8 +71,8 @@ pub struct Connection<P: Stream> {
     pub(super) fallback: Fallback,
     pub(super) mode: Mode,
     pub(super) ending: Ending,
-    /// The segment that `transmit` gave last is ECN-capable.
-    pub(super) last_is_ect: bool,
+    /// ECN field of the packet of the segment that `transmit` gave last.
+    pub(super) last_ecn: Ecn,
     pub(super) established: bool,
     /// The peer has shown that it has our key: DSS arrived (RFC 8684 §3.1).
     pub(super) fully_established: bool,
@@ -106,6 +107,8 @@ pub struct Connection<P: Stream> {
     pub(super) plan: Option<Box<SendPlan>>,
     /// Of subflows, where losses are repaired as in Linux.
     pub(super) silence: Option<Box<Silence>>,
+    /// ECN field of packets with new data, where ECN is in use.
+    pub(super) ect: Ecn,
     pub(super) control: ControlTimers,
     /// How often the window kept the fastest subflow from sending though it had room.
     pub(super) window_blocks: u64,
@@ -117,11 +120,13 @@ impl<P: Stream> Connection<P> {
     /// How many bytes at its beginning nearly every segment touches.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
 
-    pub(super) fn new(config: Config, initiator: bool, key: u64, secrets: Secrets) -> Self {
+    pub(super) fn new(mut config: Config, initiator: bool, key: u64, secrets: Secrets) -> Self {
         let mode = match config.protocol {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
+        // A scalable control without marks would know losses only.
+        config.tcp.ecn |= config.congestion.has(Capability::Scalable);
         let origin = Origin::new(initiator, secrets.generator());
         let scheduler = config.scheduler.make(&origin);
         let as_linux = mode == Mode::Mptcp && scheduler.repair() == Repair::Kernel;
@@ -134,7 +139,7 @@ impl<P: Stream> Connection<P> {
             fallback: Fallback::new(mode, config.checksum),
             mode,
             ending: Ending::default(),
-            last_is_ect: false,
+            last_ecn: Ecn::NotEct,
             established: false,
             fully_established: false,
             next_timeout_ns: NEVER,
@@ -158,6 +163,7 @@ impl<P: Stream> Connection<P> {
             path_manager: config.path_manager.make(&origin),
             plan: None,
             silence: as_linux.then(Box::default),
+            ect: if config.congestion.has(Capability::Ect1) { Ecn::Ect1 } else { Ecn::Ect0 },
             control: ControlTimers::new(),
             window_blocks: 0,
             wait_until_ns: NEVER,
@@ -171,6 +177,15 @@ impl<P: Stream> Connection<P> {
             subflow.validation.become_linux();
         }
         subflow.rtt.told = self.controller.wants_samples();
+        subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
+        let feedback = self.controller.feedback();
+        if feedback != Feedback::Acks {
+            subflow.rate = Some(Box::default());
+        }
+        if feedback == Feedback::Steering {
+            subflow.steered = true;
+            subflow.pacing.get_or_insert_default();
+        }
         let r = self.subflows.len();
         let options_len = self.mode.data_options_len(subflow.timestamps);
         let mut view =
@@ -294,11 +309,11 @@ impl<P: Stream> Connection<P> {
         self.events.pop_front()
     }
 
-    /// Whether the packet of the segment that [`transmit`](Self::transmit) gave last is to be sent as ECN-capable,
-    /// ECT(0) (RFC 3168 §5).
+    /// The ECN field of the packet of the segment that [`transmit`](Self::transmit) gave last (RFC 3168 §5): not capable,
+    /// ECT(0), or ECT(1) where the congestion control is scalable.
     #[must_use]
-    pub fn last_is_ect(&self) -> bool {
-        self.last_is_ect
+    pub fn last_ecn(&self) -> Ecn {
+        self.last_ecn
     }
 
     /// The packet that is about to be received on `subflow` was marked: CE (RFC 3168 §5). To be called before the

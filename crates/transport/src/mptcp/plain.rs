@@ -59,6 +59,7 @@ impl<P: Stream> Connection<P> {
             && !subflow.probe_due
             && !subflow.ecn.enabled
             && subflow.pacing.is_none()
+            && subflow.rate.is_none()
             && subflow.join.is_none_or(|j| j.confirmed)
             && self.contexts[r].held.is_none()
             && self.established

@@ -38,6 +38,11 @@ impl<P: Stream> Connection<P> {
                 subflow.statistics.retransmissions += 1;
                 subflow.repeats += 1;
             }
+            let end = seq + payload.len() as u64 + u64::from(fin);
+            if let Some(rate) = &mut subflow.rate {
+                let in_flight = u64::from(self.views[r].in_flight) * u64::from(self.views[r].mss);
+                rate.sent_again(now_ns, end, in_flight, false);
+            }
             subflow.probe_sent(now_ns, true);
             self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
         }

@@ -165,6 +165,11 @@ impl<P: Stream> Connection<P> {
         let (fin, data_len) = self.trim_to_window(r, seq, segment);
         let open = matches!(self.subflows[r].state, State::Established | State::FinWait1 | State::FinWait2);
         if data_len > 0 && open {
+            let subflow = &mut self.subflows[r];
+            if subflow.ecn.data_arrived(subflow.rcv_nxt, subflow.ack.is_pending()) {
+                subflow.ack.now = true;
+                self.due.acks.insert(r);
+            }
             let payload = std::mem::replace(&mut segment.payload, P::empty());
             self.receive_data(now_ns, r, seq, &segment.options, payload);
         }

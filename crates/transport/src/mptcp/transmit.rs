@@ -1,7 +1,7 @@
 //! What goes out: segments of the handshake and of the end, retransmissions, data ([`dispatch`](super::dispatch)),
 //! acknowledgments.
 
-use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, RareOptions, SackBlocks, Segment};
+use wire::{DataNumber, Dss, Ecn, Flags, Mapping, MpCapable, MpJoin, MptcpOption, RareOptions, SackBlocks, Segment};
 
 use super::connection::Connection;
 use super::outgoing::{Attempt, Form, Outgoing, blank};
@@ -47,7 +47,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub fn transmit_either(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
         self.clock_ns = now_ns;
-        self.last_is_ect = false;
+        self.last_ecn = Ecn::NotEct;
         if self.due.is_nothing() {
             return None;
         }
@@ -144,6 +144,10 @@ impl<P: Stream> Connection<P> {
                 subflow.restart_timer(now_ns);
             }
             self.views[r].in_flight = subflow.pipe();
+            if let Some(rate) = &mut subflow.rate {
+                let in_flight = u64::from(self.views[r].in_flight) * u64::from(self.views[r].mss);
+                rate.sent_again(now_ns, seq + payload.len() as u64 + u64::from(fin), in_flight, true);
+            }
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
@@ -156,6 +160,21 @@ impl<P: Stream> Connection<P> {
             return true;
         }
         false
+    }
+
+    /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way.
+    fn note_sent(&mut self, now_ns: u64, r: usize, len: usize) {
+        let subflow = &mut self.subflows[r];
+        let Some(rate) = &mut subflow.rate else { return };
+        let mss = u64::from(self.views[r].mss);
+        let in_flight = u64::from(self.views[r].in_flight) * mss;
+        let restarts = in_flight <= mss && rate.is_limited();
+        rate.sent(now_ns, subflow.snd_nxt, len as u32, in_flight);
+        if restarts
+            && let (Some(pacing), Some(to)) = (&mut subflow.pacing, self.controller.on_restart(&self.views, r, now_ns))
+        {
+            pacing.set_rate(to);
+        }
     }
 
     /// A packet left: pacing may hold back the next.
@@ -208,6 +227,7 @@ impl<P: Stream> Connection<P> {
             subflow.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
         }
         subflow.arm_probe(now_ns, &self.views[r]);
+        self.note_sent(now_ns, r, payload.len());
         self.pace(now_ns, r, payload.len());
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
@@ -217,7 +237,7 @@ impl<P: Stream> Connection<P> {
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
             out.flags = out.flags | ecn.flags(true);
-            self.last_is_ect = true;
+            self.last_ecn = self.ect;
         }
     }
 
@@ -296,6 +316,14 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].sack_blocks(room, &mut segment.options.sack);
         }
         self.attach_fail(r, segment);
+        let subflow = &mut self.subflows[r];
+        if let Some((before, flags)) = subflow.ecn.take_before() {
+            segment.ack = subflow.irs.wrapping_add(before as u32);
+            segment.flags = Flags::ACK | flags;
+            // That of the packet after it follows.
+            subflow.ack.now = true;
+            self.due.acks.insert(r);
+        }
     }
 
     /// The flags of our MP_CAPABLE.

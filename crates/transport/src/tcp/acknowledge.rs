@@ -40,6 +40,11 @@ impl Acknowledging {
         }
     }
 
+    /// Whether data is unacknowledged.
+    pub fn is_pending(&self) -> bool {
+        self.pending > 0
+    }
+
     /// An acknowledgment went out, alone or on data.
     pub fn sent(&mut self) {
         self.quick = self.quick.saturating_sub(self.pending);

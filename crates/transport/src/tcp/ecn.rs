@@ -1,4 +1,5 @@
-//! Explicit congestion notification (RFC 3168) on one subflow.
+//! Explicit congestion notification on one subflow: that of RFC 3168, or for scalable controls that of RFC 8257, where an
+//! acknowledgment tells whether just what it acknowledges was marked.
 
 use wire::Flags;
 
@@ -13,6 +14,12 @@ pub struct Ecn {
     answer: bool,
     /// No further reduction until this sequence number is acknowledged: once a window of data (§6.1.2).
     reduced_below: u64,
+    /// As in RFC 8257. Both ends must do it: there is no negotiation (§3.6 of it).
+    pub scalable: bool,
+    /// The packet being received came with CE.
+    arriving: bool,
+    /// What was received before the marks began or ended, and still is to be acknowledged as it was (RFC 8257 §3.2).
+    before: Option<u64>,
 }
 
 impl Ecn {
@@ -24,13 +31,38 @@ impl Ecn {
 
     /// A packet of the peer arrived with CE.
     pub fn congestion_experienced(&mut self) {
-        self.echo |= self.enabled;
+        if self.scalable {
+            self.arriving = self.enabled;
+        } else {
+            self.echo |= self.enabled;
+        }
+    }
+
+    /// Data arrived, of which everything below `rcv_nxt` had come before, and of that some is not acknowledged yet if
+    /// `pending`. Whether an acknowledgment is due at once, since marks have begun or ended (RFC 8257 §3.2).
+    pub fn data_arrived(&mut self, rcv_nxt: u64, pending: bool) -> bool {
+        let marked = std::mem::take(&mut self.arriving);
+        if !self.scalable || marked == self.echo {
+            return false;
+        }
+        self.echo = marked;
+        self.before = pending.then_some(rcv_nxt);
+        true
+    }
+
+    /// An acknowledgment goes out: what it is of, and its flags, if it is of what came before a change.
+    pub fn take_before(&mut self) -> Option<(u64, Flags)> {
+        let flags = if self.echo { Flags(0) } else { Flags::ECE };
+        self.before.take().map(|rcv_nxt| (rcv_nxt, flags))
     }
 
     /// A segment of the peer arrived. Answers whether the window is to be reduced: it says ECE, and this window of
     /// data was not reduced for yet.
     pub fn arrived(&mut self, flags: Flags, snd_una: u64, snd_nxt: u64) -> bool {
         if !self.enabled {
+            return false;
+        }
+        if self.scalable {
             return false;
         }
         if flags.cwr() {
@@ -49,6 +81,9 @@ impl Ecn {
         let mut flags = Flags(0);
         if self.echo {
             flags = flags | Flags::ECE;
+        }
+        if new_data {
+            self.before = None; // the acknowledgment goes with the data
         }
         if new_data && std::mem::take(&mut self.answer) {
             flags = flags | Flags::CWR;
@@ -78,6 +113,29 @@ mod tests {
             ecn.negotiate(wanted, syn);
             assert_eq!(ecn.enabled, expected, "{syn:?}");
         }
+    }
+
+    /// RFC 8257 §3.2: with one packet unacknowledged, a mark on the next is told by two acknowledgments, the first of what
+    /// came before, without ECE; the end of the marks likewise, with ECE.
+    #[test]
+    fn each_mark_is_echoed_for_scalable_controls() {
+        let mut ecn = Ecn { enabled: true, scalable: true, ..Ecn::default() };
+        assert!(!ecn.data_arrived(1, false));
+        ecn.congestion_experienced();
+        assert!(ecn.data_arrived(101, true));
+        let (at, flags) = ecn.take_before().unwrap();
+        assert!(at == 101 && !flags.ece());
+        assert!(ecn.take_before().is_none() && ecn.flags(false).ece());
+        ecn.congestion_experienced();
+        assert!(!ecn.data_arrived(201, true), "no change");
+        assert!(ecn.data_arrived(301, true));
+        let (at, flags) = ecn.take_before().unwrap();
+        assert!(at == 301 && flags.ece() && !ecn.flags(false).ece());
+        // Nothing unacknowledged: one acknowledgment will do. CWR says nothing here, and ECE is no reduction.
+        ecn.congestion_experienced();
+        assert!(ecn.data_arrived(401, false) && ecn.take_before().is_none());
+        assert!(!ecn.arrived(Flags::ACK | Flags::CWR | Flags::ECE, 1, 2));
+        assert!(ecn.flags(false).ece());
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod ecn;
 pub mod pacing;
 pub mod rack;
 pub mod ranges;
+pub mod rate;
 pub mod recovery;
 pub mod reorder;
 pub mod rtt;

@@ -9,15 +9,28 @@ pub struct Pacing {
     /// When the next segment may leave.
     next_ns: u64,
     held: bool,
+    /// As the control sets it, in bytes per second; 0: by the window.
+    rate: f64,
 }
 
 impl Pacing {
     /// A packet of `bytes` leaves now: how long the next is held back, at twice the window per smoothed RTT below half
     /// of ssthresh, 1.2 times above. Answers whether it is.
     pub fn sent(&mut self, now_ns: u64, bytes: u64, view: &View) -> bool {
+        if self.rate > 0.0 {
+            return self.hold(now_ns, (bytes as f64 * 1e9 / self.rate) as u64);
+        }
         let factor = if view.cwnd < view.ssthresh / 2.0 { 2.0 } else { 1.2 };
         let bytes_per_rtt = factor * view.cwnd.max(1.0) * f64::from(view.mss);
-        let gap_ns = (bytes as f64 * view.srtt_ns as f64 / bytes_per_rtt) as u64;
+        self.hold(now_ns, (bytes as f64 * view.srtt_ns as f64 / bytes_per_rtt) as u64)
+    }
+
+    /// The control sets the rate, in bytes per second.
+    pub fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    fn hold(&mut self, now_ns: u64, gap_ns: u64) -> bool {
         // A segment that did not wait for its turn (the first of a recovery) takes none from those after it: else many
         // of them would add up to a standstill.
         self.next_ns = if self.held { self.next_ns.max(now_ns + gap_ns) } else { self.next_ns.max(now_ns) + gap_ns };

@@ -140,6 +140,8 @@ pub struct Scoreboard<P: Stream> {
     lost_below: u64,
     /// No lost segment below this number waits for its retransmission: where the search for one goes on.
     repaired_below: u64,
+    /// How often a segment was found lost.
+    losses: u64,
     /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
     previous_blocks: [SackBlock; 4],
 }
@@ -157,6 +159,7 @@ impl<P: Stream> Scoreboard<P> {
             highest_sacked: 0,
             lost_below: 0,
             repaired_below: 0,
+            losses: 0,
             previous_blocks: [SackBlock::default(); 4],
         }
     }
@@ -410,6 +413,7 @@ impl<P: Stream> Scoreboard<P> {
             if !segment.is(SACKED | LOST) {
                 segment.marks |= LOST;
                 self.lost += 1;
+                self.losses += 1;
                 self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
@@ -439,6 +443,7 @@ impl<P: Stream> Scoreboard<P> {
                 }
                 segment.marks &= !RETRANSMITTED;
                 self.retransmitted -= 1;
+                self.losses += 1;
                 self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
@@ -459,6 +464,7 @@ impl<P: Stream> Scoreboard<P> {
                 }
                 segment.marks |= LOST;
                 self.lost += 1;
+                self.losses += 1;
                 self.repaired_below = self.repaired_below.min(number);
                 found = true;
             }
@@ -498,6 +504,7 @@ impl<P: Stream> Scoreboard<P> {
             }
             first.marks |= LOST;
             self.lost += 1;
+            self.losses += 1;
             self.repaired_below = self.repaired_below.min(self.first);
         }
     }
@@ -514,6 +521,7 @@ impl<P: Stream> Scoreboard<P> {
             self.previous_blocks = [SackBlock::default(); 4];
         }
         (self.retransmitted, self.lost) = (0, 0);
+        self.losses += 1;
         let mut young = None;
         for (number, segment) in (self.first..).zip(&mut self.sent) {
             if segment.is(SACKED) {
@@ -530,6 +538,16 @@ impl<P: Stream> Scoreboard<P> {
         }
         self.repaired_below = 0;
         self.lost_below = young.unwrap_or(self.first + self.sent.len() as u64);
+    }
+
+    /// A number that grows whenever segments are found lost.
+    pub fn losses(&self) -> u64 {
+        self.losses
+    }
+
+    /// The ends of the lost segments that were not sent again.
+    pub fn lost_ends(&self) -> impl Iterator<Item = u64> {
+        self.sent.iter().filter(|s| s.is(LOST) && !s.is(RETRANSMITTED)).map(Sent::end)
     }
 
     /// Whether a lost segment waits for its retransmission.

@@ -8,7 +8,7 @@ use super::recovery::{Frto, Recovery, Undo};
 use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
 use crate::LossDetection;
-use crate::congestion::{Ack, Controller, Phase, Sample, View, Window};
+use crate::congestion::{Ack, Controller, Delivery, Phase, Sample, View, Window};
 use crate::queue::Stream;
 
 /// RFC 6675 §2: DupThresh.
@@ -26,6 +26,7 @@ impl<P: Stream> Subflow<P> {
         controller: &mut Controller,
     ) -> Delivered {
         let ack = self.our_seq(segment.ack);
+        let has_room = group[r].has_room();
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let copies = self.copies(segment.options.timestamps, group[r].min_rtt_ns);
         let mut delivered = Delivered { copies, ..Delivered::default() };
@@ -110,15 +111,59 @@ impl<P: Stream> Subflow<P> {
         // So does a duplicate acknowledgment leave the window alone, whatever it acknowledges selectively (§3.2 step 1);
         // the cumulative one that follows where nothing was lost counts in full (§3.1). In slow start after a timeout
         // what had arrived before it says nothing of the path now.
-        if !recovering && delivered.advanced {
+        if !recovering && delivered.advanced && !self.steered {
             let bytes = if phase_before == Phase::Open { delivered.cumulative_bytes } else { delivered.bytes };
             let brought = (bytes, delivered.last_rtt_ns);
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
+        }
+        if self.rate.is_some() {
+            let marked = segment.flags.ece() && self.ecn.scalable;
+            self.report(now_ns, &delivered, (pipe_before, has_room, marked), group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
         delivered
+    }
+
+    /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
+    /// whether there was room for more, which means that there was nothing to send; and whether it echoes a mark.
+    fn report(
+        &mut self,
+        now_ns: u64,
+        delivered: &Delivered,
+        (pipe_before, had_room, marked): (u32, bool, bool),
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let Some(rate) = &mut self.rate else { return };
+        let mss = u64::from(group[r].mss);
+        if had_room {
+            rate.limited(u64::from(pipe_before) * mss);
+        }
+        rate.find_lost(&self.board);
+        let sample = rate.acknowledged(now_ns, delivered, self.snd_una, group[r].min_rtt_ns);
+        let lost = rate.take_lost();
+        let delivery = Delivery {
+            now_ns,
+            acked: delivered.bytes,
+            delivered: rate.delivered,
+            marked,
+            rtt_ns: delivered.last_rtt_ns,
+            in_flight: u64::from(group[r].in_flight) * mss,
+            lost: &lost,
+            lost_in_all: rate.lost,
+            app_limited: rate.is_limited(),
+            cwnd_limited: !had_room,
+            sample,
+        };
+        if let Some(steering) = controller.on_delivery(group, r, &delivery) {
+            self.set_window(now_ns, steering.window, &mut group[r]);
+            if let (Some(pacing), Some(to)) = (&mut self.pacing, steering.pacing) {
+                pacing.set_rate(to);
+            }
+        }
     }
 
     /// [`acknowledged`](Self::acknowledged) without the steps that find nothing when nothing is lost, selectively

@@ -6,6 +6,7 @@ use super::acknowledge::{Acknowledging, NEVER};
 use super::ecn::Ecn;
 use super::pacing::Pacing;
 use super::rack::Rack;
+use super::rate::RateSampler;
 use super::recovery::{Frto, Recovery, Undo};
 use super::reorder::Reorder;
 use super::rtt::RttEstimator;
@@ -125,6 +126,10 @@ pub struct Subflow<P: Stream> {
     pub detection: LossDetection,
     pub ecn: Ecn,
     pub pacing: Option<Pacing>,
+    /// For a control that asks for it.
+    pub rate: Option<Box<RateSampler>>,
+    /// The control sets the window with each delivery, in recovery too.
+    pub steered: bool,
     pub undo: Option<Box<Undo>>,
     pub frto: Frto,
     /// A tail loss probe is to be sent.
@@ -177,6 +182,8 @@ impl<P: Stream> Subflow<P> {
             rack: Rack::new(),
             ecn: Ecn::default(),
             pacing: options.pacing.then(Pacing::default),
+            rate: None,
+            steered: false,
             undo: None,
             frto: Frto::Off,
             probe_due: false,
@@ -331,6 +338,9 @@ impl<P: Stream> Subflow<P> {
 
     /// Data goes out with nothing under way: how much the window is worth after the pause (RFC 7661 §4.4.3).
     pub fn resume(&mut self, now_ns: u64, view: &mut View) {
+        if self.steered {
+            return;
+        }
         let window = if self.validation.is_linux() {
             self.validation.restarted(now_ns, self.rtt.rto_ns(), view)
         } else {

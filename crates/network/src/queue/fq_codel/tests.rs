@@ -1,4 +1,5 @@
 use super::*;
+use crate::packet::Ecn;
 use crate::transmitter::Transmitter;
 
 const MS: u64 = 1_000_000;

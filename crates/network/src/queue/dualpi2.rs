@@ -1,0 +1,230 @@
+//! Two queues, coupled: one that is short for scalable controls, one with a controller for classic ones, and about the same
+//! rate for the flows of both.
+//!
+//! K. De Schepper, B. Briscoe, G. White, "Dual-Queue Coupled Active Queue Management (AQM) for Low Latency, Low Loss, and
+//! Scalable Throughput (L4S)", RFC 9332, 2023, appendix A; the squared controller from K. De Schepper, O. Bondarenko,
+//! I.-J. Tsang, B. Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
+//!
+//! - A packet with ECT(1), or with CE already, goes to the L queue, any other to the C queue (§2.3). Both share the limit.
+//! - Every `update` the base probability p′ moves by α·(delay − target) + β·(delay − delay before), within 0 … 1. The
+//!   delay is the longer of the times that the first packets of the two queues have waited (appendix A.2).
+//! - A packet of the C queue is dropped, or with ECN marked, with p_C = p′². One of the L queue is marked with the larger of
+//!   p_CL = `coupling`·p′ and what the L queue asks for by itself: 1 from `step` on, where another packet waits behind.
+//! - Overload, when p_CL would be 1 or more (p_C at least 1/`coupling`²): the L queue drops with p_C as well and marks all
+//!   that is left, and the C queue does not mark any more (appendix A.2).
+//! - Where both queues have packets the L queue goes first, except that the C queue gets the fraction `classic_share` of the
+//!   bytes: a weighted round robin (§2.5.1.1, §4.2.2; Linux's 10 %). A queue that was empty has no claim from before.
+//! - Signals are spread evenly and draw no random number: each packet adds its probability to a sum, and what reaches 1
+//!   is a signal (`recur` of the RFC).
+//!
+//! The RFC's default for the L queue is a ramp from 0.8 to 1.2 ms; here it is the step in its middle, as in Linux.
+
+use std::collections::VecDeque;
+
+use super::codel::Verdict;
+use super::places::{Places, Waiting};
+use super::{Arrival, DropTail, Entry};
+use crate::counters::DropReason;
+use crate::packet::Ecn;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) target_ns: u64,
+    pub(crate) update_ns: u64,
+    /// α in 1/s.
+    pub(crate) alpha_per_s: f64,
+    /// β in 1/s.
+    pub(crate) beta_per_s: f64,
+    pub(crate) coupling: f64,
+    pub(crate) step_ns: u64,
+    /// Of the bytes, while both queues have packets.
+    pub(crate) classic_share: f64,
+}
+
+/// One of the two queues.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// Of the packets that wait, in the order of arrival.
+    waiting: VecDeque<u32>,
+    /// Probabilities added up since the last signal, modulo 1.
+    due: f64,
+}
+
+impl Lane {
+    /// Whether this packet is the one in 1/`probability` that gets the signal.
+    fn signals(&mut self, probability: f64) -> bool {
+        self.due += probability;
+        let signals = self.due >= 1.0;
+        self.due -= f64::from(u8::from(signals));
+        signals
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DualPi2 {
+    limit: DropTail,
+    control: Parameters,
+    low: Lane,
+    classic: Lane,
+    places: Places,
+    /// p′.
+    base: f64,
+    /// At the last update.
+    delay_ns: u64,
+    next_update_ns: u64,
+    /// Bytes that the C queue may claim before the L queue.
+    claim: f64,
+    dropped: u64,
+    marked: u64,
+}
+
+impl DualPi2 {
+    pub(crate) fn new(limit: DropTail, control: Parameters) -> Self {
+        Self {
+            limit,
+            next_update_ns: control.update_ns,
+            control,
+            low: Lane::default(),
+            classic: Lane::default(),
+            places: Places::default(),
+            base: 0.0,
+            delay_ns: 0,
+            claim: 0.0,
+            dropped: 0,
+            marked: 0,
+        }
+    }
+
+    /// Packets dropped at the head.
+    pub(crate) const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(crate) const fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    /// The packet enters; with nothing before it, it is at the head at once.
+    pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
+        self.advance(arrival.now_ns);
+        self.limit.admit(arrival)?;
+        let is_low = is_low(arrival.ecn);
+        if arrival.waits {
+            let packet = self.places.push(arrival);
+            if is_low { &mut self.low } else { &mut self.classic }.waiting.push_back(packet);
+            return Ok(Entry::Plain);
+        }
+        match self.verdict(is_low, arrival.ecn, false) {
+            Verdict::Send => Ok(Entry::Plain),
+            Verdict::Mark => {
+                self.marked += 1;
+                Ok(Entry::Marked)
+            }
+            Verdict::Drop => Err(DropReason::Early),
+        }
+    }
+
+    /// What comes next when the transmitter is free at `now_ns`: how many places behind the first waiting packet it
+    /// stands, and what becomes of it. It has left by then, and the first stands in its place.
+    pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
+        self.advance(now_ns);
+        let is_low = self.chooses_low()?;
+        let lane = if is_low { &mut self.low } else { &mut self.classic };
+        let packet = lane.waiting.pop_front()?;
+        let Waiting { arrived_ns, size, ecn, .. } = self.places.get(packet);
+        let above = is_low && now_ns - arrived_ns >= self.control.step_ns && !lane.waiting.is_empty();
+        let verdict = self.verdict(is_low, ecn, above);
+        match verdict {
+            Verdict::Drop => self.dropped += 1,
+            Verdict::Mark => self.marked += 1,
+            Verdict::Send => {}
+        }
+        if verdict != Verdict::Drop {
+            self.account(is_low, size);
+        }
+        Some((self.places.take(packet), verdict))
+    }
+
+    /// Makes up for the updates before and at `now_ns`: nothing has come or left since.
+    fn advance(&mut self, now_ns: u64) {
+        while self.next_update_ns <= now_ns {
+            let at_ns = self.next_update_ns;
+            let first = |lane: &Lane| lane.waiting.front().map_or(at_ns, |&packet| self.places.get(packet).arrived_ns);
+            let delay_ns = at_ns.saturating_sub(first(&self.low).min(first(&self.classic)));
+            self.update(delay_ns);
+            let idle = self.base == 0.0 && self.low.waiting.is_empty() && self.classic.waiting.is_empty();
+            // Where nothing changes until a packet comes, the updates missed need not be made up for one by one.
+            let missed = if idle { (now_ns - at_ns) / self.control.update_ns } else { 0 };
+            self.next_update_ns = at_ns.saturating_add((missed + 1).saturating_mul(self.control.update_ns));
+            if self.next_update_ns == u64::MAX {
+                return; // the end of time
+            }
+        }
+    }
+
+    /// A step of the controller.
+    fn update(&mut self, delay_ns: u64) {
+        let error_s = seconds(delay_ns) - seconds(self.control.target_ns);
+        let growth_s = seconds(delay_ns) - seconds(self.delay_ns);
+        let step = self.control.alpha_per_s * error_s + self.control.beta_per_s * growth_s;
+        self.base = (self.base + step).clamp(0.0, 1.0);
+        self.delay_ns = delay_ns;
+    }
+
+    /// What becomes of a packet at the head; `above`: it waited for the step or longer.
+    fn verdict(&mut self, is_low: bool, ecn: Ecn, above: bool) -> Verdict {
+        let squared = self.base * self.base;
+        let coupled = (self.control.coupling * self.base).min(1.0);
+        let overload = coupled >= 1.0;
+        if is_low {
+            if overload && self.low.signals(squared) {
+                return Verdict::Drop;
+            }
+            let marks = self.low.signals(if above { 1.0 } else { coupled });
+            return if marks { Verdict::Mark } else { Verdict::Send };
+        }
+        match self.classic.signals(squared) {
+            false => Verdict::Send,
+            true if ecn == Ecn::NotEct || overload => Verdict::Drop,
+            true => Verdict::Mark,
+        }
+    }
+
+    /// Whether the L queue is served next; `None` where nothing waits.
+    fn chooses_low(&self) -> Option<bool> {
+        let Some(&packet) = self.classic.waiting.front() else { return (!self.low.waiting.is_empty()).then_some(true) };
+        let earned = f64::from(self.places.get(packet).size) * (1.0 - self.control.classic_share);
+        Some(!self.low.waiting.is_empty() && self.claim < earned)
+    }
+
+    /// A packet is sent: what the other queue may claim for that.
+    fn account(&mut self, is_low: bool, size: u16) {
+        let size = f64::from(size);
+        self.claim += if is_low { size } else { 0.0 } * self.control.classic_share;
+        self.claim -= if is_low { 0.0 } else { size } * (1.0 - self.control.classic_share);
+        let both = !self.low.waiting.is_empty() && !self.classic.waiting.is_empty();
+        if !both {
+            self.claim = 0.0;
+        }
+    }
+
+    /// All that waits is gone.
+    pub(crate) fn clear(&mut self) {
+        self.low.waiting.clear();
+        self.classic.waiting.clear();
+        self.places.clear();
+        self.claim = 0.0;
+    }
+}
+
+/// Whether a packet belongs to the L queue (RFC 9331 §5.1).
+fn is_low(ecn: Ecn) -> bool {
+    matches!(ecn, Ecn::Ect1 | Ecn::Ce)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests;

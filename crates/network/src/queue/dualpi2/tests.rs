@@ -1,0 +1,133 @@
+use super::*;
+use crate::config::Limit;
+use crate::transmitter::Transmitter;
+
+const MS: u64 = 1_000_000;
+
+fn standard() -> DualPi2 {
+    let control = Parameters {
+        target_ns: 15 * MS,
+        update_ns: 15 * MS,
+        alpha_per_s: 0.15,
+        beta_per_s: 3.0,
+        coupling: 2.0,
+        step_ns: MS,
+        classic_share: 0.1,
+    };
+    DualPi2::new(DropTail::new(Limit::Packets(1_000)), control)
+}
+
+/// A packet of 1,500 bytes that waits behind `packets` others, or finds nothing before it.
+fn arrive(queue: &mut DualPi2, now_ns: u64, ecn: Ecn, packets: u64) -> Result<Entry, DropReason> {
+    let transmitter = Transmitter::new(1);
+    let (bytes, waits) = (1_500 * packets, packets > 0);
+    queue.admit(Arrival { now_ns, size: 1_500, ecn, packets, bytes, flow: 0, waits, transmitter: &transmitter })
+}
+
+fn wait(queue: &mut DualPi2, now_ns: u64, ecn: Ecn) {
+    assert_eq!(arrive(queue, now_ns, ecn, 1), Ok(Entry::Plain));
+}
+
+/// A packet waits from 0 on. At 15 ms: p′ = 0.15·0 + 3·0.015 = 0.045. At 30 ms: + 0.15·0.015 + 3·0.015 = 0.09225. It
+/// leaves, and at 45 ms the delay is 0: − 0.15·0.015 − 3·0.03 = 0. That of the L queue counts likewise.
+#[test]
+fn steps_worked_by_hand() {
+    for ecn in [Ecn::NotEct, Ecn::Ect1] {
+        let mut queue = standard();
+        wait(&mut queue, 0, ecn);
+        let mut base_at = |ms: u64| {
+            queue.advance(ms * MS);
+            queue.base
+        };
+        assert_eq!(base_at(14), 0.0);
+        assert!((base_at(15) - 0.045).abs() < 1e-12);
+        assert!((base_at(31) - 0.09225).abs() < 1e-12);
+        assert!(queue.next(32 * MS).is_some());
+        queue.advance(45 * MS);
+        assert!(queue.base.abs() < 1e-12, "{}", queue.base);
+    }
+}
+
+/// p′ = 0.25: one in 16 of the C queue, every second of the L queue (k = 2), evenly.
+#[test]
+fn signals_are_coupled_and_even() {
+    let mut queue = standard();
+    queue.base = 0.25;
+    let low: Vec<_> = (0..4).map(|_| queue.verdict(true, Ecn::Ect1, false)).collect();
+    assert_eq!(low, [Verdict::Send, Verdict::Mark, Verdict::Send, Verdict::Mark]);
+    for (ecn, expected) in [(Ecn::NotEct, Verdict::Drop), (Ecn::Ect0, Verdict::Mark)] {
+        let classic: Vec<_> = (0..32).map(|_| queue.verdict(false, ecn, false)).collect();
+        let signals: Vec<_> = (0..32).filter(|&i| classic[i] != Verdict::Send).collect();
+        assert_eq!(signals, [15, 31]);
+        assert!(signals.iter().all(|&i| classic[i] == expected));
+    }
+}
+
+/// From the step on every packet of the L queue is marked, but the last one: less than two packets are no queue.
+#[test]
+fn the_low_queue_has_a_step() {
+    let mut queue = standard();
+    for _ in 0..3 {
+        wait(&mut queue, 0, Ecn::Ect1);
+    }
+    assert_eq!(queue.next(MS - 1), Some((0, Verdict::Send)));
+    assert_eq!(queue.next(MS), Some((0, Verdict::Mark)));
+    assert_eq!(queue.next(2 * MS), Some((0, Verdict::Send)));
+    assert_eq!(queue.next(3 * MS), None);
+    // The C queue has none.
+    wait(&mut queue, 3 * MS, Ecn::Ect0);
+    wait(&mut queue, 3 * MS, Ecn::Ect0);
+    assert_eq!(queue.next(9 * MS), Some((0, Verdict::Send)));
+}
+
+/// Of a hundred packets sent while both wait, ten are of the C queue; one that comes to an empty L queue goes next, or after
+/// one of the C queue at most.
+#[test]
+fn the_low_queue_goes_first_but_for_a_tenth() {
+    let mut queue = standard();
+    for _ in 0..200 {
+        wait(&mut queue, 0, Ecn::NotEct);
+        wait(&mut queue, 0, Ecn::Ect1);
+    }
+    let (low, classic) = (queue.low.waiting.len(), queue.classic.waiting.len());
+    for _ in 0..100 {
+        assert!(queue.next(1).is_some());
+    }
+    assert_eq!((low - queue.low.waiting.len(), classic - queue.classic.waiting.len()), (90, 10));
+    let mut queue = standard();
+    for _ in 0..50 {
+        wait(&mut queue, 0, Ecn::NotEct);
+    }
+    for _ in 0..20 {
+        assert!(queue.next(1).is_some());
+    }
+    wait(&mut queue, 2, Ecn::Ect1);
+    assert!(queue.next(2).is_some());
+    assert!(queue.low.waiting.is_empty(), "what the C queue sent alone counts for nothing");
+}
+
+/// p′ = 0.75: p_CL would be 1.5. The L queue drops with 0.5625 and marks the rest; the C queue drops, ECN or not.
+#[test]
+fn overload_drops_in_both_queues() {
+    let mut queue = standard();
+    queue.base = 0.75;
+    let low: Vec<_> = (0..100).map(|_| queue.verdict(true, Ecn::Ect1, false)).collect();
+    let count = |verdicts: &[Verdict], verdict| verdicts.iter().filter(|&&v| v == verdict).count();
+    assert_eq!((count(&low, Verdict::Drop), count(&low, Verdict::Mark)), (56, 44));
+    let classic: Vec<_> = (0..100).map(|_| queue.verdict(false, Ecn::Ect0, false)).collect();
+    assert_eq!((count(&classic, Verdict::Drop), count(&classic, Verdict::Mark)), (56, 0));
+    // One that finds nothing before it is dropped at the entrance.
+    queue.classic.due = 0.9;
+    assert_eq!(arrive(&mut queue, 0, Ecn::NotEct, 0), Err(DropReason::Early));
+}
+
+#[test]
+fn what_waits_is_gone_with_the_link() {
+    let mut queue = standard();
+    wait(&mut queue, 0, Ecn::NotEct);
+    wait(&mut queue, 0, Ecn::Ect1);
+    queue.clear();
+    assert_eq!(queue.next(1), None);
+    wait(&mut queue, 2, Ecn::Ect1);
+    assert_eq!(queue.next(2), Some((0, Verdict::Send)));
+}

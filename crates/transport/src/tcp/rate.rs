@@ -1,0 +1,229 @@
+//! How fast the network delivers: a rate sample for each acknowledgment, and what is found lost, for controls that ask for
+//! it ([`Feedback`](crate::congestion::Feedback)). "BBR Congestion Control", draft-ietf-ccwg-bbr, section 4.1.
+
+use std::collections::VecDeque;
+
+use super::scoreboard::{Delivered, Scoreboard};
+use crate::congestion::{LostPacket, RateSample};
+use crate::queue::Stream;
+
+/// What was known when a segment was sent last.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    end: u64,
+    bytes: u32,
+    sent_ns: u64,
+    first_sent_ns: u64,
+    delivered_ns: u64,
+    delivered: u64,
+    lost: u64,
+    in_flight: u64,
+    app_limited: bool,
+    /// It is counted as lost, and was not sent again since.
+    is_lost: bool,
+}
+
+/// The state of a subflow; all amounts are bytes of data.
+#[derive(Debug, Default)]
+pub struct RateSampler {
+    /// Delivered so far.
+    pub delivered: u64,
+    /// Found lost so far; what is lost twice counts twice.
+    pub lost: u64,
+    /// When something was delivered last, or the first thing was sent after a pause.
+    delivered_ns: u64,
+    /// When the segment that was delivered last, of those sent last, was sent.
+    first_sent_ns: u64,
+    /// Samples say less than the path can do until so much is delivered; 0: they do not.
+    app_limited: u64,
+    records: VecDeque<Record>,
+    /// [`Scoreboard::losses`] when it was last looked through.
+    losses: u64,
+    found: Vec<LostPacket>,
+}
+
+impl RateSampler {
+    /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
+    pub fn sent(&mut self, now_ns: u64, end: u64, bytes: u32, in_flight: u64) {
+        let record = self.record(now_ns, end, bytes, in_flight);
+        self.records.push_back(record);
+    }
+
+    /// It goes out once more; `lost`: because it was held to be lost.
+    pub fn sent_again(&mut self, now_ns: u64, end: u64, in_flight: u64, lost: bool) {
+        let i = self.records.partition_point(|record| record.end < end);
+        let Some(&old) = self.records.get(i) else { return };
+        if lost && !old.is_lost {
+            self.count_lost(i);
+        }
+        self.records[i] = self.record(now_ns, old.end, old.bytes, in_flight);
+    }
+
+    fn record(&mut self, now_ns: u64, end: u64, bytes: u32, in_flight: u64) -> Record {
+        if in_flight <= u64::from(bytes) {
+            (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
+        }
+        Record {
+            end,
+            bytes,
+            sent_ns: now_ns,
+            first_sent_ns: self.first_sent_ns,
+            delivered_ns: self.delivered_ns,
+            delivered: self.delivered,
+            lost: self.lost,
+            in_flight,
+            app_limited: self.app_limited > 0,
+            is_lost: false,
+        }
+    }
+
+    /// There was room to send, and nothing was: what is in flight says less than the path can do.
+    pub fn limited(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+
+    /// Whether samples say less than the path can do.
+    pub fn is_limited(&self) -> bool {
+        self.app_limited > 0
+    }
+
+    /// An acknowledgment up to `una` brought this; `min_rtt_ns` is the least round trip ever seen.
+    pub fn acknowledged(
+        &mut self,
+        now_ns: u64,
+        delivered: &Delivered,
+        una: u64,
+        min_rtt_ns: u64,
+    ) -> Option<RateSample> {
+        if delivered.bytes > 0 {
+            self.delivered += delivered.bytes;
+            self.delivered_ns = now_ns;
+        }
+        let newest = delivered.latest.and_then(|(_, end)| {
+            let i = self.records.partition_point(|record| record.end < end);
+            self.records.get(i).copied().filter(|record| record.end == end)
+        });
+        while self.records.front().is_some_and(|record| record.end <= una) {
+            self.records.pop_front();
+        }
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let record = newest?;
+        self.first_sent_ns = self.first_sent_ns.max(record.sent_ns);
+        let send_ns = record.sent_ns.saturating_sub(record.first_sent_ns);
+        let ack_ns = now_ns.saturating_sub(record.delivered_ns);
+        let interval_ns = send_ns.max(ack_ns);
+        let bytes = self.delivered - record.delivered;
+        // A shorter interval than any round trip: a copy that was not lost was taken for a retransmission's delivery.
+        let rate = (interval_ns >= min_rtt_ns.max(1)).then(|| bytes as f64 * 1e9 / interval_ns as f64);
+        Some(RateSample {
+            bytes,
+            rate,
+            app_limited: record.app_limited,
+            prior_delivered: record.delivered,
+            in_flight: record.in_flight,
+            lost: self.lost - record.lost,
+        })
+    }
+
+    /// Looks for segments that were found lost since the last time.
+    pub fn find_lost<P: Stream>(&mut self, board: &Scoreboard<P>) {
+        if board.losses() == self.losses {
+            return;
+        }
+        self.losses = board.losses();
+        let mut i = 0;
+        for end in board.lost_ends() {
+            while self.records.get(i).is_some_and(|record| record.end < end) {
+                i += 1;
+            }
+            if self.records.get(i).is_some_and(|record| record.end == end && !record.is_lost) {
+                self.count_lost(i);
+            }
+        }
+    }
+
+    fn count_lost(&mut self, i: usize) {
+        let record = &mut self.records[i];
+        record.is_lost = true;
+        self.lost += u64::from(record.bytes);
+        self.found.push(LostPacket {
+            bytes: u64::from(record.bytes),
+            in_flight: record.in_flight,
+            lost: self.lost - record.lost,
+            app_limited: record.app_limited,
+        });
+    }
+
+    /// What was found lost since the last call.
+    pub fn take_lost(&mut self) -> Vec<LostPacket> {
+        std::mem::take(&mut self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn delivered(bytes: u64, latest: (u64, u64)) -> Delivered {
+        Delivered { bytes, latest: Some(latest), advanced: true, ..Delivered::default() }
+    }
+
+    /// Two segments of 1,000 bytes at 0 and 1 ms, acknowledged at 50 and 52 ms: the first gives 1,000 bytes in 50 ms, the
+    /// second 2,000 in 52 ms. The third, sent at 50 ms after the first was delivered, acknowledged at 100 ms: 2,000 in 50.
+    #[test]
+    fn rates_worked_by_hand() {
+        let mut sampler = RateSampler::default();
+        sampler.sent(0, 1001, 1000, 1000);
+        sampler.sent(MS, 2001, 1000, 2000);
+        let first = sampler.acknowledged(50 * MS, &delivered(1000, (0, 1001)), 1001, 50 * MS).unwrap();
+        assert_eq!((first.bytes, first.rate), (1000, Some(20_000.0)));
+        sampler.sent(50 * MS, 3001, 1000, 2000);
+        let second = sampler.acknowledged(52 * MS, &delivered(1000, (MS, 2001)), 2001, 50 * MS).unwrap();
+        assert_eq!((second.bytes, second.prior_delivered), (2000, 0));
+        assert!((second.rate.unwrap() - 2000.0 / 0.052).abs() < 1e-6);
+        let third = sampler.acknowledged(100 * MS, &delivered(1000, (50 * MS, 3001)), 3001, 50 * MS).unwrap();
+        assert_eq!((third.bytes, third.prior_delivered, third.rate), (2000, 1000, Some(40_000.0)));
+        assert_eq!(third.in_flight, 2000);
+    }
+
+    /// Acknowledgments that come at once do not make the rate higher than what was sent: the longer interval counts.
+    #[test]
+    fn the_longer_of_both_intervals_counts() {
+        let mut sampler = RateSampler::default();
+        for i in 0..10 {
+            sampler.sent(10 * i * MS, 1000 * (i + 1), 1000, 1000 * (i + 1));
+        }
+        let sample = sampler.acknowledged(100 * MS, &delivered(10_000, (90 * MS, 10_000)), 10_000, MS).unwrap();
+        assert_eq!(sample.rate, Some(100_000.0));
+        assert!(sampler.acknowledged(101 * MS, &Delivered::default(), 10_000, MS).is_none());
+    }
+
+    #[test]
+    fn what_an_application_limited_is_marked_until_it_is_delivered() {
+        let mut sampler = RateSampler::default();
+        sampler.sent(0, 1001, 1000, 1000);
+        sampler.limited(1000);
+        sampler.sent(5 * MS, 2001, 1000, 2000);
+        let sample = sampler.acknowledged(50 * MS, &delivered(1000, (0, 1001)), 1001, MS).unwrap();
+        assert!(!sample.app_limited && sampler.is_limited());
+        let sample = sampler.acknowledged(55 * MS, &delivered(1000, (5 * MS, 2001)), 2001, MS).unwrap();
+        assert!(sample.app_limited && !sampler.is_limited());
+    }
+
+    #[test]
+    fn a_retransmission_counts_its_loss_once() {
+        let mut sampler = RateSampler::default();
+        sampler.sent(0, 1001, 1000, 1000);
+        sampler.sent(0, 2001, 1000, 2000);
+        sampler.sent_again(60 * MS, 1001, 2000, true);
+        let lost = sampler.take_lost();
+        assert_eq!((lost.len(), lost[0].in_flight, lost[0].lost, sampler.lost), (1, 1000, 1000, 1000));
+        // A probe repeats what nobody holds to be lost.
+        sampler.sent_again(70 * MS, 2001, 2000, false);
+        assert!(sampler.take_lost().is_empty());
+    }
+}
