@@ -158,7 +158,9 @@ QUEUES = (
     Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
     Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
     Entry("pie", "holds the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
-    Entry("dualpi2", "a short queue for scalable controls beside the classic one", "RFC 9332", ("sim", "stack", "linux")),
+    Entry(
+        "dualpi2", "a short queue for scalable controls beside the classic one", "RFC 9332", ("sim", "stack", "linux")
+    ),
 )
 
 LOSSES = (
