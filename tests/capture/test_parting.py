@@ -105,6 +105,23 @@ def test_the_first_difference_is_told(
         assert "m-server to 10.0.0.1: ACK seq " in lines[1]
 
 
+def test_acknowledgments_of_two_subflows_at_one_time_have_no_order(tmp_path: Path) -> None:
+    for name, (fast_ms, slow_ms) in (("a", (1, 2)), ("b", (2, 1))):
+        # Within the tolerance of a tick, in either order.
+        for path, time_ms in (("fast", fast_ms), ("slow", slow_ms)):
+            write(tmp_path / name / f"m-client-{path}.pcapng", [(time_ms, packet(CLIENT[path], SERVER, 1, 1))])
+    assert parting(tmp_path / "a", tmp_path / "b") is None
+
+
+def test_of_several_differences_the_earliest_counts(tmp_path: Path) -> None:
+    for name, window, length in (("a", 500, 10), ("b", 400, 20)):
+        write(tmp_path / name / "m-client-fast.pcapng", [(9, packet(CLIENT["fast"], SERVER, 1, 1, window=window))])
+        write(tmp_path / name / "m-server.pcapng", [(5, packet(SERVER, CLIENT["fast"], 1, 1, length=length))])
+    found = parting(tmp_path / "a", tmp_path / "b")
+    assert found is not None
+    assert (found.number, found.what) == (0, "the length")
+
+
 def test_options_are_told_by_their_names(tmp_path: Path) -> None:
     for name, option in (("a", b"\x1e\x08\x20\x01" + bytes(4)), ("b", b"\x01\x01\x05\x0a" + bytes(8))):
         data = packet(SERVER, CLIENT["fast"], 1, 1, options=option)

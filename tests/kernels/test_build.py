@@ -151,6 +151,13 @@ def test_what_make_said_last_is_in_the_error(source: Path) -> None:
     assert kernels.kernels() == []
 
 
+def test_a_tree_that_changes_while_it_is_built_is_no_kernel(source: Path) -> None:
+    (source / "Makefile").write_text(MAKEFILE + "\t@echo 'int burst = 2;' > net/mptcp/protocol.c\n")
+    with pytest.raises(making.BuildError, match="was changed while it was built"):
+        making.build(str(source))
+    assert kernels.kernels() == []
+
+
 def test_a_tree_without_time_travel_is_refused(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fragment = tmp_path / "um.config"
     fragment.write_text("CONFIG_MPTCP=y\nCONFIG_TUN=y\nCONFIG_HOSTFS=y\n")

@@ -23,6 +23,8 @@ from mptcplab.engines.linux.hosts import Played
 from mptcplab.engines.linux_virtual import columns, guest, refusals
 from mptcplab.engines.linux_virtual.cores import core
 from mptcplab.engines.runner import run
+from mptcplab.kernels import store
+from mptcplab.kernels.tools import tools
 from mptcplab.scenario import Scenario, UnsupportedError
 
 BUILT = kernels.kernels()
@@ -82,6 +84,24 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(scenario: Sc
 
 
 @virtual
+def test_how_long_a_guest_takes_to_load_its_program_is_no_matter(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = run(scenario, ENGINE)
+    # No whole number of ticks.
+    monkeypatch.setattr(guest, "_CODE", "import time; time.sleep(0.0123456); " + guest._CODE)
+    # Random numbers are others, into which the times of interrupts go; what was carried is the same.
+    columns = ("path", "goodput_bps", "retransmissions")
+    assert run(scenario, ENGINE).subflows.select(columns).rows() == quick.subflows.select(columns).rows()
+
+
+def test_a_guest_finds_modules_in_the_same_places_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = guest.command()
+    monkeypatch.setattr(sys, "path", ["/usr/local/bin", *sys.path, "/somewhere"])
+    assert guest.command() == before
+
+
+@virtual
 def test_a_run_carries_what_the_links_do(scenario: Scenario) -> None:
     result = run(scenario, ENGINE, repeat=2, jobs=2)
     assert result.connections["repeat"].to_list() == [0, 1]
@@ -122,11 +142,9 @@ def test_a_control_that_its_kernel_lacks_is_refused(
     scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    made = kernels.Kernel(
-        "mine", "0" * 64, "6.12", "a tree", "", "", 1000, {"lia": ""}, "gcc", kernels.store.cache() / "mine"
-    )
+    made = kernels.Kernel("mine", "0" * 64, "6.12", "a tree", "", "", 1000, {"lia": ""}, "gcc", store.cache() / "mine")
     (tmp_path / "config").write_text("CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_CUBIC=y\n")
-    kernels.store.keep(made, tmp_path / "config", tmp_path / "config")
+    store.keep(made, tmp_path / "config", tmp_path / "config")
     words = ["run", str(scenario_file), "--engine", "linux-virtual", "--set", "connection.download.congestion=olia"]
     assert invoke(words) == 3
     assert "reno, cubic or lia; or first: mptcplab kernel build --with olia" in capsys.readouterr().err.replace('"', "")
@@ -188,7 +206,7 @@ def test_a_guest_that_panics_says_its_last_words(small: Path, monkeypatch: pytes
     (small / "tools").mkdir()
     (small / "tools/init").write_text("no program")
     (small / "tools/init").chmod(0o755)
-    shutil.copy(guest.tools() / "seed.so", small / "tools/seed.so")
+    shutil.copy(tools() / "seed.so", small / "tools/seed.so")
     monkeypatch.setattr(guest, "tools", lambda: small / "tools")
     with pytest.raises(mptcplab.SimulationError, match=r"broke down(?s:.)*panic"):
         guest.boot(kernels.find(KERNEL), small, seed=1, progress=None)

@@ -69,13 +69,31 @@ class Parting:
 
 def parting(first: Path, second: Path) -> Parting | None:
     """Where the captures in two directories part; None when they do not."""
-    for number, (one, other) in enumerate(zip_longest(_sent(first), _sent(second))):
-        if one is None or other is None:
-            return Parting(number, "the number of packets", one, other)
-        what = _difference(one, other)
-        if what is not None:
-            return Parting(number, what, one, other)
-    return None
+    sent = _sent(first)
+    mine, theirs = _streams(sent), _streams(_sent(second))
+    found: list[tuple[int, str, Sent | None, Sent | None]] = []
+    for stream in sorted(mine.keys() | theirs.keys()):
+        for one, other in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
+            what = "the number of packets" if one is None or other is None else _difference(one, other)
+            if what is not None:
+                found.append((min(each.time_ns for each in (one, other) if each is not None), what, one, other))
+                break
+    if not found:
+        return None
+    time_ns, what, one, other = min(found, key=lambda each: each[0])
+    return Parting(sum(each.time_ns < time_ns for each in sent), what, one, other)
+
+
+def _streams(sent: list[Sent]) -> dict[tuple[str, str], list[Sent]]:
+    """What is compared in its order: what a host sends, but each subflow's acknowledgments by themselves.
+
+    Acknowledgments that leave on two subflows at one time have no order that would mean anything.
+    """
+    streams: dict[tuple[str, str], list[Sent]] = {}
+    for each in sent:
+        bare = each.length == 0 and each.flags == "ACK"
+        streams.setdefault((each.host, each.place if bare else ""), []).append(each)
+    return streams
 
 
 def _difference(one: Sent, other: Sent) -> str | None:

@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, CANNOT, FAILED, FILE_PATH, WRONG_INPUT, Failure, print_line, say
+from mptcplab.cli.common import (
+    AT_LEAST_1,
+    CANNOT,
+    FAILED,
+    FILE_PATH,
+    KERNELS,
+    WRONG_INPUT,
+    Failure,
+    console,
+    named_kernels,
+    print_line,
+    say,
+)
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
     from mptcplab.sweeps.carry_out import Workers
     from mptcplab.sweeps.journal import Journal
     from mptcplab.sweeps.planned import Planned
+    from mptcplab.sweeps.sweep import Plan
 
 
 @click.command()
@@ -25,12 +38,29 @@ if TYPE_CHECKING:
     help="Number of parallel runs; by default one per core (one in all for real-time engines).",
 )
 @click.option("--resume", is_flag=True, help="Resume the sweep in DIR; finished runs are kept.")
+@KERNELS
+@click.option(
+    "--first-differences",
+    type=click.IntRange(min=0),
+    default=5,
+    metavar="N",
+    help="With several kernels: on how many of the networks that differ most to look for the first differing packet.",
+)
 @click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
-def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | None) -> None:
+def sweep(
+    file: Path,
+    out: Path,
+    jobs: int | None,
+    resume: bool,
+    kernels: str,
+    first_differences: int,
+    cluster: str | None,
+) -> None:
     """Run a scenario at every point of a design, and write one dataset.
 
     \b
     Example: mptcplab sweep scenarios/sweeps/two-paths.toml --out out/two-paths
+    Example: mptcplab sweep my-networks.toml --out out/kernels --kernel 6.1,6.12
     """
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
     from mptcplab.sweeps.carry_out import tally
@@ -42,6 +72,13 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     if cluster is not None and jobs is not None:
         raise Failure(WRONG_INPUT, "--jobs applies to this machine; with --cluster the cluster's workers are used")
     read = Sweep.load(file)
+    if kernels:
+        try:
+            read = read.with_kernels(named_kernels(kernels))
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
+        if cluster is not None:
+            raise Failure(WRONG_INPUT, "--kernel is for this machine: a cluster's workers have kernels of their own")
     with Progress("checking the points", sys.stderr) as progress:
         made = make_plan(read, progress=progress.update)
     dataset.check(out, resume=resume)
@@ -53,7 +90,9 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
                 say("discarded one incomplete run, left by an interruption")
             count = tally(made.runs, journal)
             print_line(
-                f"{len(made.values)} points, {len(read.crossed())} variants, {read.repeat} seeds: {len(made.runs)} runs"
+                f"{len(made.values)} points, {len(read.crossed())} variants, "
+                + (f"{len(read.kernels)} kernels, " if len(read.kernels) > 1 else "")
+                + f"{read.repeat} seeds: {len(made.runs)} runs"
                 + (f", {count.found} of them finished before" if count.found else "")
             )
             if count.found < count.runs:
@@ -67,6 +106,34 @@ def sweep(file: Path, out: Path, jobs: int | None, resume: bool, cluster: str | 
     speed = f"{ran / took_s:.1f} runs/s" if ran else "all runs were finished before"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
+    if len(read.kernels) > 1:
+        _between(made, out, first_differences)
+
+
+def _between(made: "Plan", out: Path, most: int) -> None:
+    """What the kernels after the first make different."""
+    import polars as pl
+
+    from mptcplab.render import text_tables
+    from mptcplab.sweeps import between
+
+    connections = pl.read_parquet(out / "connections" / "*.parquet")
+    terminal = console()
+    first, *others = made.sweep.kernels
+    for other in others:
+        found = between.over(connections, first, other)
+        terminal.print(text_tables.drawn((between.table(first, other, found),), terminal))
+        for network, value, repeat in between.differing(found, most):
+            point, variant = network
+            head = f"point {point}{f', {variant}' if variant else ''}: {value:+.2%}; repeat {repeat}"
+            try:
+                parted = between.part(made, network, repeat, first, other)
+            except ValueError as error:  # more interfaces than are captured
+                print_line(f"{head}; {error}")
+                continue
+            print_line(f"{head}{': both send the same packets' if parted is None else ''}")
+            for line in () if parted is None else parted.lines((first, other)):
+                print_line(f"  {line}")
 
 
 def _carry_out(runs: "list[Planned]", journal: "Journal", jobs: int, workers: "Workers | None", found: int) -> None:

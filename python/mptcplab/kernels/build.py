@@ -19,7 +19,7 @@ from mptcplab import machine
 from mptcplab.errors import Error
 from mptcplab.kernels import configure, controls, store
 from mptcplab.kernels.store import Kernel
-from mptcplab.kernels.tree import Sources, TreeError, sources, version
+from mptcplab.kernels.tree import Sources, TreeError, digest, sources, version
 
 _STEP: Final = re.compile(r"^  [A-Z]+ ")
 _STEPS: Final = 1560
@@ -89,6 +89,11 @@ def build(
         place.mkdir(parents=True, exist_ok=True)
         tell(f"building {version(tree)} in {place}")
         _make(tree, place, hz, names, jobs or os.cpu_count() or 1, progress)
+        if found.directory is not None and digest(found.directory) != found.sha256:
+            raise BuildError(
+                f"{found.directory} was changed while it was built: build it again, in another --build-dir or after "
+                f"removing {place}, where objects are newer than their sources are now"
+            )
         config = place / ".config"
         _check(config, hz, names)
         kernel = Kernel(

@@ -20,6 +20,7 @@ from typing import Final
 import polars as pl
 
 from mptcplab import _core, provenance
+from mptcplab.engines.catalogue import find
 from mptcplab.results.inventory import OccupiedError, shown
 from mptcplab.sweeps.frames import TABLES, collect
 from mptcplab.sweeps.journal import Journal
@@ -116,6 +117,7 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
         "commit": commit,
         "dirty": dirty,
         "engine": made.sweep.engine,
+        **_kernels(made),
         "scenario_sha256": made.sweep.scenario.sha256(),
         "points": len(made.values),
         "runs": len(made.runs),
@@ -124,6 +126,16 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
         "packages": {name: package_version(name) for name in ("numpy", "polars", "pydantic", "scipy")},
     }
     _write(directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
+
+
+def _kernels(made: Plan) -> dict[str, object]:
+    """The guests' kernels, where the engine has several."""
+    if not any(find(engine).kernels for engine in made.sweep.engines):
+        return {}
+    from mptcplab import kernels
+
+    found = [kernels.find(str(find(engine).arguments.get("kernel") or "") or None) for engine in made.sweep.engines]
+    return {"kernels": {kernel.name: kernel.identity() for kernel in found}}
 
 
 def _write(file: Path, text: str) -> None:

@@ -4,7 +4,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import numpy as np
 from mptcplab import designs, shipped
 from mptcplab.designs import DesignError, Factor, FactorError
 from mptcplab.designs.plain import Floats
-from mptcplab.engines.catalogue import ENGINES
+from mptcplab.engines.catalogue import ENGINES, with_kernels
 from mptcplab.scenario import Problem, Scenario, ScenarioError
 from mptcplab.scenario.errors import did_you_mean, one_of, show
 from mptcplab.scenario.lines import Key, Places
@@ -24,7 +24,7 @@ KINDS: Final = ("wsp", "lhs", "grid", "random")
 _KEYS: Final = ("scenario", "engine", "repeat", "design", "factor", "variant")
 _DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates")
 _MOST_REPEATS: Final = 1_000_000
-_OWN: Final = ("seed", "point", "variant", "repeat")
+_OWN: Final = ("seed", "point", "variant", "kernel", "repeat")
 """Columns of the dataset, which a factor cannot be."""
 
 
@@ -59,6 +59,19 @@ class Sweep:
     variants: Mapping[str, tuple[Any, ...]]
     """Keys of the scenario and the values that each takes."""
     _places: Places = field(repr=False)
+    kernels: tuple[str, ...] = ()
+    """Of the engine linux-virtual, each at every point; without any it has the one of its name, or the only one."""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Those that every point runs on: one, or one for each kernel."""
+        return tuple(with_kernels([self.engine], self.kernels))
+
+    def with_kernels(self, kernels: Sequence[str]) -> "Sweep":
+        """The same with a run for each of these kernels. Raises ValueError when its engine has none to choose."""
+        if self.engine.partition(":")[0] not in ENGINES or not ENGINES[self.engine.partition(":")[0]].kernels:
+            raise ValueError(f'{self.source}: found engine = "{self.engine}"; kernels are of engine = "linux-virtual"')
+        return replace(self, engine=self.engine.partition(":")[0], kernels=tuple(kernels))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Sweep":
@@ -105,6 +118,11 @@ class Sweep:
         """Every variant: the value of each of its keys."""
         return [dict(zip(self.variants, values, strict=True)) for values in itertools.product(*self.variants.values())]
 
+    @staticmethod
+    def name_of(variant: Mapping[str, Any]) -> str:
+        """What a variant is called."""
+        return " · ".join(plain(value) for value in variant.values())
+
     def at(self, values: Mapping[str, Any]) -> Scenario:
         """The scenario with these keys changed. Raises ScenarioError that names the sweep file's line."""
         try:
@@ -127,6 +145,11 @@ class Sweep:
                 if parts[: len(own)] == own or own[: len(parts)] == parts:
                     return self._places.problem((table, key), problem.found, problem.expected)
         return problem
+
+
+def plain(value: object) -> str:
+    """A string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _toml(value: object) -> str:

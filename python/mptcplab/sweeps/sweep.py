@@ -1,6 +1,5 @@
 """A sweep from its file to its dataset: plan, carry out, write."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,14 +7,14 @@ from typing import Any
 from mptcplab.designs.plain import Floats
 from mptcplab.engines.catalogue import available, find
 from mptcplab.scenario import UnsupportedError
-from mptcplab.sweeps.file import Sweep
+from mptcplab.sweeps.file import Sweep, plain
 from mptcplab.sweeps.frames import Label
 from mptcplab.sweeps.planned import Planned, plan
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a sweep, in the order of the dataset: by point, then variant, then repeat."""
+    """Every run of a sweep, in the order of the dataset: by point, then variant, then kernel, then repeat."""
 
     sweep: Sweep
     points: Floats
@@ -35,7 +34,8 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
 
     Raises ScenarioError, UnsupportedError for what the engine cannot do, EngineUnavailableError.
     """
-    available(sweep.engine)
+    for engine in sweep.engines:
+        available(engine)
     points = sweep.points()
     values = [[factor.at(float(x)) for factor, x in zip(sweep.factors, row, strict=True)] for row in points]
     keys = [factor.key for factor in sweep.factors]
@@ -47,14 +47,17 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
         own |= {f.key: _cell(f.number(value), value) for f, value in zip(sweep.factors, row, strict=True)}
         for variant in crossed:
             scenario = sweep.at({**dict(zip(keys, row, strict=True)), **variant})
-            refused = find(sweep.engine).unsupported(scenario)
-            if refused:
-                raise UnsupportedError(sweep.engine, sweep.refused(refused))
-            name = " · ".join(_text(value) for value in variant.values())
+            for engine in sweep.engines:
+                refused = find(engine).unsupported(scenario)
+                if refused:
+                    raise UnsupportedError(engine, sweep.refused(refused))
+            name = sweep.name_of(variant)
             told = {key: _cell(value if _is_number(value) else None, value) for key, value in variant.items()}
-            for repeat in range(sweep.repeat):
-                labels.append({**own, "variant": name, **told, "repeat": repeat})
-                runs.append(plan(scenario, scenario.seed + repeat, engine=sweep.engine))
+            for engine, kernel in zip(sweep.engines, sweep.kernels or (None,), strict=True):
+                chosen: dict[str, Label] = {} if kernel is None else {"kernel": kernel}
+                for repeat in range(sweep.repeat):
+                    labels.append({**own, "variant": name, **told, **chosen, "repeat": repeat})
+                    runs.append(plan(scenario, scenario.seed + repeat, engine=engine))
         if progress is not None:
             progress((number + 1) / len(values))
     return Plan(sweep, points, values, labels, runs)
@@ -69,7 +72,7 @@ def design_csv(made: Plan) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["point", *(factor.key for factor in made.sweep.factors)])
     for number, row in enumerate(made.values):
-        writer.writerow([number, *map(_text, row)])
+        writer.writerow([number, *map(plain, row)])
     return text.getvalue()
 
 
@@ -78,11 +81,4 @@ def _is_number(value: object) -> bool:
 
 
 def _cell(number: float | None, value: object) -> Label:
-    return _text(value) if number is None else float(number)
-
-
-def _text(value: object) -> str:
-    """A string as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return plain(value) if number is None else float(number)

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+import mptcplab
 from mptcplab import _core
 from mptcplab.engines.linux_virtual.cores import core
 from mptcplab.kernels.store import Kernel
@@ -32,9 +34,17 @@ class GuestError(_core.SimulationError):
 
 
 def command() -> list[str]:
-    """What a guest runs: this Python, with what this one finds its modules by."""
+    """What a guest runs: this Python, which finds Python's own modules and this package.
+
+    Nothing else, such as the directory of the program that asks for the run: each place in which a module is looked for
+    in vain takes a microsecond of the guest's time, and the same run would be another one from another program.
+    """
+    own = str(Path(mptcplab.__file__).parents[1])
+    standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    dynamic = [entry for entry in sys.path if Path(entry).name == "lib-dynload"]
     # Without `site`, whose work is done.
-    return [sys.executable, "-S", "-E", "-B", "-c", _CODE.format(path=[entry for entry in sys.path if entry])]
+    path = list(dict.fromkeys([*standard, *dynamic, own]))
+    return [sys.executable, "-S", "-E", "-B", "-c", _CODE.format(path=path)]
 
 
 def boot(
