@@ -31,9 +31,9 @@ from mptcplab.cli.progress import Progress
 def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: float | None, to_s: float | None) -> None:
     """Analyse packet captures: connections, subflows, reinjections, goodput and delays.
 
-    Several captures (of each interface, of both hosts) are taken together. Times count from the first TCP packet.
-    Of a folder, each capture is analysed by itself, and --out gets one dataset with the column `capture`; the captures
-    of a folder in it belong together.
+    Several captures (of each interface, of both hosts) are analysed together. Times count from the first TCP packet.
+    In a folder, each capture is analysed separately, and each subfolder as one set of captures; --out then receives one
+    dataset with the column `capture`.
 
     \b
     Example: mptcplab analyze out/wifi-lte/captures/*.pcapng --out out/wifi-lte-packets

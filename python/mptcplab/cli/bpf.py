@@ -10,7 +10,7 @@ NAMES = ("balia", "ewtcp", "lia", "mppert", "olia", "pert", "wvegas")
 
 @click.group()
 def app() -> None:
-    """Congestion controls for the Linux kernel as BPF programs: lia, olia, balia, ewtcp, wvegas, mppert and pert.
+    """Load congestion controls into the Linux kernel as BPF programs: lia, olia, balia, ewtcp, wvegas, mppert, pert.
 
     \b
     Example: mptcplab bpf load olia
@@ -23,7 +23,7 @@ _NAME = click.argument("name", metavar="|".join((*NAMES, "all")))
 @app.command()
 @_NAME
 def load(name: str) -> None:
-    """Make a control available to every program of this machine, until it is unloaded or the next boot.
+    """Make a control available to all programs on this machine, until it is unloaded or the machine reboots.
 
     \b
     Example: mptcplab bpf load olia
@@ -45,7 +45,7 @@ def load(name: str) -> None:
 @app.command()
 @_NAME
 def unload(name: str) -> None:
-    """Take a control away again; connections that use it keep it until they end.
+    """Unload a control; connections that use it keep it until they close.
 
     \b
     Example: mptcplab bpf unload olia

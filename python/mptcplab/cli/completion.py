@@ -11,7 +11,7 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
-    """Print the script that completes commands, options, ready-made scenarios and papers in a shell.
+    """Print a shell script that completes commands, options, ready-made scenarios and papers.
 
     \b
     Example: mptcplab completion bash > ~/.local/share/bash-completion/completions/mptcplab

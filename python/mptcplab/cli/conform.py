@@ -19,17 +19,16 @@ _THREADS: Final = {"transport": 2, "linux": 16}
 
 @click.command()
 @click.argument("only", metavar="[FILTER]", default="")
-@click.option("--against", type=click.Choice([*_BOTH, "both"]), default="transport", help="Who is judged.")
+@click.option("--against", type=click.Choice([*_BOTH, "both"]), default="transport", help="What to test.")
 @click.option("--cases", "folder", type=FILE_PATH, help="Folder with other test cases.")
 @click.option("--all", "everything", is_flag=True, help="Print a line for every case, not only for those that fail.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def conform(only: str, against: str, folder: Path | None, everything: bool, as_json: bool) -> None:
-    """Play the cases of conformance to our transport, and to Linux.
+    """Run the conformance tests against our transport or against Linux.
 
-    A case is a text file: segments in, segments out, with the requirement that it shows (docs/conformance.md).
-    FILTER is a part of a case's name or of its requirement. Our transport runs in virtual time; Linux in a network
-    namespace of its own, in real time, for which root is needed. The exit status is 1 when a case fails that is
-    not a known departure.
+    A case is a text file: segments in, segments out, and the requirement that it tests (docs/conformance.md). FILTER
+    is part of a case's name or of its requirement. Our transport runs in virtual time; Linux runs in real time in a
+    network namespace of its own, which needs root. The exit status is 1 if a case fails that is not a known departure.
 
     \b
     Example: mptcplab conform tcp/listen

@@ -44,7 +44,7 @@ def design(
     out: Path | None,
     plot: Path | None,
 ) -> None:
-    """Print the points of a design as CSV, and say how evenly they fill the space.
+    """Print the points of a design as CSV, and report how evenly they fill the space.
 
     \b
     Example: mptcplab design wsp --points 98 --dimensions 6 --seed 1 --out points.csv --plot points.png

@@ -44,10 +44,10 @@ def get(
     checksum: bool,
     timeout: float,
 ) -> None:
-    """Fetch a file with our own Multipath TCP instead of the kernel's, from any HTTP server that this machine reaches.
+    """Download a file over HTTP with our own Multipath TCP instead of the kernel's.
 
-    The stack stands behind TUN devices that the command makes: the server is on this machine, in one of its namespaces,
-    or elsewhere when this machine forwards and translates the stack's addresses (10.213.0.0/16).
+    The stack sends and receives through TUN devices that the command creates. The server can be on this machine, in one
+    of its namespaces, or elsewhere if this machine forwards and translates the stack's addresses (10.213.0.0/16).
 
     \b
     Example: mptcplab get http://192.0.2.1:8080/file -o file

@@ -9,7 +9,7 @@ from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, print_line, say
 
 @click.group("import")
 def app() -> None:
-    """Turn files of other tools into scenario files.
+    """Convert files of other tools into scenario files.
 
     \b
     Example: mptcplab import minitopo topo xp --out scenario.toml
@@ -27,7 +27,7 @@ def app() -> None:
 )
 @click.option("--out", type=FILE_PATH, help="File to write; standard output by default.")
 def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path | None) -> None:
-    """Turn Minitopo's topology file, with or without an experiment file, into a scenario file.
+    """Convert a Minitopo topology file, with or without an experiment file, into a scenario file.
 
     \b
     Example: mptcplab import minitopo topo xp --out scenario.toml

@@ -10,7 +10,7 @@ from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Fail
 
 @click.group()
 def app() -> None:
-    """Kernels for the engine linux-virtual, which runs Linux's Multipath TCP in virtual time.
+    """Build and manage kernels for the engine linux-virtual, which runs Linux's Multipath TCP in virtual time.
 
     \b
     Example: mptcplab kernel build 6.12
@@ -40,14 +40,14 @@ def app() -> None:
     help="Build directory for make; kept, so that the next build is quick. By default one per tree, in the cache.",
 )
 def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None, build_dir: Path | None) -> None:
-    """Build a kernel from a tree of Linux's sources, or from Debian's package of a version.
+    """Build a kernel from a Linux source tree, or from Debian's source package of a version.
 
     \b
     Example: mptcplab kernel build 6.12
     Example: mptcplab kernel build 6.12 --with lia,olia
     Example: mptcplab kernel build ~/src/linux --name my-tree
 
-    The tree is only read. A whole build takes some 10 minutes on 2 cores; after a change of one file, seconds.
+    The tree is not modified. A complete build takes about 10 minutes on 2 cores; after a change of one file, seconds.
     """
     from mptcplab.cli.progress import Progress
     from mptcplab.kernels import build as making
@@ -79,7 +79,7 @@ def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None,
 
 @app.command("list")
 def list_command() -> None:
-    """The kernels that are built.
+    """List the kernels that have been built.
 
     \b
     Example: mptcplab kernel list

@@ -49,9 +49,9 @@ def predict(
     rate: str | None,
     initial_window: int,
 ) -> None:
-    """Steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
+    """Predict steady-state throughput from loss rates and round-trip times, in packets/s, or in bit/s with `-m`.
 
-    With `--size`: the completion time of a file from its connection's SYN, round by round (`mptcplab.models.rounds`).
+    With `--size`, predict the completion time of a file, from the SYN on (round model, `mptcplab.models.rounds`).
 
     \b
     Example: mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s
