@@ -105,9 +105,7 @@ def test_what_crosses_the_air_twice_counts_twice(direction: str) -> None:
 
 def test_what_does_not_fit_is_explained() -> None:
     parts = link("wifi", "50 Mbit/s") + connection("get", '["wifi"]', "down")
-    with pytest.raises(
-        ScenarioError, match=r'link.wifi.medium: found "air"; expected a medium, but there is none'
-    ):
+    with pytest.raises(ScenarioError, match=r'link.wifi.medium: found "air"; expected a medium, but there is none'):
         Scenario.from_toml('duration = "1 s"\n' + parts)
     with pytest.raises(ScenarioError, match='found "pie"; expected another queue'):
         Scenario.from_toml(HEAD.format(share="frames") + parts.replace('"50 ms"', '{ kind = "pie" }'))
