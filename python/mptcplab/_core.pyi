@@ -107,6 +107,12 @@ class RttSample:
     @property
     def recovering(self) -> bool:
         """Whether it arrived during fast recovery, where `on_ack` is not called."""
+    @property
+    def segments_sent(self) -> int:
+        """Segments with data sent so far, those sent again counted."""
+    @property
+    def segments_sent_again(self) -> int:
+        """Of those, sent again."""
 
 @final
 class Subflow:

@@ -1,69 +1,34 @@
 """Of three subflows two share a bottleneck: found within 15 s on random networks (Singh 2012, figure 10's kind).
 
-The seeds are those that the detector's averages were chosen with. On 500 others 94 % were right under PERT load.
+The seeds are those that the detector's averages were chosen with; `python -m mptcplab.studies shared-detection` has
+1 000 others.
 `python tests/validation/test_shared_bottleneck.py` prints the figures over time, also under mixed load.
 """
-
-import random
-from typing import Any
 
 import mptcplab
 import polars as pl
 import tomli_w
+from mptcplab.studies.shared_detection import (
+    RIGHT,
+    START_S,
+    Found,
+    Rates,
+    changes,
+    network,
+    rates,
+    time_to_decide_s,
+    watch,
+)
 
 NETWORKS = 100
-START_S = 20
 AFTER_S = (11, 13, 15, 20, 24)
 """Seconds since the multipath flow began."""
-
-
-def network(seed: int, load: str) -> dict[str, Any]:
-    """Two links of 10 to 40 Mbit/s, with a flow for each 0.7 to 2 Mbit/s; one RTT of 40 to 120 ms for all flows."""
-    draw = random.Random(seed)
-    rtt_ms = draw.uniform(40, 120)
-    link, path, connection = {}, {}, {}
-    common: dict[str, Any] = {"mss": "960 B", "tcp": {"segments_per_ack": 1}}
-    for name in ("one", "two"):
-        rate_kbps = round(draw.uniform(10_000, 40_000))
-        flows = max(4, int(rate_kbps / draw.uniform(700, 2000)))
-        buffer = max(20, round(rate_kbps * rtt_ms / 8000))
-        link[name] = {
-            "rate": f"{rate_kbps} kbit/s",
-            "delay": f"{round(rtt_ms * 500)} us",
-            "queue": f"{buffer} packets",
-        }
-        path[f"only {name}"] = {"links": [name]}
-        kinds = ("pert", "reno") if load == "mix" else (load,)
-        for kind in kinds:
-            connection[f"{name} {kind}"] = {
-                "paths": [f"only {name}"],
-                "protocol": "tcp",
-                "congestion": kind,
-                "count": max(1, flows // len(kinds)),
-                "start": ["0 s", "10 s"],
-                **common,
-            }
-    for number, name in enumerate(("one", "two", "one")):
-        path[f"p{number}"] = {"links": [name]}
-    connection["multi"] = {
-        "paths": ["p0", "p1", "p2"],
-        "congestion": {"name": "mppert", "shared": "suppress"},
-        "start": f"{START_S} s",
-        **common,
-    }
-    return {
-        "duration": f"{START_S + max(AFTER_S)} s",
-        "seed": seed,
-        "link": link,
-        "path": path,
-        "connection": connection,
-        "measure": {"warmup": f"{START_S} s", "sample": "100 ms"},
-    }
+SUPPRESS = {"shared": "suppress"}
 
 
 def verdicts(seed: int, load: str) -> list[str]:
     """At each moment: `right`, `missed` (no sharer held), or `false` (another one, or too many)."""
-    result = mptcplab.run(mptcplab.Scenario.from_toml(tomli_w.dumps(network(seed, load))))
+    result = mptcplab.run(mptcplab.Scenario.from_toml(tomli_w.dumps(network(seed, load, SUPPRESS, max(AFTER_S)))))
     samples = result.samples.filter((pl.col("connection") == "multi") & (pl.col("kind") == "subflow"))
     found = []
     for after_s in AFTER_S:
@@ -89,6 +54,38 @@ def counts(load: str, networks: int = NETWORKS) -> list[dict[str, int]]:
 def test_sharers_are_found_within_15_s_under_homogeneous_load() -> None:
     found = counts("pert")[AFTER_S.index(15)]
     assert found["right"] >= 0.95 * NETWORKS, found
+
+
+def test_the_detector_knows_whether_or_not_it_acts() -> None:
+    """Where nothing follows from it, its decision is a column of the samples."""
+    found = [watch(seed, "pert", "correlation") for seed in range(1, 21)]
+    assert all(each.at(9) == (0, 1, 2) for each in found), "nothing is decided before its time"
+    assert sum(each.at(15) == RIGHT for each in found) >= 19
+
+
+def test_rfc_8382_finds_sharers_later_and_with_more_errors() -> None:
+    found = [watch(seed, "reno", "rfc8382") for seed in range(1, 21)]
+    assert all(each.at(20) == (0, 1, 2) for each in found), "2·M·T are 21 s"
+    assert 0.5 * 20 <= sum(each.at(40)[2] == 0 for each in found) <= 20
+
+
+def test_times_and_rates_by_hand() -> None:
+    """Four networks of two seconds: right from 1 s on, right with a relapse, all three together, never found."""
+    right, wrong, all_three = RIGHT, (0, 1, 2), (0, 0, 0)
+    found = [
+        Found([wrong, right, right, right]),
+        Found([right, right, wrong, right]),
+        Found([wrong, all_three, all_three, all_three]),
+        Found([wrong] * 4),
+    ]
+    assert [each.settled_s() for each in found] == [1.0, 2.0, None, None]
+    assert rates(found, 1.0) == Rates(right=0.5, detected=0.75, false_alarms=0.25)
+    assert (time_to_decide_s(found, 0.25), time_to_decide_s(found, 0.5), time_to_decide_s(found, 0.9)) == (
+        1.0,
+        2.0,
+        None,
+    )
+    assert changes(found) == (1 + 2 + 1 + 0) / 4
 
 
 def test_under_mixed_load_most_are() -> None:

@@ -116,7 +116,8 @@ impl Early {
     fn sample(&mut self, r: usize, now_us: u64, chance: f64, recovering: bool) {
         let rtt_us = self.subflows[r].sample(chance);
         self.program.measured(&mut self.delays[r], rtt_us);
-        let sample = Sample { rtt_ns: u64::from(rtt_us) * 1000, now_ns: now_us * 1000, recovering };
+        let sample =
+            Sample { rtt_ns: u64::from(rtt_us) * 1000, now_ns: now_us * 1000, recovering, ..Sample::default() };
         self.control.on_sample(&views(&self.subflows), r, &sample);
     }
 

@@ -508,6 +508,11 @@ pub trait Family: Sized + 'static {
     fn finish(built: Self::Built, _given: &Given) -> Self::Built {
         built
     }
+
+    /// What [`finish`](Self::finish)ed ones show after their own columns.
+    fn columns(_given: &Given) -> &'static [Column] {
+        &[]
+    }
 }
 
 /// Which algorithm of a family a connection gets.
@@ -569,7 +574,7 @@ impl<F: Family> Choice<F> {
             return Err(ChoiceError { place, found: found.to_owned(), expected: expected.to_owned() });
         }
         let capabilities = (row.capabilities)(&given);
-        let columns = row.about.columns.iter().map(|column| column.name.to_owned()).collect();
+        let columns = row.about.columns.iter().chain(F::columns(&given)).map(|column| column.name.to_owned()).collect();
         Ok(Choice { source: Source::Table(row, given), capabilities, columns })
     }
 

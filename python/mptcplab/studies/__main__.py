@@ -17,6 +17,7 @@ from . import (
     model_scenarios,
     olia_traces,
     shared_bottleneck,
+    shared_detection,
     stack_speed,
 )
 
@@ -25,6 +26,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "cubic-response": cubic_response.main,
     "lia-two-paths": lia_two_paths.main,
     "shared-bottleneck": shared_bottleneck.main,
+    "shared-detection": shared_detection.main,
     "kernel-fairness": kernel_fairness.main,
     "kernel-delay": kernel_delay.main,
     "khalili-scenarios": khalili_scenarios.main,

@@ -218,6 +218,16 @@ impl PySample {
         self.0.recovering
     }
 
+    #[getter]
+    fn segments_sent(&self) -> u64 {
+        self.0.segments_sent
+    }
+
+    #[getter]
+    fn segments_sent_again(&self) -> u64 {
+        self.0.segments_sent_again
+    }
+
     fn __repr__(&self) -> String {
         format!("<{:?}>", self.0)
     }

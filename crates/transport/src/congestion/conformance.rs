@@ -176,7 +176,7 @@ impl<'a> Model<'a> {
         // As the transport does: the sample first, to those that want it.
         let w = self.ask(|c, g| {
             if let Some(rtt_ns) = ack.rtt_ns.filter(|_| c.wants_samples()) {
-                c.on_sample(g, r, &Sample { rtt_ns, now_ns: ack.now_ns, recovering: false });
+                c.on_sample(g, r, &Sample { rtt_ns, now_ns: ack.now_ns, ..Sample::default() });
             }
             c.on_ack(g, r, &ack)
         })?;

@@ -48,7 +48,7 @@ fn every_column_is_declared_once_and_shown() {
         for n in 0..400 {
             let (rtt_ns, now_ns, r) = (80_000_000 + 1_000_000 * (n % 40), n * 5_000_000, (n % 2) as usize);
             if control.wants_samples() {
-                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, recovering: false });
+                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, ..Sample::default() });
             }
             let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
             control.on_ack(&group, r, &ack);

@@ -9,19 +9,32 @@ pub struct Action {
     pub decouple: bool,
 }
 
+/// By what it is found out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The correlation of queueing delays (Singh 2012).
+    Correlation,
+    /// The shape of the delays' distributions (RFC 8382).
+    Rfc8382,
+}
+
 /// How it is found out; times in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sharing {
     /// What follows.
     pub action: Action,
-    /// Correlation above which two subflows share.
+    /// By what.
+    pub method: Method,
+    /// Correlation above which two subflows share; with RFC 8382, the part of the last groupings.
     pub threshold: f64,
     /// Measuring before the first decision; how long a change takes to be seen follows from it.
     pub decide_after_s: f64,
     /// Memory of one correlation, of which the moving average is taken.
     pub window_s: f64,
-    /// Weight of the past in the smoothed delay.
+    /// Weight of the past in the smoothed delay that is correlated.
     pub weight: f64,
+    /// RFC 8382's T.
+    pub interval_s: f64,
 }
 
 /// Means over longer than this say nothing of one queue: samples that far apart are not averaged.
@@ -31,8 +44,8 @@ const LONGEST_NS: u64 = 1_000_000_000;
 ///
 /// Of the subflow with more samples the mean over those between two of the other's is taken. The coefficient has an
 /// exponential memory (`window`), and so has the moving average (a quarter of the time to decide); the thesis prints
-/// neither length. It begins after two windows: in slow start all subflows fill their queues at once, shared or not. A pair is decided when it has measured for that time, and decided again whenever the average crosses the
-/// threshold. A pair of which nothing is known shares: subflows begin coupled.
+/// neither length. It begins after two windows: in slow start all subflows fill their queues at once,
+/// shared or not. A pair counts when it has measured for the time to decide.
 #[derive(Debug)]
 pub(super) struct Correlation {
     sharing: Sharing,
@@ -79,23 +92,23 @@ struct Pair {
     /// The moving average, and the weight of what is in it.
     average: f64,
     known: f64,
-    shares: Option<bool>,
+    decided: bool,
 }
 
 impl Pair {
-    fn sample(&mut self, which: usize, now_ns: u64, delay_s: f64, sharing: &Sharing) -> bool {
+    fn sample(&mut self, which: usize, now_ns: u64, delay_s: f64, sharing: &Sharing) {
         self.samples[which].add(now_ns, delay_s);
         // Also the other's samples may have become old.
         if self.samples.iter().any(|mean| mean.count == 0.0 || now_ns - mean.since_ns > LONGEST_NS) {
-            return false;
+            return;
         }
         let [a, b] = &mut self.samples;
         let point = [a.take(), b.take()];
-        self.point(now_ns, point, sharing)
+        self.point(now_ns, point, sharing);
     }
 
-    /// A point of both: true when the decision has changed.
-    fn point(&mut self, now_ns: u64, point: [f64; 2], sharing: &Sharing) -> bool {
+    /// A point of both.
+    fn point(&mut self, now_ns: u64, point: [f64; 2], sharing: &Sharing) {
         if self.weight == 0.0 {
             (self.first_ns, self.last_ns) = (now_ns, now_ns);
         }
@@ -123,11 +136,7 @@ impl Pair {
                 self.average += forgotten / self.known * (coefficient - self.average);
             }
         }
-        if age_s < sharing.decide_after_s {
-            return false;
-        }
-        let shares = Some(self.average > sharing.threshold);
-        std::mem::replace(&mut self.shares, shares) != shares
+        self.decided = age_s >= sharing.decide_after_s;
     }
 }
 
@@ -141,8 +150,8 @@ impl Correlation {
         b * (b - 1) / 2 + a
     }
 
-    /// An RTT sample of `r`: true when a decision has changed.
-    pub fn sample(&mut self, r: usize, now_ns: u64, rtt_ns: u64) -> bool {
+    /// An RTT sample of `r`.
+    pub fn sample(&mut self, r: usize, now_ns: u64, rtt_ns: u64) {
         if r >= self.smoothed_ns.len() {
             self.smoothed_ns.resize(r + 1, 0.0);
             self.pairs.resize_with(r * (r + 1) / 2, Pair::default);
@@ -151,25 +160,18 @@ impl Correlation {
         self.smoothed_ns[r] = weight * self.smoothed_ns[r] + (1.0 - weight) * rtt_ns as f64;
         // The least RTT is a constant, which a correlation does not see.
         let delay_s = self.smoothed_ns[r] * 1e-9;
-        let mut changed = false;
         for other in (0..self.smoothed_ns.len()).filter(|&other| other != r) {
             let pair = &mut self.pairs[Self::place(r, other)];
-            changed |= pair.sample(usize::from(r > other), now_ns, delay_s, &self.sharing);
+            pair.sample(usize::from(r > other), now_ns, delay_s, &self.sharing);
         }
-        changed
     }
 
-    /// Whether the two were found to share a bottleneck.
-    pub fn share(&self, a: usize, b: usize) -> bool {
-        self.pairs.get(Self::place(a, b)).is_some_and(|pair| pair.shares == Some(true))
+    /// The moving average for the two; none before the time to decide.
+    pub fn likeness(&self, a: usize, b: usize) -> Option<f64> {
+        self.pairs.get(Self::place(a, b)).filter(|pair| pair.decided).map(|pair| pair.average)
     }
 
-    /// Whether a decision on the two is still out.
-    pub fn open(&self, a: usize, b: usize) -> bool {
-        self.pairs.get(Self::place(a, b)).is_none_or(|pair| pair.shares.is_none())
-    }
-
-    /// The moving average for the two; None before there is one.
+    /// The moving average for the two, also before it counts; None before there is one.
     #[cfg(test)]
     pub fn average(&self, a: usize, b: usize) -> Option<f64> {
         self.pairs.get(Self::place(a, b)).filter(|pair| pair.known > 0.0).map(|pair| pair.average)

@@ -34,6 +34,7 @@ mod per_subflow;
 mod pert;
 mod reno;
 mod responding;
+mod rfc8382;
 mod round;
 mod sharing;
 mod wvegas;
@@ -61,11 +62,11 @@ pub use counting::{Counting, CountingRule};
 pub use groups::Groups;
 pub use per_subflow::{PerSubflow, SinglePath};
 pub use responding::{Mode, Responding, Share};
-pub use sharing::{Action, Shared, Sharing};
+pub use sharing::{Action, Method, Shared, Sharing};
 
 use std::sync::LazyLock;
 
-use crate::algorithm::{self, Family, Given, Row, built_in};
+use crate::algorithm::{self, Column, Family, Given, Row, built_in};
 
 /// The congestion controls.
 #[derive(Debug)]
@@ -90,6 +91,10 @@ impl Family for Controls {
             Some(sharing) => Controller::Custom(Box::new(Shared::new(built, &sharing))),
             None => built,
         }
+    }
+
+    fn columns(given: &Given) -> &'static [Column] {
+        if Sharing::read(given).is_some() { &sharing::COLUMNS } else { &[] }
     }
 }
 
@@ -216,7 +221,7 @@ pub struct Ack {
 }
 
 /// A sample of the round-trip time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sample {
     /// Age of the youngest segment that was acknowledged and sent only once: free of the receiver's delay.
     pub rtt_ns: u64,
@@ -224,6 +229,10 @@ pub struct Sample {
     pub now_ns: u64,
     /// Whether it arrived during fast recovery, where [`CongestionControl::on_ack`] is not called.
     pub recovering: bool,
+    /// Segments with data sent so far, those sent again counted.
+    pub segments_sent: u64,
+    /// Of those, sent again.
+    pub segments_sent_again: u64,
 }
 
 /// What a control wants to hear of deliveries.

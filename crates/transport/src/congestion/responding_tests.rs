@@ -35,7 +35,7 @@ fn ack(now_ms: u64, rtt_ms: u64) -> Ack {
 /// An acknowledgment with its sample, as the transport gives them.
 fn told(control: &mut Controller, group: &[View], ack: &Ack) -> Window {
     if let Some(rtt_ns) = ack.rtt_ns {
-        control.on_sample(group, 0, &Sample { rtt_ns, now_ns: ack.now_ns, recovering: false });
+        control.on_sample(group, 0, &Sample { rtt_ns, now_ns: ack.now_ns, ..Sample::default() });
     }
     control.on_ack(group, 0, ack)
 }
@@ -145,7 +145,11 @@ fn samples_count_during_recovery_and_are_counted_once() {
     assert!(control.wants_samples());
     told(&mut control, &[view(20.0)], &ack(0, 40));
     for ms in [1, 2] {
-        control.on_sample(&recovering, 0, &Sample { rtt_ns: 80 * MS, now_ns: ms * MS, recovering: true });
+        control.on_sample(
+            &recovering,
+            0,
+            &Sample { rtt_ns: 80 * MS, now_ns: ms * MS, recovering: true, ..Sample::default() },
+        );
     }
     // The queue of 40 ms, known from the recovery alone, takes half.
     assert_eq!(control.on_ack(&[view(20.0)], 0, &Ack { rtt_ns: None, ..ack(3, 1) }).cwnd, 10.0);
@@ -154,7 +158,7 @@ fn samples_count_during_recovery_and_are_counted_once() {
 #[test]
 fn what_it_shows() {
     let mut control = controller("mppert", &[("weight", Value::Number(0.0)), ("shared", "decouple".into())]);
-    let mut shown = [f64::NAN; 4];
+    let mut shown = [f64::NAN; 6];
     control.show(&[view(20.0)], 0, 0, &mut shown);
     assert!(shown[0].is_nan(), "nothing before the first sample");
     told(&mut control, &[view(20.0)], &ack(0, 40));
@@ -163,6 +167,7 @@ fn what_it_shows() {
     // An empty queue, then one of 40 ms, the largest: α from 1 by 0.1 a round trip, to compete; β = ½ once.
     assert!((shown[1] - 1.2).abs() < 1e-12);
     assert_eq!((shown[0], shown[2], shown[3]), (0.04, 2.0, 1.0));
+    assert_eq!(shown[4..], [0.0, 0.0], "it shares with nobody but itself and is not held");
 }
 
 #[test]

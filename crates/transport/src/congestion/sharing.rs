@@ -1,28 +1,53 @@
 //! Which subflows share a bottleneck, and what follows from it, for any control (Singh 2012 chapter V).
 
-pub use super::correlation::{Action, Sharing};
+pub use super::correlation::{Action, Method, Sharing};
 
 use super::correlation::Correlation;
+use super::rfc8382::{DECIDE_AFTER_INTERVALS, Rfc8382};
 use super::{Ack, CongestionControl, Sample, View, Window};
-use crate::algorithm::{Capability, Given, Parameter, Row};
+use crate::algorithm::{Capability, Column, Given, Parameter, Row};
 
 /// The parameters that every coupled control has besides its own.
-const PARAMETERS: [Parameter; 5] = [
+const PARAMETERS: [Parameter; 7] = [
     Parameter::word(
         "shared",
         "none",
-        &["none", "suppress", "decouple", "both"],
-        "subflows that share a bottleneck: all but one suppressed, the others decoupled, or both",
+        &["none", "watch", "suppress", "decouple", "both"],
+        "subflows that share a bottleneck: shown only, all but one suppressed, the others decoupled, or both",
     )
     .fixed_in_kernel(),
-    Parameter::number("shared_threshold", 0.5, [-1.0, 1.0], "correlation of delays above which subflows share")
-        .fixed_in_kernel(),
-    Parameter::number("shared_after_s", 10.0, [0.1, 3600.0], "measuring before the first decision")
-        .unit("s")
-        .fixed_in_kernel(),
+    Parameter::word(
+        "shared_by",
+        "correlation",
+        &["correlation", "rfc8382"],
+        "how they are found: by the correlation of delays, or by RFC 8382",
+    )
+    .fixed_in_kernel(),
+    Parameter::number(
+        "shared_threshold",
+        0.5,
+        [-1.0, 1.0],
+        "correlation above which subflows share; of rfc8382, part of the last ten groupings",
+    )
+    .fixed_in_kernel(),
+    Parameter::number(
+        "shared_after_s",
+        0.0,
+        [0.0, 3600.0],
+        "measuring before the first decision; 0: 10 s, of rfc8382 60 intervals",
+    )
+    .unit("s")
+    .fixed_in_kernel(),
     Parameter::number("shared_window_s", 1.0, [0.1, 3600.0], "memory of one correlation").unit("s").fixed_in_kernel(),
     Parameter::number("shared_weight", 0.75, [0.0, 0.9999], "weight of the past in the smoothed delay")
         .fixed_in_kernel(),
+    Parameter::number("shared_interval_s", 0.35, [0.01, 60.0], "interval T of rfc8382").unit("s").fixed_in_kernel(),
+];
+
+/// What is shown of each subflow where sharers are looked for, after the control's own columns.
+pub(super) const COLUMNS: [Column; 2] = [
+    Column::new("shares_with", "", "least number of the subflows found to share its bottleneck; its own: none"),
+    Column::new("held", "", "1: suppressed"),
 ];
 
 /// The table with these parameters added to the coupled ones.
@@ -40,37 +65,95 @@ pub(super) fn offered<T>(table: &'static [Row<T>]) -> Vec<Row<T>> {
     table.iter().map(extended).collect()
 }
 
+/// How often the groups are looked at again.
+const LOOK_EVERY_NS: u64 = 100_000_000;
+
+/// When Singh 2012's correlation is decided by.
+const CORRELATION_AFTER_S: f64 = 10.0;
+
 impl Sharing {
     /// With the thesis's threshold and time; lengths that it does not print are those that separate best.
     #[must_use]
     pub fn new(action: Action) -> Self {
-        Sharing { action, threshold: 0.5, decide_after_s: 10.0, window_s: 1.0, weight: 0.75 }
+        let (method, decide_after_s) = (Method::Correlation, CORRELATION_AFTER_S);
+        Sharing { action, method, threshold: 0.5, decide_after_s, window_s: 1.0, weight: 0.75, interval_s: 0.35 }
     }
 
     /// What the parameters say; None: nothing is to be found out.
     pub(super) fn read(given: &Given) -> Option<Self> {
         let action = match given.has("shared").then(|| given.word("shared")).as_deref() {
             None | Some("none") => return None,
+            Some("watch") => Action { suppress: false, decouple: false },
             Some(word) => Action { suppress: word != "decouple", decouple: word != "suppress" },
         };
+        let interval_s = given.number("shared_interval_s");
+        let (method, own_after_s) = match given.word("shared_by").as_str() {
+            "rfc8382" => (Method::Rfc8382, DECIDE_AFTER_INTERVALS as f64 * interval_s),
+            _ => (Method::Correlation, CORRELATION_AFTER_S),
+        };
+        let after_s = given.number("shared_after_s");
         Some(Sharing {
             action,
+            method,
             threshold: given.number("shared_threshold"),
-            decide_after_s: given.number("shared_after_s"),
+            decide_after_s: if after_s == 0.0 { own_after_s } else { after_s },
             window_s: given.number("shared_window_s"),
             weight: given.number("shared_weight"),
+            interval_s,
         })
+    }
+}
+
+/// What finds out.
+#[derive(Debug)]
+enum Detector {
+    Correlation(Correlation),
+    Rfc8382(Rfc8382),
+}
+
+impl Detector {
+    fn new(sharing: &Sharing) -> Self {
+        match sharing.method {
+            Method::Correlation => Detector::Correlation(Correlation::new(sharing)),
+            Method::Rfc8382 => Detector::Rfc8382(Rfc8382::new(sharing)),
+        }
+    }
+
+    fn sample(&mut self, r: usize, sample: &Sample) {
+        match self {
+            Detector::Correlation(it) => it.sample(r, sample.now_ns, sample.rtt_ns),
+            Detector::Rfc8382(it) => it.sample(r, sample),
+        }
+    }
+
+    /// How alike two are; none: there is no decision on them yet.
+    fn likeness(&self, a: usize, b: usize) -> Option<f64> {
+        match self {
+            Detector::Correlation(it) => it.likeness(a, b),
+            Detector::Rfc8382(it) => it.likeness(a, b),
+        }
+    }
+
+    fn forget(&mut self, r: usize) {
+        match self {
+            Detector::Correlation(it) => it.forget(r),
+            Detector::Rfc8382(it) => it.forget(r),
+        }
     }
 }
 
 /// A control that sees those subflows only with which one shares a bottleneck, or of which some are suppressed.
 ///
-/// All subflows begin coupled. Groups are decided pair by pair; what shares with a sharer shares.
+/// All subflows begin coupled. Groups grow as long as two of them are alike, as a mean over their pairs, beyond the
+/// threshold (average linkage): one pair that is so by chance does not join what else differs.
 #[derive(Debug)]
 pub struct Shared<C> {
     control: C,
     action: Action,
-    detector: Correlation,
+    threshold: f64,
+    detector: Detector,
+    /// When the groups were last looked at.
+    looked_ns: u64,
     /// By subflow, the least number of those that it is coupled with, and of those it was found to share with.
     group: Vec<usize>,
     sharers: Vec<usize>,
@@ -87,7 +170,9 @@ impl<C: CongestionControl> Shared<C> {
         Shared {
             control,
             action: sharing.action,
-            detector: Correlation::new(sharing),
+            threshold: sharing.threshold,
+            looked_ns: 0,
+            detector: Detector::new(sharing),
             group: Vec::new(),
             sharers: Vec::new(),
             held: Vec::new(),
@@ -108,11 +193,23 @@ impl<C: CongestionControl> Shared<C> {
         &self.held
     }
 
-    fn regroup(&mut self, group: &[View]) {
-        let detector = &self.detector;
+    /// Groups by what is known now; true when they are others than before.
+    fn find_groups(&mut self, group: &[View]) -> bool {
+        let before = (std::mem::take(&mut self.group), std::mem::take(&mut self.sharers));
+        let likeness = |a, b, open| self.detector.likeness(a, b).unwrap_or(open);
         // A pair that is not decided yet stays coupled, but none of it is held.
-        connect(&mut self.group, group, |a, b| detector.share(a, b) || detector.open(a, b));
-        connect(&mut self.sharers, group, |a, b| detector.share(a, b));
+        link(&mut self.group, group, self.threshold, |a, b| likeness(a, b, f64::INFINITY));
+        link(&mut self.sharers, group, self.threshold, |a, b| likeness(a, b, f64::NEG_INFINITY));
+        before.0 != self.group || before.1 != self.sharers
+    }
+
+    fn regroup(&mut self, group: &[View]) {
+        self.find_groups(group);
+        self.act(group);
+    }
+
+    /// What follows from the groups.
+    fn act(&mut self, group: &[View]) {
         self.held.clear();
         for r in 0..group.len() {
             let rate = |i: usize| group[i].cwnd / group[i].srtt_ns as f64;
@@ -154,16 +251,39 @@ impl<C: CongestionControl> Shared<C> {
     }
 }
 
-/// Puts each subflow into the group of all that it is connected with, by whatever way.
-fn connect(groups: &mut Vec<usize>, of: &[View], connected: impl Fn(usize, usize) -> bool) {
+/// Average linkage: each subflow into the group of those it is alike, numbered by the least of them.
+fn link(groups: &mut Vec<usize>, of: &[View], threshold: f64, likeness: impl Fn(usize, usize) -> f64) {
     groups.clear();
     groups.extend(0..of.len());
-    for b in 0..of.len() {
-        for a in (0..b).filter(|&a| of[a].active && of[b].active && connected(a, b)) {
-            let (from, to) = (groups[a].max(groups[b]), groups[a].min(groups[b]));
-            groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+    loop {
+        let mut most = (threshold, 0, 0);
+        for high in 0..of.len() {
+            for low in 0..high {
+                let mean = mean_likeness(groups, of, [low, high], &likeness);
+                if mean > most.0 {
+                    most = (mean, low, high);
+                }
+            }
+        }
+        let (_, low, high) = most;
+        if low == high {
+            return;
+        }
+        groups.iter_mut().filter(|group| **group == high).for_each(|group| *group = low);
+    }
+}
+
+/// Over all pairs of active subflows of two groups; not a number if one of them is empty.
+fn mean_likeness(groups: &[usize], of: &[View], [a, b]: [usize; 2], likeness: impl Fn(usize, usize) -> f64) -> f64 {
+    let members = |group| (0..of.len()).filter(move |&r| of[r].active && groups[r] == group);
+    let (mut sum, mut pairs) = (0.0, 0.0);
+    for r in members(a) {
+        for other in members(b) {
+            sum += likeness(r, other);
+            pairs += 1.0;
         }
     }
+    sum / pairs
 }
 
 impl<C: CongestionControl> CongestionControl for Shared<C> {
@@ -181,8 +301,12 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     }
 
     fn on_sample(&mut self, group: &[View], r: usize, sample: &Sample) {
-        if self.detector.sample(r, sample.now_ns, sample.rtt_ns) {
-            self.regroup(group);
+        self.detector.sample(r, sample);
+        if sample.now_ns >= self.looked_ns + LOOK_EVERY_NS {
+            self.looked_ns = sample.now_ns;
+            if self.find_groups(group) {
+                self.act(group);
+            }
         }
         if self.control.wants_samples() {
             self.ask(group, r, |control, seen| control.on_sample(seen, r, sample));
@@ -209,7 +333,10 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     }
 
     fn show(&self, group: &[View], r: usize, now_ns: u64, columns: &mut [f64]) {
-        self.control.show(group, r, now_ns, columns);
+        let own = columns.len() - COLUMNS.len();
+        self.control.show(group, r, now_ns, &mut columns[..own]);
+        let shares_with = self.sharers.get(r).copied().unwrap_or(r);
+        columns[own..].copy_from_slice(&[shares_with as f64, f64::from(u8::from(self.is_held(r)))]);
     }
 
     fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {

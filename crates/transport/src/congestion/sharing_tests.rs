@@ -44,7 +44,7 @@ fn played(action: Action, seconds: u64, seed: u64, queue_of: impl Fn(usize, u64)
                 let delay_ms = delays[queue_of(r, tick / 100)];
                 let rtt_ns = 80 * MS + (delay_ms * 1e6) as u64;
                 let now_ns = tick * 10 * MS;
-                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, recovering: false });
+                control.on_sample(&group, r, &Sample { rtt_ns, now_ns, ..Sample::default() });
                 let ack = Ack { now_ns, acked_segments: 1.0, rtt_ns: Some(rtt_ns), cwnd_limited: true };
                 control.on_ack(&group, r, &ack);
             }
@@ -90,6 +90,25 @@ fn the_slower_sharer_is_held_at_one_segment_and_the_rest_stays_coupled() {
     assert_eq!(control.on_loss(&group, 2, 0), 1.0);
     let two = [group[0], group[1], View { active: false, ..group[2] }];
     assert!((control.on_ack(&group, 1, &ack).cwnd - 10.0 - Lia.increase(&two, 1)).abs() < 1e-12);
+}
+
+#[test]
+fn one_pair_alike_by_chance_joins_no_groups() {
+    let groups = |chance: f64, active: [bool; 3]| {
+        let likeness = move |a: usize, b: usize| match (a.min(b), a.max(b)) {
+            (0, 2) => 0.95,
+            (0, 1) => 0.55,
+            _ => chance,
+        };
+        let of = active.map(|active| View { active, ..view(1.0) });
+        let mut groups = Vec::new();
+        link(&mut groups, &of, 0.5, likeness);
+        groups
+    };
+    // Of {0, 2} with 1 the mean counts: (0.55 + 0.4)/2 is below a half, (0.55 + 0.5)/2 above.
+    assert_eq!(groups(0.4, [true; 3]), [0, 1, 0]);
+    assert_eq!(groups(0.5, [true; 3]), [0, 0, 0]);
+    assert_eq!(groups(0.5, [true, true, false]), [0, 0, 2], "who is not active has no part in it");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl<P: Stream> Subflow<P> {
             self.take_rtt(now_ns - sent_ns, &mut group[r]);
         }
         if self.rtt.told {
-            Self::tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+            self.tell(now_ns, delivered.last_rtt_ns, group, r, controller);
         }
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
@@ -194,7 +194,7 @@ impl<P: Stream> Subflow<P> {
         self.rack.timer_ns = NEVER;
         view.in_flight = self.board.outstanding();
         if self.rtt.told {
-            Self::tell(now_ns, delivered.last_rtt_ns, group, r, controller);
+            self.tell(now_ns, delivered.last_rtt_ns, group, r, controller);
         }
         self.grow(now_ns, before, (delivered.bytes, delivered.last_rtt_ns), group, r, controller);
         if self.board.is_empty() {
@@ -206,10 +206,16 @@ impl<P: Stream> Subflow<P> {
 
     /// The control hears of a sample, if there is one.
     #[cold]
-    fn tell(now_ns: u64, rtt_ns: Option<u64>, group: &[View], r: usize, controller: &mut Controller) {
+    fn tell(&self, now_ns: u64, rtt_ns: Option<u64>, group: &[View], r: usize, controller: &mut Controller) {
         if let Some(rtt_ns) = rtt_ns {
-            let recovering = group[r].phase == Phase::Recovery;
-            controller.on_sample(group, r, &Sample { rtt_ns: rtt_ns.max(1), now_ns, recovering });
+            let sample = Sample {
+                rtt_ns: rtt_ns.max(1),
+                now_ns,
+                recovering: group[r].phase == Phase::Recovery,
+                segments_sent: self.statistics.data_segments_sent,
+                segments_sent_again: self.statistics.retransmissions,
+            };
+            controller.on_sample(group, r, &sample);
         }
     }
 
