@@ -690,6 +690,27 @@ fn a_tail_that_a_probe_has_repaired_counts_as_a_loss() {
     }
 }
 
+/// RFC 8985 §7.3: no probe without an RTT sample since the last one. Without timestamps a segment that was probed gives none
+/// (Karn), so probe after probe would hide a round trip that has grown.
+#[test]
+fn a_probe_needs_an_rtt_sample_since_the_last_one() {
+    let mut peer = Peer::established(tcp(), SACK);
+    peer.write(1_000);
+    peer.wait(300 * MS);
+    assert_eq!((peer.statistics().probes, peer.statistics().timeouts), (1, 0));
+    // The probe was in vain: both copies arrived.
+    peer.send(peer.sack(1_001, &[(1, 1_001)]));
+    peer.write(1_000);
+    peer.wait(300 * MS);
+    assert_eq!((peer.statistics().probes, peer.statistics().timeouts), (1, 1), "the timer, which backs off");
+    peer.send(peer.segment(ACK, 1, 2_001));
+    peer.write(1_000);
+    peer.send(peer.segment(ACK, 1, 3_001));
+    peer.write(1_000);
+    peer.wait(300 * MS);
+    assert_eq!((peer.statistics().probes, peer.statistics().timeouts), (2, 1), "after a sample");
+}
+
 /// RFC 6582 §3.2 step 1: three duplicates that do not acknowledge more than `recover` are of what was sent again in vain.
 #[test]
 fn duplicates_of_needless_retransmissions_start_no_recovery() {

@@ -26,6 +26,8 @@ pub struct Rack {
     raised_below: u64,
     /// The probe that is under way.
     pub probe: Option<Probe>,
+    /// There was an RTT sample since the last probe, or since the beginning (§7.3).
+    pub sampled: bool,
 }
 
 /// A tail loss probe (RFC 8985 §7.4).
@@ -58,6 +60,7 @@ impl Rack {
             timer_ns: NEVER,
             probe_ns: NEVER,
             probe: None,
+            sampled: false,
         }
     }
 
@@ -106,7 +109,8 @@ impl Rack {
         if outstanding == 1 && srtt_ns > 0 {
             pto_ns += MAX_ACK_DELAY_NS;
         }
-        self.probe_ns = (now_ns + pto_ns).min(rto_at_ns);
+        // §7.3: probes without an RTT sample between them could hide for good that the round trip has grown.
+        self.probe_ns = if self.sampled { (now_ns + pto_ns).min(rto_at_ns) } else { NEVER };
     }
 
     /// Neither losses by time nor probes until something new happens.
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_probe_waits_for_a_delayed_ack_when_one_segment_is_out() {
-        let mut rack = Rack::new();
+        let mut rack = Rack { sampled: true, ..Rack::new() };
         rack.arm_probe(0, 50 * MS, 4, 1_000 * MS);
         assert_eq!(rack.probe_ns, 100 * MS);
         rack.arm_probe(0, 50 * MS, 1, 1_000 * MS);

@@ -527,6 +527,7 @@ impl<P: Stream> Subflow<P> {
         self.probe_due = false;
         self.rack.probe_ns = NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });
+        self.rack.sampled = false;
         self.restart_timer(now_ns);
     }
 

@@ -360,6 +360,7 @@ impl<P: Stream> Subflow<P> {
     /// Takes an RTT sample.
     pub fn take_rtt(&mut self, rtt_ns: u64, view: &mut View) {
         self.rtt.sample(rtt_ns.max(1)); // controls divide by it
+        self.rack.sampled = true;
         view.srtt_ns = self.rtt.srtt_ns;
         view.rttvar_ns = self.rtt.rttvar_ns;
         view.min_rtt_ns = self.rtt.min_rtt_ns;
