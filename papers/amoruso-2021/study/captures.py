@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,7 @@ import mptcplab
 import polars as pl
 import tomli_w
 from mptcplab.capture import Capture
-from mptcplab.reproduce import Claim, Context, Outcome
+from mptcplab.reproduce import Claim, Context, Outcome, fact
 
 from .lab import Cell
 from .networks import PATHS
@@ -50,10 +51,7 @@ def _item(claims: Callable[["Analysis"], list[Claim]], columns: str) -> Callable
         for engine in engines:
             seen = _captured(engine)
             mark = "" if len(engines) == 1 else f"/{engine}"
-            told += [
-                Claim(f"{each.id}{mark}", each.text, each.published, each.found, each.verdict, each.cause, each.covers)
-                for each in claims(seen)
-            ]
+            told += [replace(each, id=f"{each.id}{mark}") for each in claims(seen)]
             tables.append((f"Capture at the client, {engine}", getattr(seen, columns)))
         return Outcome(told, tables=tables, notes=[_VERSION])
 
@@ -69,15 +67,15 @@ def _capable(seen: "Analysis") -> list[Claim]:
             "capable-on-ethernet",
             "MP_CAPABLE opens the first subflow, over Ethernet",
             f"first subflow seen at {', '.join(first['seen_at'])}",
-            holds=by_ethernet and connection["protocol"] == "mptcp",
+            fact(by_ethernet and connection["protocol"] == "mptcp"),
         ),
         truth(
             "three-way",
             "Both ends' handshake segments carry MP_CAPABLE",
             f"tokens {connection['client_token']} and {connection['server_token']}",
-            holds=connection["client_token"] is not None and connection["server_token"] is not None,
+            fact(connection["client_token"] is not None and connection["server_token"] is not None),
         ),
-        truth("checksum", "Checksums are asked for", str(connection["checksum"]), holds=bool(connection["checksum"])),
+        truth("checksum", "Checksums are asked for", str(connection["checksum"]), fact(bool(connection["checksum"]))),
     ]
 
 
@@ -94,14 +92,14 @@ def _announced(seen: "Analysis") -> list[Claim]:
             "after-capable",
             "The client announces its Wi-Fi address with ADD_ADDR after the first handshake",
             f"{len(events)} announcements",
-            holds=bool(events),
+            fact(bool(events)),
             cause=cause,
         ),
         truth(
             "address-id",
             "The second address has an ID of its own (6 in the thesis; the number is the host's choice)",
             f"ID {joined}, told by MP_JOIN",
-            holds=joined not in (None, 0),
+            fact(joined not in (None, 0)),
             published=6.0,
         ),
     ]
@@ -115,7 +113,7 @@ def _joined(seen: "Analysis") -> list[Claim]:
             "join-on-wifi",
             "The client opens a subflow over Wi-Fi with MP_JOIN, after the first",
             f"after {1e3 * (rows[1]['start_s'] - rows[0]['start_s']):.1f} ms" if good else "none",
-            holds=good and rows[1]["start_s"] > rows[0]["start_s"],
+            fact(good and rows[1]["start_s"] > rows[0]["start_s"]),
         )
     ]
 
@@ -124,7 +122,7 @@ def _ended(seen: "Analysis") -> list[Claim]:
     kinds = [each["kind"] for each in seen.events.to_dicts() if each["from"] == "client"]
     good = "fin" in kinds and "data_fin" in kinds and kinds.index("data_fin") <= kinds.index("fin")
     return [
-        truth("fin", "The client ends each subflow with FIN, after the end of the data", " ".join(kinds), holds=good)
+        truth("fin", "The client ends each subflow with FIN, after the end of the data", " ".join(kinds), fact(good))
     ]
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 import polars as pl
-from mptcplab.reproduce import Context
+from mptcplab.reproduce import Context, Equality, below, slightly
 
 from .lab import Cell
 from .networks import PATHS
@@ -59,10 +59,9 @@ def _judge(direction: str) -> "Study":
             judged.claims.append(
                 truth(
                     "b-slightly-worse" if up else "b-slightly-better",
-                    f"B: round robin is slightly {'below' if up else 'above'} min-RTT, by up to a tenth",
+                    f"B: round robin is slightly {'below' if up else 'above'} min-RTT",
                     f"{b:+.1%}",
-                    holds=-0.1 <= b < 0 if up else 0 < b <= 0.1,
-                    part=abs(b) <= 0.1,
+                    slightly(1 + b, 1.0) if up else slightly(1.0, 1 + b),
                     cause=_EQUAL,
                 )
             )
@@ -72,8 +71,7 @@ def _judge(direction: str) -> "Study":
                 "c-slightly-better" if up else "c-equal",
                 f"C: round robin is {'slightly better than' if up else 'equal to'} min-RTT",
                 f"{c:+.1%}",
-                holds=0 < c <= 0.1 if up else abs(c) <= 0.03,
-                part=abs(c) <= 0.1,
+                slightly(1.0, 1 + c) if up else Equality(1.0, 1 + c),
                 cause=_EQUAL,
             )
         )
@@ -83,8 +81,7 @@ def _judge(direction: str) -> "Study":
                 "d-worse",
                 f"D: round robin is {'far ' if up else ''}worse than min-RTT",
                 f"{d:+.1%}",
-                holds=d <= (-0.25 if up else -0.05),
-                part=d < 0,
+                below(1 + d, 1.0, far=up),
                 cause=_D,
             )
         )
@@ -95,8 +92,7 @@ def _judge(direction: str) -> "Study":
                     "d-most",
                     "D: the loss is greater in the upload than in the download",
                     f"{d:+.1%} against {down:+.1%}",
-                    holds=d < down - 0.02,
-                    part=d < down,
+                    below(d, down, whole=1.0),
                     cause=_D,
                 )
             )

@@ -5,25 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
-from mptcplab.reproduce import Claim, Context, Outcome, Verdict, compare
+from mptcplab.reproduce import Check, Claim, Context, Number, Outcome, Share
 
 from .lab import Cell, Found, Lab
 
 if TYPE_CHECKING:
     import altair as alt
-
-# Tolerances, chosen before any result was seen. The thesis repeats its runs "several" times, over accesses whose
-# capacity it does not know: a printed number holds within 15 %, in part within 30 %.
-NUMBER: Final = (0.15, 0.30)
-GAIN: Final = 0.05
-"""Of the better path alone: what counts as more, or less. Below it two results are equal."""
-SUM: Final = (0.90, 0.75)
-"""Of what the paths have alone together: what counts as about the sum, and as that in part."""
-BALANCED: Final = (10.0, 20.0)
-"""Points from one half."""
-LITTLE: Final = (0.10, 0.20)
-"""Of the time of a transfer."""
-
 
 AIRTIME: Final = 0.001
 """What a transmission that is under way at the end may add to an airtime of 1."""
@@ -134,26 +121,20 @@ def truth(
     key: str,
     text: str,
     found: str,
+    check: Check,
     *,
-    holds: bool,
-    part: bool = False,
     cause: str = "",
     covers: Sequence[str] = (),
     published: str | float | None = None,
 ) -> Claim:
     """A claim on a statement."""
-    verdict: Verdict = "holds" if holds else "holds in part" if part else "differs"
-    return Claim(
-        key, text, published, found, verdict, (cause or UNTRACED) if verdict == "differs" else "", tuple(covers)
-    )
+    return Claim(key, text, published, found, check, cause or UNTRACED, tuple(covers))
 
 
-def number(
-    key: str, text: str, published: float, found: float, *, cause: str, tolerance: tuple[float, float] = NUMBER
-) -> Claim:
-    """A claim on a printed number."""
-    verdict = compare(published, found, *tolerance)
-    return Claim(key, text, published, found, verdict, cause if verdict == "differs" else "")
+def number(key: str, text: str, published: float, found: float, *, cause: str, percent: bool = False) -> Claim:
+    """A claim on a printed number; `percent`: on a printed change, which may be negative."""
+    check = Share(published, found, whole=100) if percent else Number(published, found)
+    return Claim(key, text, published, found, check, cause)
 
 
 UNTRACED: Final = "Not traced to a cause."

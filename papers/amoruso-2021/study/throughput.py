@@ -5,11 +5,13 @@ from typing import Final
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Claim, Context
+from mptcplab.reproduce import Claim, Context, Equality, at_least, below, every, slightly
+from mptcplab.reproduce.judge import EQUALITY
 
 from .lab import Cell
 from .networks import PATHS, WORDS
-from .study import GAIN, SUM, Judged, Results, Study, number, truth
+from .parameters import value
+from .study import Judged, Results, Study, number, truth
 
 DIRECTIONS: Final = {"up": "upload", "down": "download"}
 Trio = Mapping[str, Cell]
@@ -84,7 +86,7 @@ def gain(found: Results, over: str) -> float:
 def more(key: str, text: str, found: Results, over: str, cause: str = "") -> Claim:
     """Both have more than one path alone."""
     each = gain(found, over)
-    return truth(key, text, f"{each:+.0%}; {rates(found)}", holds=each >= GAIN, part=each > 0, cause=cause)
+    return truth(key, text, f"{each:+.0%}; {rates(found)}", below(1.0, 1 + each), cause=cause)
 
 
 def _c_up(found: Results) -> list[Claim]:
@@ -105,8 +107,7 @@ def _c_up(found: Results) -> list[Claim]:
             "alike",
             "Wi-Fi alone has about what Ethernet alone has",
             f"{alike:.2f} of it",
-            holds=abs(alike - 1) <= 0.1,
-            part=abs(alike - 1) <= 0.2,
+            Equality(alike, 1.0),
         ),
         more("gain", "Both have more than either", found, "ethernet"),
     ]
@@ -128,10 +129,9 @@ def _c_down(found: Results) -> list[Claim]:
         ),
         truth(
             "comparable",
-            "Wi-Fi alone has less than Ethernet, between half and all of it",
+            "Wi-Fi alone has less than Ethernet, and not by much",
             f"{part:.2f} of it",
-            holds=0.5 <= part < 1,
-            part=0.4 <= part <= 1.05,
+            slightly(part, 1.0),
         ),
         more("gain", "Both have more than either", found, "ethernet"),
     ]
@@ -146,21 +146,19 @@ BUFFER: Final = (
 
 def _d_up(found: Results) -> list[Claim]:
     low = found["lte"].mbps / found["ethernet"].mbps
-    below = gain(found, "ethernet")
+    change = gain(found, "ethernet")
     return [
         truth(
             "lte-low",
-            "LTE has far less than Ethernet, below a quarter",
+            "LTE has far less than Ethernet",
             f"{low:.2f} of it",
-            holds=low < 0.25,
-            part=low < 0.5,
+            below(low, 1.0, far=True),
         ),
         truth(
             "below-ethernet",
             "D, upload: both have less than Ethernet alone",
-            f"{below:+.0%}; {rates(found)}",
-            holds=below <= -GAIN,
-            part=below < 0,
+            f"{change:+.0%}; {rates(found)}",
+            below(1 + change, 1.0),
             cause=BUFFER,
         ),
     ]
@@ -171,38 +169,35 @@ def _d_down(found: Results) -> list[Claim]:
     return [
         truth(
             "comparable",
-            "LTE is nearer to Ethernet than in the upload (a quarter or more of it)",
+            "LTE is nearer to Ethernet than in the upload",
             f"{part:.2f} of it",
-            holds=part >= 0.25,
-            part=part >= 0.1,
+            below(value("lte up") / value("cloud up"), part),
         ),
         more("gain", "D, download: both have more than Ethernet alone", found, "ethernet"),
     ]
 
 
 def _e_up(found: Results) -> list[Claim]:
-    below = gain(found, "wifi")
+    change = gain(found, "wifi")
     return [
         truth(
             "compromised",
-            "E, upload: both have far less than Wi-Fi alone, by a quarter or more",
-            f"{below:+.0%}; {rates(found)}",
-            holds=below <= -0.25,
-            part=below <= -GAIN,
+            "E, upload: both have far less than Wi-Fi alone",
+            f"{change:+.0%}; {rates(found)}",
+            below(1 + change, 1.0, far=True),
             cause=BUFFER,
         )
     ]
 
 
 def _e_down(found: Results) -> list[Claim]:
-    below = gain(found, "wifi")
+    change = gain(found, "wifi")
     return [
         truth(
             "slightly-below",
-            "E, download: both have slightly less than Wi-Fi alone, by up to a fifth",
-            f"{below:+.0%}; {rates(found)}",
-            holds=-0.2 <= below < 0,
-            part=below < GAIN,
+            "E, download: both have slightly less than Wi-Fi alone",
+            f"{change:+.0%}; {rates(found)}",
+            slightly(1 + change, 1.0),
             cause="LTE of half the rate of Wi-Fi adds what it has, with min-RTT at every receive window (the table "
             "over windows); a loss needs a far weaker one, as in the upload.",
         )
@@ -262,8 +257,7 @@ def _cause(scene: str) -> Callable[[Results, Results, Context], Judged]:
         chosen = grid["3 MiB/min-rtt/cubic"].mbps / alone - 1
         large = grid["64 MiB/min-rtt/cubic"].mbps / alone - 1
         orp = grid["3 MiB/min-rtt, opportunistic retransmission/cubic"].mbps / alone - 1
-        appears = min(small, chosen) <= -GAIN
-        vanishes = large > -GAIN or orp > -GAIN
+        appears = min(small, chosen) <= -EQUALITY[0]
         says = (
             f"1 MiB {small:+.0%}, 3 MiB {chosen:+.0%}, 64 MiB {large:+.0%}, "
             f"3 MiB with opportunistic retransmission {orp:+.0%}"
@@ -276,8 +270,10 @@ def _cause(scene: str) -> Callable[[Results, Results, Context], Judged]:
                     "The cause is min-RTT's use of LTE: the loss appears with a finite window, and vanishes with "
                     "64 MiB or opportunistic retransmission",
                     says,
-                    holds=False,
-                    part=appears and vanishes,
+                    every(
+                        [below(1 + each, 1.0) for each in (small, chosen)],
+                        [at_least(1 + each, 1.0) for each in (large, orp)],
+                    ),
                     cause="The scheduler alone is not the cause: with a window of 64 MiB the same scheduler loses "
                     "nothing."
                     if not appears
@@ -319,8 +315,7 @@ def _sum(found: Results) -> list[Claim]:
             "sum",
             "B, upload: both have about the sum of what each has alone",
             f"{part:.2f} of the sum; {rates(found)}",
-            holds=part >= SUM[0],
-            part=part >= SUM[1] and found["both"].mbps > best,
+            every(Equality(part, 1.0), below(best, found["both"].mbps)),
             cause="Every path of B ends in the server's Wi-Fi. With the air that Wi-Fi alone shows, "
             "x_ethernet + 2·x_wifi ≤ R keeps both below the sum, which would need an R of 1.5 times as much (section "
             "6.1's table); and with that Wi-Fi alone would have more, too.",

@@ -2,17 +2,16 @@
 
 import statistics
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Final
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Claim, Context
+from mptcplab.reproduce import Claim, Context, Share, at_least, below, every, slightly, steps
 
 from .lab import Cell
 from .networks import PATHS, WORDS
 from .parameters import THROTTLES_MBPS
-from .study import BALANCED, Judged, Results, Study, truth
+from .study import Judged, Results, Study, truth
 
 _PING_S: Final = 4
 HEADERS: Final = 0.98
@@ -54,17 +53,16 @@ def _told(one: float, other: float) -> str:
 figure_5_13 = _latency(
     "B",
     lambda one, other: truth(
-        "wifi-above", "B: the latency of Wi-Fi is above that of Ethernet", _told(one, other), holds=other > one
+        "wifi-above", "B: the latency of Wi-Fi is above that of Ethernet", _told(one, other), below(one, other)
     ),
 )
 figure_5_16 = _latency(
     "C",
     lambda one, other: truth(
         "slightly-above",
-        "C: the latency of Wi-Fi is slightly above that of Ethernet, by up to a quarter",
+        "C: the latency of Wi-Fi is slightly above that of Ethernet",
         _told(one, other),
-        holds=1 < other / one <= 1.25,
-        part=1 < other / one <= 1.5,
+        slightly(one, other),
     ),
 )
 
@@ -75,10 +73,9 @@ def _far(scene: str) -> Study:
         scene,
         lambda one, other: truth(
             "lte-far-above",
-            f"{scene}: the latency of LTE is far above that of {name}, twice or more",
+            f"{scene}: the latency of LTE is far above that of {name}",
             _told(one, other),
-            holds=other >= 2 * one,
-            part=other >= 1.5 * one,
+            below(one, other, far=True),
         ),
     )
 
@@ -179,13 +176,11 @@ def _list(shares: dict[str, float], first: str) -> str:
 
 def balanced(key: str, scene: str, shares: dict[str, float]) -> Claim:
     """Near one half at every throttle."""
-    away = max(abs(each - 50) for each in shares.values())
     return truth(
         key,
-        f"{scene}: both paths carry about the same (50 ± 10 %)",
+        f"{scene}: both paths carry about the same",
         _list(shares, PATHS[scene][0]),
-        holds=away <= BALANCED[0],
-        part=statistics.median(abs(each - 50) for each in shares.values()) <= BALANCED[1],
+        every(Share(50, each, whole=100) for each in shares.values()),
         cause="Without a throttle the shares follow the capacities of the paths, which differ.",
     )
 
@@ -197,33 +192,28 @@ def ethernet_first(scene: str, shares: dict[str, float]) -> Claim:
         "ethernet-first",
         f"{scene}: Ethernet has more than half at most throttles",
         _list(shares, "ethernet"),
-        holds=sum(ahead) > len(ahead) / 2,
-        part=any(ahead),
+        at_least(sum(ahead) / len(ahead), 0.5, whole=1.0),
     )
 
 
 def _rises(key: str, scene: str, shares: dict[str, float]) -> Claim:
     first = PATHS[scene][0]
     values = list(shares.values())
-    steps = [b >= a - 1 for a, b in pairwise(values)]
     return truth(
         key,
         f"{scene}: the share of {WORDS[first]} rises as the throttle is lifted",
         _list(shares, first),
-        holds=all(steps) and values[-1] > values[0] + 5,
-        part=values[-1] > values[0] + 5,
+        steps(values, "rises", whole=100),
     )
 
 
 def _most(key: str, scene: str, shares: dict[str, float]) -> Claim:
     first = PATHS[scene][0]
-    above = [each > 50 for each in shares.values()]
     return truth(
         key,
         f"{scene}: {WORDS[first]} carries more than half",
         _list(shares, first),
-        holds=all(above),
-        part=shares["none"] > 50,
+        every(below(50, each, whole=100) for each in shares.values()),
     )
 
 
@@ -231,10 +221,9 @@ def _uneven(scene: str, key: str, shares: dict[str, float]) -> Claim:
     away = abs(shares["1 Mbit/s"] - 50)
     return truth(
         key,
-        f"{scene}: at 1 Mbit/s the paths are used unevenly, beyond 50 ± 10 %",
+        f"{scene}: at 1 Mbit/s the paths are used unevenly",
         f"{shares['1 Mbit/s']:.0f} % by Ethernet",
-        holds=away > BALANCED[0],
-        part=away > 5,
+        below(0, away, whole=100, far=True),
         cause="In ten seconds both paths carry what the throttle lets through, whatever its queue (the table over "
         "queues). Another share needs a path that joins late or not at all.",
     )
@@ -279,8 +268,10 @@ def _queue_judge(scene: str, key: str | None) -> Callable[[Results, Results, Con
                     key,
                     "The cause of uneven use at 1 Mbit/s is that few bytes are sent before the other path joins",
                     told,
-                    holds=False,
-                    part=False,
+                    every(
+                        below(0, spread, whole=100, far=True),
+                        below(least, spread, whole=100),
+                    ),
                     cause="The runs last ten seconds at every throttle, so no transfer is short; the second path "
                     "joins within a few "
                     "round trips. "
@@ -329,8 +320,7 @@ def _lte_at_1(shares: dict[str, float], _: Results) -> list[Claim]:
             "lte-at-1",
             "D, download: at 1 Mbit/s LTE carries more than Ethernet",
             f"{100 - shares['1 Mbit/s']:.0f} % by LTE",
-            holds=shares["1 Mbit/s"] < 45,
-            part=shares["1 Mbit/s"] < 50,
+            below(shares["1 Mbit/s"], 50, whole=100),
             cause="At 1 Mbit/s each path carries its throttle, LTE a little less, as it joins later and its slow "
             "start takes longer. The "
             "thesis says that LTE had the lower latency at that moment; no steady parameter here gives that.",

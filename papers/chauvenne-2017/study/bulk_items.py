@@ -4,11 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
-from mptcplab.reproduce import Context, Outcome, compare
-from scipy import stats
+from mptcplab.reproduce import Context, Equality, Number, Outcome, Share, at_least, at_most, below, every
 
 from . import charts, data
-from .findings import ALIKE, ONLY, Claims, largest, mean, median, part, quartiles, summary, trend, verdict, with_batch
+from .findings import (
+    ONLY,
+    Claims,
+    distributed_alike,
+    largest,
+    mean,
+    median,
+    part,
+    quartiles,
+    summary,
+    trend,
+    with_batch,
+)
 from .networks import DOMAINS, HIGH, LOW
 
 _CAPACITY = "difference of the capacities (Mbit/s)"
@@ -37,20 +48,19 @@ def figure_3_3(context: Context) -> Outcome:
     table = first_design(context)
     low, high = _of(table, LOW.name), _of(table, HIGH.name)
     found = trend(low, "capacity_difference", "ab", charts.CAPACITY_EDGES, absolute=True)
-    claims.statement("low-falls", verdict(found.falls), str(found))
+    claims.statement("low-falls", found.falls, str(found))
     far = low.filter(pl.col("capacity_difference").abs() > 80)["ab"]
-    below = part(far < 0)
+    negative = part(far < 0)
     claims.statement(
         "low-far",
-        "holds" if below == 1 else "holds in part" if below >= 0.5 or median(far) < 0.25 else "differs",
-        f"below 0 in {below:.0%} of {len(far)} networks, median {median(far):.2f}, largest {largest(far):.2f}",
+        Share(1.0, negative),
+        f"below 0 in {negative:.0%} of {len(far)} networks, median {median(far):.2f}, largest {largest(far):.2f}",
     )
     medians = median(low["ab"]), median(high["ab"])
-    apart = float(stats.mannwhitneyu(high["ab"], low["ab"], alternative="less").pvalue)
     claims.statement(
         "high-lower",
-        verdict(medians[1] < medians[0] and apart < 0.01, medians[1] < 0),
-        f"medians: high BDP {medians[1]:.2f}, low BDP {medians[0]:.2f} (p of lower = {apart:.1g})",
+        every(below(medians[1], medians[0], whole=1.0, far=True), at_most(medians[1], 0.0, whole=1.0)),
+        f"medians: high BDP {medians[1]:.2f}, low BDP {medians[0]:.2f}",
     )
     chart = charts.batches(
         table, "capacity_difference", "ab", edges=_EDGES, x_title=_CAPACITY, y_title=charts.title_of("ab")
@@ -71,34 +81,34 @@ def figure_3_4(context: Context) -> Outcome:
     low, high = _of(table, LOW.name), _of(table, HIGH.name)
     claims.statement(
         "low-aggregates",
-        verdict(median(low["eab"]) > 0.5, part(low["eab"] > 0) > 0.9),
+        every(at_least(median(low["eab"]), 0.5, whole=1.0), Share(1.0, part(low["eab"] > 0))),
         f"median EAB {median(low['eab']):.2f}; above 0 in {part(low['eab'] > 0):.0%} of the networks",
     )
     eab = trend(low, "capacity_difference", "eab", charts.CAPACITY_EDGES, absolute=True)
     ab = trend(low, "capacity_difference", "ab", charts.CAPACITY_EDGES, absolute=True)
     claims.statement(
         "low-falls",
-        verdict(eab.falls, eab.first - eab.last < ab.first - ab.last),
+        every(eab.falls, below(eab.first - eab.last, ab.first - ab.last, whole=1.0)),
         f"EAB {eab}; AB {ab.first:.2f} → {ab.last:.2f}",
     )
     middle = low.filter(pl.col("capacity_difference").abs().is_between(40, 60, closed="right")).sort("eab")
     worst = middle.head(2).select(least=pl.min_horizontal("queue_packets_1", "queue_packets_2"))["least"].to_list()
     claims.statement(
         "low-outliers",
-        verdict(all(queue <= 15 for queue in worst), any(queue <= 15 for queue in worst)),
+        every(Number(10, queue) for queue in worst),
         f"the two lowest EAB there are {', '.join(f'{x:.2f}' for x in middle['eab'].head(2))}, "
         f"with shortest queues of {' and '.join(map(str, worst))} packets",
     )
     centre = median(high["eab"])
     claims.statement(
         "high-best",
-        "holds" if 0 <= centre <= 0.25 else "holds in part" if abs(centre) <= ALIKE else "differs",
+        every(at_least(centre, 0.0, whole=1.0), Share(0.0, centre)),
         f"median EAB {centre:.3f}",
     )
     flat = trend(high, "capacity_difference", "eab", charts.CAPACITY_EDGES, absolute=True)
     claims.statement(
         "high-flat",
-        verdict(flat.flat, abs(flat.first - flat.last) <= ALIKE),
+        every(flat.flat, Equality(flat.first, flat.last, whole=1.0)),
         str(flat),
     )
     tables = [
@@ -167,7 +177,7 @@ def figure_3_5(context: Context) -> Outcome:
         )
         claims.statement(
             f"{short}-flat",
-            verdict(found.flat, abs(found.first - found.last) <= ALIKE),
+            every(found.flat, Equality(found.first, found.last, whole=1.0)),
             str(found),
         )
     edges = dict(charts.DELAY_EDGES)
@@ -216,7 +226,7 @@ def figure_3_6(context: Context) -> Outcome:
         "Low BDP: in less than 10 % of the networks the path of the smaller capacity carries more.",
         "< 10 %",
         f"{weaker:.1%}",
-        "holds" if weaker < limit else "holds in part" if weaker < 2 * limit else "differs",
+        at_most(weaker, limit, whole=1.0),
     )
     larger = high.filter(pl.col("capacity_difference") > 0)
     for key, text, value in (
@@ -237,14 +247,20 @@ def figure_3_6(context: Context) -> Outcome:
             text,
             f"{context.published[key]:.0f} %",
             f"{value:.0%}",
-            compare(context.published[key], 100 * value, 10, 20, absolute=True),
+            Share(context.published[key], 100 * value, whole=100),
         )
-    mirrored = stats.ks_2samp(larger["share"], 1 - high.filter(pl.col("capacity_difference") < 0)["share"])
+    curves = {
+        domain.name: (
+            _of(table, domain.name).filter(pl.col("capacity_difference") > 0)["share"],
+            1 - _of(table, domain.name).filter(pl.col("capacity_difference") < 0)["share"],
+        )
+        for domain in DOMAINS
+    }
     claims.statement(
         "symmetric",
-        verdict(bool(mirrored.pvalue > 0.01)),
-        f"high BDP: largest distance between one curve and the other mirrored {mirrored.statistic:.2f} "
-        f"(p = {mirrored.pvalue:.2f})",
+        every(distributed_alike(one, mirrored) for one, mirrored in curves.values()),
+        "quartiles of the first path's part where it is the larger, and of the second's where that is: "
+        + "; ".join(f"{name} {_listed(one)} and {_listed(mirrored)}" for name, (one, mirrored) in curves.items()),
     )
     chart = distribution_chart(
         table,
@@ -259,6 +275,10 @@ def figure_3_6(context: Context) -> Outcome:
     )
 
 
+def _listed(values: pl.Series) -> str:
+    return ", ".join(f"{value:.2f}" for value in quartiles(values))
+
+
 def figure_3_7(context: Context) -> Outcome:
     """The first path's part by the sign of the delay difference."""
     claims = Claims(context)
@@ -267,11 +287,10 @@ def figure_3_7(context: Context) -> Outcome:
     shorter, longer = (
         low.filter(condition)["share"] for condition in (pl.col("delay_difference") < 0, pl.col("delay_difference") > 0)
     )
-    found = stats.ks_2samp(shorter, longer)
     claims.statement(
         "low-flat",
-        verdict(bool(found.pvalue > 0.01)),
-        f"largest distance of the two curves {found.statistic:.2f} (p = {found.pvalue:.2f})",
+        distributed_alike(shorter, longer),
+        f"quartiles {_listed(shorter)} where the first path is shorter, {_listed(longer)} where it is longer",
     )
     shorter = high.filter(pl.col("delay_difference") < 0)["share"]
     longer = high.filter(pl.col("delay_difference") > 0)["share"]
@@ -283,11 +302,11 @@ def figure_3_7(context: Context) -> Outcome:
         "(95 % or more).",
         f"{context.published[key]:.0f} %",
         f"{value:.0%}",
-        compare(context.published[key], 100 * value, 10, 20, absolute=True),
+        Share(context.published[key], 100 * value, whole=100),
     )
     claims.statement(
         "high-shorter",
-        verdict(median(shorter) > median(longer)),
+        below(median(longer), median(shorter), whole=1.0),
         f"median part of the first path {median(shorter):.2f} where it is shorter, "
         f"{median(longer):.2f} where it is longer",
     )
@@ -313,7 +332,7 @@ def figure_3_8(context: Context) -> Outcome:
         better, worse = (own.filter(pl.col("quality") == name)["eab"] for name in charts.FIRST_COLOURS)
         claims.statement(
             f"{short}-flat",
-            verdict(abs(median(better) - median(worse)) <= ALIKE),
+            Equality(median(better), median(worse), whole=1.0),
             f"median EAB {median(better):.2f} with the better path first, {median(worse):.2f} with the worse",
         )
     chart = charts.groups(

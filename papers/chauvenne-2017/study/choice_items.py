@@ -6,11 +6,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 from mptcplab.plots import style
-from mptcplab.reproduce import Context, Outcome, compare
+from mptcplab.reproduce import Context, Number, Outcome, Share, below, every, within
 
 from . import charts
-from .findings import Claims, median, verdict
-from .scenarios import CONTROLS
+from .findings import Claims, median
+from .scenarios import CONTROLS, JUDGED_FORM
 from .sharing import choices, own
 
 
@@ -21,6 +21,7 @@ def table_5_5(context: Context) -> Outcome:
     table = choices(context).filter(pl.col("connection") == "client-1")
     shares = {}
     firsts = {}
+    seconds = {}
     for control in CONTROLS:
         rows = own(table, control)
         share = shares[control] = median(rows["share"])
@@ -32,27 +33,31 @@ def table_5_5(context: Context) -> Outcome:
             f"{control}: the part of the traffic on the path with one bottleneck.",
             f"{published[f'{control}.first.share']:.2f} %",
             f"{share:.1%} ({seeds})",
-            compare(published[f"{control}.first.share"] / 100, share, 0.1, 0.2, absolute=True),
+            Share(published[f"{control}.first.share"] / 100, share),
             covers=[f"{control}.second.share"],
         )
-        claims.number(
-            f"{control}.total",
-            f"{control}: throughput on the path with one bottleneck, on that with two, and together, in kbit/s.",
-            ", ".join(
-                f"{published[f'{control}.{key}']:.0f}" for key in ("first.throughput", "second.throughput", "total")
-            ),
-            f"{first:.0f}, {second:.0f}, {total:.0f}",
-            compare(published[f"{control}.total"], total, 0.1, 0.2),
-            covers=[f"{control}.first.throughput", f"{control}.second.throughput"],
-        )
+        seconds[control] = second
+        for key, text, value in (
+            ("first.throughput", "on the path with one bottleneck", first),
+            ("second.throughput", "on that with two", second),
+            ("total", "together", total),
+        ):
+            printed = published[f"{control}.{key}"]
+            claims.number(
+                f"{control}.{key}",
+                f"{control}: throughput {text}, in kbit/s.",
+                printed,
+                round(value),
+                Number(printed, value),
+            )
     claims.statement(
         "first-path",
-        verdict(*(share > 0.5 for share in shares.values())),
+        every(below(seconds[control], firsts[control], far=True) for control in CONTROLS),
         ", ".join(f"{control} {share:.0%}" for control, share in shares.items()),
     )
     claims.statement(
         "wvegas-less",
-        verdict(*(firsts["wvegas"] < firsts[c] for c in CONTROLS[:3])),
+        every(below(firsts["wvegas"], firsts[c]) for c in CONTROLS[:3]),
         "kbit/s on that path: " + ", ".join(f"{control} {value:.0f}" for control, value in firsts.items()),
     )
     return Outcome(
@@ -80,7 +85,7 @@ def figure_5_5(context: Context) -> Outcome:
     """What each should prefer."""
     claims = Claims(context)
     published = context.published
-    table = choices(context).filter(pl.col("form") == "paper")
+    table = choices(context).filter(pl.col("form") == JUDGED_FORM)
     means = {control: float(np.mean(own(table, control)["total"].to_numpy())) / 1e3 for control in CONTROLS}
     claims.number(
         "optimum",
@@ -88,16 +93,13 @@ def figure_5_5(context: Context) -> Outcome:
         "the same.",
         f"{published['optimum']:g} and {published['equal-subflows']:g} Mbit/s",
         ", ".join(f"{control} {value:.2f}" for control, value in means.items()) + " Mbit/s of payload",
-        verdict(
-            all(value > published["equal-subflows"] for value in means.values()),
-            all(value <= published["optimum"] for value in means.values()),
-        ),
+        every(within(value, published["equal-subflows"], published["optimum"]) for value in means.values()),
         covers=["equal-subflows"],
     )
     shares = {control: float(np.mean(own(table, control)["share"].to_numpy())) for control in CONTROLS}
     claims.statement(
         "prefer",
-        verdict(*(value > 0.5 for value in shares.values())),
+        every(below(1 - value, value, whole=1.0) for value in shares.values()),
         "part on the path with one bottleneck: "
         + ", ".join(f"{control} {value:.0%}" for control, value in shares.items()),
     )

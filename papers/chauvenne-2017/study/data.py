@@ -151,7 +151,10 @@ def _experiment(
         for each in who:
             connection = (
                 scenarios.mptcp(
-                    congestion=control, scheduler=scenarios.SCHEDULERS[scheduler], application=application, window=own
+                    congestion=scenarios.control(control),
+                    scheduler=scenarios.SCHEDULERS[scheduler],
+                    application=application,
+                    window=own,
                 )
                 if each == "multi"
                 else scenarios.tcp(each, application=application, window=own)

@@ -1,8 +1,7 @@
-"""What a statement of the thesis comes to in numbers, with thresholds that were set before anything was run.
+"""What a statement of the thesis comes to in numbers; mptcplab.reproduce.judge has the rules for them.
 
-The thesis shows box plots and says what it sees. Here *falls* and *rises* are rank correlations that chance gives in
-less than 1 % of cases, together with the medians of the outermost batches; *no influence* is a rank correlation of at
-most 0.25 (6 % of the variance of ranks) or one that chance explains; *alike* are medians at most 0.1 apart.
+The thesis shows box plots and says what it sees: *falls* and *rises* are trends over the networks, *no influence* a
+flat one, *alike* are medians that are equal, and two distributions are alike if their quartiles are.
 """
 
 import tomllib
@@ -16,14 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from mptcplab import analysis
-from mptcplab.reproduce import Claim, Context, Verdict
+from mptcplab.reproduce import Check, Claim, Context, Equality, every
+from mptcplab.reproduce import Trend as TrendCheck
 from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 
-CHANCE: Final = 0.01
-NO_INFLUENCE: Final = 0.25
-ALIKE: Final = 0.1
 ONLY: Final = 0.95
 """The part of the traffic from which on a path carries *all* (page 51 says above 0.95)."""
 
@@ -46,28 +43,35 @@ class Trend:
         return f"ρ = {self.rho:+.2f} ({p}), medians {self.first:.2f} → {self.last:.2f}"
 
     @property
-    def falls(self) -> bool:
-        """Whether it falls."""
-        return self.rho < 0 and self.p < CHANCE and self.last < self.first
+    def falls(self) -> Check:
+        """That it falls."""
+        return TrendCheck("falls", self.rho, self.p, self.first, self.last)
 
     @property
-    def rises(self) -> bool:
-        """Whether it rises."""
-        return self.rho > 0 and self.p < CHANCE and self.last > self.first
+    def rises(self) -> Check:
+        """That it rises."""
+        return TrendCheck("rises", self.rho, self.p, self.first, self.last)
 
     @property
-    def flat(self) -> bool:
-        """Whether there is no influence."""
-        return abs(self.rho) <= NO_INFLUENCE or self.p >= CHANCE
+    def flat(self) -> Check:
+        """That there is no influence."""
+        return TrendCheck("flat", self.rho, self.p, self.first, self.last)
 
 
 def trend(table: pl.DataFrame, x: str, y: str, edges: Sequence[float], *, absolute: bool = False) -> Trend:
     """`y` against `x`; batches between `edges` give the outer medians."""
     batched = with_batch(table, x, edges, absolute=absolute).drop_nulls([y])
-    values = batched["_x"].to_numpy(), batched[y].to_numpy()
-    found = stats.spearmanr(*values)
+    rho, p = rank_correlation(batched["_x"], batched[y])
     medians = batched.group_by("batch").agg(pl.col(y).median(), at=pl.col("_x").mean()).sort("at")[y].to_list()
-    return Trend(float(found.statistic), float(found.pvalue), medians[0], medians[-1], batched.height)
+    return Trend(rho, p, medians[0], medians[-1], batched.height)
+
+
+def rank_correlation(x: pl.Series, y: pl.Series) -> tuple[float, float]:
+    """Spearman's, with the probability of as much by chance; 0 and 1 of what does not vary."""
+    if x.n_unique() < 2 or y.n_unique() < 2:
+        return 0.0, 1.0
+    found = stats.spearmanr(x.to_numpy(), y.to_numpy())
+    return float(found.statistic), float(found.pvalue)
 
 
 def with_batch(table: pl.DataFrame, x: str, edges: Sequence[float], *, absolute: bool = False) -> pl.DataFrame:
@@ -119,9 +123,9 @@ def part(condition: pl.Series) -> float:
     return float(np.mean(condition.drop_nulls().to_numpy())) if len(condition.drop_nulls()) else float("nan")
 
 
-def verdict(*conditions: bool) -> Verdict:
-    """All hold, some, none."""
-    return "holds" if all(conditions) else "holds in part" if any(conditions) else "differs"
+def distributed_alike(one: pl.Series, other: pl.Series) -> Check:
+    """That two distributions of shares have the same quartiles."""
+    return every(Equality(a, b, whole=1.0) for a, b in zip(quartiles(one), quartiles(other), strict=True))
 
 
 def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
@@ -146,10 +150,10 @@ class Claims:
         self._context = context
         self.all: list[Claim] = []
 
-    def statement(self, id: str, verdict: Verdict, found: str) -> None:  # noqa: A002
+    def statement(self, id: str, check: Check, found: str) -> None:  # noqa: A002
         """A published statement."""
         text = self._context.published.statements[id]
-        self.all.append(Claim(id, text, None, found, verdict, self._cause(id, verdict)))
+        self.all.append(Claim(id, text, None, found, check, self._cause(id)))
 
     def number(
         self,
@@ -157,17 +161,16 @@ class Claims:
         text: str,
         published: str | float,
         found: str | float,
-        verdict: Verdict,
+        check: Check,
         *,
         covers: Sequence[str] = (),
+        cause: str = "",
     ) -> None:
         """A claim on published numbers."""
-        self.all.append(Claim(id, text, published, found, verdict, self._cause(id, verdict), tuple(covers)))
+        self.all.append(Claim(id, text, published, found, check, cause or self._cause(id), tuple(covers)))
 
-    def _cause(self, id: str, verdict: Verdict) -> str:  # noqa: A002
-        if verdict == "holds":
-            return ""
-        cause = causes().get(self._context.published.id, {}).get(id, "")
+    def _cause(self, id: str) -> str:  # noqa: A002
+        cause = causes().get(self._context.published.id, {}).get(id, "The cause is not known.")
         thin = "The thin design of --quick has too few networks to tell." if self._context.quick else ""
         return f"{cause} {thin}".strip()
 

@@ -1,11 +1,11 @@
 """Figures 3.9 to 3.12: what is sent twice, and large files with cURL."""
 
 import polars as pl
-from mptcplab.reproduce import Context, Outcome
+from mptcplab.reproduce import Context, Outcome, below, every
 
 from . import charts, data
 from .bulk_items import distribution_chart, first_design
-from .findings import Claims, Trend, mean, median, part, summary, trend, verdict, with_batch
+from .findings import Claims, Trend, mean, median, part, summary, trend, with_batch
 from .networks import DOMAINS, HIGH, LOW
 
 _DELAY = "difference of the delays (ms)"
@@ -42,7 +42,7 @@ def figure_3_9(context: Context) -> Outcome:
     means = mean(low["retransmissions"]), mean(high["retransmissions"])
     claims.statement(
         "high-more",
-        verdict(median(high["retransmissions"]) > median(low["retransmissions"]), means[1] > means[0]),
+        every(below(median(low["retransmissions"]), median(high["retransmissions"])), below(*means)),
         f"medians {median(low['retransmissions']):.3%} (low) and {median(high['retransmissions']):.3%} (high); "
         f"means {means[0]:.3%} and {means[1]:.3%}",
     )
@@ -56,11 +56,22 @@ def figure_3_9(context: Context) -> Outcome:
         )
         for domain in DOMAINS
     }
-    claims.statement("low-flat", verdict(trends[LOW.name].flat), _percent(trends[LOW.name]))
+    claims.statement("low-flat", trends[LOW.name].flat, _percent(trends[LOW.name]))
     claims.statement(
         "high-grows",
-        verdict(trends[HIGH.name].rises),
+        trends[HIGH.name].rises,
         _percent(trends[HIGH.name]),
+    )
+    by_capacity = {
+        domain.name: trend(
+            _of(table, domain.name), "capacity_difference", "retransmissions", charts.CAPACITY_EDGES, absolute=True
+        )
+        for domain in DOMAINS
+    }
+    claims.statement(
+        "capacity-flat",
+        every(each.flat for each in by_capacity.values()),
+        "; ".join(f"{name} {_percent(each)}" for name, each in by_capacity.items()),
     )
     drawn = table.with_columns(retransmissions=100 * pl.col("retransmissions"))
     chart = charts.batches(
@@ -98,10 +109,10 @@ def figure_3_10(context: Context) -> Outcome:
     low = _of(table, LOW.name)
     claims.statement(
         "low-grows",
-        verdict(trends[LOW.name].rises),
+        trends[LOW.name].rises,
         f"{_percent(trends[LOW.name])}; something reinjected in {part(low['reinjections'] > 0):.0%} of the networks",
     )
-    claims.statement("high-flat", verdict(trends[HIGH.name].flat), _percent(trends[HIGH.name]))
+    claims.statement("high-flat", trends[HIGH.name].flat, _percent(trends[HIGH.name]))
     drawn = table.with_columns(reinjections=100 * pl.col("reinjections"))
     chart = charts.batches(
         drawn,
@@ -127,12 +138,12 @@ def figure_3_11(context: Context) -> Outcome:
     reference = median(iperf["eab"])
     claims.statement(
         "below-iperf",
-        verdict(medians[16_000] < reference, medians[32_000] < reference),
+        every(below(medians[size], reference, whole=1.0) for size in medians),
         f"medians: 16 MB {medians[16_000]:.3f}, 32 MB {medians[32_000]:.3f}, iPerf {reference:.3f}",
     )
     claims.statement(
         "larger-better",
-        verdict(medians[32_000] > medians[16_000]),
+        below(medians[16_000], medians[32_000], whole=1.0),
         f"medians: 16 MB {medians[16_000]:.3f}, 32 MB {medians[32_000]:.3f}",
     )
     names = {16_000: "16 MB", 32_000: "32 MB"}
@@ -170,10 +181,10 @@ def figure_3_12(context: Context) -> Outcome:
         gaps[size] = shorter - longer
         found.append(f"{name}: {shorter:.2f} and {longer:.2f}")
     text = "median part of the first path where it is the shorter and the longer, " + "; ".join(found)
-    claims.statement("by-delay", verdict(gaps[16_000] > 0.1), text)
+    claims.statement("by-delay", below(0.0, gaps[16_000], whole=1.0), text)
     claims.statement(
         "grows",
-        verdict(gaps[32_000] > gaps[16_000]),
+        below(gaps[16_000], gaps[32_000], whole=1.0),
         text,
     )
     chart = distribution_chart(

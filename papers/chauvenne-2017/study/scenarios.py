@@ -20,6 +20,8 @@ MIN_RTT: Final = {"name": "min-rtt", "reinjection": "orp"}
 ROUND_ROBIN: Final = {"name": "round-robin"}
 SCHEDULERS: Final[Mapping[str, Table]] = {"min-rtt": MIN_RTT, "round-robin": ROUND_ROBIN}
 CONTROLS: Final = ("lia", "olia", "balia", "wvegas")
+JUDGED_FORM: Final = "linux"
+"""The kernel's: integer arithmetic that counts acknowledgments, which the thesis ran. "paper" stands beside."""
 TRANSFER_S: Final = 30
 
 
@@ -49,17 +51,22 @@ def delay_line_link(path: Path) -> Table:
     }
 
 
+def control(name: str, form: str = JUDGED_FORM) -> Table:
+    """A congestion control in one of its forms."""
+    return {"name": name, "variant": form}
+
+
 def mptcp(
     *,
-    congestion: str | Table = "lia",
+    congestion: str | Table | None = None,
     scheduler: Table = MIN_RTT,
     application: str | Table = "bulk",
     window: str = AUTOMATIC,
 ) -> Table:
-    """A Multipath TCP connection over both paths, opened on the first."""
+    """A Multipath TCP connection over both paths, opened on the first; by default with the LIA that is judged."""
     return {
         "paths": ["one", "two"],
-        "congestion": congestion,
+        "congestion": control("lia") if congestion is None else congestion,
         "scheduler": scheduler,
         "application": application,
         "receive_buffer": window,

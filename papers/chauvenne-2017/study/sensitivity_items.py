@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
 import polars as pl
 from mptcplab import analysis
-from mptcplab.reproduce import Context, Outcome
+from mptcplab.reproduce import Context, Outcome, Ratio
 
 from . import data
 from .findings import Claims, quartiles
@@ -15,8 +14,10 @@ from .small_items import SIZES_KB
 
 _STATISTICS: Final = ("p25", "median", "p75")
 _TITLES: Final = {"median": "median", "p25": "25th percentile", "p75": "75th percentile"}
-_ORDER: Final = 10**0.5
-"""Two numbers are of the same order within this factor."""
+_CHANCE: Final = (
+    "A standard deviation over three designs is hardly known: by chance alone its 95 % interval reaches from 0.52 to "
+    "6.3 times what is found."
+)
 
 
 def _deviations(table: pl.DataFrame) -> dict[str, float]:
@@ -26,29 +27,22 @@ def _deviations(table: pl.DataFrame) -> dict[str, float]:
 
 
 def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], names: Sequence[str]) -> Outcome:
-    """A claim per row; `rows` maps the row's prefix in published.toml and its name to its runs."""
+    """A claim per printed number; `rows` maps the row's prefix in published.toml and its name to its runs."""
     claims = Claims(context)
     shown = []
     for (prefix, name), table in rows.items():
         ours = _deviations(table)
         theirs = {key: context.published[f"{prefix}.{key}"] for key in _STATISTICS}
-        rms = {
-            who: float(np.sqrt(np.mean(np.square(list(each.values()))))) for who, each in (("a", ours), ("b", theirs))
-        }
-        ratio = rms["a"] / rms["b"]
-        claims.number(
-            f"{prefix}.median",
-            f"{name}: the median and the quartiles of AB move by so little from one design to another "
-            "(standard deviation relative to the range of AB; root mean square of the three).",
-            f"{rms['b']:.3f} %",
-            f"{rms['a']:.3f} %",
-            "holds"
-            if 1 / _ORDER <= ratio <= _ORDER
-            else "holds in part"
-            if ratio < 1 / _ORDER or rms["a"] < 2
-            else "differs",
-            covers=[f"{prefix}.{key}" for key in _STATISTICS],
-        )
+        for key in _STATISTICS:
+            claims.number(
+                f"{prefix}.{key}",
+                f"{name}: the {_TITLES[key]} of AB moves by so little from one design to another (standard deviation "
+                "relative to the range of AB).",
+                f"{theirs[key]:.3f} %",
+                f"{ours[key]:.3f} %",
+                Ratio(theirs[key], ours[key]),
+                cause=_CHANCE,
+            )
         shown += [
             dict(zip(names, name.split(", "), strict=False))
             | {
@@ -65,7 +59,10 @@ def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], nam
     return Outcome(
         claims.all,
         tables=[("Standard deviations over three designs, relative to the range of AB", pl.DataFrame(shown))],
-        notes=["Of the same order means here: within a factor of √10, up or down."],
+        notes=[
+            "The thesis concludes that results are not sensitive to the design; that all of these deviations are of a "
+            "few per cent at most stands in the table. Number by number little can agree: each is of three values."
+        ],
     )
 
 

@@ -31,12 +31,8 @@ def _seconds(context: Context) -> int:
     return 60 if context.quick else _SECONDS
 
 
-def _control(name: str, form: str) -> scenarios.Table:
-    return {"name": name, "variant": form}
-
-
-def own(table: pl.DataFrame, control: str, form: str = "paper") -> pl.DataFrame:
-    """The rows of one control."""
+def own(table: pl.DataFrame, control: str, form: str = scenarios.JUDGED_FORM) -> pl.DataFrame:
+    """The rows of one control in the form that is judged."""
     return table.filter((pl.col("control") == control) & (pl.col("form") == form))
 
 
@@ -52,7 +48,11 @@ def other_bottlenecks(context: Context) -> pl.DataFrame:
     delays = (DELAY_MS,) if context.quick else (1, DELAY_MS, 25)
     settings = [(delay, queue) for delay in delays for queue in queues]
     seconds = 60 if context.quick else 120
-    return keep(context, "other bottlenecks", lambda: _contests(context, settings, ("paper",), range(1, 3), seconds))
+    return keep(
+        context,
+        "other bottlenecks",
+        lambda: _contests(context, settings, (scenarios.JUDGED_FORM,), range(1, 3), seconds),
+    )
 
 
 def _contests(
@@ -61,7 +61,7 @@ def _contests(
     wanted = [
         (
             {"control": control, "form": form, "delay_ms": delay, "queue": queue, "number": seed},
-            scenarios.shared_bottleneck(_control(control, form), delay_ms=delay, queue=queue, seconds=seconds),
+            scenarios.shared_bottleneck(scenarios.control(control, form), delay_ms=delay, queue=queue, seconds=seconds),
             seed,
         )
         for delay, queue in settings
@@ -101,7 +101,7 @@ def _phases(context: Context, settings: Sequence[tuple[int, int]], seeds: range)
         (
             {"control": control, "form": form, "delay_ms": delay, "queue": queue, "number": seed, "until": until},
             scenarios.shared_bottleneck(
-                _control(control, form), delay_ms=delay, queue=queue, seconds=until, tcp_from_to=(40, 80)
+                scenarios.control(control, form), delay_ms=delay, queue=queue, seconds=until, tcp_from_to=(40, 80)
             ),
             seed,
         )
@@ -139,7 +139,7 @@ def _choices(context: Context) -> pl.DataFrame:
         (
             {"control": control, "form": form, "number": seed},
             scenarios.three_bottlenecks(
-                _control(control, form),
+                scenarios.control(control, form),
                 delay_ms=DELAY_MS,
                 queue=queue_packets(_THREE_MBPS, QUEUEING_MS),
                 seconds=_seconds(context),

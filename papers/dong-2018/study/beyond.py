@@ -9,10 +9,10 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 from mptcplab.designs import wsp
-from mptcplab.reproduce import Claim, Context, Outcome
+from mptcplab.reproduce import Claim, Context, Outcome, below, every
 from mptcplab.reproduce.context import Wanted
 
-from . import networks, rules
+from . import networks
 from .measure import TESTBED, cause, scheduler
 from .short import K
 
@@ -124,9 +124,9 @@ def section(context: Context) -> Outcome:
         (control, name): value
         for control, name, value in table.select("control", "scheme", "mean_regret_percent").iter_rows()
     }
-    verdict = rules.most(
+    verdict = every(
         [
-            rules.below(1 + regret[control, "dmptcp"] / 100, 1 + regret[control, name] / 100)
+            below(1 + regret[control, "dmptcp"] / 100, 1 + regret[control, name] / 100)
             for control in CONTROLS
             for name in TESTBED
             if name != "dmptcp"

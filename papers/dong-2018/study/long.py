@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 from mptcplab.metrics import jain_index
-from mptcplab.reproduce import Claim, Context, Outcome, Verdict
+from mptcplab.reproduce import Claim, Context, Outcome, below, every, jain
 
 from . import rules
 from .measure import SCHEMES, Case, Found, burst, cause, chart, table
@@ -57,8 +56,8 @@ def figure_20(context: Context) -> Outcome:
         return found.mean_ms(scheme=scheme, flows=count, recovery="newreno")
 
     told = "; ".join(f"{n}: " + ", ".join(f"{scheme} {ms(scheme, n) / 1e3:.2f}" for scheme in SCHEMES) for n in counts)
-    like = rules.most([rules.alike(ms("DMPTCP", n), ms("MPTCP", n)) for n in counts])
-    sooner = rules.most([rules.below(ms(scheme, n), ms("TCP", n)) for n in counts for scheme in ("MPTCP", "DMPTCP")])
+    like = every([rules.alike(ms("DMPTCP", n), ms("MPTCP", n)) for n in counts])
+    sooner = every([below(ms(scheme, n), ms("TCP", n)) for n in counts for scheme in ("MPTCP", "DMPTCP")])
     rows = table(found, ["scheme", "flows", "recovery"])
     return Outcome(
         [
@@ -93,8 +92,8 @@ def figure_23(context: Context) -> Outcome:
         return found.mean_ms(scheme=scheme, flows=count, recovery="newreno")
 
     told = "; ".join(f"{n}: " + ", ".join(f"{scheme} {ms(scheme, n) / 1e3:.2f}" for scheme in SCHEMES) for n in counts)
-    same = rules.most([rules.alike(ms(scheme, 15), ms("TCP", 15)) for scheme in ("MPTCP", "DMPTCP")])
-    few = rules.most([rules.below(ms(scheme, n), ms("TCP", n)) for n in (2, 4) for scheme in ("MPTCP", "DMPTCP")])
+    same = every([rules.alike(ms(scheme, 15), ms("TCP", 15)) for scheme in ("MPTCP", "DMPTCP")])
+    few = every([below(ms(scheme, n), ms("TCP", n)) for n in (2, 4) for scheme in ("MPTCP", "DMPTCP")])
     rows = table(found, ["scheme", "flows", "recovery"])
     return Outcome(
         [
@@ -153,8 +152,8 @@ def figure_25(context: Context) -> Outcome:
     def ms(scheme: str, protocol: str) -> float:
         return first.mean_ms(scheme=scheme, protocol=protocol)
 
-    wins = rules.most([rules.below(ms(scheme, "mptcp"), ms(scheme, "tcp")) for scheme in ("MPTCP", "DMPTCP")])
-    gentle = rules.below(ms("DMPTCP", "tcp"), ms("MPTCP", "tcp"))
+    wins = every([below(ms(scheme, "mptcp"), ms(scheme, "tcp")) for scheme in ("MPTCP", "DMPTCP")])
+    gentle = below(ms("DMPTCP", "tcp"), ms("MPTCP", "tcp"))
     told = ", ".join(
         f"{scheme} {ms(scheme, 'mptcp'):.0f}, TCP beside it {ms(scheme, 'tcp'):.0f}" for scheme in ("MPTCP", "DMPTCP")
     )
@@ -183,8 +182,7 @@ def figure_25(context: Context) -> Outcome:
         for scheme in indices
     )
     published = context.published["jain"]
-    mean = float(np.mean([float(each) for each in indices.values()]))
-    fair: Verdict = "holds" if mean >= published - 0.01 else "holds in part" if mean >= published - 0.05 else "differs"
+    fair = every(jain(published, float(each), count=20) for each in indices.values())
     rows = first.connections.group_by("scheme", "protocol", maintain_order=True).agg(
         completion_ms=1e3 * pl.col("completion_s").mean()
     )
@@ -218,7 +216,7 @@ def figure_25(context: Context) -> Outcome:
                 published,
                 ", ".join(f"{scheme} {float(each):.4f}" for scheme, each in indices.items()),
                 fair,
-                "" if fair == "holds" else f"With selective acknowledgments in place of NewReno: {with_sack}.",
+                f"With selective acknowledgments in place of NewReno: {with_sack}.",
             ),
         ],
         tables=[("Short flows, completion in ms", rows)],

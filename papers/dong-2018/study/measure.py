@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 from mptcplab import registry
-from mptcplab.reproduce import Context, Verdict
+from mptcplab.reproduce import Check, Context, below, every
 from mptcplab.reproduce.context import Wanted
 
 from . import networks
@@ -72,14 +72,19 @@ def mean(values: pl.Series) -> float:
     return float(values.to_numpy().mean())
 
 
-def yes(holds: bool) -> Verdict:
-    """Of a yes or no."""
-    return "holds" if holds else "differs"
-
-
-def cause(verdict: Verdict, text: str) -> str:
+def cause(check: Check, text: str) -> str:
     """Only where it is asked for."""
-    return text if verdict == "differs" else ""
+    return text if check.verdict == "differs" else ""
+
+
+def least(values: Mapping[str, float], name: str) -> Check:
+    """That one of them is below all others."""
+    return every(below(values[name], value) for other, value in values.items() if other != name)
+
+
+def largest(values: Mapping[str, float], name: str) -> Check:
+    """That one of them is above all others."""
+    return every(below(value, values[name]) for other, value in values.items() if other != name)
 
 
 def table(found: Found, keys: Sequence[str], *more: pl.Expr) -> pl.DataFrame:

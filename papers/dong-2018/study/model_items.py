@@ -9,10 +9,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 from mptcplab.models.rounds import RoundModel, RoundPath, Subflow, after_rounds, transfer_time_s
-from mptcplab.reproduce import Claim, Context, Outcome, compare
+from mptcplab.reproduce import Claim, Context, Equality, Exact, Outcome, every, steps
 from mptcplab.reproduce.context import Wanted
+from mptcplab.reproduce.judge import MARGIN
 
-from . import networks, rules
+from . import networks
 
 _MODEL: Final = RoundModel(initial_window=1, restart_window=1, segment_bytes=networks.PAYLOAD)
 _TCP: Final = {"initial_window": 1}
@@ -33,7 +34,7 @@ def figure_7(context: Context) -> Outcome:
             f"The {what} is {printed[f'{name}-{what}']:g} in the state “{name}”",
             printed[f"{name}-{what}"],
             state[at],
-            compare(printed[f"{name}-{what}"], state[at], 0, 0),
+            Exact(printed[f"{name}-{what}"], state[at]),
         )
         for name, state in zip(names, states, strict=True)
         for at, what in enumerate(("window", "threshold"))
@@ -45,7 +46,7 @@ def figure_7(context: Context) -> Outcome:
             "Each state has three successors",
             printed["nodes"],
             f"{nodes}; {len(flow.states)} different",
-            compare(printed["nodes"], nodes, 0, 0),
+            Exact(printed["nodes"], nodes),
         )
     )
     return Outcome(claims)
@@ -87,12 +88,12 @@ def _compare(context: Context, cases: Sequence[tuple[int, float, float]], seeds:
 
 
 def _close(identity: str, text: str, table: pl.DataFrame, cause: str) -> Claim:
-    """Within 10 % everywhere it holds, within 25 % in part."""
+    """That both are the same everywhere."""
     worst = max(table["difference"].to_list(), key=abs)
-    verdict = compare(0, worst, 0.10, 0.25, absolute=True)
+    check = every(Equality(1 + difference, 1.0) for difference in table["difference"].to_list())
     mean = np.mean(np.abs(table["difference"].to_numpy()))
     found = f"{100 * worst:+.1f} % at the worst, {100 * mean:.1f} % on average"
-    return Claim(identity, text, "a close match", found, verdict, "" if verdict == "holds" else cause)
+    return Claim(identity, text, "a close match", found, check, cause)
 
 
 def _chart(table: pl.DataFrame, x: str, title: str, *, log: bool = False) -> alt.Chart:
@@ -189,7 +190,7 @@ def figure_11(context: Context) -> Outcome:
     losses = (0.0001, 0.0002, 0.0003, 0.0005, 0.0008, 0.001)
     table = _overlapped(_compare(context, [(size, 100, loss) for loss in losses], 4 if context.quick else 10))
     falls = table["sim_mbps"].to_list()
-    share = sum(after < before * (1 + rules.MARGIN) for before, after in pairwise(falls))
+    share = sum(after < before * (1 + MARGIN) for before, after in pairwise(falls))
     return Outcome(
         [
             _close("close", "Model and simulation agree at each of six loss rates", table, _SERIAL),
@@ -198,8 +199,8 @@ def figure_11(context: Context) -> Outcome:
                 "Throughput falls with the loss rate",
                 None,
                 f"{falls[0]:.3f} to {falls[-1]:.3f} Mbit/s; {share} of {len(falls) - 1} steps do not rise",
-                rules.below(falls[-1], falls[0]),
-                _FULL if rules.below(falls[-1], falls[0]) == "differs" else "",
+                steps(falls, "falls"),
+                _FULL,
             ),
         ],
         tables=[(f"{size / 1e6:g} MB at 100 ms", table)],

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from mptcplab.models.rounds import RoundModel, RoundPath, choose_paths, ready_times_s, transfer
-from mptcplab.reproduce import Claim, Context, Outcome, Verdict
+from mptcplab.reproduce import Check, Claim, Context, Exact, Outcome, at_least, below, every
 
 from . import networks, rules
-from .measure import SCHEMES, Case, Found, burst, cause, chart, mean, table, yes
+from .measure import SCHEMES, Case, Found, burst, cause, chart, mean, table
 from .networks import NSL_RTTS_MS, SLOW_RTTS_MS, pareto_sizes
 
 K: Final = 1024
@@ -68,8 +68,8 @@ def figure_2(context: Context) -> Outcome:
     def ms(scheme: str, rtt: int) -> float:
         return found.mean_ms(scheme=scheme, rtt_ms=rtt, one_way=False)
 
-    near = rules.most([rules.below(ms("MPTCP", rtt), ms("TCP", rtt)) for rtt in (10, 20)])
-    grows = rules.below(ms("MPTCP", 10), ms("MPTCP", 200))
+    near = every([below(ms("MPTCP", rtt), ms("TCP", rtt)) for rtt in (10, 20)])
+    grows = below(ms("MPTCP", 10), ms("MPTCP", 200))
     pairs = ", ".join(f"{rtt} ms: {ms('MPTCP', rtt):.0f} to {ms('TCP', rtt):.0f} ms" for rtt in rtts)
     rows = table(found, ["scheme", "rtt_ms", "one_way"])
     return Outcome(
@@ -110,8 +110,8 @@ def figure_3(context: Context) -> Outcome:
         loss: found.mean_ms(scheme="MPTCP", subflows=8, loss=loss) / found.mean_ms(scheme="TCP", subflows=1, loss=loss)
         for loss in (0.0, PRINTED, FIVE)
     }
-    worse = rules.below(1.0, ratio[0.0])
-    more = rules.below(ratio[0.0], ratio[PRINTED])
+    worse = below(1.0, ratio[0.0])
+    more = below(ratio[0.0], ratio[PRINTED])
     told = ", ".join(f"{100 * loss:g} %: {each:.2f}" for loss, each in ratio.items())
     rows = table(found, ["scheme", "subflows", "loss"])
     return Outcome(
@@ -165,7 +165,7 @@ def figure_4(context: Context) -> Outcome:
     sent = found.subflows.filter(pl.col("segments_sent") > 0)["segments_sent"].to_list()
     at_once = _model(size, NSL_RTTS_MS)
     small = [each for each in at_once if 0 < each < 4]
-    verdict: Verdict = "holds" if len(small) > len([each for each in at_once if each > 0]) / 2 else "differs"
+    verdict = at_least(len(small) / len([each for each in at_once if each > 0]), 0.5, whole=1.0)
     return Outcome(
         [
             Claim(
@@ -202,7 +202,7 @@ def figure_5(context: Context) -> Outcome:
         loss: _of(found.subflows, loss=loss).filter(pl.col("timeouts") > 0)["path"].n_unique()
         for loss in (PRINTED, FIVE)
     }
-    verdict = yes(flows[PRINTED] >= 0.1 and paths[PRINTED] >= 2)
+    verdict = every(at_least(flows[PRINTED], 0.1), at_least(paths[PRINTED], 2))
     times = found.subflows.select("loss", "path", "timeout_times_s").explode("timeout_times_s").drop_nulls().head(300)
     return Outcome(
         [
@@ -286,18 +286,16 @@ def figure_12(context: Context) -> Outcome:
     def ms(scheme: str, rtt: int) -> float:
         return found.mean_ms(scheme=scheme, rtt_ms=rtt, one_way=False)
 
-    equal = rules.most(
+    equal = every(
         [
             rules.alike(ms("MPTCP", 10), ms("DMPTCP", 10)),
-            rules.below(ms("MPTCP", 10), ms("TCP", 10)),
-            rules.below(ms("DMPTCP", 10), ms("TCP", 10)),
+            below(ms("MPTCP", 10), ms("TCP", 10)),
+            below(ms("DMPTCP", 10), ms("TCP", 10)),
         ]
     )
-    worst = rules.most(
-        [rules.below(max(ms("TCP", rtt), ms("DMPTCP", rtt)), ms("MPTCP", rtt)) for rtt in rtts if rtt > 10]
-    )
+    worst = every([below(max(ms("TCP", rtt), ms("DMPTCP", rtt)), ms("MPTCP", rtt)) for rtt in rtts if rtt > 10])
     used = {rtt: found.used(scheme="DMPTCP", rtt_ms=rtt, one_way=False) for rtt in rtts[1:]}
-    best = rules.most([yes(each == 1) for each in used.values()])
+    best = every(Exact(1, each) for each in used.values())
     model = [sum(each > 0 for each in _model(100 * K, (10, rtt), select=True)) for rtt in used]
     rows = table(found, ["scheme", "rtt_ms", "one_way"])
     late = {scheme: found.mean_ms("sender_completion_s", scheme=scheme, rtt_ms=50, one_way=False) for scheme in SCHEMES}
@@ -371,20 +369,20 @@ def figure_13(context: Context) -> Outcome:
     def ms(scheme: str, kb: int, loss: float) -> float:
         return found.mean_ms(scheme=scheme, kb=kb, loss=loss)
 
-    clean = rules.most(
+    clean = every(
         [
             verdict
             for kb in (20, 40)
             for verdict in (
                 rules.alike(ms("DMPTCP", kb, 0.0), ms("TCP", kb, 0.0)),
-                rules.below(ms("TCP", kb, 0.0), ms("MPTCP", kb, 0.0)),
+                below(ms("TCP", kb, 0.0), ms("MPTCP", kb, 0.0)),
             )
         ]
     )
 
-    def best(loss: float) -> Verdict:
-        return rules.most(
-            [rules.below(ms("DMPTCP", kb, loss), ms(other, kb, loss)) for kb in (20, 40) for other in ("TCP", "MPTCP")]
+    def best(loss: float) -> Check:
+        return every(
+            [below(ms("DMPTCP", kb, loss), ms(other, kb, loss)) for kb in (20, 40) for other in ("TCP", "MPTCP")]
         )
 
     def told(loss: float) -> str:
@@ -410,7 +408,7 @@ def figure_13(context: Context) -> Outcome:
                 None,
                 f"ms at 0.05 %, {told(PRINTED)}; at 5 %, {told(FIVE)}",
                 lossy,
-                cause(lossy, f"{_FEW}. At 5 % the claim {best(FIVE)}."),
+                cause(lossy, f"{_FEW}. At 5 % the claim {best(FIVE).verdict}."),
             ),
         ],
         tables=[("Completion, ms", rows)],
@@ -476,8 +474,8 @@ def figure_14(context: Context) -> Outcome:
     def ms(scheme: str, name: str, count: int) -> float:
         return found.mean_ms(scheme=scheme, network=name, subflows=count)
 
-    worsens = rules.most([rules.below(ms("MPTCP", name, 2), ms("MPTCP", name, 8)) for name in networks_])
-    same = rules.most(
+    worsens = every([below(ms("MPTCP", name, 2), ms("MPTCP", name, 8)) for name in networks_])
+    same = every(
         [rules.alike(ms("MPTCP", name, count), ms("DMPTCP", name, count)) for name in networks_ for count in (1, 2)]
     )
     told = "; ".join(
@@ -533,8 +531,7 @@ def table_3(context: Context) -> Outcome:
             key = f"{scheme.lower()}-{name}"
             used = round(found.used(scheme=scheme, size=name))
             at_once = sum(each > 0 for each in _model(kb * K, NSL_RTTS_MS, select=scheme == "DMPTCP"))
-            away = abs(used - printed[key])
-            verdict: Verdict = "holds" if away == 0 else "holds in part" if away <= 1 else "differs"
+            verdict = Exact(printed[key], used)
             chosen = [_selected(kb * K, window) for window in (1, 2, 4, 10)]
             ten = sum(each > 0 for each in _model(kb * K, NSL_RTTS_MS, select=scheme == "DMPTCP", window=10))
             rows.append((name, scheme, printed[key], used, at_once, ten, *chosen))
@@ -586,13 +583,11 @@ def _over_loss(context: Context, item: str, *, shared: bool = False) -> Outcome:
     told = "; ".join(
         f"{100 * loss:g} %: " + ", ".join(f"{scheme} {ms(scheme, loss):.0f}" for scheme in SCHEMES) for loss in losses
     )
-    best = rules.most(
-        [rules.below(ms("DMPTCP", loss), ms(other, loss)) for loss in lossy for other in ("TCP", "MPTCP")]
-    )
+    best = every([below(ms("DMPTCP", loss), ms(other, loss)) for loss in lossy for other in ("TCP", "MPTCP")])
     rows = table(found, ["scheme", "loss"])
     figures = [("Completion over the loss rate", chart(rows, "loss", "loss", log=True))]
     if item == "figure-15":
-        worst = rules.most([rules.below(ms("TCP", loss), ms("MPTCP", loss)) for loss in lossy])
+        worst = every([below(ms("TCP", loss), ms("MPTCP", loss)) for loss in lossy])
         claims = [
             Claim(
                 "mptcp-worst",
@@ -612,7 +607,7 @@ def _over_loss(context: Context, item: str, *, shared: bool = False) -> Outcome:
             ),
         ]
         return Outcome(claims, tables=[("Completion, ms", rows)], figures=figures)
-    first = rules.most([rules.below(ms("MPTCP", 0.0), ms(other, 0.0)) for other in ("TCP", "DMPTCP")])
+    first = every([below(ms("MPTCP", 0.0), ms(other, 0.0)) for other in ("TCP", "DMPTCP")])
     apart = Found(
         context,
         [_burst_case(scheme, NSL_RTTS_MS, {"loss": loss}, loss=loss) for scheme in SCHEMES for loss in losses],
@@ -624,7 +619,7 @@ def _over_loss(context: Context, item: str, *, shared: bool = False) -> Outcome:
         )
         for name, each in (("shared", found), ("disjoint", apart))
     }
-    smaller = yes(gains["shared"] < gains["disjoint"])
+    smaller = below(gains["shared"], gains["disjoint"], whole=1.0)
     return Outcome(
         [
             Claim(
@@ -705,8 +700,7 @@ def figure_16(context: Context) -> Outcome:
     later = [each for each in at_once[1:] if each > 0]
     claims = []
     for key, value in (("least", min(later, default=0.0)), ("most", max(later, default=0.0))):
-        away = abs(value - printed[key])
-        verdict: Verdict = "holds" if away == 0 else "holds in part" if away <= 1 else "differs"
+        verdict = Exact(printed[key], value)
         claims.append(
             Claim(
                 key,
@@ -776,8 +770,7 @@ def figure_18(context: Context) -> Outcome:
     used = mean(pl.Series([found.used(scheme="DMPTCP", loss=loss) for loss in (PRINTED, FIVE)]))
     at_once = sum(each > 0 for each in _model(size, NSL_RTTS_MS, select=True))
     printed = context.published["subflows"]
-    away = abs(round(used) - printed)
-    verdict: Verdict = "holds" if away == 0 else "holds in part" if away <= 1 else "differs"
+    verdict = Exact(printed, used)
     return Outcome(
         [
             Claim(
@@ -797,7 +790,7 @@ def figure_19(context: Context) -> Outcome:
     found, _ = _small(context)
     one = {loss: found.mean_ms(scheme="TCP", loss=loss) for loss in (PRINTED, FIVE)}
     two = {loss: found.mean_ms(scheme="DMPTCP", loss=loss) for loss in (PRINTED, FIVE)}
-    verdict = rules.below(two[PRINTED], one[PRINTED])
+    verdict = below(two[PRINTED], one[PRINTED])
     return Outcome(
         [
             Claim(

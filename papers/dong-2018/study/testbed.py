@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Claim, Context, Outcome, Verdict
+from mptcplab.reproduce import Check, Claim, Context, Exact, Outcome, below, every
 from mptcplab.reproduce.context import Wanted
 
 from . import networks, rules, variants
-from .measure import TESTBED, Case, Found, cause, chart, table, yes
+from .measure import TESTBED, Case, Found, cause, chart, largest, least, table
 from .short import K, seeds
 
 NAMES: Final = {"min-rtt": "min-RTT", "blest": "BLEST", "daps": "DAPS", "otias": "OTIAS", "dmptcp": "DMPTCP"}
@@ -118,16 +118,16 @@ def _segments(found: Found, **labels: object) -> float:
 
 def _why(
     context: Context,
-    verdict: Verdict,
+    verdict: Check,
     point: Mapping[str, Any],
     value: Callable[[Found, str], float],
-    reached: Callable[[float], Verdict],
+    reached: Callable[[float], Check],
     more: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     full: int = 10,
 ) -> str:
     """The cause of what differs, by experiments."""
-    if verdict != "differs":
+    if verdict.verdict != "differs":
         return ""
     busy = variants.ALONE if point.get("background") else {}
     return variants.tried(
@@ -160,13 +160,7 @@ def figure_27(context: Context) -> Outcome:
     verdict_late = rules.number(printed["late"], late)
     rows = found.rows("subflows", kb=256, rtt_ms=100).filter(pl.col("path") == "p1")
     stray = {name: float(rows.filter(pl.col("scheme") == name)["segments_sent"].sum()) for name in TESTBED}
-    verdict_stray: Verdict = (
-        "holds"
-        if stray["min-rtt"] == 1 and all(value == 0 for name, value in stray.items() if name != "min-rtt")
-        else "holds in part"
-        if stray["min-rtt"] > max(value for name, value in stray.items() if name != "min-rtt")
-        else "differs"
-    )
+    verdict_stray = every(Exact(1 if name == "min-rtt" else 0, value) for name, value in stray.items())
     rows_all = table(found, ["scheme", "kb", "rtt_ms"])
     return Outcome(
         [
@@ -218,7 +212,7 @@ def figure_27(context: Context) -> Outcome:
                     verdict_stray,
                     _FIRST,
                     lambda found, variant: _segments(found, scheme="min-rtt", variant=variant),
-                    lambda value: yes(value == 1),
+                    lambda value: Exact(1, value),
                 ),
             ),
         ],
@@ -267,8 +261,8 @@ def figure_28(context: Context) -> Outcome:
     high = {name: float(np.mean([ms[loss][name] for loss in losses[1:]])) for name in TESTBED}
     slower = [name for name in ("daps", "min-rtt") if name in high]
     better = [name for name in high if name not in slower]
-    verdict_worse = rules.most([rules.below(high[fast], high[slow]) for fast in better for slow in slower])
-    verdict_blest = rules.below(high["dmptcp"], high["blest"])
+    verdict_worse = every([below(high[fast], high[slow]) for fast in better for slow in slower])
+    verdict_blest = below(high["dmptcp"], high["blest"])
     rows = table(found, ["scheme", "loss"])
     return Outcome(
         [
@@ -394,8 +388,8 @@ def figure_29(context: Context) -> Outcome:
             claims.append(Claim(key, text, printed[key], value, verdict, why))
     worse = [name for name in ("daps", "otias") if name in TESTBED]
     good = [name for name in TESTBED if name not in worse]
-    three = rules.most([rules.below(ms[rate][a], ms[rate][b]) for rate in rates for a in good for b in worse])
-    blest = rules.most([rules.below(ms[rate]["dmptcp"], ms[rate]["blest"]) for rate in rates])
+    three = every([below(ms[rate][a], ms[rate][b]) for rate in rates for a in good for b in worse])
+    blest = every([below(ms[rate]["dmptcp"], ms[rate]["blest"]) for rate in rates])
     goodput = {name: float(np.mean([8 * 8192 * K / ms[rate][name] / 1e3 / rate for rate in rates])) for name in TESTBED}
     if worse:
         claims.append(
@@ -477,7 +471,7 @@ def figure_30(context: Context) -> Outcome:
     else:
         left["daps-retransmissions"] = _MISSING
     if "otias" in TESTBED:
-        fewest = yes(again["otias"] <= min(again.values()))
+        fewest = least(again, "otias")
         claims.append(
             Claim(
                 "otias-fewest", "OTIAS retransmits least", None, f"%: {_told(again, 2)}", fewest, cause(fewest, _RATE)
@@ -485,23 +479,23 @@ def figure_30(context: Context) -> Outcome:
         )
     else:
         left["otias-fewest"] = _MISSING
-    least = yes(share["blest"] <= min(share.values()))
+    fewer = least(share, "blest")
     claims.append(
         Claim(
             "blest-least-share",
             "BLEST sends the least on the second subflow",
             None,
             f"%: {_told(share, 1)}",
-            least,
+            fewer,
             _why(
                 context,
-                least,
+                fewer,
                 _BULK,
                 lambda found, variant: (
                     _share(found, scheme="blest", variant=variant)
                     - min(_share(found, scheme=name, variant=variant) for name in TESTBED if name != "blest")
                 ),
-                lambda value: yes(value <= 0),
+                lambda value: below(value, 0.0, whole=100),
                 full=5,
             ),
         )
@@ -604,7 +598,7 @@ def figure_31(context: Context) -> Outcome:
         for network in _LINKS
         for each in [[ms(name, network, 16) for name in TESTBED]]
     ]
-    verdict = rules.most(alike)
+    verdict = every(alike)
     told = "; ".join(f"{network}: " + _told({name: ms(name, network, 16) for name in TESTBED}) for network in _LINKS)
     claims.append(
         Claim(
@@ -709,9 +703,9 @@ def _margins(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _why_short(context: Context, verdict: Verdict, printed: float) -> str:
+def _why_short(context: Context, verdict: Check, printed: float) -> str:
     """The gain for short flows under other settings of the text."""
-    if verdict != "differs":
+    if verdict.verdict != "differs":
         return ""
     tries: dict[str, dict[str, Any]] = {
         "subflows at once": {"at_once": True},
@@ -724,7 +718,7 @@ def _why_short(context: Context, verdict: Verdict, printed: float) -> str:
         times = _short_flows(context, (0.03,), {"min-rtt": "min-rtt", "dmptcp": "dmptcp"}, full=20, **changes)
         values[name] = float(100 * (1 - times[0.03, "dmptcp"].mean() / times[0.03, "min-rtt"].mean()))
     told = ", ".join(f"{name} {value:.1f}" for name, value in values.items())
-    good = [name for name, value in values.items() if rules.points(printed, value) != "differs"]
+    good = [name for name, value in values.items() if rules.points(printed, value).verdict != "differs"]
     ending = f"With {' or '.join(good)} it comes near." if good else "None of these is the cause, which is not known."
     return f"At 3 % loss, one thing changed at a time, it is in %: {told}. {ending}"
 
@@ -746,7 +740,7 @@ def figure_32(context: Context) -> Outcome:
     claims = []
     left = {}
     if "daps" in again:
-        most = yes(again["daps"] >= max(again.values()))
+        most = largest(again, "daps")
         why = _why(
             context,
             most,
@@ -755,16 +749,19 @@ def figure_32(context: Context) -> Outcome:
                 _retransmitted(found, scheme="daps", variant=variant)
                 - max(_retransmitted(found, scheme=name, variant=variant) for name in TESTBED if name != "daps")
             ),
-            lambda value: yes(value >= 0),
+            lambda value: below(0.0, value, whole=100),
         )
         claims.append(Claim("daps-most", "DAPS retransmits most", None, _both(again, share), most, why))
     else:
         left["daps-most"] = _MISSING
-    verdict = rules.most(
+    verdict = every(
         [
             check
             for other in ("min-rtt", "blest")
-            for check in (yes(share["dmptcp"] > share[other]), yes(again["dmptcp"] < again[other]))
+            for check in (
+                below(share[other], share["dmptcp"], whole=100),
+                below(again["dmptcp"], again[other]),
+            )
         ]
     )
     claims.append(
@@ -782,7 +779,7 @@ def figure_32(context: Context) -> Outcome:
                     _share(found, scheme="dmptcp", variant=variant)
                     - max(_share(found, scheme=name, variant=variant) for name in ("min-rtt", "blest"))
                 ),
-                lambda value: yes(value > 0),
+                lambda value: below(0.0, value, whole=100),
             ),
         )
     )
@@ -792,7 +789,7 @@ def figure_32(context: Context) -> Outcome:
 def figure_33(context: Context) -> Outcome:
     """64 KB, 3G+3G."""
     again, share = _retransmissions_and_shares(_figure_31(context), "3G+3G", 64)
-    less = yes(share["blest"] < share["min-rtt"])
+    less = below(share["blest"], share["min-rtt"], whole=100)
     claims = [
         Claim(
             "blest-less-share",
@@ -807,13 +804,13 @@ def figure_33(context: Context) -> Outcome:
                 lambda found, variant: (
                     _share(found, scheme="blest", variant=variant) - _share(found, scheme="min-rtt", variant=variant)
                 ),
-                lambda value: yes(value < 0),
+                lambda value: below(value, 0.0, whole=100),
             ),
         )
     ]
     left = {}
     if "daps" in share:
-        little = yes(share["daps"] <= min(share.values()))
+        little = least(share, "daps")
         claims.append(
             Claim(
                 "daps-little",
@@ -835,11 +832,14 @@ def figure_34(context: Context) -> Outcome:
     claims: list[Claim] = []
     left = {}
     if "otias" in share:
-        verdict = rules.most(
+        verdict = every(
             [
                 check
                 for other in ("min-rtt", "blest")
-                for check in (yes(share["otias"] > share[other]), yes(again["otias"] < again[other]))
+                for check in (
+                    below(share[other], share["otias"], whole=100),
+                    below(again["otias"], again[other]),
+                )
             ]
         )
         text = "OTIAS sends more on the second subflow than min-RTT and BLEST, and retransmits less"
@@ -851,14 +851,14 @@ def figure_34(context: Context) -> Outcome:
                 _share(found, scheme="otias", variant=variant)
                 - max(_share(found, scheme=name, variant=variant) for name in ("min-rtt", "blest"))
             ),
-            lambda value: yes(value > 0),
+            lambda value: below(0.0, value, whole=100),
             full=3,
         )
         claims.append(Claim("otias-share", text, None, _both(again, share), verdict, why))
     else:
         left["otias-share"] = _MISSING
     if "daps" in again:
-        much = yes(again["daps"] >= float(np.mean(list(again.values()))))
+        much = below(float(np.mean([value for name, value in again.items() if name != "daps"])), again["daps"])
         claims.append(
             Claim("daps-retransmits", "DAPS retransmits much", None, _both(again, share), much, cause(much, _BUSY))
         )

@@ -7,7 +7,7 @@ buffer, on which BLEST's decisions depend, and its background flows fill the que
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from mptcplab.reproduce import Context, Verdict
+from mptcplab.reproduce import Check, Context
 
 from .measure import TESTBED, Found, scheduler
 
@@ -32,7 +32,7 @@ def tried(
     make: Callable[..., dict[str, Any]],
     point: Changes,
     value: Callable[[Found, str], float],
-    reached: Callable[[float], Verdict],
+    reached: Callable[[float], Check],
     *,
     seeds: Sequence[int],
     keep: Callable[[Found], Found] = lambda found: found,
@@ -51,7 +51,7 @@ def tried(
     found = keep(Found(context, cases, seeds))
     values = {variant: value(found, variant) for variant in changes}
     told = ", ".join(f"{variant} {each:.4g}" for variant, each in values.items())
-    good = [variant for variant in list(values)[1:] if reached(values[variant]) != "differs"]
+    good = [variant for variant in list(values)[1:] if reached(values[variant]).verdict != "differs"]
     if good:
         return f"One thing changed at a time, it is: {told}. With {' or '.join(good)} the claim holds at least in part."
     return f"One thing changed at a time, it is: {told}. None of these is the cause, which is not known."

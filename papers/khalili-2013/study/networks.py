@@ -53,7 +53,7 @@ def scenario_c(control: str, n1: int, c1: float, *, quick: bool) -> dict[str, An
     return scenario
 
 
-def scenario_b(control: str, *, upgraded: bool, quick: bool, longer: bool = True) -> dict[str, Any]:
+def scenario_b(control: str | dict[str, str], *, upgraded: bool, quick: bool, longer: bool = True) -> dict[str, Any]:
     """C_X = 27 and C_T = 36 Mbit/s; Red users with TCP through Y and T, or upgraded to two paths.
 
     All propagation is alike, and the path with two queues is longer by one; not `longer`: its round trip is about

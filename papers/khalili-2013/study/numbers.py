@@ -1,17 +1,17 @@
 """What is read off the runs: rates, losses, and intervals over the seeds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Verdict
+from mptcplab.reproduce import Equality, Number, Order, Ratio
 from mptcplab.studies.khalili_scenarios import RTT_S, SEGMENTS_PER_MBIT
 from mptcplab.studies.runs import MPTCP_PAYLOAD_BYTES, PACKET_BYTES, TCP_PAYLOAD_BYTES
 from scipy import stats
 
-__all__ = ["RTT_S", "SEGMENTS_PER_MBIT", "Estimate", "estimate", "link_loss", "worst"]
+__all__ = ["RTT_S", "SEGMENTS_PER_MBIT", "Estimate", "estimate", "link_loss"]
 
 WIRE: Final = {"tcp": PACKET_BYTES / TCP_PAYLOAD_BYTES, "mptcp": PACKET_BYTES / MPTCP_PAYLOAD_BYTES}
 """Packets carry so many times their payload: the paper's capacities and closed forms count packets."""
@@ -79,12 +79,24 @@ def window(subflows: pl.DataFrame, connection: str, path: str) -> Estimate:
     return estimate(by_seed(rows, pl.col("cwnd_mean_segments").mean()))
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of several points, that of the worst."""
-    order: tuple[Verdict, ...] = ("differs", "holds in part", "holds")
-    return next(verdict for verdict in order if verdict in verdicts)
+def alike(one: Estimate, other: Estimate | float) -> Equality:
+    """That two are the same, the other by calculation perhaps."""
+    if isinstance(other, Estimate):
+        return Equality(one.mean, other.mean, one.half, other.half)
+    return Equality(one.mean, other, one.half)
 
 
-def limit(value: float, holds: Callable[[float], bool], part: Callable[[float], bool]) -> Verdict:
-    """The verdict on a number by two conditions."""
-    return "holds" if holds(value) else "holds in part" if part(value) else "differs"
+def less(smaller: Estimate, larger: Estimate, *, far: bool = False) -> Order:
+    """That one is smaller than the other."""
+    return Order(smaller.mean, larger.mean, smaller.half, larger.half, far=far)
+
+
+def printed(published: float, found: Estimate) -> Number:
+    """A printed number."""
+    return Number(published, found.mean, found.half)
+
+
+def times(published: float, found: Estimate, before: Estimate) -> Ratio:
+    """That it is so many times what it was before."""
+    ratio = found.mean / before.mean
+    return Ratio(published, ratio, ratio * float(np.hypot(found.half / found.mean, before.half / before.mean)))

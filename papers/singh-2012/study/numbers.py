@@ -1,27 +1,18 @@
 """What is read off the runs, and the verdicts on it.
 
-Tolerances, chosen before any result was seen: the thesis prints one run each, without durations or seeds, of another
-simulator. Rates hold within 10 %, in part within 25 %; totals of all flows, which the capacities all but fix, within 2
-and 5 %; queues within 20 and 40 %; shares within 5 and 10 points.
+The rules of the verdicts are those of all papers: mptcplab.reproduce.judge.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
-from mptcplab.reproduce import Claim, Item, Verdict, compare
+from mptcplab.reproduce import Check, Claim, Equality, Item, Number, Order, Share
 from scipy import stats
 
 from .networks import PACKET_BYTES, PAYLOAD_BYTES
-
-RATE: Final = (0.10, 0.25)
-SYSTEM: Final = (0.02, 0.05)
-QUEUE: Final = (0.20, 0.40)
-SHARE: Final = (5.0, 10.0)
-"""Points, of percentages."""
-
 
 _UNTRACED: Final = "Not traced to a cause."
 
@@ -103,27 +94,30 @@ def _down(links: pl.DataFrame, name: str) -> pl.DataFrame:
 def number(
     item: Item,
     key: str,
-    found: float,
-    tolerance: tuple[float, float],
+    found: Estimate | float,
     text: str,
     *,
     scale: float = 1e6,
+    percent: bool = False,
     cause: str = "",
 ) -> Claim:
     """A claim on a printed number; `scale` is what the printed unit is to that of what was found."""
+    value, half = (found.mean, found.half) if isinstance(found, Estimate) else (found, None)
     printed = item[key] / scale
-    points = tolerance == SHARE
-    verdict = compare(printed, found, *tolerance, absolute=points)
-    return Claim(key, text, printed, found, verdict, (cause or _UNTRACED) if verdict == "differs" else "")
+    check = Share(printed, value, half, whole=100) if percent else Number(printed, value, half)
+    return Claim(key, text, printed, value, check, cause or _UNTRACED)
 
 
-def truth(key: str, text: str, found: str, *, holds: bool, part: bool = False, cause: str = "") -> Claim:
+def truth(key: str, text: str, found: str, check: Check, *, cause: str = "") -> Claim:
     """A claim on a statement."""
-    verdict: Verdict = "holds" if holds else "holds in part" if part else "differs"
-    return Claim(key, text, None, found, verdict, (cause or _UNTRACED) if verdict == "differs" else "")
+    return Claim(key, text, None, found, check, cause or _UNTRACED)
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of several, that of the worst."""
-    order: tuple[Verdict, ...] = ("differs", "holds in part", "holds")
-    return next(verdict for verdict in order if verdict in verdicts)
+def less(smaller: Estimate, larger: Estimate, *, far: bool = False, whole: float | None = None) -> Order:
+    """That one is smaller than the other."""
+    return Order(smaller.mean, larger.mean, smaller.half, larger.half, far=far, whole=whole)
+
+
+def alike(one: Estimate, other: Estimate) -> Equality:
+    """That both are the same."""
+    return Equality(one.mean, other.mean, one.half, other.half)

@@ -9,7 +9,27 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.reproduce.context import Context
-from mptcplab.reproduce.outcome import Claim, Outcome, Verdict, compare, problems
+from mptcplab.reproduce.judge import (
+    Check,
+    Equality,
+    Exact,
+    Number,
+    Order,
+    Ratio,
+    Share,
+    Trend,
+    Verdict,
+    at_least,
+    at_most,
+    below,
+    every,
+    fact,
+    jain,
+    slightly,
+    steps,
+    within,
+)
+from mptcplab.reproduce.outcome import Claim, Outcome, problems
 from mptcplab.reproduce.papers import Paper, PaperError, load_paper, paper_names
 from mptcplab.reproduce.published import Item, Published, PublishedError, Value
 
@@ -17,20 +37,36 @@ if TYPE_CHECKING:
     from mptcplab.reproduce.report import Repetition
 
 __all__ = [
+    "Check",
     "Claim",
     "Context",
+    "Equality",
+    "Exact",
     "Item",
+    "Number",
+    "Order",
     "Outcome",
     "Paper",
     "PaperError",
     "Published",
     "PublishedError",
+    "Ratio",
+    "Share",
+    "Trend",
     "Value",
     "Verdict",
-    "compare",
+    "at_least",
+    "at_most",
+    "below",
+    "every",
+    "fact",
+    "jain",
     "load_paper",
     "paper_names",
     "problems",
+    "slightly",
+    "steps",
+    "within",
 ]
 
 

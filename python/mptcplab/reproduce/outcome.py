@@ -1,24 +1,21 @@
 """What the repetition of an item answers: claims with verdicts, tables and figures."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mptcplab.reproduce.judge import Check, Verdict
 from mptcplab.reproduce.published import Item
 
 if TYPE_CHECKING:
     import altair as alt
 
-Verdict = Literal["holds", "holds in part", "differs"]
-VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
-
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of the paper: published, found, verdict."""
+    """One claim of the paper: published, found, and the check from which the verdict follows."""
 
     id: str
     """The key of a published value or the id of a statement; with `/…` behind it for one of several claims of it."""
@@ -26,11 +23,21 @@ class Claim:
     """The claim as a sentence that is understood without the paper."""
     published: str | float | None
     found: str | float
-    verdict: Verdict
+    check: Check
     cause: str = ""
-    """Why it differs, as far as it was looked into; a claim that differs must have one."""
+    """Why it differs, as far as it was looked into; a claim that differs must have one. Told unless the claim holds."""
     covers: tuple[str, ...] = ()
     """Keys and ids of further published values and statements that this claim is about."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the check says; nothing else can."""
+        return self.check.verdict
+
+    @property
+    def told_cause(self) -> str:
+        """The cause, unless there is nothing to explain."""
+        return "" if self.verdict == "holds" else self.cause
 
 
 @dataclass(frozen=True)
@@ -48,29 +55,6 @@ class Outcome:
     """Published values and statements that no claim is about, by their keys, and why."""
 
 
-def compare(
-    published: float, found: float, tolerance_holds: float, tolerance_part: float, *, absolute: bool = False
-) -> Verdict:
-    """The verdict on a number: within `tolerance_holds` of what is published it holds, within `tolerance_part` in part.
-
-    Tolerances are relative to the published number (0.1 is 10 %), or in its unit when `absolute`.
-
-    Raises ValueError for tolerances that are no tolerances, and for a relative one of a published 0.
-    """
-    if not 0 <= tolerance_holds <= tolerance_part:
-        raise ValueError(f"0 ≤ tolerance_holds ≤ tolerance_part is needed, not {tolerance_holds} and {tolerance_part}")
-    if published == 0 and not absolute:
-        raise ValueError("a published 0 has no relative difference: give tolerances in its unit, with absolute=True")
-    if math.isnan(found):
-        return "differs"
-    away = abs(found - published) if absolute else abs(found / published - 1)
-    # A difference that equals the tolerance in decimals may exceed it in binary.
-    slack = 1e-12 * max(1.0, abs(published))
-    return (
-        "holds" if away <= tolerance_holds + slack else "holds in part" if away <= tolerance_part + slack else "differs"
-    )
-
-
 def covered(item: Item, outcome: Outcome) -> set[str]:
     """The published values and statements of an item that claims are about."""
     named = {claim.id.split("/")[0] for claim in outcome.claims}
@@ -84,8 +68,8 @@ def problems(item: Item, outcome: Outcome) -> list[str]:
     known = {*item.values, *item.statements}
     ids = [claim.id for claim in outcome.claims]
     for claim in outcome.claims:
-        if claim.verdict not in VERDICTS:
-            found.append(f"{item.id}: {claim.id}: {claim.verdict!r} is not a verdict")
+        if claim.check.counterexample().verdict != "differs":
+            found.append(f"{item.id}: {claim.id} cannot come out as differing")
         if claim.verdict == "differs" and not claim.cause.strip():
             found.append(f"{item.id}: {claim.id} differs and gives no cause")
         unknown = {claim.id.split("/")[0], *claim.covers} - known

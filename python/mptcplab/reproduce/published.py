@@ -6,7 +6,7 @@ year = 2013
 
 [[item]]
 id = "table-1"
-kind = "table"                  # or "figure"
+kind = "table"                  # or "figure", "section", "future" (what the paper leaves for later)
 number = "I"                    # as the paper has it
 page = 5                        # or, where the text has no pages: section = "4.1"
 caption = "…"
@@ -28,10 +28,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from mptcplab.errors import Error
-from mptcplab.scenario.errors import show
+from mptcplab.scenario.errors import one_of, show
 from mptcplab.scenario.lines import Key, Places
 
-_KINDS: Final = ("table", "figure", "section")
+FUTURE: Final = "future"
+"""What the paper leaves for later: repeated, and not counted among its claims."""
+_KINDS: Final = ("table", "figure", "section", FUTURE)
 
 
 class PublishedError(Error):
@@ -69,8 +71,13 @@ class Item:
 
     @property
     def name(self) -> str:
-        """`Table 5.3`, `Figure 9`."""
-        return f"{self.kind.capitalize()} {self.number}"
+        """`Table 5.3`, `Figure 9`, `Future work 7.1`."""
+        return f"{'Future work' if self.is_future else self.kind.capitalize()} {self.number}"
+
+    @property
+    def is_future(self) -> bool:
+        """Whether the paper leaves it for later, and claims nothing."""
+        return self.kind == FUTURE
 
     @property
     def place(self) -> str:
@@ -151,9 +158,9 @@ class _Reader:
 
     def _item(self, key: Key, table: Mapping[str, Any]) -> Item:
         self._known(table, key, ("id", "kind", "number", "page", "section", "caption", "value", "statement"))
-        kind = self._get(table, (*key, "kind"), str, '"table", "figure" or "section"')
+        kind = self._get(table, (*key, "kind"), str, one_of([show(name) for name in _KINDS]))
         if kind is not None and kind not in _KINDS:
-            self._wrong((*key, "kind"), show(kind), '"table", "figure" or "section"')
+            self._wrong((*key, "kind"), show(kind), one_of([show(name) for name in _KINDS]))
         values: dict[str, Value] = {}
         for place, each in self._tables(table, (*key, "value")):
             self._known(each, place, ("key", "number", "unit"))

@@ -13,8 +13,10 @@ import vl_convert
 
 from mptcplab.plots import style
 from mptcplab.render import page
+from mptcplab.reproduce import judged
 from mptcplab.reproduce.context import Work
-from mptcplab.reproduce.outcome import VERDICTS, Claim, Outcome, covered
+from mptcplab.reproduce.judge import VERDICTS
+from mptcplab.reproduce.outcome import Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
 from mptcplab.reproduce.published import Item
 from mptcplab.results import inventory
@@ -53,24 +55,29 @@ class Repetition:
 
     @property
     def claims(self) -> pl.DataFrame:
-        """Every claim, a row each: item, claim, text, published, found, verdict, cause."""
+        """Every claim, a row each: item, claim, text, published, found, verdict, cause, and how it was judged."""
         return claims_frame(self)
 
     def count(self, verdict: str) -> int:
-        """How many claims have this verdict."""
-        return sum(claim.verdict == verdict for each in self.done for claim in each.outcome.claims)
+        """How many of the paper's claims have this verdict; what it leaves for later are none."""
+        return sum(claim.verdict == verdict for each in self._published() for claim in each.outcome.claims)
+
+    def _published(self) -> list[Done]:
+        return [each for each in self.done if not each.item.is_future]
 
     def summary(self) -> str:
         """Items, claims and verdicts in a sentence."""
-        claims = sum(len(each.outcome.claims) for each in self.done)
+        claims = sum(len(each.outcome.claims) for each in self._published())
         verdicts = ", ".join(
             f"{self.count(verdict)} {words}"
             for verdict, words in zip(VERDICTS, ("hold", "hold in part", "differ"), strict=True)
         )
         items = f"{len(self.done)} of {len(self.paper.items)} items" if self._partial() else f"{len(self.done)} items"
+        later = sum(len(each.outcome.claims) for each in self.done if each.item.is_future)
+        beside = f"; {later} more on what the paper leaves for later" if later else ""
         left = sum(len(each.outcome.not_covered) for each in self.done)
         rest = f"; {left} published values and statements are not covered" if left else ""
-        return f"{items}, {claims} claims: {verdicts}{rest}"
+        return f"{items}, {claims} claims: {verdicts}{beside}{rest}"
 
     def cost(self) -> str:
         """Time, runs and simulated hours in a sentence."""
@@ -93,11 +100,21 @@ class Repetition:
 def claims_frame(repetition: Repetition) -> pl.DataFrame:
     """Every claim, a row each."""
     rows = [
-        (each.item.id, claim.id, claim.text, value(claim.published), value(claim.found), claim.verdict, claim.cause)
+        (
+            each.item.id,
+            claim.id,
+            claim.text,
+            value(claim.published),
+            value(claim.found),
+            claim.verdict,
+            claim.told_cause,
+            claim.check.kind,
+            claim.check.text(),
+        )
         for each in repetition.done
         for claim in each.outcome.claims
     ]
-    columns = ("item", "claim", "text", "published", "found", "verdict", "cause")
+    columns = ("item", "claim", "text", "published", "found", "verdict", "cause", "rule", "judged")
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
@@ -127,7 +144,7 @@ def check(directory: Path) -> None:
 
 
 def write(repetition: Repetition, directory: Path) -> Path:
-    """Write report.html, claims.csv, figures/ and tables/ to `directory`; answers the report's path.
+    """Write report.html, claims.csv, claims.json, figures/ and tables/ to `directory`; answers the report's path.
 
     Raises OccupiedError when that would overwrite a file that no repetition wrote.
     """
@@ -142,6 +159,7 @@ def write(repetition: Repetition, directory: Path) -> Path:
         for number, (_, frame) in enumerate(each.outcome.tables, start=1):
             contents[f"tables/{each.item.id}-{number}.csv"] = _flat(frame).write_csv().encode()
     contents["claims.csv"] = claims_frame(repetition).write_csv().encode()
+    contents[judged.FILE] = judged.record(repetition.done)
     contents["report.html"] = _page(repetition, charts).encode()
     inventory.overwrite(directory, contents)
     return directory / "report.html"
@@ -221,17 +239,19 @@ def _claims(claims: Sequence[tuple[Item, Claim]]) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     told: dict[tuple[str, str], str] = {}
     for item, claim in claims:
-        first = told.setdefault((item.id, claim.cause), claim.text)
-        same = claim.cause and first != claim.text
+        cause = claim.told_cause
+        first = told.setdefault((item.id, cause), claim.text)
+        same = cause and first != claim.text
         rows.append(
             {
                 "item": item,
                 "text": claim.text,
                 "published": value(claim.published),
                 "found": value(claim.found),
+                "judged": f"{claim.check.kind}: {claim.check.text()}",
                 "verdict": claim.verdict,
                 "class": _CLASSES[claim.verdict],
-                "cause": f"The cause is that of \u201c{first}\u201d." if same else claim.cause,
+                "cause": f"The cause is that of \u201c{first}\u201d." if same else cause,
             }
         )
     return rows
