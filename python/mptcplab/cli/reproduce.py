@@ -101,8 +101,8 @@ def _show(repetition: "reports.Repetition") -> None:
     for done in repetition.done:
         for claim in done.outcome.claims:
             text = Text(claim.text)
-            if claim.cause:
-                text.append(f"\n{claim.cause}", style="dim")
+            if claim.told_cause:
+                text.append(f"\n{claim.told_cause}", style="dim")
             drawn.add_row(
                 Text(done.item.name),
                 text,

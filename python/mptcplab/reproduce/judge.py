@@ -444,8 +444,9 @@ def at_least(found: float, limit: float, half: float | None = None, *, whole: fl
 
 
 def within(found: float, low: float, high: float, half: float | None = None, *, whole: float | None = None) -> Check:
-    """That a find lies in a printed range."""
-    return every(at_least(found, low, half, whole=whole), at_most(found, high, half, whole=whole))
+    """That a find lies in a printed range: it is held against the nearer limit."""
+    nearer = at_least if found < (low + high) / 2 else at_most
+    return nearer(found, low if nearer is at_least else high, half, whole=whole)
 
 
 def slightly(smaller: float, larger: float) -> Check:
