@@ -5,7 +5,7 @@ initial sequence numbers are random and left out: sequence numbers count from th
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from itertools import zip_longest
@@ -40,6 +40,8 @@ class Sent:
     length: int
     window: int
     options: tuple[str, ...]
+    flow: int
+    """Which subflow, in the order in which they first send; both directions have the same."""
 
     def __str__(self) -> str:
         """In a line."""
@@ -69,34 +71,35 @@ class Parting:
 
 def parting(first: Path, second: Path) -> Parting | None:
     """Where the captures in two directories part; None when they do not."""
-    sent = _sent(first)
-    mine, theirs = _streams(sent), _streams(_sent(second))
+    packets = sent(first)
+    mine, theirs = streams(packets), streams(sent(second))
     found: list[tuple[int, str, Sent | None, Sent | None]] = []
     for stream in sorted(mine.keys() | theirs.keys()):
         for one, other in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
-            what = "the number of packets" if one is None or other is None else _difference(one, other)
+            what = "the number of packets" if one is None or other is None else difference(one, other)
             if what is not None:
                 found.append((min(each.time_ns for each in (one, other) if each is not None), what, one, other))
                 break
     if not found:
         return None
     time_ns, what, one, other = min(found, key=lambda each: each[0])
-    return Parting(sum(each.time_ns < time_ns for each in sent), what, one, other)
+    return Parting(sum(each.time_ns < time_ns for each in packets), what, one, other)
 
 
-def _streams(sent: list[Sent]) -> dict[tuple[str, str], list[Sent]]:
+def streams(packets: Iterable[Sent]) -> dict[tuple[str, str], list[Sent]]:
     """What is compared in its order: what a host sends, but each subflow's acknowledgments by themselves.
 
     Acknowledgments that leave on two subflows at one time have no order that would mean anything.
     """
-    streams: dict[tuple[str, str], list[Sent]] = {}
-    for each in sent:
+    found: dict[tuple[str, str], list[Sent]] = {}
+    for each in packets:
         bare = each.length == 0 and each.flags == "ACK"
-        streams.setdefault((each.host, each.place if bare else ""), []).append(each)
-    return streams
+        found.setdefault((each.host, each.place if bare else ""), []).append(each)
+    return found
 
 
-def _difference(one: Sent, other: Sent) -> str | None:
+def difference(one: Sent, other: Sent) -> str | None:
+    """What differs first between two packets; None when they are alike."""
     if one.host == other.host and one.place != other.place:
         return "the subflow"
     for what, attribute in (
@@ -113,21 +116,42 @@ def _difference(one: Sent, other: Sent) -> str | None:
     return "the time (a timer, or pacing)" if abs(one.time_ns - other.time_ns) > TOLERANCE_NS else None
 
 
-def _sent(directory: Path) -> list[Sent]:
-    """What the hosts of a run sent, by time."""
+def sent(directory: Path, *, plain: bool = False) -> list[Sent]:
+    """What the hosts of a run sent, by time.
+
+    `plain` calls hosts client and server, and places by their paths, whatever engine wrote the files: only so are two
+    engines alike.
+    """
     found: list[tuple[int, int, int, str, bytes]] = []
+    paths: dict[bytes, str] = {}
     for number, file in enumerate(sorted(directory.glob("*.pcapng"))):
-        at_server = file.stem.endswith("-server")
+        at_server = file.stem.startswith("server-") or file.stem.endswith("-server")
         for place, (time_ns, packet) in enumerate(_packets(file.read_bytes())):
-            # A server's address ends on 255.1 (mptcplab.engines.linux.layout).
-            if packet[0] >> 4 == 4 and (packet[14:16] == b"\xff\x01") == at_server:
+            if packet[0] >> 4 == 4 and _from_server(packet) == at_server:
                 found.append((time_ns, number, place, file.stem, packet))
+                if not at_server:
+                    paths.setdefault(packet[12:16], file.stem.partition("client-")[2])
     found.sort()
     start: dict[bytes, int] = {}
-    return [_read(time_ns, place, packet, start) for time_ns, _, _, place, packet in found]
+    flows: dict[frozenset[bytes], int] = {}
+    return [
+        _read(time_ns, place, packet, start, flows, paths if plain else None) for time_ns, _, _, place, packet in found
+    ]
 
 
-def _read(time_ns: int, place: str, packet: bytes, start: dict[bytes, int]) -> Sent:
+def _from_server(packet: bytes) -> bool:
+    """A server's address ends on 255.1 (mptcplab.engines.linux.layout), or is of 192.0.2.0/24 in the simulator."""
+    return packet[14:16] == b"\xff\x01" or packet[12:15] == b"\xc0\x00\x02"
+
+
+def _read(
+    time_ns: int,
+    place: str,
+    packet: bytes,
+    start: dict[bytes, int],
+    flows: dict[frozenset[bytes], int],
+    paths: dict[bytes, str] | None,
+) -> Sent:
     header = 4 * (packet[0] & 15)
     (total,) = struct.unpack_from(">H", packet, 2)
     tcp = packet[header:]
@@ -139,18 +163,26 @@ def _read(time_ns: int, place: str, packet: bytes, start: dict[bytes, int]) -> S
     if bits & 2:
         start[forth] = sequence
     own, peer = start.setdefault(forth, sequence), start.get(back, acknowledgment)
-    # A server has one interface for all paths; which one it means is the client's address.
-    server = place.endswith("-server")
+    server = _from_server(packet)
+    if paths is not None:
+        host = "server" if server else "client"
+        where = f"{host} ({paths.get(packet[16:20] if server else packet[12:16], '?')})"
+    elif place.endswith("-server"):
+        # A server has one interface for all paths; which one it means is the client's address.
+        host, where = place, f"{place} to {IPv4Address(packet[16:20])}"
+    else:
+        host, where = place.partition("-client-")[0] + "-client", place
     return Sent(
         time_ns,
-        place if server else place.partition("-client-")[0] + "-client",
-        f"{place} to {IPv4Address(packet[16:20])}" if server else place,
+        host,
+        where,
         "+".join(name for number, name in enumerate(_FLAGS) if bits >> number & 1),
         (sequence - own) % 2**32,
         (acknowledgment - peer) % 2**32 if bits & 16 else 0,
         total - header - offset,
         window,
         tuple(_options(tcp[20:offset])),
+        flows.setdefault(frozenset((forth, back)), len(flows)),
     )
 
 

@@ -41,6 +41,18 @@ if TYPE_CHECKING:
 @click.option("--repeat", type=AT_LEAST_1, default=1, help="Number of runs per engine, with the seeds N, N + 1, …")
 @click.option("--jobs", type=AT_LEAST_1, default=1, help="Number of parallel runs; does not affect the result.")
 @OVERRIDES
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Find the first packet at which two runs part, and say what kind of decision differs.",
+)
+@click.option(
+    "--against",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --explain: the scenario of the second run.",
+)
+@click.option("--vary", metavar="KEY=VALUE", multiple=True, help="With --explain: a key of the second run only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(
     file: Path,
@@ -50,6 +62,9 @@ def compare(
     repeat: int,
     jobs: int,
     overrides: tuple[str, ...],
+    explain: bool,
+    against: Path | None,
+    vary: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run a scenario on several engines and print their results side by side, with relative differences.
@@ -57,7 +72,13 @@ def compare(
     \b
     Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3
     Example: mptcplab compare scenarios/wifi-lte.toml --engines linux-virtual --kernel 6.12,my-tree --repeat 5
+    Example: mptcplab compare wifi-lte --engines sim --explain --vary connection.download.scheduler=round-robin
     """
+    if explain:
+        _explain(file, engines, kernels, seed, overrides, against, vary, as_json=as_json)
+        return
+    if against is not None or vary:
+        raise Failure(WRONG_INPUT, "--against and --vary are for --explain, which compares the packets of two runs")
     from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
     from mptcplab.engines.linux_virtual.between import Between
     from mptcplab.engines.runner import Interrupted, run
@@ -97,3 +118,45 @@ def compare(
     for name, result in results.items():
         for note in result.notes:
             say(f"note: {name}: {note}")
+
+
+def _explain(
+    file: Path,
+    engines: str,
+    kernels: str,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    against: Path | None,
+    vary: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """Two runs: of two engines or kernels, or of two scenarios on one engine."""
+    from mptcplab.engines.catalogue import with_kernels
+    from mptcplab.explanation import Side, explained
+    from mptcplab.scenario import Scenario
+
+    names = list(with_kernels([name.strip() for name in engines.split(",")], named_kernels(kernels)))
+    two = against is not None or bool(vary)
+    if len(names) != (1 if two else 2):
+        wanted = "one engine with --against or --vary" if two else "two engines, or one with --against or --vary"
+        raise Failure(WRONG_INPUT, f"--engines: found {', '.join(names)}; --explain compares two runs: {wanted}")
+    first = Scenario.load(file, overrides=overrides)
+    second = Scenario.load(against or file, overrides=(*overrides, *vary)) if two else first
+    called = (f"{first.name}", " ".join([second.name, *vary])) if two else (names[0], names[-1])
+    sides = (Side(called[0], first, names[0]), Side(called[1], second, names[-1]))
+    for side in sides:
+        available(side.engine)
+        refused = find(side.engine).unsupported(side.scenario)
+        if refused:
+            raise Failure(CANNOT, *(f"{side.engine}: {problem}" for problem in refused))
+    try:
+        found = explained(*sides, seed=seed)
+    except ValueError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    if as_json:
+        sys.stdout.write(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        return
+    terminal = console()
+    for line in found.lines():
+        terminal.print(line, markup=False, highlight=False)

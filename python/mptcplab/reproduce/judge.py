@@ -478,8 +478,10 @@ def from_dict(data: Mapping[str, Any]) -> Check:
     made = _KINDS.get(str(data.get("kind")))
     if made is None:
         raise ValueError(f"found the kind {data.get('kind')!r}; expected one of {', '.join(_KINDS)} or several")
-    given = {name: value for name, value in data.items() if name != "kind"}
-    return made(**{name: float(value) if value in _NOT_FINITE else value for name, value in given.items()})
+    given: dict[str, Any] = {
+        name: float(value) if value in _NOT_FINITE else value for name, value in data.items() if name != "kind"
+    }
+    return made(**given)
 
 
 _NOT_FINITE: Final = ("nan", "inf", "-inf")

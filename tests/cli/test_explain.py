@@ -1,0 +1,96 @@
+"""Planted differences are found and named: between two scenarios in the simulator, through the command."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mptcplab
+import pytest
+from mptcplab.explanation import Side, explained
+from mptcplab.scenario import Scenario
+
+SCENARIO = """
+title = "Two paths"
+duration = "1 s"
+
+[link.fast]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "50 ms"
+
+[link.slow]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "50 ms"
+
+[connection.m]
+paths = ["fast", "slow"]
+direction = "down"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    place = tmp_path / "two.toml"
+    place.write_text(SCENARIO, encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "why"),
+    [
+        # Ten segments and four: the fifth parts them, before any acknowledgment.
+        ("connection.m.tcp.initial_window=4", "initial window", "segment 5"),
+        # Quick acknowledgments are alike at first; then every segment instead of every second.
+        ("connection.m.tcp.segments_per_ack=1", "ACK policy", "acknowledges"),
+        ("connection.m.scheduler=round-robin", "scheduler's choice", "on server (slow), the second on server (fast)"),
+        ("connection.m.congestion=cubic", "send opportunity", "congestion window"),
+    ],
+)
+def test_a_planted_difference_is_named(call: Callable[..., Any], file: Path, key: str, kind: str, why: str) -> None:
+    done = call("compare", file, "--engines", "sim", "--explain", "--vary", key, "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["first"]["kind"] == kind
+    assert why in found["first"]["why"]
+    assert found["first"]["alike"] > 3, "handshakes are alike"
+
+
+def test_losses_part_two_seeds_by_a_retransmission_or_an_acknowledgment(file: Path) -> None:
+    """The same scenario but for one lost packet: what is lost is seen by what is not acknowledged, or sent again."""
+    scenario = Scenario.load(file)
+    lossy = Scenario.load(file, overrides=["link.fast.down.loss=1 %"])
+    found = explained(Side("clean", scenario), Side("lossy", lossy))
+    assert found.first is not None
+    assert found.first.kind in ("ACK policy", "retransmission")
+
+
+def test_what_shifts_nothing_is_told_and_does_not_end_the_comparison(file: Path) -> None:
+    scenario = Scenario.load(file)
+    small = Scenario.load(file, overrides=["connection.m.receive_buffer=64 kB"])
+    found = explained(Side("one", scenario), Side("other", small))
+    assert [each.kind for each in found.before] == ["receive window"]
+    assert found.before[0].parting.number == 0, "the SYN announces it"
+    assert found.first is not None
+    assert found.first.time_s > found.before[0].time_s
+
+
+def test_equal_runs_do_not_part(call: Callable[..., Any], file: Path) -> None:
+    done = call("compare", file, "--engines", "sim", "--explain", "--against", file)
+    assert done.status == 0
+    assert "send the same packets" in done.out
+
+
+def test_what_cannot_be_explained_is_refused(call: Callable[..., Any], file: Path) -> None:
+    assert "compares two runs" in call("compare", file, "--engines", "sim", "--explain").err
+    assert "compares two runs" in call("compare", file, "--explain", "--vary", "seed=2").err
+    assert "no packets to capture" in call("compare", file, "--explain").err, "the engine model"
+    assert "are for --explain" in call("compare", file, "--vary", "seed=2").err
+
+
+def test_it_is_in_python_too(file: Path) -> None:
+    other = mptcplab.Scenario.load(file, overrides=["connection.m.tcp.initial_window=4"])
+    found = explained(Side("ten", mptcplab.Scenario.load(file)), Side("four", other))
+    assert found.lines()[0].endswith("initial window.")
+    assert found.flights[0].sent_bytes == (4 * 1420, 4 * 1420)
