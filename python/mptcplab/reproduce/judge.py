@@ -308,7 +308,7 @@ class Order(Check):
             else (f"by {MARGIN:.0%}" if self.whole is None else f"by {100 * MARGIN:.0f} points")
         )
         found = _known(self.smaller, self.smaller_half, scale=scale), _known(self.larger, self.larger_half, scale=scale)
-        return f"{found[0]}{unit} < {found[1]}{unit} ({by})"
+        return f"{found[0]}{unit} {'≤' if self.limit else '<'} {found[1]}{unit} ({by})"
 
     def counterexample(self) -> Self:
         """The other way round, far apart."""
