@@ -2,8 +2,8 @@
 
 Packets are compared as `parting` compares them. What shifts nothing (an option, the window announced) is told with its
 first packet, and the comparison goes on; the earliest packet that one run sends and the other does not, or sends later,
-elsewhere or otherwise, is where they part: from there on everything differs. What it was is told by the side that acted earlier:
-the other did something else, or nothing yet.
+elsewhere or otherwise, is where they part: from there on everything differs. What it was is told by the side that acted
+earlier: the other did something else, or nothing yet.
 """
 
 from collections.abc import Sequence
@@ -143,12 +143,19 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
     if hard:
         time_ns, what, a, b = min(hard, key=lambda each: each[0])
         told = tuple(each for each in soft.values() if 1e9 * each.time_s < time_ns)
-        before = [[each for each in run if each.time_ns < time_ns] for run in (one, other)]
-        after = [[each for each in run if each.time_ns >= time_ns] for run in (one, other)]
-        found = _classified(_parting(one, time_ns, what, a, b), before, after)
+        at = [_place(run, each, time_ns) for run, each in ((one, a), (other, b))]
+        before = [run[:place] for run, place in zip((one, other), at, strict=True)]
+        after = [run[place:] for run, place in zip((one, other), at, strict=True)]
+        found = _classified(Parting(at[0], what, a, b), before, after)
         return Explanation(names, told, found, _flights(*before))
     told = tuple(sorted(soft.values(), key=lambda each: each.time_s))
     return Explanation(names, told[1:], told[0] if told else None)
+
+
+def _place(run: Sequence[Sent], packet: Sent | None, time_ns: int) -> int:
+    """How many a run had sent when the runs part, its own packet there not among them."""
+    sent_by_then = sum(each.time_ns <= time_ns for each in run)
+    return sent_by_then if packet is None else min(sent_by_then, run.index(packet))
 
 
 def _parting(one: Sequence[Sent], time_ns: int, what: str, a: Sent | None, b: Sent | None) -> Parting:
