@@ -196,6 +196,10 @@ APPLICATIONS = (
     ),
     Entry("rate", "a constant rate", "—", ("sim", "stack", "linux")),
     Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "stack", "linux")),
+    Entry("ping", "small messages that the server sends back, at an interval", "—", ("sim", "stack", "linux")),
+    Entry("web", "pages: a document and the objects it needs", "RFC 9112; RFC 9113", ("sim", "stack", "linux")),
+    Entry("video", "segments whose bit rate the buffer chooses", "Huang 2014 (BBA-0)", ("sim", "stack", "linux")),
+    Entry("ftp", "files, with a login and a connection each", "RFC 959; RFC 2428", ("sim", "stack", "linux")),
     Entry("program", "installed programs, such as iperf3, curl, ab", "—", ("linux",)),
 )
 

@@ -53,6 +53,7 @@ CONNECTIONS = {
             "out_of_order_delay_s": closed({"mean": NUMBER, "p95": NUMBER}),
             "fallback": {"type": ["boolean", "null"]},
             "transfers": {"type": ["object", "null"]},
+            "video": {"type": ["object", "null"]},
             "subflows": {"type": "array", "items": SUBFLOW, "minItems": 1},
         }
     ),

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::settings;
+
 /// What a connection sends.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Content {
     /// As much as the connection takes, from start to stop.
@@ -35,12 +37,30 @@ pub enum Content {
         /// When the next one comes.
         arrivals: Arrivals,
     },
+    /// Small messages that the server sends back, all over one connection.
+    Ping(settings::Ping),
+    /// Web pages, one after another.
+    Web(settings::Web),
+    /// A video that is watched while it is loaded.
+    Video(settings::Video),
+    /// Files by FTP: commands over one connection, each file over one of its own.
+    Ftp(settings::Ftp),
 }
 
 impl Content {
     /// Whether it opens one connection after another.
     pub fn repeats(&self) -> bool {
-        matches!(self, Content::Requests { .. } | Content::Flows { .. })
+        matches!(self, Content::Requests { .. } | Content::Flows { .. } | Content::Web(_) | Content::Ftp(_))
+    }
+
+    /// Whether its result lists parts with a time each: requests, flows, pings, pages, segments, files.
+    pub fn has_parts(&self) -> bool {
+        !matches!(self, Content::Bulk | Content::File { .. } | Content::Rate { .. })
+    }
+
+    /// Whether its programs ask and answer. Such turn Nagle's algorithm off.
+    pub fn is_dialogue(&self) -> bool {
+        matches!(self, Content::Ping(_) | Content::Web(_) | Content::Video(_) | Content::Ftp(_))
     }
 }
 

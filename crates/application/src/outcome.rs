@@ -36,15 +36,34 @@ pub struct Connection {
     pub fallback: bool,
     /// Whether its stream has come to its end or it has failed; of `requests` and `flows`, all those that are there.
     pub ended: bool,
-    /// Of `requests` and `flows`, each of which has a connection of its own: those begun after the warm-up.
+    /// Of applications with parts (requests, flows, pings, pages, segments of a video, files by FTP): those begun after the
+    /// warm-up.
     pub transfers: Option<Transfers>,
-    /// Subflows in the order they were opened; of `requests` and `flows` one for each path, with all that crossed it.
+    /// Of `video`: how it was to watch.
+    pub playback: Option<Playback>,
+    /// Subflows in the order they were opened; of applications that open several connections one for each path, with all
+    /// that crossed it.
     pub subflows: Vec<Subflow>,
     /// Why it ended before its time, where the operating system says so.
     pub failure: Option<String>,
 }
 
-/// Requests or flows; the columns, of equal length and ordered by completion, are those that became complete.
+/// How a video was to watch, from the first request to its end or, if it came first, that of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Playback {
+    /// From the start to the first picture; absent if there was none.
+    pub startup_s: Option<f64>,
+    /// How often it stopped for want of data after that.
+    pub stalls: u64,
+    /// How long in all.
+    pub stalled_s: f64,
+    /// Mean bit rate of the segments that came.
+    pub bitrate_mean_bps: Option<f64>,
+    /// How often a segment had another bit rate than the one before.
+    pub switches: u64,
+}
+
+/// Parts of an application; the columns, of equal length and ordered by completion, are those that became complete.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Transfers {
     /// How many were begun.
@@ -53,7 +72,7 @@ pub struct Transfers {
     pub start_s: Vec<f64>,
     /// Its size.
     pub size_bytes: Vec<u64>,
-    /// From its start, when its connection is opened, to the arrival of its last byte.
+    /// From its start to the arrival of its last byte. A request or flow starts when its connection is opened.
     pub completion_s: Vec<f64>,
     /// From its start to the acknowledgment of its last byte at the sender; absent where that did not come or is not told.
     pub sender_completion_s: Vec<Option<f64>>,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use transport::DelayHistogram;
 
+use crate::content::Content;
 use crate::mark::{Mark, Present};
 use crate::outcome::{Carried, Connection, Transfers};
 use crate::stream::Stream;
@@ -33,7 +34,7 @@ pub struct Record<F> {
     pub last_read_ns: u64,
     /// Whether one had fallen back to TCP.
     pub fallback: bool,
-    /// Of an application that repeats: what was begun after the warm-up.
+    /// Of an application with parts: those begun after the warm-up.
     pub done: Transfers,
     /// Of those that became complete, in the order in which they were taken in, which is not that of completion.
     details: Vec<(Key, Details)>,
@@ -42,11 +43,12 @@ pub struct Record<F> {
     /// Of an application that repeats, by path: bytes at the last sample.
     sampled: Vec<u64>,
     repeats: bool,
+    has_parts: bool,
 }
 
 impl<F: Clone> Record<F> {
     /// Nothing yet.
-    pub fn new(start_ns: u64, repeats: bool) -> Record<F> {
+    pub fn new(start_ns: u64, content: &Content) -> Record<F> {
         Record {
             tallies: Vec::new(),
             bytes_read: 0,
@@ -58,7 +60,8 @@ impl<F: Clone> Record<F> {
             details: Vec::new(),
             failure: None,
             sampled: Vec::new(),
-            repeats,
+            repeats: content.repeats(),
+            has_parts: content.has_parts(),
         }
     }
 
@@ -152,7 +155,7 @@ impl<F: Clone> Record<F> {
         counted: impl Fn(&F) -> (u64, u64),
     ) -> Connection {
         let window = Window::of(start_ns, completion_ns, warmup_ns, end_ns);
-        let transfers = self.repeats.then(|| self.transfers());
+        let transfers = self.has_parts.then(|| self.transfers());
         let arrived = self.tallies.iter().map(Tally::bytes).sum();
         Connection {
             kind: kind as usize,
@@ -169,6 +172,7 @@ impl<F: Clone> Record<F> {
             fallback: self.fallback,
             ended,
             transfers,
+            playback: None,
             subflows: self.tallies.iter().map(|tally| tally.row(arrived, window, &counted)).collect(),
             failure: self.failure,
         }

@@ -2,44 +2,21 @@
 
 use std::collections::VecDeque;
 
+use crate::action::Action;
 use crate::arrivals::ArrivalProcess;
 use crate::content::Content;
+use crate::ftp::Ftp;
 use crate::outcome::Connection;
+use crate::ping::Ping;
 use crate::random;
 use crate::record::Record;
+use crate::script::{Script, Todo};
 use crate::stream::{Amount, News, Stream};
-
-/// What the driver is to do; applications by their number, transfers by the number the driver gave them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// Open a connection that carries so much, and enter it with [`Runtime::opened`].
-    Open {
-        /// Whose it is.
-        application: u32,
-        /// How much it carries.
-        amount: Amount,
-    },
-    /// Call [`Runtime::wake`] at that time.
-    Wake {
-        /// Of which application.
-        application: u32,
-        /// When.
-        at_ns: u64,
-    },
-    /// The sender of the transfer writes one more step: [`Stream::offer_step`].
-    Write {
-        /// Which transfer.
-        transfer: u32,
-    },
-    /// The sender of the transfer writes nothing more: [`Stream::stop`].
-    Stop {
-        /// Which transfer.
-        transfer: u32,
-    },
-}
+use crate::video::Video;
+use crate::web::Web;
 
 /// A kind of connection: `count` applications alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Kind<'a> {
     /// Its name in the scenario, from which its random numbers come.
     pub name: &'a str,
@@ -77,6 +54,8 @@ pub struct Application<F> {
     pub record: Record<F>,
     /// When flows arrive and how large they are.
     arrivals: Option<Box<ArrivalProcess>>,
+    /// What an application does that asks and answers.
+    script: Option<Box<dyn Script>>,
     /// Of `rate`: when its first step was offered, and how many since.
     steps: (u64, u64),
 }
@@ -100,12 +79,13 @@ impl<F: Clone> Application<F> {
             index,
             start_ns,
             stop_ns: [of.stop_ns, limit_ns].into_iter().flatten().min(),
-            content: of.content,
+            content: of.content.clone(),
             sender: of.sender,
             stopped: false,
             transfers: Vec::new(),
-            record: Record::new(start_ns, of.content.repeats()),
+            record: Record::new(start_ns, &of.content),
             arrivals,
+            script: script(&of.content, start_ns),
             steps: (0, 0),
         }
     }
@@ -117,6 +97,7 @@ impl<F: Clone> Application<F> {
             Content::File { size_bytes } | Content::Requests { size_bytes, .. } => Amount::Bytes(size_bytes),
             Content::Rate { .. } => Amount::Steps,
             Content::Flows { .. } => Amount::Bytes(0),
+            Content::Ping(_) | Content::Web(_) | Content::Video(_) | Content::Ftp(_) => Amount::Answers,
         }
     }
 
@@ -153,14 +134,27 @@ impl<F: Clone> Application<F> {
         let only = only.map(|&transfer| stream(transfer));
         let since_start_s = |at_ns: u64| at_ns.saturating_sub(self.start_ns) as f64 / 1e9;
         let times_ns = (self.start_ns, self.completion_ns(stream));
+        let until_ns = self.stop_ns.map_or(run_ns.1, |stop_ns| stop_ns.min(run_ns.1));
         Connection {
             sender_completion_s: only.and_then(|stream| stream.flushed_ns).map(since_start_s),
             establishment_s: only.and_then(|stream| stream.established_ns).map(since_start_s),
             longest_silence_s: only
                 .and_then(|stream| stream.silence_ns(run_ns.1))
                 .map(|silence_ns| silence_ns as f64 / 1e9),
+            playback: self.script.as_ref().and_then(|script| script.playback(until_ns)),
             ..record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
         }
+    }
+}
+
+/// What an application does that asks and answers.
+fn script(content: &Content, start_ns: u64) -> Option<Box<dyn Script>> {
+    match content {
+        Content::Ping(settings) => Some(Box::new(Ping::new(*settings))),
+        Content::Web(settings) => Some(Box::new(Web::new(settings.clone()))),
+        Content::Video(settings) => Some(Box::new(Video::new(settings.clone(), start_ns))),
+        Content::Ftp(settings) => Some(Box::new(Ftp::new(*settings))),
+        _ => None,
     }
 }
 
@@ -194,6 +188,10 @@ impl<F: Clone> Runtime<F> {
     /// It is the time at which an application starts.
     pub fn start(&mut self, number: u32) {
         let application = &self.applications[number as usize];
+        if application.script.is_some() {
+            let start_ns = application.start_ns;
+            return self.act(number, |script, todo| script.start(start_ns, todo));
+        }
         match &application.arrivals {
             Some(_) => self.wake_for_next_flow(number),
             None if application.stopped => {}
@@ -206,6 +204,9 @@ impl<F: Clone> Runtime<F> {
         let application = &mut self.applications[number as usize];
         if application.stopped {
             return;
+        }
+        if application.script.is_some() {
+            return self.act(number, |script, todo| script.wake(todo));
         }
         if let Some(arrivals) = &mut application.arrivals {
             let amount = Amount::Bytes(arrivals.take());
@@ -227,7 +228,40 @@ impl<F: Clone> Runtime<F> {
     pub fn opened(&mut self, now_ns: u64, number: u32, transfer: u32) {
         let application = &mut self.applications[number as usize];
         application.transfers.push(transfer);
-        application.record.done.begun += u64::from(now_ns >= self.warmup_ns);
+        match &mut application.script {
+            Some(script) => script.opened(transfer),
+            None => application.record.done.begun += u64::from(now_ns >= self.warmup_ns),
+        }
+    }
+
+    /// An application that asks and answers does something, unless it has stopped.
+    fn act(&mut self, number: u32, what: impl FnOnce(&mut dyn Script, &mut Todo)) {
+        let application = &mut self.applications[number as usize];
+        let Some(script) = application.script.as_mut().filter(|_| !application.stopped) else { return };
+        let done = &mut application.record.done;
+        let mut todo = Todo::new(number, &mut self.actions, done, self.warmup_ns);
+        what(script.as_mut(), &mut todo);
+        if todo.is_finished() {
+            self.stop(number);
+        }
+    }
+
+    /// What an application that asks and answers makes of what happened.
+    fn tell(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
+        self.act(number, |script, todo| {
+            if news.has(News::ESTABLISHED) {
+                script.stands(now_ns, transfer, todo);
+            }
+            if news.has(News::ANSWERED) {
+                script.answered(stream.last_read_ns, transfer, stream.answers(), todo);
+            }
+            if let (true, Some(at_ns)) = (news.has(News::COMPLETED), stream.completion_ns) {
+                script.completed(at_ns, transfer, todo);
+            }
+            if news.has(News::ENDED) {
+                script.ended(now_ns, transfer, todo);
+            }
+        });
     }
 
     /// It is the time at which an application stops: it opens nothing more, and all but flows stop writing.
@@ -240,8 +274,11 @@ impl<F: Clone> Runtime<F> {
     }
 
     /// What happened to the stream of one of an application's transfers has consequences.
-    pub fn hear(&mut self, now_ns: u64, number: u32, stream: &Stream, news: News) {
+    pub fn hear(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
         let application = &mut self.applications[number as usize];
+        if application.script.is_some() {
+            return self.tell(now_ns, number, (transfer, stream), news);
+        }
         if news.has(News::ESTABLISHED) && matches!(application.content, Content::Rate { .. }) {
             application.steps = (now_ns, 0);
             let at_ns = application.next_step_ns(stream.step_bytes);
@@ -309,7 +346,7 @@ mod tests {
         runtime.opened(0, 0, 9);
         let mut stream = stands(0, Amount::Steps, 1000);
         let news = stream.take_news();
-        runtime.hear(1_000, 0, &stream, news);
+        runtime.hear(1_000, 0, (9, &stream), news);
         let mut due_ns = Vec::new();
         for _ in 0..5 {
             let wanted = actions(&mut runtime);
@@ -346,11 +383,11 @@ mod tests {
             let mut stream = stands(now_ns, Amount::Bytes(10), 5);
             stream.read(now_ns + 20, 10);
             let news = stream.take_news();
-            runtime.hear(now_ns + 20, 0, &stream, news);
+            runtime.hear(now_ns + 20, 0, (0, &stream), news);
             assert_eq!(actions(&mut runtime), [], "the stream has not ended");
             stream.end(now_ns + 30);
             let news = stream.take_news();
-            runtime.hear(now_ns + 30, 0, &stream, news);
+            runtime.hear(now_ns + 30, 0, (0, &stream), news);
             assert_eq!(actions(&mut runtime), [open]);
         }
         // One was begun before the end of the warm-up.
@@ -364,7 +401,7 @@ mod tests {
         cut.read(220, 10);
         cut.end(220);
         let news = cut.take_news();
-        runtime.hear(220, 0, &cut, news);
+        runtime.hear(220, 0, (3, &cut), news);
         assert_eq!((actions(&mut runtime), runtime.applications[0].record.done.start_s.len()), (vec![], 1));
         // Nor after a stop that came before the start.
         runtime.start(0);

@@ -1,4 +1,6 @@
-//! One connection's data: one end writes, the other reads.
+//! One connection's data: one end writes, the other reads, or asks first.
+
+use crate::dialogue::Dialogue;
 
 /// The client's end.
 pub const CLIENT: usize = 0;
@@ -17,6 +19,8 @@ pub enum Amount {
     Bytes(u64),
     /// One full segment now; its application offers the others, until it is stopped.
     Steps,
+    /// What the client asks for, [`Stream::ask`], until it is stopped. The server sends, whatever the direction.
+    Answers,
 }
 
 /// What has happened to a stream since it was last asked, as bits: see the constants.
@@ -32,6 +36,10 @@ impl News {
     pub const ENDED: News = News(4);
     /// One end is done with the connection.
     pub const OVER: News = News(8);
+    /// Of [`Amount::Answers`]: the sender has heard questions, and has their answers to write.
+    pub const ASKED: News = News(16);
+    /// Of [`Amount::Answers`]: answers have come in full.
+    pub const ANSWERED: News = News(32);
 
     /// Nothing has.
     pub fn is_empty(self) -> bool {
@@ -60,6 +68,8 @@ pub struct Stream {
     pub step_bytes: u64,
     /// What the sender may write in all; `u64::MAX` without an end.
     offered: u64,
+    /// How many bytes read are worth a look: a file's size, the end of the next answer.
+    mark: u64,
     /// What it has written; counted by [`Stream::wrote`], which a driver whose connections take any amount does not need.
     written: u64,
     established: bool,
@@ -89,6 +99,8 @@ pub struct Stream {
     pub grown: Option<i64>,
     /// What was read last had been changed.
     pub altered: bool,
+    /// Of [`Amount::Answers`], the questions.
+    dialogue: Option<Box<Dialogue>>,
 }
 
 impl Stream {
@@ -97,13 +109,14 @@ impl Stream {
         Stream {
             start_ns,
             amount,
-            sender,
+            sender: if amount == Amount::Answers { SERVER } else { sender },
             step_bytes: 0,
             offered: match amount {
                 Amount::Endless => u64::MAX,
                 Amount::Bytes(bytes) => bytes,
-                Amount::Steps => 0,
+                Amount::Steps | Amount::Answers => 0,
             },
+            mark: if let Amount::Bytes(bytes) = amount { bytes } else { u64::MAX },
             written: 0,
             established: false,
             stopped: false,
@@ -120,6 +133,7 @@ impl Stream {
             news: News::default(),
             grown: None,
             altered: false,
+            dialogue: (amount == Amount::Answers).then(Box::default),
         }
     }
 
@@ -153,12 +167,80 @@ impl Stream {
     /// The sender may write from now on; `step_bytes` is a full segment's data.
     pub fn establish(&mut self, now_ns: u64, step_bytes: u64) {
         self.established = true;
-        self.established_ns = Some(now_ns);
         self.step_bytes = step_bytes;
+        if self.dialogue.is_some() {
+            // Who asks speaks first; what is said without a question has waited for this.
+            return self.hear(0);
+        }
+        self.established_ns = Some(now_ns);
         if self.amount == Amount::Steps && !self.stopped {
             self.offered = step_bytes;
         }
         self.news.add(News::ESTABLISHED);
+    }
+
+    /// Whether the sender's end reads too: what the other end asks.
+    #[inline]
+    pub fn is_dialogue(&self) -> bool {
+        self.dialogue.is_some()
+    }
+
+    /// The end that asks may write from now on.
+    pub fn establish_asker(&mut self, now_ns: u64) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.stands = true;
+            self.established_ns = Some(now_ns);
+            self.news.add(News::ESTABLISHED);
+        }
+    }
+
+    /// A question of so many bytes, which the sender answers with so many as soon as it has heard it in full. It may be
+    /// of none: a greeting.
+    pub fn ask(&mut self, question_bytes: u64, answer_bytes: u64) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.ask(question_bytes, answer_bytes);
+            self.mark = dialogue.next_answer();
+            if question_bytes == 0 && self.established {
+                self.hear(0);
+            }
+        }
+    }
+
+    /// How many bytes of questions are yet to be written.
+    pub fn to_ask(&self) -> u64 {
+        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.to_write())
+    }
+
+    /// How many bytes of questions have been written.
+    pub fn asked(&self) -> u64 {
+        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.written)
+    }
+
+    /// So many bytes of questions have been written.
+    pub fn wrote_question(&mut self, bytes: u64) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.written += bytes;
+        }
+    }
+
+    /// How many bytes of questions the sender has heard.
+    pub fn heard(&self) -> u64 {
+        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.heard)
+    }
+
+    /// The sender has heard so many bytes of questions.
+    pub fn hear(&mut self, bytes: u64) {
+        let Some(dialogue) = &mut self.dialogue else { return };
+        let due = dialogue.hear(bytes);
+        if due > 0 && !self.stopped {
+            self.offered += due;
+            self.news.add(News::ASKED);
+        }
+    }
+
+    /// How many answers have come in full.
+    pub fn answers(&self) -> u64 {
+        self.dialogue.as_ref().map_or(0, |dialogue| dialogue.answers)
     }
 
     /// One more step of a rate may be written.
@@ -193,12 +275,18 @@ impl Stream {
         due
     }
 
-    /// The sender shall offer nothing more. What it offered in steps is still sent, else what was not written is not.
+    /// The sender shall offer nothing more. What it offered in steps or owes as an answer is still sent, else what was not
+    /// written is not.
     pub fn stop(&mut self) {
         self.stopped = true;
-        if self.amount != Amount::Steps {
+        if !self.keeps_its_word() {
             self.offered = self.written;
         }
+    }
+
+    /// Whether what was offered is sent even when the sender is told to stop.
+    pub fn keeps_its_word(&self) -> bool {
+        matches!(self.amount, Amount::Steps | Amount::Answers)
     }
 
     /// Whether it is known how much will have been written.
@@ -219,8 +307,19 @@ impl Stream {
         }
         self.bytes_read += bytes;
         self.last_read_ns = now_ns;
-        // Of content that a box changed the end of the stream tells.
-        if self.amount == Amount::Bytes(self.bytes_read) && self.grown.is_none() {
+        if self.bytes_read >= self.mark {
+            self.pass_mark(now_ns);
+        }
+    }
+
+    #[cold]
+    fn pass_mark(&mut self, now_ns: u64) {
+        if let Some(dialogue) = &mut self.dialogue {
+            dialogue.read_to(self.bytes_read);
+            self.mark = dialogue.next_answer();
+            self.news.add(News::ANSWERED);
+        } else if self.bytes_read == self.mark && self.grown.is_none() {
+            // Of content that a box changed the end of the stream tells.
             self.complete(now_ns);
         }
     }
@@ -235,7 +334,7 @@ impl Stream {
     pub fn end(&mut self, now_ns: u64) {
         match self.amount {
             _ if self.completion_ns.is_some() => {}
-            Amount::Endless | Amount::Steps => self.complete(self.last_read_ns),
+            Amount::Endless | Amount::Steps | Amount::Answers => self.complete(self.last_read_ns),
             Amount::Bytes(0) => self.complete(now_ns),
             Amount::Bytes(size_bytes) if self.grown.is_some_and(|grown| self.is_whole(size_bytes, grown)) => {
                 self.complete(self.last_read_ns);
@@ -391,5 +490,44 @@ mod tests {
         stream.stop();
         stream.end(4_000);
         assert_eq!(stream.silence_ns(9_000), Some(1_000), "it was whole at 2400");
+    }
+
+    #[test]
+    fn a_question_is_answered_when_it_was_heard_in_full() {
+        let mut stream = Stream::new(5, Amount::Answers, CLIENT);
+        assert_eq!((stream.sender, stream.receiver()), (SERVER, CLIENT), "the server answers");
+        stream.ask(0, 20);
+        stream.ask(100, 1000);
+        stream.ask(50, 1);
+        assert_eq!(stream.to_ask(), 0, "before the connection stands");
+        stream.establish_asker(10);
+        assert_eq!((stream.to_ask(), stream.established_ns), (150, Some(10)));
+        assert!(stream.take_news().has(News::ESTABLISHED));
+        stream.wrote_question(150);
+        assert_eq!((stream.to_ask(), stream.asked()), (0, 150));
+        stream.establish(15, 1460);
+        assert_eq!((stream.to_write(), stream.take_news().has(News::ASKED)), (20, true), "the greeting");
+        stream.wrote(20);
+        stream.hear(99);
+        assert_eq!((stream.to_write(), stream.take_news().is_empty()), (0, true));
+        stream.hear(51);
+        assert_eq!((stream.to_write(), stream.heard()), (1001, 150));
+        stream.wrote(1001);
+        stream.read(30, 1019);
+        assert_eq!((stream.answers(), stream.take_news().has(News::ANSWERED)), (1, true));
+        stream.read(40, 2);
+        assert_eq!(stream.answers(), 3, "the end of one answer and all of the next");
+        // What is owed is sent, what is heard afterwards is not answered.
+        stream.ask(1, 7);
+        stream.hear(1);
+        stream.stop();
+        assert_eq!((stream.to_write(), stream.take_close()), (7, false));
+        stream.wrote(7);
+        stream.ask(1, 7);
+        stream.hear(1);
+        assert!(stream.take_close());
+        stream.read(50, 7);
+        stream.end(60);
+        assert_eq!(stream.completion_ns, Some(50));
     }
 }

@@ -206,7 +206,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,
         joins_at_once,
-        tcp: tcp(&connection.tcp, connection.ecn),
+        tcp: tcp(&connection.tcp, connection.ecn, connection.application.is_dialogue()),
         ..defaults
     };
     let client = match connection.protocol {
@@ -216,7 +216,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
     Ok([client, server])
 }
 
-fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
+fn tcp(tcp: &Tcp, ecn: bool, dialogue: bool) -> transport::TcpOptions {
     transport::TcpOptions {
         shortcuts: true,
         loss_detection: match tcp.loss_detection {
@@ -226,7 +226,8 @@ fn tcp(tcp: &Tcp, ecn: bool) -> transport::TcpOptions {
         },
         sack: tcp.loss_detection != LossDetection::Newreno,
         frto: tcp.frto,
-        nagle: tcp.nagle,
+        // Programs that ask and answer set TCP_NODELAY.
+        nagle: tcp.nagle && !dialogue,
         pacing: tcp.pacing,
         ecn,
         abe: tcp.abe,

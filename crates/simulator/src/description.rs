@@ -390,7 +390,7 @@ impl Connection {
         application::Kind {
             name: &self.name,
             count: self.count,
-            content: self.application,
+            content: self.application.clone(),
             sender: self.direction.sender(),
             start_ns: self.start_ns,
             stop_ns: self.stop_ns,

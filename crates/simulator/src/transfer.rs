@@ -49,8 +49,11 @@ impl Transfer {
     #[inline(always)]
     fn read(&mut self, now_ns: u64, side: usize, span: Span) -> Result<(), Misplaced> {
         let stream = &mut self.stream;
-        // Nobody writes to the sender's end: whatever arrives there is wrong.
+        // Nobody writes to the sender's end but who asks: whatever else arrives there is wrong.
         if side == stream.sender || span.offset != stream.bytes_read {
+            if side == stream.sender && stream.is_dialogue() {
+                return hear(stream, side, span);
+            }
             read_altered(stream, side, span)?;
         }
         let stream = &mut self.stream;
@@ -71,6 +74,7 @@ impl Transfer {
                 stream.establish(now_ns, connection.views().first().map_or(1, |view| u64::from(view.mss).max(1)));
                 offer(now_ns, stream, connection);
             }
+            Event::Established => stream.establish_asker(now_ns),
             Event::EndOfStream if side != stream.sender => {
                 stream.end(now_ns);
                 connection.close(now_ns);
@@ -89,7 +93,7 @@ impl Transfer {
         if let Some(connection) = connection
             && self.stream.is_established()
         {
-            if self.stream.amount() != Amount::Steps {
+            if !self.stream.keeps_its_word() {
                 connection.withdraw();
             }
             connection.close(now_ns);
@@ -108,6 +112,8 @@ fn offer(now_ns: u64, stream: &Stream, connection: &mut Connection<Span>) {
             connection.close(now_ns);
         }
         Amount::Steps => connection.offer(stream.step_bytes),
+        // What the other end asks for is offered when it is heard.
+        Amount::Answers => {}
     }
 }
 
@@ -134,6 +140,16 @@ fn read_altered(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misp
     }
     stream.grown = stream.grown.map(|grown| grown + moved);
     stream.altered = false;
+    Ok(())
+}
+
+/// The end that answers hears a part of a question.
+#[cold]
+fn hear(stream: &mut Stream, side: usize, span: Span) -> Result<(), Misplaced> {
+    if span.offset != stream.heard() {
+        return Err(Misplaced { side, found: span.offset, expected: stream.heard() });
+    }
+    stream.hear(u64::from(span.len));
     Ok(())
 }
 

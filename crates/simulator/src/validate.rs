@@ -194,11 +194,18 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
             connection.stop_ns.unwrap_or(0)
         ));
     }
-    match connection.application {
+    if connection.application.is_dialogue() && connection.direction == Way::Up {
+        return Err("the server answers what the client asks: its direction is down".into());
+    }
+    match &connection.application {
         Application::Bulk | Application::File { .. } | Application::Requests { .. } => Ok(()),
         Application::Rate { rate_bps: 0 } => Err("its rate must be positive".into()),
         Application::Rate { .. } => Ok(()),
-        Application::Flows { size, arrivals } => flows(size, arrivals),
+        Application::Flows { size, arrivals } => flows(*size, *arrivals),
+        Application::Ping(settings) => settings.check(),
+        Application::Web(settings) => settings.check(),
+        Application::Video(settings) => settings.check(),
+        Application::Ftp(settings) => settings.check(),
     }
 }
 

@@ -339,6 +339,9 @@ impl<'d> World<'d> {
                     }
                     self.drive(endpoint)?;
                 }
+                Action::Ask { transfer, question_bytes, answer_bytes } => {
+                    self.ask(transfer as usize, question_bytes, answer_bytes)?;
+                }
                 Action::Stop { transfer } => {
                     let endpoint = 2 * transfer as usize + self.transfers[transfer as usize].stream.sender;
                     let id = self.endpoints[endpoint].id;
@@ -349,6 +352,31 @@ impl<'d> World<'d> {
             }
         }
         Ok(())
+    }
+
+    /// A client asks over a connection that stands.
+    fn ask(&mut self, number: usize, question_bytes: u64, answer_bytes: u64) -> Step {
+        let stream = &mut self.transfers[number].stream;
+        stream.ask(question_bytes, answer_bytes);
+        let due = stream.to_ask();
+        stream.wrote_question(due);
+        let endpoint = 2 * number + stream.receiver();
+        if let Some(id) = self.endpoints[endpoint].id {
+            self.hosts[endpoint % 2].connection_mut(id).offer(due);
+        }
+        self.drive(endpoint)
+    }
+
+    /// A server has heard what it is to answer.
+    fn answer(&mut self, number: usize) -> Step {
+        let stream = &mut self.transfers[number].stream;
+        let due = stream.to_write();
+        stream.wrote(due);
+        let endpoint = 2 * number + stream.sender;
+        if let Some(id) = self.endpoints[endpoint].id {
+            self.hosts[endpoint % 2].connection_mut(id).offer(due);
+        }
+        self.drive(endpoint)
     }
 
     /// Opens a connection of this application.
@@ -412,7 +440,10 @@ impl<'d> World<'d> {
             return Ok(());
         }
         let place = transfer.application;
-        self.runtime.hear(self.now_ns, place, &transfer.stream, news);
+        self.runtime.hear(self.now_ns, place, (number as u32, &transfer.stream), news);
+        if news.has(News::ASKED) {
+            self.answer(number)?;
+        }
         if news.has(News::COMPLETED) {
             let view = View {
                 hosts: &self.hosts,

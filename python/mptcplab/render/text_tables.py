@@ -78,6 +78,13 @@ _TRANSFER_NUMBERS: Final = (
     _Number("transfer_p95_s", "time", "p95, s", expendable=2),
     _Number("transfer_p99_s", "time", "p99, s", expendable=3),
 )
+_VIDEO_NUMBERS: Final = (
+    _Number("video_startup_s", "startup", "s", spread=True),
+    _Number("video_stalls", "stalls", "", whole=True),
+    _Number("video_stalled_s", "stalled", "s", spread=True),
+    _Number("video_bitrate_mean_bps", "bit rate", "mean, Mbit/s", 1e-6, spread=True),
+    _Number("video_switches", "switches", "", whole=True, expendable=1),
+)
 _SUBFLOW_NUMBERS: Final = (
     _Number("goodput_bps", "goodput", "Mbit/s", 1e-6, spread=True),
     _Number("share", "share", "%", 1e2),
@@ -99,7 +106,7 @@ _LINK_NUMBERS: Final = (
 
 
 def tables(result: "Result") -> tuple[Table, ...]:
-    """Connections, requests and flows where there are any, subflows and links; of several runs the means."""
+    """Connections; transfers and video where there are any; subflows and links. Of several runs the means."""
     several = len(result.runs) > 1
     suffix = f", mean of {len(result.runs)} runs (± standard deviation)" if several else ""
 
@@ -132,16 +139,23 @@ def tables(result: "Result") -> tuple[Table, ...]:
         _text("direction", _column(rows, "direction")),
         *_numbers(rows, _LINK_NUMBERS, several),
     ]
+    videos = [row for row in connections if row["video_stalls"] is not None]
+    playback = []
+    if videos:
+        rows = _prepared(videos, ["name", "index"], _VIDEO_NUMBERS, several)
+        names = _text("connection", _names(rows, "name", numbered))
+        playback.append(Table(f"Video{suffix}", (names, *_numbers(rows, _VIDEO_NUMBERS, several))))
     repeating = [row for row in connections if row["transfers_begun"] is not None]
     transfers = []
     if repeating:
         rows = _prepared(repeating, ["name", "index"], _TRANSFER_NUMBERS, several)
         names = _text("connection", _names(rows, "name", numbered))
         fields = (names, *_numbers(rows, _TRANSFER_NUMBERS, several))
-        transfers.append(Table(f"Requests and flows{suffix}", fields))
+        transfers.append(Table(f"Transfers{suffix}", fields))
     return (
         Table(f"Connections{suffix}", tuple(connection_fields)),
         *transfers,
+        *playback,
         Table(f"Subflows{suffix}", tuple(subflow_fields)),
         Table(f"Links{suffix}", tuple(link_fields)),
     )

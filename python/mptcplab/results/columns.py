@@ -93,11 +93,13 @@ CONNECTIONS: Final = (
         "transfers_begun",
         "UInt64",
         "",
-        "for `requests` and `flows`: how many transfers began after warm-up. Null for other applications, like "
-        "the columns below",
+        "for `requests`, `flows`, `ping` (messages), `web` (pages), `video` (segments) and `ftp` (files): "
+        "how many transfers began after warm-up. Null for other applications, like the columns below",
     ),
     Column("transfers_complete", "UInt64", "", "how many of those completed"),
-    Column("transfer_mean_s", "Float64", "s", "mean of their durations, from opening the connection to the last byte"),
+    Column(
+        "transfer_mean_s", "Float64", "s", "mean of their durations; a request or flow begins when its connection is opened"
+    ),
     Column(
         "transfer_p50_s",
         "Float64",
@@ -141,6 +143,13 @@ CONNECTIONS: Final = (
         "for each transfer, when its retransmission timeouts occurred, since the start of the run; null where the "
         "sender does not report it",
     ),
+    Column(
+        "video_startup_s", "Float64", "s", "of `video`, else null as the columns below: from its start to the picture"
+    ),
+    Column("video_stalls", "UInt64", "", "how often the picture stopped for want of data"),
+    Column("video_stalled_s", "Float64", "s", "how long in all"),
+    Column("video_bitrate_mean_bps", "Float64", "bit/s", "mean bit rate of the segments that came"),
+    Column("video_switches", "UInt64", "", "how often a segment had another bit rate than the one before"),
 )
 
 SUBFLOWS: Final = (

@@ -66,6 +66,7 @@ def _one(run: "Run") -> dict[str, Any]:
             },
             "fallback": row["fallback"],
             "transfers": _transfers(row),
+            "video": _video(row),
             "subflows": subflows.get((row["name"], row["index"]), []),
         }
         for row in run.rows("connections")
@@ -81,6 +82,13 @@ def _transfers(row: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     counts = {"begun": row["transfers_begun"], "complete": row["transfers_complete"]}
     return counts | {key: _plain(row[f"transfer_{key}"]) for key in ("mean_s", "p50_s", "p95_s", "p99_s")}
+
+
+def _video(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    if row["video_stalls"] is None:
+        return None
+    names = ("startup_s", "stalls", "stalled_s", "bitrate_mean_bps", "switches")
+    return {name: _plain(row[f"video_{name}"]) for name in names}
 
 
 def _summary(result: "Result") -> dict[str, Any]:

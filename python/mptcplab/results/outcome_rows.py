@@ -15,6 +15,7 @@ Rows = list[list[object]]
 Named = list[dict[str, Any]]
 
 _COLUMNS: Final = {name: tuple(column.name for column in FRAMES[name][RUN_COLUMNS:]) for name in FRAMES}
+_PLAYBACK: Final = ("startup_s", "stalls", "stalled_s", "bitrate_mean_bps", "switches")
 _NO_TRANSFERS: Final = {name: None for name in _COLUMNS["connections"] if name.startswith("transfer")}
 
 
@@ -70,7 +71,12 @@ def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Row
 
 def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
     return [
-        {**names.kinds[row["kind"]], **row, **_transfers(row["transfers"], names.paths)}
+        {
+            **names.kinds[row["kind"]],
+            **row,
+            **_transfers(row["transfers"], names.paths),
+            **_playback(row.get("playback")),
+        }
         for row in summary["connections"]
     ]
 
@@ -105,7 +111,7 @@ _NAMED: Final[Mapping[str, Callable[[Names, Mapping[str, Any]], Named]]] = {
 
 
 def _transfers(transfers: Mapping[str, Any] | None, paths: Sequence[str]) -> Mapping[str, object]:
-    """The columns of `requests` and `flows`; null for any other application."""
+    """The columns of applications with parts, such as `requests`; null for any other."""
     if transfers is None:
         return _NO_TRANSFERS
     times = transfers["completion_s"]
@@ -124,6 +130,11 @@ def _transfers(transfers: Mapping[str, Any] | None, paths: Sequence[str]) -> Map
         "transfer_path_segments": [[each["segments"] for each in used] for used in transfers["subflows"]],
         "transfer_timeout_times_s": [_timeout_times(used) for used in transfers["subflows"]],
     }
+
+
+def _playback(playback: Mapping[str, Any] | None) -> Mapping[str, object]:
+    """The columns of `video`; null for any other application."""
+    return {f"video_{name}": None if playback is None else playback[name] for name in _PLAYBACK}
 
 
 def _timeout_times(used: Sequence[Mapping[str, Any]]) -> list[float] | None:

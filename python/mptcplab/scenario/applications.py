@@ -4,12 +4,16 @@ import re
 import shlex
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from itertools import pairwise
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, ValidationError, model_validator
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.kinds import (
     HOUR,
+    SECOND,
     Kind,
     Table,
     Wrong,
@@ -22,6 +26,7 @@ from mptcplab.scenario.kinds import (
     number,
     one_kind,
     quantity,
+    told,
 )
 
 SIZE: Kind = quantity(units.SIZE, 1, 10**15)
@@ -152,6 +157,168 @@ class Flows(Table):
     arrivals: Annotated[Poisson | Periodic | AtOnce, FLOW_ARRIVALS]
 
 
+class Ping(Table):
+    """Small messages that the server sends back, at an interval, all over one connection."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("ping")] = "ping"
+    size: Annotated[int, quantity(units.SIZE, 1, 10**6)] = 64
+    interval: Annotated[int, quantity(units.TIME, 1_000_000, HOUR)] = SECOND
+
+
+class WebObject(Table):
+    """Objects of a page that are alike."""
+
+    expected: ClassVar[str] = "an object of a page"
+    size: Size
+    count: Annotated[int, integer(1, 10_000, "a whole number")] = 1
+    after: Annotated[int, integer(0, 999, "the number of an earlier object, counted")] | None = None
+
+
+def _objects(value: object) -> tuple[WebObject, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= _OBJECTS_MOST:
+        raise fault(show(value), _OBJECTS_EXPECTED)
+    wrong: list[Wrong] = []
+    objects = []
+    for index, each in enumerate(value):
+        try:
+            found = WebObject.model_validate(each)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+            wrong += [((index, *detail["loc"]), *told(detail)) for detail in details]
+            continue
+        if index == 0:
+            if found.count != 1:
+                wrong.append(((0, "count"), str(found.count), "1: the first object is the document"))
+            if found.after is not None:
+                wrong.append(((0, "after"), str(found.after), "none: the document is asked for first"))
+        elif found.after is None:
+            found = found.model_copy(update={"after": 0})
+        elif found.after >= index:
+            wrong.append(((index, "after"), str(found.after), f"an earlier object: 0 to {index - 1}"))
+        objects.append(found)
+    if wrong:
+        raise faults("objects", wrong)
+    return tuple(objects)
+
+
+_OBJECTS_MOST = 1000
+_OBJECTS_EXPECTED = (
+    f'an array of 1 to {_OBJECTS_MOST} objects, the document first, such as [{{ size = "30 kB" }}, '
+    '{ size = "20 kB", count = 10 }]'
+)
+_OBJECTS = Kind(
+    _OBJECTS_EXPECTED,
+    _objects,
+    lambda objects: [each.written() for each in objects],
+    {"type": "array", "items": {"anyOf": [WebObject]}, "minItems": 1, "maxItems": _OBJECTS_MOST},
+)
+_REQUEST = quantity(units.SIZE, 1, 10**6)
+
+
+class Web(Table):
+    """Pages: a document and objects that depend on it or on one another."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("web")] = "web"
+    objects: Annotated[tuple[WebObject, ...], _OBJECTS]
+    connections: Annotated[int, integer(1, 100, "a whole number")] = 6
+    multiplexed: Annotated[bool, boolean("true (one connection for all objects) or false")] = False
+    request: Annotated[int, _REQUEST] = 400
+    think: Annotated[int, quantity(units.TIME, 0, HOUR)] = SECOND
+    pages: Annotated[int, integer(1, 1_000_000, "a whole number")] | None = None
+
+    @model_validator(mode="after")
+    def _one_if_multiplexed(self) -> Self:
+        if self.multiplexed and "connections" in self.model_fields_set and self.connections != 1:
+            found = f"{self.connections} with multiplexed = true"
+            raise faults("Web", [(("connections",), found, "1: a multiplexed page has one connection")])
+        return self
+
+    def written(self) -> object:
+        """A multiplexed page has one connection."""
+        return {**self.table(), "connections": 1} if self.multiplexed else self.table()
+
+
+_RATE = quantity(units.RATE, 1000, 10**12)
+_LADDER_EXPECTED = 'an array of 1 to 100 rising rates, such as ["1 Mbit/s", "3 Mbit/s"]'
+
+
+def _ladder(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= 100:
+        raise fault(show(value), _LADDER_EXPECTED)
+    wrong: list[Wrong] = []
+    rates = [attempt(_RATE.validate, each, (index,), wrong) for index, each in enumerate(value)]
+    known = [rate for rate in rates if rate is not None]
+    if wrong:
+        raise faults("ladder", wrong)
+    if any(one >= two for one, two in pairwise(known)):
+        raise fault(show(value), "rates that rise from one to the next")
+    return tuple(known)
+
+
+_LADDER = Kind(
+    _LADDER_EXPECTED,
+    _ladder,
+    lambda rates: [_RATE.write(rate) for rate in rates],
+    {"type": "array", "items": _RATE.schema, "minItems": 1, "maxItems": 100},
+)
+_SPAN = quantity(units.TIME, 1_000_000, HOUR)
+
+
+def _upper(data: Mapping[str, int]) -> int:
+    """Nine tenths of the buffer, or what is left of it without a segment, so that it is reached."""
+    buffer = data.get("buffer", 0)
+    return min(buffer * 9 // 10, buffer - data.get("segment", 0))
+
+
+class Video(Table):
+    """A video in segments, whose buffer chooses their bit rates."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("video")] = "video"
+    ladder: Annotated[tuple[int, ...], _LADDER]
+    segment: Annotated[int, _SPAN] = 4 * SECOND
+    buffer: Annotated[int, _SPAN] = 30 * SECOND
+    reservoir: Annotated[int, _SPAN] = Field(default_factory=lambda data: data.get("buffer", 0) * 3 // 8)
+    upper: Annotated[int, _SPAN] = Field(default_factory=_upper)
+    startup: Annotated[int, _SPAN] = Field(default_factory=lambda data: data.get("segment", 0))
+    length: Annotated[int, quantity(units.TIME, 1_000_000, 24 * HOUR)] | None = None
+    request: Annotated[int, _REQUEST] = 400
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        wrong: list[Wrong] = []
+
+        def written(time: int) -> str:
+            return show(units.write(units.TIME, time))
+
+        if self.upper <= self.reservoir:
+            wrong.append((("upper",), written(self.upper), f"more than the reservoir, {written(self.reservoir)}"))
+        if self.upper > self.buffer - self.segment:
+            most = f"at most {written(self.buffer - self.segment)}: a segment is asked for when there is room for it"
+            wrong.append((("upper",), written(self.upper), most))
+        if self.startup + self.segment > self.buffer:
+            room = f"at least startup and a segment, {written(self.startup + self.segment)}"
+            wrong.append((("buffer",), written(self.buffer), room))
+        if wrong:
+            raise faults("Video", wrong)
+        return self
+
+    def segments(self) -> int | None:
+        """How many there are; the last may go beyond the length."""
+        return None if self.length is None else -(-self.length // self.segment)
+
+
+class Ftp(Table):
+    """Files by FTP: commands over one connection, each file over one of its own."""
+
+    expected: ClassVar[str] = "an application"
+    kind: Annotated[str, choice("ftp")] = "ftp"
+    size: Size
+    files: Annotated[int, integer(1, 1_000_000, "a whole number")] = 1
+
+
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _FILE_SIZE = quantity(units.SIZE, 0, 10**10)
 
@@ -214,20 +381,28 @@ class Program(Table):
     ] = True
 
 
-Application = Bulk | File | Requests | ConstantRate | Flows | Program
+Application = Bulk | File | Requests | ConstantRate | Flows | Ping | Web | Video | Ftp | Program
+DIALOGUES = (Ping, Web, Video, Ftp)
+"""Those whose client asks."""
 APPLICATIONS: Mapping[str, type[Table]] = {
     "bulk": Bulk,
     "file": File,
     "requests": Requests,
     "rate": ConstantRate,
     "flows": Flows,
+    "ping": Ping,
+    "web": Web,
+    "video": Video,
+    "ftp": Ftp,
     "program": Program,
 }
 
 
-def _short(value: str) -> Bulk:
+def _short(value: str) -> Bulk | Ping:
     if value == "bulk":
         return Bulk()
+    if value == "ping":
+        return Ping()
     if value in APPLICATIONS:
         raise fault(show(value), f"the application with its parameters: {{ kind = {show(value)}, … }}")
     raise fault(show(value), APPLICATION.expected)
@@ -237,6 +412,6 @@ APPLICATION = one_kind(
     APPLICATIONS,
     None,
     _short,
-    '"bulk", or a table whose kind is bulk, file, requests, rate, flows or program, '
+    '"bulk", or a table whose kind is bulk, file, requests, rate, flows, ping, web, video, ftp or program, '
     'such as { kind = "file", size = "2 MB" }',
 )

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
-from mptcplab.scenario.applications import APPLICATION, Application, Bulk
+from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk
 from mptcplab.scenario.buffers import BUFFER, BufferRule
 from mptcplab.scenario.errors import one_of, show
 from mptcplab.scenario.kinds import (
@@ -142,6 +142,9 @@ class Connection(Sender):
         if self.protocol == "tcp" and len(self.paths) > 1:
             found = f'{len(self.paths)} paths for protocol = "tcp"'
             raise faults("Connection", [(("paths",), found, 'one path, or protocol = "mptcp"')])
+        if self.direction == "up" and isinstance(self.application, DIALOGUES):
+            found = f'"up" for {show(self.application.kind)}'
+            raise faults("Connection", [(("direction",), found, '"down": the client asks and the server answers')])
         return self
 
 
@@ -174,6 +177,10 @@ class Traffic(Sender):
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
+        if isinstance(self.application, DIALOGUES):
+            found = show(self.application.kind)
+            expected = "bulk, file, requests, rate or flows: hosts of a generated network send and do not ask"
+            raise faults("Traffic", [(("application",), found, expected)])
         if (self.kind == "stride") != (self.stride is not None):
             if self.stride is None:
                 raise faults("Traffic", [(("stride",), "nothing", "the distance from sender to receiver, such as 1")])

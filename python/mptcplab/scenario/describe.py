@@ -18,11 +18,15 @@ from mptcplab.scenario.applications import (
     Exponential,
     File,
     Flows,
+    Ftp,
     Pareto,
     Periodic,
+    Ping,
     Poisson,
     Program,
     Requests,
+    Video,
+    Web,
 )
 from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
@@ -226,6 +230,35 @@ def _application(application: Application) -> dict[str, Any]:
             return {"kind": "rate", "rate_bps": application.rate}
         case Flows():
             return {"kind": "flows", "size": _size(application.size), "arrivals": _arrivals(application.arrivals)}
+        case Ping():
+            return {"kind": "ping", "size_bytes": application.size, "interval_ns": application.interval}
+        case Web():
+            objects = [
+                {"size_bytes": each.size, "count": each.count, "after": each.after} for each in application.objects
+            ]
+            return {
+                "kind": "web",
+                "objects": objects,
+                "connections": 1 if application.multiplexed else application.connections,
+                "multiplexed": application.multiplexed,
+                "request_bytes": application.request,
+                "think_ns": application.think,
+                "pages": application.pages,
+            }
+        case Video():
+            return {
+                "kind": "video",
+                "ladder_bps": list(application.ladder),
+                "segment_ns": application.segment,
+                "buffer_ns": application.buffer,
+                "reservoir_ns": application.reservoir,
+                "upper_ns": application.upper,
+                "startup_ns": application.startup,
+                "segments": application.segments(),
+                "request_bytes": application.request,
+            }
+        case Ftp():
+            return {"kind": "ftp", "size_bytes": application.size, "files": application.files}
         case Program():
             # The core never reads it: the engine linux runs programs itself.
             return {"kind": "program"}

@@ -24,6 +24,8 @@ pub struct Options {
     pub congestion: String,
     /// Receive buffer; absent: the kernel's automatic one.
     pub receive_buffer_bytes: Option<u64>,
+    /// Whether small segments leave at once; kernels whose Multipath TCP cannot be told so hold them back.
+    pub no_delay: bool,
 }
 
 /// A socket that listens.
@@ -95,6 +97,9 @@ fn open(to: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
     check_congestion(&socket, &options.congestion)?;
     if let Some(bytes) = options.receive_buffer_bytes {
         sockopt::set_socket_recv_buffer_size_force(socket.as_fd(), usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    }
+    if options.no_delay {
+        let _ = sockopt::set_tcp_nodelay(&socket, true);
     }
     Ok(socket)
 }

@@ -77,6 +77,7 @@ impl<'p> Traffic<'p> {
                 mptcp: connection.protocol == Protocol::Mptcp,
                 congestion: pair.hosts.congestion.clone(),
                 receive_buffer_bytes: connection.receive_buffer_bytes,
+                no_delay: connection.application.is_dialogue(),
             };
             let listener = socket::listen(pair.server, pair.hosts.server, &of_kind)?;
             let token = EventData::new_u64(FIRST_LISTENER + kind as u64);
@@ -189,6 +190,14 @@ impl<'p> Traffic<'p> {
                         self.turn(transfer as usize, sender);
                     }
                 }
+                Some(Action::Ask { transfer, question_bytes, answer_bytes }) => {
+                    if let Some(asking) = &mut self.transfers[transfer as usize] {
+                        asking.stream.ask(question_bytes, answer_bytes);
+                        self.turn(transfer as usize, CLIENT);
+                        // A greeting is due at once at the other end.
+                        self.turn(transfer as usize, SERVER);
+                    }
+                }
                 Some(Action::Stop { transfer }) => self.stop(transfer as usize),
                 None => {}
             }
@@ -244,10 +253,14 @@ impl<'p> Traffic<'p> {
     /// The sender may write when its end of the connection stands.
     fn stands(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
+        let now_ns = self.clock.now_ns();
         if transfer.writable[transfer.stream.sender] && !transfer.stream.is_established() {
-            transfer
-                .stream
-                .establish(self.clock.now_ns(), kernel_step_bytes(&self.description.connections[transfer.kind]));
+            transfer.stream.establish(now_ns, kernel_step_bytes(&self.description.connections[transfer.kind]));
+            self.hear(number);
+        }
+        let Some(transfer) = &mut self.transfers[number] else { return };
+        if transfer.writable[CLIENT] && transfer.stream.is_dialogue() && transfer.stream.established_ns.is_none() {
+            transfer.stream.establish_asker(now_ns);
             self.hear(number);
         }
     }
@@ -259,14 +272,14 @@ impl<'p> Traffic<'p> {
         if news.has(News::COMPLETED) {
             transfer.completed(now_ns);
         }
-        self.runtime.hear(now_ns, transfer.application, &transfer.stream, news);
+        self.runtime.hear(now_ns, transfer.application, (number as u32, &transfer.stream), news);
     }
 
     /// The sender of a transfer writes nothing more. What has a size is cut off.
     fn stop(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         transfer.stream.stop();
-        let content = self.runtime.applications[transfer.application as usize].content;
+        let content = &self.runtime.applications[transfer.application as usize].content;
         if !matches!(content, Content::File { .. } | Content::Requests { .. }) {
             self.settle(number);
         } else if transfer.stream.completion_ns.is_none() {
@@ -296,11 +309,13 @@ impl<'p> Traffic<'p> {
     fn turn(&mut self, number: usize, end: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let sender = transfer.stream.sender;
-        let left = if sender == end {
-            transfer.write(&self.buffers)
-        } else {
-            let clock = self.clock;
-            transfer.read(&mut self.buffers, || clock.now_ns())
+        let (clock, buffers) = (self.clock, &mut self.buffers);
+        let dialogue = transfer.stream.is_dialogue();
+        let left = match (sender == end, dialogue) {
+            (true, false) => transfer.write(buffers),
+            (true, true) => transfer.hear(buffers).and_then(|()| transfer.write(buffers)),
+            (false, false) => transfer.read(buffers, || clock.now_ns()),
+            (false, true) => transfer.ask(buffers).and_then(|()| transfer.read(buffers, || clock.now_ns())),
         };
         match left {
             Ok(Left::More) => self.again.push((number, end)),
@@ -309,6 +324,9 @@ impl<'p> Traffic<'p> {
                 self.fail(number, &error);
                 return;
             }
+        }
+        if dialogue {
+            self.hear(number);
         }
         if end != sender {
             self.settle(number);

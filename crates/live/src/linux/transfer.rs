@@ -108,6 +108,37 @@ impl Transfer {
         }
     }
 
+    /// Writes questions, which are small, as far as the kernel takes them.
+    pub fn ask(&mut self, buffers: &Buffers) -> io::Result<()> {
+        let stream = &mut self.stream;
+        let Some(socket) = &self.ends[stream.receiver()] else { return Ok(()) };
+        while stream.to_ask() > 0 {
+            let length = stream.to_ask().min(WRITE_BYTES as u64) as usize;
+            match send(socket, &buffers.from[..length], SendFlags::NOSIGNAL) {
+                Ok(sent) => stream.wrote_question(sent as u64),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The end that answers hears what has arrived.
+    pub fn hear(&mut self, buffers: &mut Buffers) -> io::Result<()> {
+        let stream = &mut self.stream;
+        let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };
+        loop {
+            match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
+                Ok((0, _)) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "who asks closed early")),
+                Ok((length, _)) => stream.hear(length as u64),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Looks at all subflows, at both ends.
     pub fn measure(&mut self, now_ns: u64, hosts: &Hosts) -> io::Result<()> {
         for seen in self.subflows(self.stream.sender)? {

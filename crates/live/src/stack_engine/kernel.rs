@@ -58,6 +58,7 @@ impl Kernel {
                 mptcp: connection.protocol == Protocol::Mptcp,
                 congestion: congestion.clone(),
                 receive_buffer_bytes: connection.receive_buffer_bytes,
+                no_delay: false,
             };
             if side != CLIENT {
                 let listener = socket::listen(namespace.as_fd(), plan.server(kind), &of_kind)?;

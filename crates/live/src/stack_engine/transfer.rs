@@ -69,6 +69,7 @@ impl Transfer {
                         connection.set_flow_size(size_bytes);
                     }
                 }
+                Event::Established => stream.establish_asker(now_ns),
                 Event::EndOfStream if side != stream.sender => {
                     stream.end(now_ns);
                     connection.close(now_ns);
@@ -81,6 +82,17 @@ impl Transfer {
         }
         if side == stream.sender {
             self.write(now_ns, connection);
+        } else {
+            self.write_questions(connection);
+        }
+    }
+
+    fn write_questions(&mut self, connection: &mut Connection<Chunk>) {
+        let stream = &mut self.stream;
+        while stream.to_ask() > 0 {
+            let len = stream.to_ask().min(PIECE_BYTES) as u32;
+            connection.write(piece(stream.asked(), len));
+            stream.wrote_question(u64::from(len));
         }
     }
 
@@ -88,13 +100,11 @@ impl Transfer {
         let stream = &mut self.stream;
         while stream.to_write() > 0 && connection.bytes_unsent() < AHEAD_BYTES {
             let len = stream.to_write().min(PIECE_BYTES) as u32;
-            let mut piece = vec![0; len as usize];
-            Span { offset: stream.written(), len }.write_to(&mut piece);
+            connection.write(piece(stream.written(), len));
             stream.wrote(u64::from(len));
-            connection.write(Chunk(Bytes::from(piece)));
         }
         if stream.take_close() {
-            if stream.is_stopped() && stream.amount() != Amount::Steps {
+            if stream.is_stopped() && !stream.keeps_its_word() {
                 connection.withdraw();
             }
             connection.close(now_ns);
@@ -103,12 +113,24 @@ impl Transfer {
 
     pub fn read(&mut self, now_ns: u64, side: usize, bytes: &[u8]) {
         let stream = &mut self.stream;
-        let due = Span { offset: stream.bytes_read, len: bytes.len() as u32 };
+        let asked = side == stream.sender && stream.is_dialogue();
+        let place = if asked { stream.heard() } else { stream.bytes_read };
+        let due = Span { offset: place, len: bytes.len() as u32 };
         let mut expected = vec![0; bytes.len()];
         due.write_to(&mut expected);
-        if side == stream.sender || expected != bytes {
-            self.corrupt.get_or_insert(stream.bytes_read);
+        if side == stream.sender && !asked || expected != bytes {
+            self.corrupt.get_or_insert(place);
+        }
+        if asked {
+            return stream.hear(bytes.len() as u64);
         }
         stream.read(now_ns, bytes.len() as u64);
     }
+}
+
+/// Bytes of a stream from `offset` on.
+fn piece(offset: u64, len: u32) -> Chunk {
+    let mut piece = vec![0; len as usize];
+    Span { offset, len }.write_to(&mut piece);
+    Chunk(Bytes::from(piece))
 }

@@ -268,7 +268,7 @@ impl<'p> World<'p> {
         let Some(mut transfer) = self.transfers[number].take() else { return };
         let news = transfer.stream.take_news();
         if !news.is_empty() {
-            self.runtime.hear(now_ns, transfer.application, &transfer.stream, news);
+            self.runtime.hear(now_ns, transfer.application, (number as u32, &transfer.stream), news);
         }
         if news.has(News::COMPLETED) {
             if let Some(Kernel { side, .. }) = self.kernel {
@@ -343,6 +343,16 @@ impl<'p> World<'p> {
                         transfer.stream.offer_step();
                     }
                     self.touch_sender(transfer as usize);
+                }
+                Some(Action::Ask { transfer, question_bytes, answer_bytes }) => {
+                    if let Some(asking) = &mut self.transfers[transfer as usize] {
+                        asking.stream.ask(question_bytes, answer_bytes);
+                    }
+                    // A greeting is due at once at the other end.
+                    self.touch_sender(transfer as usize);
+                    if let Some(Some(Transfer { ids: [Some(id), _], .. })) = self.transfers.get(transfer as usize) {
+                        self.drivers[CLIENT].touch(*id);
+                    }
                 }
                 Some(Action::Stop { transfer }) => {
                     if let Some(transfer) = &mut self.transfers[transfer as usize] {

@@ -66,8 +66,8 @@ fn connections_that_are_over_leave_their_places() {
         arrivals: Arrivals::Poisson { rate_per_s: 30.0 },
     };
     let requests = Content::Requests { size_bytes: 5_000, limit_ns: None };
-    for (content, protocol) in [(requests, Protocol::Tcp), (flows, Protocol::Tcp), (flows, Protocol::Mptcp)] {
-        let description = description(content, protocol);
+    for (content, protocol) in [(requests, Protocol::Tcp), (flows.clone(), Protocol::Tcp), (flows, Protocol::Mptcp)] {
+        let description = description(content.clone(), protocol);
         let world = end(&description);
         let begun = world.runtime.applications[0].record.done.begun;
         assert!(begun > 500, "{begun}");
@@ -88,7 +88,7 @@ fn ten_thousand_flows_take_no_more_memory_than_those_of_the_moment() {
         arrivals: Arrivals::Poisson { rate_per_s: 100.0 },
     };
     for protocol in [Protocol::Tcp, Protocol::Mptcp] {
-        let mut description = description(flows, protocol);
+        let mut description = description(flows.clone(), protocol);
         description.duration_ns = 105_000_000_000;
         description.through_wire = false;
         let world = end(&description);

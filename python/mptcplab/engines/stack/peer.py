@@ -11,7 +11,8 @@ from mptcplab.engines.live import Namespace
 from mptcplab.engines.stack import refusals
 from mptcplab.engines.stack.layout import Layout
 from mptcplab.scenario import Problem, Scenario
-from mptcplab.scenario.errors import Part
+from mptcplab.scenario.applications import DIALOGUES
+from mptcplab.scenario.errors import Part, show
 
 End = Literal["client", "server"]
 
@@ -61,6 +62,10 @@ class Peer:
 
     def _found(self) -> Iterator[tuple[tuple[Part, ...], str, str]]:
         connections = self._scenario.document.connections
+        for name, each in connections.items():
+            if isinstance(each.application, DIALOGUES):
+                expected = "bulk, file, requests, rate or flows; or the engine sim, stack or linux"
+                yield ("connection", name, "application"), show(each.application.kind), expected
         if self.end == "client":
             if len(connections) > 1:
                 yield (

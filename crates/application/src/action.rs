@@ -1,0 +1,41 @@
+//! What applications want done.
+
+use crate::stream::Amount;
+
+/// What the driver is to do; applications by their number, transfers by the number the driver gave them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Open a connection that carries so much, and enter it with [`crate::Runtime::opened`].
+    Open {
+        /// Whose it is.
+        application: u32,
+        /// How much it carries.
+        amount: Amount,
+    },
+    /// Call [`crate::Runtime::wake`] at that time.
+    Wake {
+        /// Of which application.
+        application: u32,
+        /// When.
+        at_ns: u64,
+    },
+    /// The sender of the transfer writes one more step: [`crate::Stream::offer_step`].
+    Write {
+        /// Which transfer.
+        transfer: u32,
+    },
+    /// The client's end of the transfer writes a question: [`crate::Stream::ask`].
+    Ask {
+        /// Which transfer.
+        transfer: u32,
+        /// Its size.
+        question_bytes: u64,
+        /// The size of its answer.
+        answer_bytes: u64,
+    },
+    /// The sender of the transfer writes nothing more: [`crate::Stream::stop`].
+    Stop {
+        /// Which transfer.
+        transfer: u32,
+    },
+}

@@ -1,0 +1,145 @@
+//! What a scenario says of applications that ask and answer.
+
+use serde::Deserialize;
+
+/// `ping`: see `ping.rs`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Size of a message, and of the answer.
+    pub size_bytes: u64,
+    /// From one to the next.
+    pub interval_ns: u64,
+}
+
+impl Ping {
+    /// Whether it can run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.size_bytes == 0 || self.interval_ns == 0 {
+            return Err("the size and the interval of its messages must be positive".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// `web`: see `web.rs`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// The document, then what it needs.
+    pub objects: Vec<WebObject>,
+    /// Connections of a page at most; 1 when `multiplexed`.
+    pub connections: u32,
+    /// Whether a connection is asked for an object before the last has come.
+    pub multiplexed: bool,
+    /// Size of the request for an object.
+    pub request_bytes: u64,
+    /// From the end of a page to the start of the next.
+    pub think_ns: u64,
+    /// How many there are, if not as many as the time allows.
+    pub pages: Option<u64>,
+}
+
+/// Objects alike.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct WebObject {
+    /// Size of each.
+    pub size_bytes: u64,
+    /// How many.
+    pub count: u32,
+    /// An index into the objects, of an earlier one: all of those must have come. The document has none.
+    pub after: Option<usize>,
+}
+
+impl Web {
+    /// Whether it can run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(document) = self.objects.first() else { return Err("its pages have no document".to_owned()) };
+        if document.count != 1 || document.after.is_some() {
+            return Err("a page has one document, which depends on nothing".to_owned());
+        }
+        let wrong = |&(place, each): &(usize, &WebObject)| {
+            each.size_bytes == 0 || each.count == 0 || each.after.is_none_or(|after| after >= place)
+        };
+        if let Some((place, _)) = self.objects.iter().enumerate().skip(1).find(wrong) {
+            return Err(format!(
+                "object {place} of its pages must have a size and a number and depend on an earlier one"
+            ));
+        }
+        if document.size_bytes == 0 || self.connections == 0 || self.request_bytes == 0 || self.pages == Some(0) {
+            return Err("its document, connections, requests and pages must be positive".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// `video`: see `video.rs`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Video {
+    /// Bit rates that there are, rising.
+    pub ladder_bps: Vec<u64>,
+    /// What a segment takes to watch.
+    pub segment_ns: u64,
+    /// What the buffer holds; a segment is asked for when there is room for it.
+    pub buffer_ns: u64,
+    /// With no more than this the lowest rate is chosen.
+    pub reservoir_ns: u64,
+    /// With this much or more the highest is; above the reservoir.
+    pub upper_ns: u64,
+    /// What must be there for it to begin, and to go on after a stall.
+    pub startup_ns: u64,
+    /// Segments, if it has an end.
+    pub segments: Option<u64>,
+    /// Size of a request.
+    pub request_bytes: u64,
+}
+
+impl Video {
+    /// Whether it can run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.ladder_bps.first().is_none_or(|&least| least == 0) || !self.ladder_bps.is_sorted_by(|a, b| a < b) {
+            return Err("its bit rates must be positive and rise".to_owned());
+        }
+        if self.segment_ns == 0 || self.request_bytes == 0 || self.segments == Some(0) {
+            return Err("its segments, their number and their requests must be positive".to_owned());
+        }
+        if self.reservoir_ns >= self.upper_ns || self.upper_ns > self.buffer_ns.saturating_sub(self.segment_ns) {
+            return Err("of its buffer: reservoir < upper ≤ buffer − segment".to_owned());
+        }
+        if self.startup_ns.saturating_add(self.segment_ns) > self.buffer_ns {
+            return Err("its buffer must hold what it starts with, and a segment".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// `ftp`: see `ftp.rs`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Ftp {
+    /// Size of a file.
+    pub size_bytes: u64,
+    /// How many.
+    pub files: u64,
+}
+
+impl Ftp {
+    /// Whether it can run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.files == 0 { Err("it has no files".to_owned()) } else { Ok(()) }
+    }
+}
