@@ -98,7 +98,10 @@ CONNECTIONS: Final = (
     ),
     Column("transfers_complete", "UInt64", "", "how many of those completed"),
     Column(
-        "transfer_mean_s", "Float64", "s", "mean of their durations; a request or flow begins when its connection is opened"
+        "transfer_mean_s",
+        "Float64",
+        "s",
+        "mean of their durations; a request or flow begins when its connection is opened",
     ),
     Column(
         "transfer_p50_s",
@@ -144,11 +147,14 @@ CONNECTIONS: Final = (
         "sender does not report it",
     ),
     Column(
-        "video_startup_s", "Float64", "s", "of `video`, else null as the columns below: from its start to the picture"
+        "video_startup_s",
+        "Float64",
+        "s",
+        "for `video`: from its start to the first picture. Null for other applications, like the columns below",
     ),
-    Column("video_stalls", "UInt64", "", "how often the picture stopped for want of data"),
-    Column("video_stalled_s", "Float64", "s", "how long in all"),
-    Column("video_bitrate_mean_bps", "Float64", "bit/s", "mean bit rate of the segments that came"),
+    Column("video_stalls", "UInt64", "", "how often the picture stopped for lack of data"),
+    Column("video_stalled_s", "Float64", "s", "for how long in all"),
+    Column("video_bitrate_mean_bps", "Float64", "bit/s", "mean bit rate of the segments that arrived"),
     Column("video_switches", "UInt64", "", "how often a segment had another bit rate than the one before"),
 )
 
