@@ -19,6 +19,7 @@ from mptcplab.cli.common import (
     Failure,
     console,
     named_kernels,
+    print_line,
     say,
 )
 from mptcplab.cli.progress import Progress
@@ -53,6 +54,19 @@ if TYPE_CHECKING:
     help="With --explain: the scenario of the second run.",
 )
 @click.option("--vary", metavar="KEY=VALUE", multiple=True, help="With --explain: a key of the second run only.")
+@click.option(
+    "--bisect",
+    "tree",
+    nargs=3,
+    metavar="TREE GOOD BAD",
+    help="Search a git tree of Linux for the first commit after GOOD that breaks --bound.",
+)
+@click.option(
+    "--bound",
+    metavar="BOUND",
+    help='What holds for good kernels: "m.goodput >= 12 Mbit/s", "m.completion < 2 s", or "1 %", the most by which '
+    "any goodput or completion time may differ from GOOD.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(
     file: Path,
@@ -65,6 +79,8 @@ def compare(
     explain: bool,
     against: Path | None,
     vary: tuple[str, ...],
+    tree: tuple[str, str, str] | None,
+    bound: str | None,
     as_json: bool,
 ) -> None:
     """Run a scenario on several engines and print their results side by side, with relative differences.
@@ -73,12 +89,18 @@ def compare(
     Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3
     Example: mptcplab compare scenarios/wifi-lte.toml --engines linux-virtual --kernel 6.12,my-tree --repeat 5
     Example: mptcplab compare wifi-lte --engines sim --explain --vary connection.download.scheduler=round-robin
+    Example: mptcplab compare scenarios/wifi-lte.toml --bisect ~/src/linux v6.11 v6.12 --bound "1 %"
     """
+    if explain and (tree is not None or bound is not None):
+        raise Failure(WRONG_INPUT, "--explain does not go with --bisect")
     if explain:
         _explain(file, engines, kernels, seed, overrides, against, vary, as_json=as_json)
         return
     if against is not None or vary:
         raise Failure(WRONG_INPUT, "--against and --vary are for --explain, which compares the packets of two runs")
+    if tree is not None or bound is not None:
+        _bisect(file, tree, bound, kernels, seed, repeat, jobs, overrides, as_json)
+        return
     from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
     from mptcplab.engines.linux_virtual.between import Between
     from mptcplab.engines.runner import Interrupted, run
@@ -160,3 +182,42 @@ def _explain(
     terminal = console()
     for line in found.lines():
         terminal.print(line, markup=False, highlight=False)
+
+
+def _bisect(
+    file: Path,
+    tree: tuple[str, str, str] | None,
+    bound: str | None,
+    kernels: str,
+    seed: int | None,
+    repeat: int,
+    jobs: int,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    from mptcplab.engines.linux_virtual.bound import Bound
+    from mptcplab.engines.linux_virtual.search import search
+    from mptcplab.kernels.bisect import BisectError
+    from mptcplab.kernels.tree import TreeError
+    from mptcplab.scenario import Scenario
+
+    if tree is None or bound is None:
+        raise Failure(WRONG_INPUT, "--bisect TREE GOOD BAD and --bound BOUND go together")
+    if kernels or as_json:
+        raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--json'} does not go with --bisect")
+    try:
+        told = Bound.parse(bound)
+    except ValueError as error:
+        raise Failure(WRONG_INPUT, f"--bound: {error}") from None
+    scenario = Scenario.load(file, overrides=overrides)
+    if seed is not None:
+        scenario = scenario.with_seed(seed)
+    try:
+        found = search(
+            scenario, *tree, bound=told, repeat=repeat, jobs=jobs, tell=lambda tested: print_line(str(tested))
+        )
+    except (BisectError, TreeError, ValueError) as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    if found.commit is None:
+        raise Failure(FAILED, "commits that cannot be built or run hide which one is the first bad commit")
+    print_line(f"first bad commit: {found.commit} ({found.subject}), after {len(found.tested)} kernels")

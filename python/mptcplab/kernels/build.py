@@ -55,13 +55,15 @@ def build(
     with_controls: Iterable[str] = (),
     jobs: int | None = None,
     directory: Path | None = None,
+    rename: bool = True,
     tell: Callable[[str], None] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Kernel:
     """Build the kernel of a tree or of a Debian version, unless the cache has it; the tree is only read.
 
     `directory` is where make works (its `O=`), kept for the next build; without one a developer's tree has its own in
-    the cache and a package's goes when it is done. `with_controls` are names of controls that are compiled in.
+    the cache and a package's goes when it is done. Without `rename` a kernel that is there keeps its
+    name. `with_controls` are names of controls that are compiled in.
 
     Raises TreeError, BuildError, and EngineUnavailableError when tools are missing.
     """
@@ -80,7 +82,7 @@ def build(
         have = store.at(key)
         if have is not None:
             tell(f"already built: {have.key[: store.DIGITS]}")
-            return have if have.name == called else store.rename(have, called)
+            return have if have.name == called or not rename else store.rename(have, called)
         tree = found.unpack(stack, tell)
         lacking = controls.lacking(tree, names)
         if lacking:
