@@ -179,12 +179,12 @@ def compare(
 ) -> Comparison:
     """Run a scenario on several engines, with differences to the first; `seed`, `repeat` and `jobs` as in `run`.
 
-    `progress` gets the engine that runs and the part of its runs that is done, 0 to 1. The answer has the results by
-    engine and data frames: `frames["connections"]`, `["subflows"]` and `["links"]`, with `column:engine` (the mean
-    over connections of a name and over the runs) and `column:sd:engine` for every quantity.
+    `progress` is called with the current engine and the fraction of its runs that is done, 0 to 1. The returned
+    Comparison has the results by engine and the data frames `frames["connections"]`, `["subflows"]` and `["links"]`,
+    with `column:engine` (the mean over connections of a name and over the runs) and `column:sd:engine` per quantity.
 
-    Raises UnsupportedError before anything runs, when one of them cannot run it; ValueError for fewer than two engines
-    or one of them twice; and what `run` raises.
+    Raises UnsupportedError, before anything runs, if one of the engines does not support the scenario; ValueError for
+    fewer than two engines or a repeated one; and what `run` raises.
 
     >>> import mptcplab
     >>> comparison = mptcplab.compare(mptcplab.Scenario.load("two-equal-paths").with_(duration="30 s"))

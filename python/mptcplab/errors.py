@@ -2,11 +2,11 @@
 
 
 class Error(Exception):
-    """Something the laboratory cannot do, or a mistake in what it was given; the message says which and what to do."""
+    """Base class of all errors: invalid input, or something that cannot be done; the message says what to do."""
 
 
 class EngineUnavailableError(Error, RuntimeError):
-    """The engine exists but cannot be used on this machine; the message says why and what would help."""
+    """The engine cannot be used on this machine; the message says why and what to do."""
 
 
 class UnknownEngineError(Error, ValueError):

@@ -1,13 +1,13 @@
-"""For tests of plug-ins: what the transport asks of every algorithm, from pytest or any other test.
+"""Checks for plug-ins: the transport's requirements on every algorithm, for use in pytest or any other test.
 
 >>> from mptcplab.testing import check_congestion_control
 >>> def test_gentle() -> None:
 ...     check_congestion_control(Gentle, beta=0.8)
 
-A check plays many connections of a model with joins, losses, timeouts and failures, and fails with the first rule that
-is broken and the number of the step. Windows are finite and at least one segment, a loss does not raise them, a
-scheduler sends only where there is room, a path manager opens no subflow between unknown addresses, the same events
-have the same answers.
+A check runs many model connections with joins, losses, timeouts and failures, and fails with the first rule that is
+broken and the number of the step. Among the rules: windows are finite and at least one segment, a loss does not raise
+them, a scheduler sends only where there is room, a path manager opens no subflow between unknown addresses, and the
+same events have the same results.
 """
 
 from functools import partial

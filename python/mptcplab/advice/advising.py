@@ -44,9 +44,9 @@ def advise(
     budget: float = 1.0,
     progress: Callable[[float], None] | None = None,
 ) -> Advice:
-    """Which congestion control, scheduler and first path to use, or TCP on which path; and why.
+    """Recommend a congestion control, a scheduler and a first path, or TCP on one path, with reasons.
 
-    The network is a `scenario` (or the name of its file), or `paths` in words: `"lte: 40/10 Mbit/s, 45 ms ± 30,
+    The network is a `scenario` (or the name of its file), or a list of `paths` such as `"lte: 40/10 Mbit/s, 45 ms ± 30,
     0.5 %"`: name, rate to the client / from it, round-trip time, loss. `traffic` is `web`, `bulk`, `video`, `calls` or
     `mix`; for a scenario it is that of its connection unless given. `purpose` is `any`, or `linux` for what a stock
     kernel with our BPF programs can do. `metered` names paths that cost money; `caps` are contracts, `"lte: 20

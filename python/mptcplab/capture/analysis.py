@@ -110,10 +110,10 @@ def analyze(
 ) -> Analysis:
     """Analyse captures (pcapng or pcap) that belong together, such as those of several interfaces or of both hosts.
 
-    Rates and shares leave out what was before `from_s` or after `to_s`, in seconds from the first TCP packet.
-    `progress` is called now and then with the part that was read, 0 to 1.
+    Rates and shares exclude packets before `from_s` and after `to_s`, in seconds from the first TCP packet.
+    `progress` is called from time to time with the fraction that has been read, 0 to 1.
 
-    Raises CaptureError for a file that is no capture or has no TCP that can be read, OSError for one that cannot be
+    Raises CaptureError for a file that is not a capture or contains no readable TCP, OSError for one that cannot be
     read.
 
     >>> import tempfile, mptcplab

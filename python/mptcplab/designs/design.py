@@ -22,11 +22,11 @@ def design(
     seed: int = 1,
     candidates: int | None = None,
 ) -> "pl.DataFrame":
-    """The points of a design: a row a point, a column a dimension; 0 to 1, or the values of `factors`.
+    """The points of a design, one row per point and one column per dimension: 0 to 1, or the values of `factors`.
 
-    `kind` is "wsp", "lhs" (Latin hypercube), "grid" (`points` in all) or "random". `factors` has a range (from, to) for
-    each key, as in a sweep file: `{"link.wifi.rate": ("1 Mbit/s", "100 Mbit/s")}`. `candidates` is for wsp: how many
-    points it chooses from.
+    `kind` is "wsp", "lhs" (Latin hypercube), "grid" (`points` in total) or "random". `factors` gives a range (from, to)
+    for each key, as in a sweep file: `{"link.wifi.rate": ("1 Mbit/s", "100 Mbit/s")}`. `candidates` is the number of
+    points that wsp chooses from.
 
     Raises DesignError and FactorError, which are ValueErrors.
 

@@ -56,16 +56,16 @@ def run(
 ) -> Result:
     """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
 
-    `seed` replaces the scenario's own. `jobs` runs go on at a time; the result does not depend on it. `progress` is
-    called now and then with the part that is done, 0 to 1. `through_wire` encodes, decodes and compares every segment
-    of the engine `sim`; others refuse it with a ValueError. `capture` says where the packets of one run are written, a
-    pcapng file for each interface of the hosts (`captures` tells which engines can).
+    `seed` replaces the scenario's own. Up to `jobs` runs are executed in parallel; the result does not depend on it.
+    `progress` is called from time to time with the fraction that is done, 0 to 1. `through_wire` encodes, decodes and
+    compares every segment (engine `sim` only; otherwise ValueError). `capture` determines where the packets of one run
+    are written, one pcapng file per interface of the hosts.
 
-    The answer has the frames `connections`, `subflows`, `links` and `samples`; docs/results.md has columns and units.
+    Returns a Result with the frames `connections`, `subflows`, `links` and `samples`; docs/results.md describes them.
 
-    Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError for what the engine cannot do,
-    mptcplab.scenario.ScenarioError for a seed that is none, SimulationError or
-    mptcplab.models.checks.NotConvergedError when a run fails, Interrupted on Ctrl-C.
+    Raises UnknownEngineError, EngineUnavailableError, mptcplab.scenario.UnsupportedError if the engine does not support
+    something in the scenario, mptcplab.scenario.ScenarioError for an invalid seed, SimulationError or
+    mptcplab.models.checks.NotConvergedError if a run fails, Interrupted on Ctrl-C.
 
     >>> import mptcplab
     >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")

@@ -97,11 +97,11 @@ def predict(
 
     Args:
         p: loss rates, shape (n,) or (m, n), each inside (0, 1).
-        rtt_s: round-trip times in seconds, the same paths.
+        rtt_s: round-trip times in seconds of the same paths.
         control: a name of `CONTROLS`.
         b: segments acknowledged by one ACK, 1 or more.
         mss: payload of a segment in bytes, for rates in bit/s.
-        parameters: what the control takes besides: ``k``, ``alpha``, ``beta`` (mppert, pert), ``a`` (ewtcp),
+        parameters: parameters of the control: ``k``, ``alpha``, ``beta`` (mppert, pert), ``a`` (ewtcp),
             ``epsilon`` (epsilon), ``decrease`` (balia).
 
     Raises:
@@ -109,7 +109,7 @@ def predict(
         UnknownControlError: no such control.
         ParameterError: ``b``, ``mss`` or a parameter of the control is wrong.
 
-    Source: `steady_state`, each function its own.
+    Sources: see the functions of `steady_state`.
 
     >>> import mptcplab
     >>> answer = mptcplab.predict([0.01, 0.02], [0.02, 0.02], "lia")

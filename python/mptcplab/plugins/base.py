@@ -1,8 +1,8 @@
 """The classes that plug-ins derive from.
 
-Windows and thresholds are in segments and may be fractions; times are nanoseconds of the run's clock. `subflows[r]` is
-the subflow with id r; one that is not `active` takes no part in sums. Views are for the call that they are given to:
-keep the numbers that are needed later.
+Windows and thresholds are in segments and may be fractional; times are nanoseconds of the run's clock. `subflows[r]` is
+the subflow with id r; subflows that are not `active` are to be left out of sums. Views are valid only during the call:
+store the numbers that you need later.
 """
 
 from abc import ABC, abstractmethod
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Plugin(ABC):
-    """What every plug-in has. Each end of each connection has an object of its own.
+    """Base class of all plug-ins. Each end of each connection has an object of its own.
 
-    The keyword arguments of `__init__` are the parameters that a scenario may give.
+    The keyword arguments of `__init__` are the parameters that a scenario can set.
     """
 
     random: Random
-    """Random numbers of this object's own, there before `__init__`: the same in every run with the same seed."""
+    """This object's random numbers, available before `__init__`: the same in every run with the same seed."""
 
     call_limit_s: ClassVar[float] = 10.0
-    """How long one call may take, by the wall clock, before the run ends with an error: for loops without an end."""
+    """Longest wall-clock time of one call, after which the run ends with an error; a guard against endless loops."""
 
 
 class Column(NamedTuple):
-    """A number of its own that a congestion control shows in `samples`."""
+    """An internal variable that a congestion control records in `samples`."""
 
     name: str
-    """Of the column, with its unit as that of any other column: `queueing_delay_s`."""
+    """Name of the column, ending with its unit like those of other columns: `queueing_delay_s`."""
     unit: str
     """Its unit; empty without one."""
     summary: str
@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
 
 class Measuring(Plugin):
-    """What every congestion control may ask for, and what it shows of itself in `samples`."""
+    """Features available to every congestion control: RTT samples, and columns of its own in `samples`."""
 
     columns: ClassVar[tuple[Column, ...]] = ()
     """Its columns; rows of subflows with other controls are null there."""
@@ -52,7 +52,7 @@ class Measuring(Plugin):
 
     def on_sample(self, subflows: "Subflows", r: int, sample: "RttSample") -> None:
         """A sample of the round-trip time of the subflow `r`, also during fast recovery, before `on_ack` of the same
-        acknowledgment. Called only where a class has it.
+        acknowledgment. Called only if a class defines it.
         """
 
 
@@ -66,9 +66,9 @@ class Window(NamedTuple):
 
 
 class Rule(Measuring):
-    """How a loss-based congestion control grows and shrinks its window; slow start and all else is TCP's.
+    """How a loss-based congestion control grows and shrinks its window; slow start and everything else are TCP's.
 
-    `subflows` are the subflows of the connection, `r` is the one that it is about.
+    `subflows` are the subflows of the connection, `r` is the one concerned.
     """
 
     @abstractmethod
@@ -80,50 +80,50 @@ class Rule(Measuring):
         return subflows[r].cwnd / 2
 
     def regroup(self, subflows: "Subflows", r: int, now_ns: int) -> "Sequence[int] | None":  # noqa: ARG002
-        """Which subflows are coupled with which: the number of a group, 0 to 255, for each, or None for no change. At
-        first all are in group 0. Called before the methods below, which then see the subflows of other groups as not
-        `active`; only where a class has it.
+        """Which subflows are coupled: a group number from 0 to 255 for each subflow, or None for no change. Initially
+        all are in group 0. Called, if a class defines it, before the other methods, which then see the subflows of
+        other groups as not `active`.
         """
         return None
 
     def min_ssthresh(self, subflows: "Subflows") -> float:  # noqa: ARG002 - for those that override it
-        """The least slow start threshold in segments; RFC 5681 §3.1 has 2."""
+        """The minimum slow start threshold in segments; RFC 5681 §3.1 requires 2."""
         return 2.0
 
 
 class CongestionControl(Measuring):
-    """A whole congestion control for all subflows of a connection.
+    """A complete congestion control for all subflows of a connection.
 
-    `subflows` are the subflows of the connection, `r` is the one that it is about, `now_ns` is the time.
+    `subflows` are the subflows of the connection, `r` is the one concerned, `now_ns` is the time.
     """
 
     @abstractmethod
     def on_ack(self, subflows: "Subflows", r: int, ack: "Ack") -> Window:
-        """New data was acknowledged, outside of fast recovery: the new window. One that was not used
+        """New data was acknowledged, outside of fast recovery: return the new window. A window that was not used
         (`ack.cwnd_limited` is false) must not grow.
         """
 
     @abstractmethod
     def on_loss(self, subflows: "Subflows", r: int, now_ns: int) -> float:
-        """Loss was found by duplicate acknowledgments: the new threshold in segments, to which the window comes during
-        recovery. Called once for each recovery.
+        """A loss was detected, without a timeout: return the new threshold in segments, which the window reaches during
+        recovery. Called once per recovery.
         """
 
     def on_timeout(self, subflows: "Subflows", r: int, now_ns: int) -> float:
-        """The retransmission timer expired: the new threshold in segments; the window becomes one segment. As `on_loss`
-        unless it is overridden.
+        """The retransmission timer expired: return the new threshold in segments; the window becomes one segment. By
+        default the same as `on_loss`.
         """
         return self.on_loss(subflows, r, now_ns)
 
     def on_ecn(self, subflows: "Subflows", r: int, now_ns: int, abe: bool) -> float:  # noqa: ARG002
-        """The peer echoed a congestion mark: the new threshold in segments, to which the window comes at once. Called
-        at most once for each window of data. `abe` asks for the smaller reduction of RFC 8511. As `on_loss` unless it
-        is overridden.
+        """The peer echoed a congestion mark: return the new threshold in segments, to which the window is reduced at
+        once. Called at most once per window of data. `abe` asks for the smaller reduction of RFC 8511. By default the
+        same as `on_loss`.
         """
         return self.on_loss(subflows, r, now_ns)
 
     def on_undo(self, subflows: "Subflows", r: int, now_ns: int) -> None:
-        """The last loss was none; the window is that of before again. State beside the window is restored here."""
+        """The last loss was spurious, and the window has been restored. Restore any other state here."""
 
     def on_join(self, subflows: "Subflows", r: int, now_ns: int) -> None:
         """The subflow became active."""
@@ -134,76 +134,76 @@ class CongestionControl(Measuring):
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A scheduler's answer: send on these subflows."""
+    """Returned by a scheduler: send on these subflows."""
 
     on: int | Collection[int]
-    """The id of a subflow, or several, each of which carries the same; all must be `usable`."""
+    """The id of a subflow, or of several, each of which then carries the same data; all must be `usable`."""
     burst: int = 1
     """How many segments to send before the scheduler is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A scheduler's answer: bind the next bytes to these subflows, whatever their windows.
+    """Returned by a scheduler: bind the next bytes to these subflows, regardless of their windows.
 
-    Each sends what is bound to it in order, as its window allows. The scheduler is asked about what follows at once.
+    Each subflow sends the data bound to it in order, as its window allows. The scheduler is then asked again.
     """
 
     on: int | Collection[int]
-    """The id of a subflow, or several, each of which carries the same; all must be `active`."""
+    """The id of a subflow, or of several, each of which then carries the same data; all must be `active`."""
     bytes: int
-    """How many, at least 1; no more are bound than `context.available_bytes`."""
+    """How many bytes, at least 1; at most `context.available_bytes` are bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A scheduler's answer: bind bytes once more that are sent or bound already. Then it is asked again."""
+    """Returned by a scheduler: bind bytes again that are already sent or bound. The scheduler is then asked again."""
 
     on: int | Collection[int]
-    """The id of a subflow, or several; all must be `active`."""
+    """The id of a subflow, or of several; all must be `active`."""
     start: int
     """The first byte, at least `context.acknowledged_bytes`."""
     end: int
-    """Behind the last, at most `context.sent_bytes`."""
+    """One past the last byte, at most `context.sent_bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Penalise:
-    """The answer of `when_idle`: halve the windows of these subflows, without a loss. Then it is asked again."""
+    """Returned by `when_idle`: halve the windows of these subflows, without a loss. It is then called again."""
 
     on: int | Collection[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A scheduler's answer: leave this reinjection for later and ask about new data."""
+    """Returned by a scheduler: postpone this reinjection and ask about new data."""
 
 
 class Carried(NamedTuple):
-    """A piece of the stream that is under way."""
+    """A range of the stream that is in flight."""
 
     start: int
     """Its first byte."""
     end: int
-    """Behind its last."""
+    """One past its last byte."""
     on: frozenset[int]
     """The subflows that carry it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A scheduler's answer: it is better to wait for a subflow that is full now."""
+    """Returned by a scheduler: wait for a subflow whose window is full now."""
 
     until_ns: int | None = None
     """Ask again at this time at the latest; None: at the next event."""
 
 
 class Scheduler(Plugin):
-    """Which subflow carries the next segment."""
+    """Decides which subflow carries the next segment."""
 
     repair: ClassVar[Literal["prompt", "kernel"]] = "prompt"
-    """What becomes of the data of a subflow that does not answer: with its first timeout it goes to the others, or it
-    is repaired as in Linux 6 (docs/decisions/0006).
+    """What happens to the data of a subflow that does not respond: it is sent on the others at the first timeout
+    ("prompt"), or retransmitted at the data level as in Linux 6 ("kernel", docs/decisions/0006).
     """
 
     @abstractmethod
@@ -211,18 +211,18 @@ class Scheduler(Plugin):
         self, demand: "Demand", subflows: "Subflows", context: "Context"
     ) -> "int | Send | Bind | Repeat | Wait | Pass | None":
         """Where the next segment goes: the id of a subflow that is `usable`, `Send`, `Bind`, `Repeat`, `Wait`, `Pass`,
-        or None where no subflow can take anything. Called for each segment, or burst; under TCP nobody is asked.
+        or None if no subflow can send. Called for each segment or burst; not called under TCP.
         """
 
     def when_idle(self, subflows: "Subflows", context: "Context") -> "Repeat | Penalise | Pass | None":  # noqa: ARG002
         """Nothing more can be sent now: there is no data, the connection-level window is closed or no subflow has room.
-        What may be done all the same; `Pass` asks `choose` about new data once more.
+        Return what to do instead; `Pass` calls `choose` for new data again.
         """
         return None
 
     def when_dry(self, subflows: "Subflows", context: "Context") -> None:
-        """There is nothing to choose for: no data that is not bound, or a closed connection-level window. For a
-        scheduler that keeps account.
+        """There is no unbound data, or the connection-level window is closed. For schedulers that keep
+        statistics.
         """
 
 
@@ -237,7 +237,7 @@ class LocalAddress(NamedTuple):
 
 
 class RemoteAddress(NamedTuple):
-    """An address of the peer that is known and may be joined."""
+    """A known address of the peer, to which subflows can be opened."""
 
     id: int
     """Its address id; that of the first subflow has 0."""
@@ -246,7 +246,7 @@ class RemoteAddress(NamedTuple):
 
 
 class PathContext(NamedTuple):
-    """What a path manager knows. It may be kept."""
+    """What a path manager knows. It may be stored."""
 
     now_ns: int
     initiator: bool
@@ -259,7 +259,7 @@ class PathContext(NamedTuple):
 
 
 class FullyEstablished(NamedTuple):
-    """The peer has proved that it speaks MPTCP: subflows may be added."""
+    """The peer has confirmed that it supports MPTCP: subflows can be added."""
 
 
 class SubflowEstablished(NamedTuple):
@@ -275,7 +275,7 @@ class SubflowClosed(NamedTuple):
     local_id: int
     remote_id: int
     transient: bool
-    """Whether trying again makes sense. False when it was closed in order, or for good."""
+    """Whether trying again makes sense. False if it was closed normally, or refused permanently."""
 
 
 class AddressAdded(NamedTuple):
@@ -291,7 +291,7 @@ class AddressRemoved(NamedTuple):
 
 
 class Timer(NamedTuple):
-    """The time of `WakeAt` has come."""
+    """The time given in `WakeAt` has been reached."""
 
 
 PathEvent = FullyEstablished | SubflowEstablished | SubflowClosed | AddressAdded | AddressRemoved | Timer
@@ -306,21 +306,21 @@ class Join(NamedTuple):
 
 
 class Announce(NamedTuple):
-    """Tell the peer of an address."""
+    """Announce an address to the peer."""
 
     local_id: int
     port: int | None = None
-    """Its port, when it is not the connection's."""
+    """Its port, if it differs from the connection's."""
 
 
 class Withdraw(NamedTuple):
-    """Tell the peer that an address cannot be used any more, and close its subflows."""
+    """Withdraw an address and close its subflows."""
 
     local_id: int
 
 
 class SetBackup(NamedTuple):
-    """Make subflows backups, or active ones again."""
+    """Turn subflows into backups, or back into regular ones."""
 
     local_id: int
     remote_id: int
@@ -328,7 +328,7 @@ class SetBackup(NamedTuple):
 
 
 class Close(NamedTuple):
-    """Close subflows in order."""
+    """Close subflows normally."""
 
     local_id: int
     remote_id: int
@@ -344,8 +344,8 @@ PathAction = Join | Announce | Withdraw | SetBackup | Close | WakeAt
 
 
 class PathManager(Plugin):
-    """Which subflows a connection opens, announces and closes."""
+    """Decides which subflows a connection opens and closes, and which addresses it announces."""
 
     @abstractmethod
     def on_event(self, event: PathEvent, context: PathContext) -> Iterable[PathAction] | None:
-        """Something happened: what is to be done."""
+        """Return the actions to take in response to an event."""

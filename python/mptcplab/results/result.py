@@ -80,7 +80,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """One scenario's runs on one engine; docs/results.md has every column and its unit."""
+    """The runs of one scenario on one engine; docs/results.md describes every column and its unit."""
 
     scenario: "Scenario"
     engine: str
@@ -130,17 +130,17 @@ class Result:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on how to read these numbers, without repetition."""
+        """Remarks on how to read these numbers, each once."""
         return tuple(dict.fromkeys(note for _, run in self.runs for note in run.notes))
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What the scenario asked for and did not happen, without repetition."""
+        """What went wrong in runs that otherwise completed, each once."""
         return tuple(dict.fromkeys(failure for _, run in self.runs for failure in run.failures))
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> "Result":
-        """The result that `save` or `mptcplab run --out` wrote to `directory`, with equal frames.
+        """Load the result that `save` or `mptcplab run --out` wrote to `directory`.
 
         Raises results.saved.SavedResultError, an `mptcplab.Error`, when the
         directory has no result.
@@ -165,9 +165,9 @@ class Result:
         return Plots(self)
 
     def to_pandas(self, frame: str = "connections") -> "pandas.DataFrame":
-        """A frame (`connections`, `subflows`, `links` or `samples`) as pandas has it; needs the package pandas.
+        """A frame (`connections`, `subflows`, `links` or `samples`) as a pandas data frame; needs pandas.
 
-        Raises ValueError for another name, ImportError without pandas.
+        Raises ValueError for any other name, ImportError if pandas is not installed.
         """
         if frame not in FRAMES:
             raise ValueError(f"there is no frame {frame!r}; choose from {', '.join(FRAMES)}")
@@ -183,7 +183,7 @@ class Result:
         return html_tables.of_result(self)
 
     def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
-        """The document of `--json`; its `samples` names `samples_file`, the file beside it, if there is one."""
+        """The JSON document (docs/results.md); its key `samples` is `samples_file`, the name of the file next to it."""
         return json_document.build(self, samples_file=samples_file)
 
     def to_json(self, *, samples_file: str | None = None) -> str:
@@ -191,7 +191,7 @@ class Result:
         return json.dumps(self.to_dict(samples_file=samples_file), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def report(self) -> str:
-        """One HTML page with tables, plots and provenance; needs no network."""
+        """The report: one HTML page with tables, plots and provenance, which works offline."""
         from mptcplab import plots
         from mptcplab.render import report  # altair and vl-convert load slowly
 
@@ -200,10 +200,10 @@ class Result:
     def save(self, directory: str | PathLike[str], captures: str | PathLike[str] | None = None) -> Path:
         """Write the frames (Parquet), result.json, scenario.toml, report.html and plots/ to `directory`.
 
-        Nothing is left half-written. An earlier result there is replaced. The captures (*.pcapng) in the directory
-        `captures`, which must be on the same file system, are moved to captures/ there.
+        The directory is written completely or not at all. An earlier result is replaced. The captures (*.pcapng) in
+        the directory `captures`, which must be on the same file system, are moved to captures/ there.
 
-        Raises results.directory.OccupiedError when `directory` holds anything else, OSError when it cannot be written.
+        Raises results.directory.OccupiedError if `directory` contains anything else, OSError if it cannot be written.
         """
         return files.save(self, Path(directory), None if captures is None else Path(captures))
 

@@ -30,7 +30,7 @@ def link(
 ) -> Part:
     """A link: `rate` ("25 Mbit/s") or `trace`, one-way `delay` ("12.5 ms"), `queue` ("100 ms", "64 packets", "1 BDP").
 
-    `down` (to the client) and `up` are links with what differs in one direction: `link(delay="10 ms",
+    `down` (to the client) and `up` are links with the keys that differ in that direction: `link(delay="10 ms",
     down=link(rate="30 Mbit/s"), up=link(rate="5 Mbit/s"))`.
 
     >>> from mptcplab import link
@@ -73,7 +73,7 @@ def connection(
     checksum: bool | None = None,
     tcp: Mapping[str, Any] | None = None,
 ) -> Part:
-    """A connection, or `count` of one kind, over `paths`, of which the first opens it.
+    """A connection over `paths`, of which the first opens it, or `count` such connections.
 
     Algorithms are names of `mptcplab list`, or tables with their parameters: `{"name": "round-robin", "segments": 2}`.
 
@@ -110,9 +110,9 @@ def event(
     loss: str | Mapping[str, Any] | None = None,
     direction: Literal["down", "up"] | None = None,
 ) -> Part:
-    """A change of a link at a moment: `down` (True: dead, False: works again), another `rate`, `delay` or `loss`.
+    """A change of a link at a given time: `down` (True: down, False: up again), or a new `rate`, `delay` or `loss`.
 
-    Both directions change unless one is named.
+    Both directions change unless `direction` is given.
 
     >>> from mptcplab import event
     >>> event("10 s", "wifi", down=True)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Scenario:
-    """A scenario that was found right. Immutable; equal to another when both mean the same run."""
+    """A valid scenario. It is immutable, and equal to another scenario if both describe the same run."""
 
     __slots__ = ("_data", "_derived", "_overridden", "_text", "document", "name", "source")
 
@@ -61,9 +61,9 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> "Scenario":
-        """Reads a file, or a ready-made scenario by its name ("wifi-lte") where there is no file of that name.
+        """Read a file or, if there is no file of that name, a ready-made scenario ("wifi-lte").
 
-        Raises `ScenarioError`, which lists every error in the file; also when the file cannot be read.
+        Raises `ScenarioError`, which lists all errors in the file, also if the file cannot be read.
         """
         source = os.fspath(path)
         if shipped.is_name(source) and not Path(source).exists():
@@ -85,15 +85,15 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, source: str = "<string>", overrides: Sequence[str] = ()) -> "Scenario":
-        """Reads a text; `source` is what errors call it."""
+        """Read a scenario from a string; errors refer to it as `source`."""
         return cls(parse(text, source), text, source, overrides)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], name: str = "scenario") -> "Scenario":
-        """From the keys of a scenario file (docs/scenario-format.md): dictionaries, lists, texts, numbers, booleans.
+        """Create a scenario from the keys of a scenario file (docs/scenario-format.md), as a dictionary.
 
-        Quantities are texts with their units. Tuples count as lists. `name` is the name of the scenario. Files of
-        traces are looked for from the current directory on.
+        Quantities are strings with units, as in a file. Tuples count as lists. `name` is the name of the scenario.
+        Trace files are searched relative to the current directory.
 
         Raises `ScenarioError`, which lists every error.
 
@@ -127,9 +127,9 @@ class Scenario:
         seed: int = 1,
         name: str = "scenario",
     ) -> "Scenario":
-        """From its parts: what `mptcplab.link`, `mptcplab.connection` and `mptcplab.event` return, by name.
+        """Create a scenario from parts returned by `mptcplab.link`, `mptcplab.connection` and `mptcplab.event`.
 
-        `paths` gives the links of each path, from the client on; a link is a path by its own name too.
+        `paths` lists the links of each path, starting at the client; each link is also a path of the same name.
 
         Raises `ScenarioError`, which lists every error.
 
@@ -160,12 +160,11 @@ class Scenario:
         return cls.from_dict({key: value for key, value in parts.items() if value is not None}, name)
 
     def with_(self, changes: Mapping[str, object] | None = None, /, **keys: object) -> "Scenario":
-        """This scenario with keys changed; the scenario itself stays as it is.
+        """Return a copy of this scenario with some keys changed.
 
-        `changes` has keys with dots, as errors write them; `keys` are those of the file's first lines. Values are those
-        of `from_dict`.
+        `changes` uses dotted keys, as in error messages; `keys` are top-level keys. Values are those of `from_dict`.
 
-        Raises `ScenarioError` for a key or a value that is wrong.
+        Raises `ScenarioError` if a key or a value is invalid.
 
         >>> from mptcplab import Scenario
         >>> scenario = Scenario.load("wifi-lte").with_({"link.wifi.rate": "10 Mbit/s"}, duration="30 s", seed=3)
@@ -181,11 +180,11 @@ class Scenario:
         return other
 
     def with_overrides(self, overrides: Sequence[str]) -> "Scenario":
-        """This scenario with keys changed, each as `key=value`; raises `ScenarioError`."""
+        """Return a copy of this scenario with keys changed, each given as `key=value`; raises `ScenarioError`."""
         return self._changed(overrides)
 
     def with_seed(self, seed: int) -> "Scenario":
-        """This scenario with another seed; nothing is read or checked again. Raises `ScenarioError`."""
+        """Return a copy of this scenario with another seed, without checking it again. Raises `ScenarioError`."""
         if type(seed) is not int or not 0 <= seed < 2**64:
             return self.with_overrides([f"seed={seed}"])
         other = copy.copy(self)
@@ -196,7 +195,7 @@ class Scenario:
         return other
 
     def derived(self, what: str, make: Callable[[], T]) -> T:
-        """What `make` gives: made once for this scenario and those that are the same but for the seed.
+        """The result of `make`, computed once for this scenario and all that differ from it only in the seed.
 
         `what` names it. It must not depend on the seed, and goes with the last of these scenarios.
         """
@@ -211,7 +210,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """The title; the name where the file has none."""
+        """The title, or the name if the file has no title."""
         return self.document.title
 
     @property
@@ -225,16 +224,16 @@ class Scenario:
         return self.document.seed
 
     def to_toml(self) -> str:
-        """The complete scenario: every default written out, one text for all the ways to say the same."""
+        """The complete scenario as TOML: all defaults written out, in a canonical form."""
         before, after = self.derived("toml", lambda: canonical.around_seed(self.document))
         return f"{before}{self.seed}{after}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as `to_toml` in the form that `from_dict` takes."""
+        """The complete scenario as a dictionary for `from_dict`."""
         return tomllib.loads(self.to_toml())
 
     def sha256(self) -> str:
-        """Of `to_toml`, in hexadecimal."""
+        """The SHA-256 of `to_toml`, in hexadecimal."""
         return sha256(self.to_toml().encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -247,13 +246,13 @@ class Scenario:
         return f"<Scenario {self.name}: {self.title}>"
 
     def unsupported(self, engine: str) -> list[Problem]:
-        """What this engine cannot do yet; `ValueError` for a name that is no engine's."""
+        """What this engine does not support; raises `ValueError` for an unknown engine."""
         if engine not in registry.ENGINES:
             raise ValueError(f"there is no engine {engine!r}; choose from {', '.join(registry.ENGINES)}")
         return support.unsupported(self.document, engine, self._places())
 
     def description(self, seed: int | None = None, through_wire: bool = False) -> dict[str, Any]:
-        """The complete description for the simulation core; raises `UnsupportedError` for what it cannot do."""
+        """The complete description for the simulation core; raises `UnsupportedError` if it is unsupported."""
         problems = self.unsupported("sim")
         if problems:
             raise UnsupportedError("sim", problems)

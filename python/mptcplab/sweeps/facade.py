@@ -60,11 +60,12 @@ def sweep(
 ) -> Dataset:
     """Run a scenario at every point of a design (docs/sweeps.md) and write one dataset to the directory `out`.
 
-    `jobs` runs go on at a time, by default on all cores (one in real time); or on `workers`. `resume` goes on with what
-    `out` has, and runs only what is missing. `progress` gets how many of how many runs are there.
+    Up to `jobs` runs are executed in parallel, by default one per core (one in all for real-time engines), or on
+    `workers`. `resume` continues the sweep in `out` and runs only what is missing. `progress` is called with the number
+    of finished runs and the total.
 
-    Raises ScenarioError for what is wrong in the file, UnsupportedError, OccupiedError when `out` holds something else,
-    RunsFailedError after all other runs are done; all are of `mptcplab.Error`.
+    Raises ScenarioError for errors in the file, UnsupportedError, OccupiedError if `out` contains something else, and
+    RunsFailedError, after all other runs are done; all derive from `mptcplab.Error`.
 
     >>> import tempfile, mptcplab
     >>> from pathlib import Path
