@@ -162,7 +162,7 @@ def test_notes_and_failures_of_each_run_are_loaded(
 
 
 def test_what_is_no_result_is_not_loaded(result: Result, tmp_path: Path) -> None:
-    with pytest.raises(SavedResultError, match="no result"):
+    with pytest.raises(SavedResultError, match="no readable result"):
         Result.load(tmp_path)
     result.save(tmp_path / "out")
     (tmp_path / "out" / "links.parquet").write_bytes((tmp_path / "out" / "samples.parquet").read_bytes())
