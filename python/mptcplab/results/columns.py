@@ -150,12 +150,12 @@ CONNECTIONS: Final = (
         "video_startup_s",
         "Float64",
         "s",
-        "for `video`: from its start to the first picture. Null for other applications, like the columns below",
+        "for `video`: from its start to the start of playback. Null for other applications, like the columns below",
     ),
-    Column("video_stalls", "UInt64", "", "how often the picture stopped for lack of data"),
-    Column("video_stalled_s", "Float64", "s", "for how long in all"),
+    Column("video_stalls", "UInt64", "", "how often playback stopped for lack of data"),
+    Column("video_stalled_s", "Float64", "s", "total duration of these stalls"),
     Column("video_bitrate_mean_bps", "Float64", "bit/s", "mean bit rate of the segments that arrived"),
-    Column("video_switches", "UInt64", "", "how often a segment had another bit rate than the one before"),
+    Column("video_switches", "UInt64", "", "how often a segment had a different bit rate from the one before"),
 )
 
 SUBFLOWS: Final = (
