@@ -1,5 +1,6 @@
 """The server's answers: the page, what it offers, and the work that it asks for."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mptcplab.lab import choices, requests
+from mptcplab.lab import choices, requests, tour
 from mptcplab.lab.desk import BusyError, Desk, Frame
 from mptcplab.lab.documents import OPENED, Origin, read
 from mptcplab.lab.gate import Gate
@@ -33,6 +34,7 @@ _MEDIA: Final = {
     ".svg": "image/svg+xml",
 }
 _LIVE_SPARE_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.1
 
 
 def static_files() -> dict[str, tuple[str, bytes]]:
@@ -62,6 +64,7 @@ class Lab:
         self._limits = limits
         self._files = static_files()
         self._catalogue = json.dumps(choices.catalogue()).encode()
+        self._tour = json.dumps(tour.steps()).encode()
         self.desk = Desk(limits)
 
     def routes(self) -> list[Route]:
@@ -71,6 +74,7 @@ class Lab:
             Route("/", self._page),
             Route("/static/{path:path}", self._static),
             Route("/api/catalogue", self._offered),
+            Route("/api/tour", self._guide),
             Route("/api/presets/{name}", self._preset),
             Route("/api/opened", self._read_opened),
             Route("/api/opened", self._save, methods=["PUT"]),
@@ -91,6 +95,9 @@ class Lab:
 
     async def _offered(self, _: Request) -> Response:
         return Response(self._catalogue, media_type="application/json")
+
+    async def _guide(self, _: Request) -> Response:
+        return Response(self._tour, media_type="application/json")
 
     async def _preset(self, request: Request) -> Response:
         text = choices.preset(request.path_params["name"])
@@ -131,7 +138,9 @@ class Lab:
     def _work(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             frames = await self._frames(kind, request)
-            first = await anext(frames)
+            first = await _first(frames, request)
+            if first is None:
+                return PlainTextResponse("stopped\n", 499)
             refused = _refused(first)
             if refused is not None:
                 return refused
@@ -148,17 +157,16 @@ class Lab:
         return answer
 
     async def _export(self, request: Request) -> Response:
-        async for frame in await self._frames("export", request):
-            if frame.event == "progress":
-                if await request.is_disconnected():
-                    break
-                continue
-            refused = _refused(frame)
-            if refused is not None:
-                return refused
-            head = {"content-disposition": f"attachment; filename*=UTF-8''{quote(frame.head['name'], safe='')}"}
-            return Response(frame.content, media_type=frame.head["media"], headers=head)
-        return PlainTextResponse("stopped\n", 499)
+        frames = await self._frames("export", request)
+        while (frame := await _first(frames, request)) is not None and frame.event == "progress":
+            pass
+        if frame is None:
+            return PlainTextResponse("stopped\n", 499)
+        refused = _refused(frame)
+        if refused is not None:
+            return refused
+        head = {"content-disposition": f"attachment; filename*=UTF-8''{quote(frame.head['name'], safe='')}"}
+        return Response(frame.content, media_type=frame.head["media"], headers=head)
 
     async def _frames(self, kind: str, request: Request) -> AsyncGenerator[Frame]:
         given = await requests.body(request, self._limits.body_bytes)
@@ -168,6 +176,19 @@ class Lab:
         if asked.engine in ("stack", "linux"):
             limit_s = 600.0 + _LIVE_SPARE_S
         return self.desk.frames(asked.page, asked.task, limit_s)
+
+
+async def _first(frames: AsyncGenerator[Frame], request: Request) -> Frame | None:
+    """The next part of an answer; None, and the work is stopped, when nobody waits for it any more."""
+    waiting = asyncio.ensure_future(anext(frames))
+    while not waiting.done():
+        await asyncio.wait({waiting}, timeout=_LOOK_EVERY_S)
+        if not waiting.done() and await request.is_disconnected():
+            waiting.cancel()
+            await asyncio.wait({waiting})
+            await frames.aclose()
+            return None
+    return waiting.result()
 
 
 def _refused(frame: Frame) -> Response | None:

@@ -62,7 +62,6 @@ def main() -> None:
             sys.exit(0)
     limits = Limits()
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
-    os.nice(5)  # the server and the browser come first
     _load()
     desk = _Desk()
     threading.Thread(target=desk.listen, daemon=True).start()

@@ -14,6 +14,7 @@ import * as results from "./results.js";
 import * as runner from "./runner.js";
 import * as state from "./state.js";
 import * as theme from "./theme.js";
+import { Tour } from "./tour.js";
 
 const WINDOW_S = 2;
 const find = (id) => document.getElementById(id);
@@ -105,6 +106,8 @@ async function begin() {
       board.drawn = null;
     };
   });
+
+  new Tour(find("tour-place"), find("tour"), { failure });
 
   const choice = find("preset");
   choice.append(new Option("Ready-made scenarios …", ""));

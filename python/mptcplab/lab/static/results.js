@@ -84,8 +84,16 @@ export function table(host) {
     ...(a.result.notes ?? []).map((note) => h("p", { class: "note" }, note)));
 }
 
+/** An algorithm or an application with its parameters is one setting. */
+function single(value) {
+  const { name, kind, ...rest } = value;
+  const parameters = Object.entries(rest).map(([key, each]) => `${key} ${typeof each === "object" ? JSON.stringify(each) : each}`);
+  return [name ?? kind, ...parameters].join(", ");
+}
+
 function flat(value, key, found) {
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+  if (value !== null && typeof value === "object" && ("name" in value || "kind" in value)) found.set(key, single(value));
+  else if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     for (const [name, inner] of Object.entries(value)) flat(inner, key ? `${key}.${name}` : name, found);
   } else found.set(key, typeof value === "string" ? value : JSON.stringify(value));
   return found;

@@ -82,7 +82,9 @@ export class Board {
         const side = sides[number];
         const result = state.results[side];
         const connection = this.known(result) ? this.connection : EVERY;
-        chart.set(linesOf(row.definition.name, result, state.details[side], connection, this.colours.ink), events(side));
+        const name = row.definition.name;
+        const lines = linesOf(name, result, state.details[side], connection, this.colours.ink);
+        chart.set([...lines, ...laidOver(name, side, connection, this.colours.ink)], events(side));
       });
       const empty = row.charts.every((chart) => chart.lines.length === 0);
       row.element.classList.toggle("empty", empty);
@@ -175,6 +177,18 @@ export class Board {
         place.textContent = values.has(place.dataset.line) ? ` ${values.get(place.dataset.line).join(" | ")}` : "";
     }
   }
+}
+
+/** What an engine in real time said of the same scenario, dotted. */
+function laidOver(name, side, connection, ink) {
+  const over = state.laidOver;
+  if (over?.side !== side || name === "waiting") return [];
+  return linesOf(name, over.answer, null, connection, ink).map((line) => ({
+    ...line,
+    label: `${line.label} on ${over.engine}`,
+    dash: [2, 3],
+    phase: (line.phase + 0.5) % 1,
+  }));
 }
 
 function warmupOf(result) {

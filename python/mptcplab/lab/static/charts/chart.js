@@ -178,9 +178,11 @@ export class Chart {
     context.textBaseline = "top";
     context.textAlign = "center";
     const times = ticks(from, to, Math.max(2, Math.floor(this.width / 90)));
-    for (const time of times) context.fillText(label(time, times[1] - times[0] || 1), across(time), HEIGHT - BELOW + 6);
-    context.textAlign = "right";
-    context.fillText("s", this.width - 1, HEIGHT - BELOW + 6);
+    times.forEach((time, at) => {
+      const text = label(time, times[1] - times[0] || 1) + (at === times.length - 1 ? " s" : "");
+      context.textAlign = across(time) > this.width - RIGHT - 14 ? "right" : "center";
+      context.fillText(text, context.textAlign === "right" ? this.width : across(time), HEIGHT - BELOW + 6);
+    });
     context.globalAlpha = 1;
   }
 

@@ -35,15 +35,16 @@ export function linkCard(name, colour, { remove }) {
     sided("delay", (path, text) => quantity(text, path, "delay")),
     sided("queue", (path, text) => queue(path, text)),
     sided("loss", (path, text) => loss(path, text)),
-    boxes(key, link),
-    rest(data, key, KNOWN),
-    ways.flatMap((way) => (link[way] ? rest(data, [...key, way], KNOWN) : [])),
   ];
+  const more = [boxes(key, link), rest(data, key, KNOWN), ways.flatMap((way) => (link[way] ? rest(data, [...key, way], KNOWN) : []))];
   const both = "rate" in link && !ways.some((way) => link[way] && "rate" in link[way]);
   const split = both && h("button", { type: "button", class: "plain", onclick: () => apart(key) }, "Rates apart");
   return h("details", { class: "card", open: true, "data-card": `link.${name}`, id: `link-${name}` },
     h("summary", {}, swatch(colour), h("span", { class: "name" }, name), h("span", { class: "kind" }, "link")),
-    ...fields.flat(2), h("div", { class: "row" }, split, h("button", { type: "button", class: "plain", onclick: remove }, `Remove ${name}`)));
+    ...fields.flat(2).filter((field) => field && !field.hasAttribute?.("data-kinds")),
+    h("details", { class: "more", open: more.flat(2).some((each) => each?.matches?.(".box")) },
+      h("summary", {}, "Kinds of queue and loss, middleboxes"), fields.flat(2).filter((field) => field?.hasAttribute?.("data-kinds")), more.flat(2)),
+    h("div", { class: "row" }, split, h("button", { type: "button", class: "plain", onclick: remove }, `Remove ${name}`)));
 }
 
 function label(part) {
@@ -69,6 +70,7 @@ function queue(path, text) {
     value: () => kind,
     change: (name) => state.edit((data) => put(data, path, QUEUES[name]()), { structure: true }),
   });
+  kinds.dataset.kinds = "";
   if (typeof held !== "object" || held === null) return [quantity(text, path, "queue", { optional: true, fallback: "1 BDP" }), kinds];
   const limit = "limit" in held ? [quantity(`${text} limit`, [...path, "limit"], "queue")] : [];
   return [...limit, kinds, ...rest(state.scenario().data, path, ["kind", "limit"])];
@@ -81,6 +83,7 @@ function loss(path, text) {
       value: () => "bernoulli",
       change: (name) => state.edit((data) => put(data, path, LOSSES[name]()), { structure: true }),
     });
+    kinds.dataset.kinds = "";
     return [quantity(text, path, "loss", { optional: true, fallback: "0 %" }), kinds];
   }
   const kinds = choice(`${text} kind`, [...path, "kind"], Object.keys(LOSSES), {

@@ -28,6 +28,10 @@ export class Panel {
     const many = links.length > 4;
     this.host.replaceChildren(
       this.general,
+      ...links.map((name) => linkCard(name, colour(name), { remove: () => this.removeLink(name) })),
+      ...(data.path ? [h("details", { class: "card", "data-card": "paths" }, h("summary", {}, h("span", { class: "name" }, "Paths of several links")), rest(data, ["path"], []))] : []),
+      ...Object.keys(data.connection ?? {}).map((name) => connectionCard(name, this.catalogue, { remove: () => this.removeConnection(name) })),
+      eventsCard(),
       h("details", { class: "card", open: true, "data-card": "scenario" }, h("summary", {}, h("span", { class: "name" }, "Run")),
         words("Title", ["title"], { optional: true }),
         quantity("Duration", ["duration"], "duration"),
@@ -35,10 +39,6 @@ export class Panel {
         quantity("Warm-up, left out of means", ["measure", "warmup"], "moment", { optional: true, fallback: "0 s" }),
         words("Sample every", ["measure", "sample"], { optional: true, placeholder: "100 ms" }),
         rest(data, [], KNOWN)),
-      ...links.map((name) => linkCard(name, colour(name), { remove: () => this.removeLink(name) })),
-      ...(data.path ? [h("details", { class: "card", "data-card": "paths" }, h("summary", {}, h("span", { class: "name" }, "Paths of several links")), rest(data, ["path"], []))] : []),
-      ...Object.keys(data.connection ?? {}).map((name) => connectionCard(name, this.catalogue, { remove: () => this.removeConnection(name) })),
-      eventsCard(),
       h("div", { class: "row" },
         h("button", { type: "button", onclick: () => this.addLink() }, "Add a path"),
         h("button", { type: "button", onclick: () => this.addConnection() }, "Add a connection")),

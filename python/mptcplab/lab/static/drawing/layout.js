@@ -1,12 +1,14 @@
 // Where the parts of a network are drawn: a lane for each path, a column for each place on a path; a link that several
 // paths cross is between their lanes.
 
-export const WIDTH = 860;
-const SIDE = 96;
+const WIDE = 860;
+const NARROW = 430;
 const LANE = 62;
 const MOST = 10;
 
-export function layout(data) {
+export function layout(data, room) {
+  const whole = room < 600 ? NARROW : WIDE;
+  const side = room < 600 ? 76 : 96;
   const links = data.link ?? {};
   const used = [];
   for (const connection of Object.values(data.connection ?? {}))
@@ -32,27 +34,28 @@ export function layout(data) {
       pipes.set(name, held);
     });
   });
-  const room = (WIDTH - 2 * SIDE) / columns;
+  const each = (whole - 2 * side) / columns;
   for (const pipe of pipes.values()) {
     const lane = pipe.lanes.reduce((sum, each) => sum + each, 0) / pipe.lanes.length;
     pipe.y = 15 + LANE * (lane + 0.5) + (height - 30 - shown.length * LANE) / 2;
-    const middle = SIDE + room * (pipe.column + 0.5);
-    pipe.from = middle - room * 0.34;
-    pipe.to = middle + room * 0.34;
+    const middle = side + each * (pipe.column + 0.5);
+    pipe.from = middle - each * 0.34;
+    pipe.to = middle + each * 0.34;
   }
   const centre = height / 2;
-  for (const path of shown) path.points = pointsOf(path, pipes, centre);
-  return { width: WIDTH, height, pipes: [...pipes.values()], paths: shown, left: SIDE - 34, right: WIDTH - SIDE + 34, centre, more: paths.length - shown.length };
+  const [left, right] = [side - 34, whole - side + 34];
+  for (const path of shown) path.points = pointsOf(path, pipes, [left, centre], [right, centre]);
+  return { width: whole, height, pipes: [...pipes.values()], paths: shown, left, right, centre, more: paths.length - shown.length };
 }
 
 /** The way from the client to the server, as corners. */
-function pointsOf(path, pipes, centre) {
-  const points = [[SIDE - 34, centre]];
+function pointsOf(path, pipes, client, server) {
+  const points = [client];
   for (const name of path.links) {
     const pipe = pipes.get(name);
     points.push([pipe.from, pipe.y], [pipe.to, pipe.y]);
   }
-  points.push([WIDTH - SIDE + 34, centre]);
+  points.push(server);
   return points;
 }
 

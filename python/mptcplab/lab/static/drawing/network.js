@@ -25,7 +25,7 @@ export class Network {
       this.drawing.replaceChildren(h("p", { class: "note" }, `A generated network: ${kind}${k ? `, k = ${k}` : ""}.`));
       return;
     }
-    const plan = layout(data);
+    const plan = layout(data, this.host.clientWidth);
     this.plan = plan;
     const colours = result?.looks.paths ?? {};
     const focused = document.activeElement?.dataset?.link;

@@ -4,7 +4,7 @@
 import { h } from "../dom.js";
 import { plain } from "../quantities.js";
 import * as state from "../state.js";
-import { WIDTH, along } from "./layout.js";
+import { along } from "./layout.js";
 
 const SPEEDS = [[0.005, "1/200"], [0.02, "1/50"], [0.1, "1/10"], [0.5, "1/2"], [1, "real time"]];
 const CROSS_S = 0.35;
@@ -49,8 +49,9 @@ export class Packets {
 
   jump(time) {
     this.time = time;
-    const late = this.data && time >= this.data.from_s && time < this.data.to_s;
-    if (!late) this.needed(time);
+    const there = this.data && time >= this.data.from_s && time < this.data.to_s;
+    clearTimeout(this.soon);
+    if (!there) this.soon = setTimeout(() => this.needed(time), 250);
     this.draw();
   }
 
@@ -90,13 +91,13 @@ export class Packets {
     const ratio = window.devicePixelRatio || 1;
     if (!plan || !box.width) return;
     const width = Math.round(box.width * ratio);
-    const height = Math.round(((box.width * plan.height) / WIDTH) * ratio);
+    const height = Math.round(((box.width * plan.height) / plan.width) * ratio);
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     const context = canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, width, height);
     if (!this.data) return;
-    context.setTransform(width / WIDTH, 0, 0, width / WIDTH, 0, 0);
+    context.setTransform(width / plan.width, 0, 0, width / plan.width, 0, 0);
     const looks = state.results[state.now().side]?.looks.paths ?? {};
     const paths = new Map(plan.paths.map((path) => [path.name, path]));
     const queued = new Map();

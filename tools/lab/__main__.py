@@ -1,0 +1,34 @@
+"""Looks at the page of `mptcplab lab` in Debian's Chromium.
+
+python -m tools.lab pictures   docs/images/lab-*.png
+python -m tools.lab latency    from the change of a slider to the picture: median and p95 of 50 changes
+"""
+
+import sys
+
+from tools.lab import latency, pictures
+from tools.lab.browser import CHROMIUM
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status: 0 done, 2 arguments that make no sense, 3 no browser."""
+    if arguments not in (["pictures"], ["latency"]):
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    if CHROMIUM is None:
+        sys.stderr.write("there is no Chromium (Debian: apt-get install chromium)\n")
+        return 3
+    if arguments == ["pictures"]:
+        for file in pictures.take():
+            sys.stdout.write(f"{file}\n")
+        return 0
+    found = latency.measure()
+    sys.stdout.write(
+        f"lab: 30 s over two paths of 20 Mbit/s, from change to picture: median {found['median_ms']} ms, "
+        f"p95 {found['p95_ms']} ms over {found['changes']:.0f} changes\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
