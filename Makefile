@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
+.PHONY: pictures soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,8 +81,9 @@ format: setup  ## Format all sources
 	$(BIN)/ruff format
 
 WORKLOADS ?=
-bench: setup  ## The simulator's speed on one core: WORKLOADS (w1 … w7); the table, and target/bench/COMMIT.json
+bench: setup  ## The simulator's speed on one core: WORKLOADS (w1 … w7); the table, and target/bench/COMMIT.json; how quickly the page of lab answers
 	$(BIN)/python -m tools.bench run $(WORKLOADS)
+	$(if $(WORKLOADS),,@$(BIN)/python -m tools.lab latency || [ $$? = 3 ])
 
 bench-compare: setup  ## The same beside the commit BASE, in turn: make bench-compare BASE=HEAD~1 WORKLOADS="w5 w3"
 	$(BIN)/python -m tools.bench compare $(BASE) $(WORKLOADS)
@@ -98,6 +99,14 @@ soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths 
 
 soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
 	cargo run --release --locked -p live --example attack
+
+pictures: setup  ## The pictures of the page of `mptcplab lab` in docs/images; needs Chromium
+	$(BIN)/python -m tools.lab pictures
+
+SOAK_MINUTES ?= 10
+soak-lab: setup  ## Ten open pages of `mptcplab lab` for SOAK_MINUTES (10): errors and memory; then a long fuzz of its server
+	$(BIN)/python -m tools.lab soak $(SOAK_MINUTES)
+	MPTCPLAB_LAB_FUZZ=3000 $(BIN)/python -m pytest -q tests/lab/test_fuzz.py
 
 notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb

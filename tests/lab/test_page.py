@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
 from mptcplab import Scenario
+from playwright.sync_api import Browser, Page, expect
 
-if not os.environ.get("MPTCPLAB_REQUIRE_CHROMIUM"):
-    pytest.importorskip("playwright", reason="the page needs playwright: pip install mptcplab[dev]")
-
-from axe_playwright_python.base import AXE_FILE_PATH  # noqa: E402
-from playwright.sync_api import Browser, Page, expect  # noqa: E402
-from tools.lab.browser import CHROMIUM, PHONE, chromium, open_page, runs, served, wait_for_details, wait_for_run  # noqa: E402
+from tools.lab.browser import CHROMIUM, PHONE, chromium, open_page, runs, served, wait_for_details, wait_for_run
 
 pytestmark = [
     pytest.mark.slow,
@@ -88,7 +85,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_its_address_has_no_token(brow
     page.goto(address)
     wait_for_details(page, 1)
     own = address.split("/?")[0]
-    assert all(url.startswith(own) or url.startswith("blob:") for url in asked)
+    assert all(url.startswith((own, "blob:")) for url in asked)
     assert "token" not in page.url
     assert page.evaluate("document.cookie") == ""
     assert page.url.startswith(f"{own}/#s=")

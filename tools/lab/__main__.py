@@ -2,17 +2,21 @@
 
 python -m tools.lab pictures   docs/images/lab-*.png
 python -m tools.lab latency    from the change of a slider to the picture: median and p95 of 50 changes
+python -m tools.lab soak [MINUTES]  ten open pages for ten minutes: errors and memory
 """
 
 import sys
 
-from tools.lab import latency, pictures
+from tools.lab import latency, pictures, soak
 from tools.lab.browser import CHROMIUM
 
 
 def main(arguments: list[str]) -> int:
     """Exit status: 0 done, 2 arguments that make no sense, 3 no browser."""
-    if arguments not in (["pictures"], ["latency"]):
+    minutes = 10.0
+    if arguments[:1] == ["soak"] and len(arguments) == 2 and arguments[1].replace(".", "", 1).isdecimal():
+        minutes = float(arguments.pop())
+    if arguments not in (["pictures"], ["latency"], ["soak"]):
         sys.stderr.write(f"{__doc__}\n")
         return 2
     if CHROMIUM is None:
@@ -21,6 +25,10 @@ def main(arguments: list[str]) -> int:
     if arguments == ["pictures"]:
         for file in pictures.take():
             sys.stdout.write(f"{file}\n")
+        return 0
+    if arguments == ["soak"]:
+        for name, value in soak.soak(minutes).items():
+            sys.stdout.write(f"{name}: {value:g}\n")
         return 0
     found = latency.measure()
     sys.stdout.write(

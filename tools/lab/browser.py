@@ -18,13 +18,20 @@ PHONE = (390, 844)
 
 @contextmanager
 def served(*arguments: str) -> Iterator[str]:
+    """`mptcplab lab`: the address that it prints."""
+    with served_process(*arguments) as (_, address):
+        yield address
+
+
+@contextmanager
+def served_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`mptcplab lab`, and the address that it prints."""
     program = Path(sys.executable).with_name("mptcplab")
     command = [str(program), "lab", "--no-browser", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield process, process.stdout.readline().strip()
         finally:
             process.terminate()
 

@@ -16,10 +16,19 @@ const LOSSES = {
   "gilbert-elliott": () => ({ kind: "gilbert-elliott", good_to_bad: "0.1 %", bad_to_good: "10 %" }),
   periodic: () => ({ kind: "periodic", every: "1000 packets" }),
 };
-const BOXES = ["strip", "nat", "sequence-rewriting", "splitting", "coalescing", "payload-rewriting", "proactive-acks", "reset-injection"];
+
+/** What a kind begins with; one that is not known here may need more, and the errors say what. */
+function begun(known, kind) {
+  return known[kind]?.() ?? { kind };
+}
+
+function names(catalogue, family) {
+  return catalogue.families[family].map((entry) => entry.name);
+}
+
 const KNOWN = ["rate", "delay", "queue", "loss", "middleboxes", "down", "up"];
 
-export function linkCard(name, colour, { remove }) {
+export function linkCard(name, colour, catalogue, { remove }) {
   const data = state.scenario().data;
   const key = ["link", name];
   const link = valueAt(data, key) ?? {};
@@ -33,10 +42,10 @@ export function linkCard(name, colour, { remove }) {
   const fields = [
     "trace" in link ? words("Trace", [...key, "trace"]) : sided("rate", (path, text) => quantity(text, path, "rate")),
     sided("delay", (path, text) => quantity(text, path, "delay")),
-    sided("queue", (path, text) => queue(path, text)),
-    sided("loss", (path, text) => loss(path, text)),
+    sided("queue", (path, text) => queue(path, text, names(catalogue, "queues"))),
+    sided("loss", (path, text) => loss(path, text, names(catalogue, "losses"))),
   ];
-  const more = [boxes(key, link), rest(data, key, KNOWN), ways.flatMap((way) => (link[way] ? rest(data, [...key, way], KNOWN) : []))];
+  const more = [boxes(key, link, names(catalogue, "middleboxes")), rest(data, key, KNOWN), ways.flatMap((way) => (link[way] ? rest(data, [...key, way], KNOWN) : []))];
   const both = "rate" in link && !ways.some((way) => link[way] && "rate" in link[way]);
   const split = both && h("button", { type: "button", class: "plain", onclick: () => apart(key) }, "Rates apart");
   return h("details", { class: "card", open: true, "data-card": `link.${name}`, id: `link-${name}` },
@@ -63,12 +72,12 @@ function apart(key) {
   }, { structure: true });
 }
 
-function queue(path, text) {
+function queue(path, text, all) {
   const held = valueAt(state.scenario().data, path);
   const kind = typeof held === "object" && held !== null ? (held.kind ?? "drop-tail") : "drop-tail";
-  const kinds = choice(`${text} kind`, [...path, "kind"], Object.keys(QUEUES), {
+  const kinds = choice(`${text} kind`, [...path, "kind"], all, {
     value: () => kind,
-    change: (name) => state.edit((data) => put(data, path, QUEUES[name]()), { structure: true }),
+    change: (name) => state.edit((data) => put(data, path, begun(QUEUES, name)), { structure: true }),
   });
   kinds.dataset.kinds = "";
   if (typeof held !== "object" || held === null) return [quantity(text, path, "queue", { optional: true, fallback: "1 BDP" }), kinds];
@@ -76,23 +85,23 @@ function queue(path, text) {
   return [...limit, kinds, ...rest(state.scenario().data, path, ["kind", "limit"])];
 }
 
-function loss(path, text) {
+function loss(path, text, all) {
   const held = valueAt(state.scenario().data, path);
   if (typeof held !== "object" || held === null) {
-    const kinds = choice(`${text} kind`, [...path, "kind"], Object.keys(LOSSES), {
+    const kinds = choice(`${text} kind`, [...path, "kind"], all, {
       value: () => "bernoulli",
-      change: (name) => state.edit((data) => put(data, path, LOSSES[name]()), { structure: true }),
+      change: (name) => state.edit((data) => put(data, path, begun(LOSSES, name)), { structure: true }),
     });
     kinds.dataset.kinds = "";
     return [quantity(text, path, "loss", { optional: true, fallback: "0 %" }), kinds];
   }
-  const kinds = choice(`${text} kind`, [...path, "kind"], Object.keys(LOSSES), {
-    change: (name) => state.edit((data) => put(data, path, LOSSES[name]()), { structure: true }),
+  const kinds = choice(`${text} kind`, [...path, "kind"], all, {
+    change: (name) => state.edit((data) => put(data, path, begun(LOSSES, name)), { structure: true }),
   });
   return [kinds, ...rest(state.scenario().data, path, ["kind"])];
 }
 
-function boxes(key, link) {
+function boxes(key, link, all) {
   const path = [...key, "middleboxes"];
   const held = Array.isArray(link.middleboxes) ? link.middleboxes : [];
   const kindOf = (box) => (typeof box === "object" ? box.kind : box);
@@ -102,7 +111,7 @@ function boxes(key, link) {
       h("button", { type: "button", class: "plain", "aria-label": `Remove the middlebox ${kindOf(box)}`, onclick: () =>
         state.edit((data) => put(data, path, held.length > 1 ? held.filter((_, at) => at !== number) : undefined), { structure: true }) }, "✕"),
       typeof box === "object" ? rest(state.scenario().data, [...path, number], ["kind"]) : null));
-  const add = choice("Add a middlebox", path, [["", "none"], ...BOXES], {
+  const add = choice("Add a middlebox", path, [["", "none"], ...all], {
     value: () => "",
     change: (name) => name && state.edit((data) => put(data, path, [...held, name]), { structure: true }),
   });

@@ -28,7 +28,7 @@ export class Panel {
     const many = links.length > 4;
     this.host.replaceChildren(
       this.general,
-      ...links.map((name) => linkCard(name, colour(name), { remove: () => this.removeLink(name) })),
+      ...links.map((name) => linkCard(name, colour(name), this.catalogue, { remove: () => this.removeLink(name) })),
       ...(data.path ? [h("details", { class: "card", "data-card": "paths" }, h("summary", {}, h("span", { class: "name" }, "Paths of several links")), rest(data, ["path"], []))] : []),
       ...Object.keys(data.connection ?? {}).map((name) => connectionCard(name, this.catalogue, { remove: () => this.removeConnection(name) })),
       eventsCard(),

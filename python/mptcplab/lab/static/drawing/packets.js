@@ -8,6 +8,15 @@ import { along } from "./layout.js";
 
 const SPEEDS = [[0.005, "1/200"], [0.02, "1/50"], [0.1, "1/10"], [0.5, "1/2"], [1, "real time"]];
 const CROSS_S = 0.35;
+const QUEUE_ROWS = 5;
+
+/** Which part of the way is before the first link. */
+function entranceOf(points) {
+  let whole = 0;
+  const lengths = points.slice(1).map((point, at) => Math.hypot(point[0] - points[at][0], point[1] - points[at][1]));
+  for (const length of lengths) whole += length;
+  return lengths[0] / whole;
+}
 
 export class Packets {
   constructor(network, host, { needed, colours }) {
@@ -115,14 +124,14 @@ export class Packets {
       const waited = arrived === null ? 0 : arrived - sent - least;
       const age = this.time - sent;
       const points = down ? [...path.points].reverse() : path.points;
-      const entrance = 0.09;
+      const entrance = entranceOf(points);
       let where;
       if (arrived === null) where = along(points, entrance + 0.03);
       else if (age < waited) {
         const place = queued.get(key) ?? 0;
         queued.set(key, place + 1);
-        where = along(points, entrance);
-        where = [where[0] + (down ? 1 : -1) * Math.min(46, place * 2.2), where[1] - 9 - (place % 4) * 3];
+        const [x, y] = points[1];
+        where = [x + (down ? 1 : -1) * (6 + 6 * Math.min(7, Math.floor(place / QUEUE_ROWS))), y + 6 * ((place % QUEUE_ROWS) - 2)];
       } else where = along(points, entrance + (1 - entrance) * ((age - waited) / least));
       this.mark(context, where, looks[path.name]?.colour ?? this.colours().ink, arrived === null ? "lost" : this.data.kind[at]);
       shown += 1;
