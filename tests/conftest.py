@@ -137,6 +137,10 @@ def _made_up_outcome(description: Mapping[str, Any]) -> Any:
                     "loss_rate": 0.01,
                     "rtt_mean_s": 0.025 + 0.04 * position,
                     "cwnd_mean_segments": 33.25,
+                    "waited_first_s": 0.0,
+                    "waited_retransmission_s": 0.0,
+                    "waited_timeout_s": 0.0,
+                    "waited_reinjection_s": 0.0,
                 }
                 for position, path in enumerate(connection["paths"])
             ],

@@ -119,6 +119,16 @@ pub struct Subflow {
     pub rtt_mean_s: Option<f64>,
     /// Time-weighted mean of the congestion window.
     pub cwnd_mean_segments: Option<f64>,
+    /// What the connection's bytes waited, after they had arrived, for data that this subflow brought as new; mean over all
+    /// bytes of the connection. With the next three, and over all subflows, they are its out-of-order delay. Absent where it
+    /// is not told.
+    pub waited_first_s: Option<f64>,
+    /// For what it retransmitted.
+    pub waited_retransmission_s: Option<f64>,
+    /// For what it retransmitted after a timeout.
+    pub waited_timeout_s: Option<f64>,
+    /// For what it brought that had been sent on another before.
+    pub waited_reinjection_s: Option<f64>,
 }
 
 /// Samples of subflows as columns of equal length.

@@ -157,6 +157,7 @@ impl<F: Clone> Record<F> {
         let window = Window::of(start_ns, completion_ns, warmup_ns, end_ns);
         let transfers = self.has_parts.then(|| self.transfers());
         let arrived = self.tallies.iter().map(Tally::bytes).sum();
+        let (delivered, _) = self.delays.totals();
         Connection {
             kind: kind as usize,
             index,
@@ -173,7 +174,7 @@ impl<F: Clone> Record<F> {
             ended,
             transfers,
             playback: None,
-            subflows: self.tallies.iter().map(|tally| tally.row(arrived, window, &counted)).collect(),
+            subflows: self.tallies.iter().map(|tally| tally.row(arrived, delivered, window, &counted)).collect(),
             failure: self.failure,
         }
     }

@@ -1,5 +1,7 @@
 //! What subflows have counted: of one subflow, or of all that an application opened over one path.
 
+use transport::{Sending, Waited};
+
 use crate::mark::{Kept, Mark};
 use crate::outcome::{Carried, Subflow};
 
@@ -71,6 +73,9 @@ pub struct Tally<F = ()> {
     cwnd_ns: u64,
     /// Whether a subflow was ever established.
     established: bool,
+    /// What the connection's bytes waited for this subflow, from start to end, by the reason for which it was sent. None when
+    /// nobody told.
+    waited: Option<Waited>,
     /// Data segments sent and lost since.
     data: [u64; 2],
     /// Flows whose data segments are to be added to these.
@@ -94,6 +99,7 @@ impl<F> Tally<F> {
             cwnd_integral: 0.0,
             cwnd_ns: 0,
             established: false,
+            waited: Some(Waited::default()),
             data: [0; 2],
             flows: Vec::new(),
         }
@@ -117,6 +123,7 @@ impl<F> Tally<F> {
             cwnd_integral: kept.completed_cwnd.unwrap_or(mark.cwnd_integral) - kept.warm.cwnd_integral,
             cwnd_ns: if established { window.to_ns.saturating_sub(from_ns) } else { 0 },
             established,
+            waited: None,
             ..Tally::empty(path)
         }
     }
@@ -132,6 +139,13 @@ impl<F> Tally<F> {
     #[must_use]
     pub fn with_timeouts(mut self, times_ns: &[u64]) -> Tally<F> {
         self.timeout_times_ns = Some(times_ns.to_vec());
+        self
+    }
+
+    /// With what bytes waited for it.
+    #[must_use]
+    pub fn with_waited(mut self, waited: Waited) -> Tally<F> {
+        self.waited = Some(waited);
         self
     }
 
@@ -151,6 +165,7 @@ impl<F> Tally<F> {
             timeouts: self.timeouts,
             timeout_times_ns: self.timeout_times_ns.take(),
             reinjections: self.reinjections,
+            waited: self.waited,
             ..Tally::empty(self.path)
         };
     }
@@ -175,6 +190,7 @@ impl<F> Tally<F> {
             self.cwnd_ns += other.cwnd_ns;
         }
         self.established |= other.established;
+        self.waited = self.waited.zip(other.waited).map(|(one, two)| std::array::from_fn(|kind| one[kind] + two[kind]));
         self.data = [self.data[0] + other.data[0], self.data[1] + other.data[1]];
         self.flows.extend(other.flows);
     }
@@ -200,12 +216,16 @@ impl<F> Tally<F> {
         self.bytes
     }
 
-    /// The row of the outcome. `window` is that of the connection, and `arrived` what arrived by all of its subflows;
-    /// `counted` answers how many data segments of a flow the network saw since, and lost.
-    pub fn row(&self, arrived: u64, window: Window, counted: impl Fn(&F) -> (u64, u64)) -> Subflow {
+    /// The row of the outcome. `window` is that of the connection, `arrived` what arrived by all of its subflows, and
+    /// `delivered` how many bytes of it were delivered in order, warm-up or not; `counted` answers how many data segments of a flow the network saw since, and lost.
+    pub fn row(&self, arrived: u64, delivered: u64, window: Window, counted: impl Fn(&F) -> (u64, u64)) -> Subflow {
         let [data_sent, data_lost] =
             self.flows.iter().map(counted).fold(self.data, |sum, one| [sum[0] + one.0, sum[1] + one.1]);
         let rtt_mean_s = || self.rtt_sum_ns as f64 / self.rtt_samples as f64 / 1e9;
+        let waited_s = |sending: Sending| {
+            let waited = self.waited.filter(|_| delivered > 0)?;
+            Some(waited[sending as usize] as f64 / delivered as f64 / 1e9)
+        };
         Subflow {
             path: self.path as usize,
             goodput_bps: window.rate(self.bytes as f64 * 8.0),
@@ -219,6 +239,10 @@ impl<F> Tally<F> {
             rtt_mean_s: (self.rtt_samples > 0).then(rtt_mean_s),
             cwnd_mean_segments: (self.established && self.cwnd_ns > 0)
                 .then(|| self.cwnd_integral / self.cwnd_ns as f64),
+            waited_first_s: waited_s(Sending::First),
+            waited_retransmission_s: waited_s(Sending::Retransmission),
+            waited_timeout_s: waited_s(Sending::Timeout),
+            waited_reinjection_s: waited_s(Sending::Reinjection),
         }
     }
 }
@@ -251,7 +275,7 @@ mod tests {
         });
         // A subflow that never stood has no window.
         sum.add(Tally { established: false, cwnd_ns: 0, cwnd_integral: 0.0, data: [0, 0], ..one });
-        let row = sum.row(3000, Window { from_ns: 0, to_ns: 10_000_000_000 }, |_| unreachable!());
+        let row = sum.row(3000, 3000, Window { from_ns: 0, to_ns: 10_000_000_000 }, |_| unreachable!());
         assert_eq!((row.path, row.segments_sent, row.goodput_bps, row.share), (3, 30, Some(1200.0), Some(0.5)));
         assert_eq!(row.loss_rate, Some(0.1));
         // (10 + 90 + 10) ms over 5 samples; (40 + 40) segment seconds over 5 s.
@@ -259,7 +283,7 @@ mod tests {
         assert_eq!(sum.all_bytes, 2700);
         // The warm-up leaves the counters from start to end as they are.
         sum.warm_up_ends();
-        let row = sum.row(0, Window { from_ns: 0, to_ns: 1 }, |_| unreachable!());
+        let row = sum.row(0, 0, Window { from_ns: 0, to_ns: 1 }, |_| unreachable!());
         assert_eq!((sum.all_bytes, row.segments_sent), (2700, 30));
         assert_eq!(
             (row.goodput_bps, row.rtt_mean_s, row.cwnd_mean_segments, row.loss_rate),
@@ -276,7 +300,7 @@ mod tests {
         let of = |told| Tally::<u64>::of(1, &mark, &Kept::default(), told, window);
         let mut sum = of(Told::ALL);
         sum.add(of(Told { timeouts: true, reinjections: false }));
-        let row = sum.row(0, window, |_| unreachable!());
+        let row = sum.row(0, 0, window, |_| unreachable!());
         assert_eq!((row.timeouts, row.reinjections), (Some(4), None));
     }
 
@@ -284,7 +308,7 @@ mod tests {
     fn losses_of_flows_are_added_at_the_end() {
         let mut sum = Tally::empty(0).with_data(5, 0).with_flow(Some(7_u64));
         sum.add(Tally::empty(0).with_flow(Some(8)).with_flow(None));
-        let row = |sum: &Tally<u64>| sum.row(0, Window { from_ns: 0, to_ns: 1 }, |&flow| (10 * flow, flow - 7));
+        let row = |sum: &Tally<u64>| sum.row(0, 0, Window { from_ns: 0, to_ns: 1 }, |&flow| (10 * flow, flow - 7));
         assert_eq!(row(&sum).loss_rate, Some(1.0 / 155.0));
         sum.warm_up_ends();
         assert_eq!(row(&sum).loss_rate, None);

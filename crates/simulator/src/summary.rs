@@ -4,6 +4,7 @@ use crate::outcome::{Connection, Outcome, Work};
 use crate::probe::{Probe, View};
 use crate::transfer::Transfer;
 use application::{Tally, Told, Window};
+use transport::Waited;
 use wire::Span;
 
 /// The outcome at `end_ns`. `events` is how many there were.
@@ -22,6 +23,7 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
     for transfer in application.transfers.iter().map(|&number| &view.transfers[number as usize]) {
         let tallies = tallies(transfer, probe, view, warmup_ns, end_ns);
         let receiver = receiver(transfer, view);
+        debug_assert!(receiver.is_none_or(all_waiting_is_put_down), "what bytes waited is not what was put down");
         record.add(
             &transfer.stream,
             tallies,
@@ -30,6 +32,13 @@ fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns:
     }
     let stream = |number: u32| &view.transfers[number as usize].stream;
     application.row(record, stream, (warmup_ns, end_ns), |()| (0, 0))
+}
+
+/// Whether bytes waited as long as all subflows together made them wait.
+fn all_waiting_is_put_down(receiver: &transport::Connection<Span>) -> bool {
+    let subflows = (0..receiver.subflow_count()).map(|r| transport::SubflowId(r as u8));
+    let put_down: u128 = subflows.flat_map(|r| receiver.waited(r)).sum();
+    put_down == receiver.out_of_order_delays().totals().1
 }
 
 /// What each subflow of a transfer has counted until `end_ns`, in the order they were opened.
@@ -41,6 +50,7 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
         let data = &view.fabric.flows[2 * number as usize + stream.sender];
         let mark = view.mark(window.to_ns, number, transfer);
         let path = view.fabric.subflows[number as usize].path;
+        let receiver = view.fabric.subflows[number as usize].handles[stream.receiver()];
         let sender = view.fabric.subflows[number as usize].handles[stream.sender];
         let timeouts_ns = sender.map_or(&[][..], |handle| {
             view.hosts[stream.sender].connection(handle.connection).timeout_times_ns(handle.subflow)
@@ -48,6 +58,9 @@ pub fn tallies(transfer: &Transfer, probe: &Probe, view: &View, warmup_ns: u64, 
         Tally::of(path, &mark, &probe.kept(number), Told::ALL, window)
             .with_data(data.data_sent, data.data_lost)
             .with_timeouts(timeouts_ns)
+            .with_waited(receiver.map_or(Waited::default(), |handle| {
+                view.hosts[stream.receiver()].connection(handle.connection).waited(handle.subflow)
+            }))
     };
     transfer.subflows.iter().map(tally).collect()
 }

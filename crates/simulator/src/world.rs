@@ -20,7 +20,7 @@ use crate::{Plugins, SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
-use transport::{Config, Form, Handle, Host, LocalAddress, Outgoing, Tuple};
+use transport::{Config, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
 use wire::Span;
 
 type Step = Result<(), Box<SimulateError>>;
@@ -530,8 +530,12 @@ impl<'d> World<'d> {
             if arrived.is_marked() {
                 host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
             }
-            host.receive_compact_on(self.now_ns, handle, segment, &mut self.outgoing.segment);
+            let (flow, seq) = (segment.tag, segment.seq);
+            let freed = host.receive_compact_on(self.now_ns, handle, segment, &mut self.outgoing.segment);
             self.fabric.received(arrived);
+            if freed {
+                self.attribute(flow, seq, to as usize % 2, handle);
+            }
             return self.drive_on(to as usize);
         }
         self.receive_any(arrived)
@@ -550,8 +554,22 @@ impl<'d> World<'d> {
         if arrived.is_marked() {
             host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
         }
+        let seq = self.outgoing.segment.seq;
         host.receive_on(self.now_ns, handle, &mut self.outgoing.segment);
+        if host.connection(handle.connection).has_freed() {
+            self.attribute(flow, seq, to % 2, handle);
+        }
         self.drive(to)
+    }
+
+    /// A segment of `flow` with this sequence number freed bytes that had waited: its sender knows why it was sent.
+    #[cold]
+    #[inline(never)]
+    fn attribute(&mut self, flow: u32, seq: u32, side: usize, handle: Handle) {
+        let sender = self.fabric.subflows[flow as usize / 2].handles[1 - side];
+        let known = |at: Handle| self.hosts[1 - side].connection(at.connection).decision_on(at.subflow, seq);
+        let sending = sender.map_or(Sending::First, known);
+        self.hosts[side].connection_mut(handle.connection).attribute(sending);
     }
 
     /// The first packet of a flow, taken: the host finds by address, port or token where it belongs, as a real one does.

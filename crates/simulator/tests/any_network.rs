@@ -321,11 +321,26 @@ fn fault(network: &Description) -> Option<String> {
             return Some(format!("the shares of {name} add up to {shares}"));
         }
     }
+    let unexplained = outcome.connections.iter().find(|connection| {
+        let measured = connection.out_of_order_delay_mean_s.unwrap_or(0.0);
+        (put_down_s(connection) - measured).abs() > 1e-9 * measured
+    });
+    if let Some(connection) = unexplained {
+        return Some(format!("bytes waited otherwise than was put down: {connection:?}"));
+    }
     // Of a trace, packets of 9,000 bytes get a little more than those of 1,500, which the capacity is counted in.
     let wrong = outcome.links.iter().find(|link| {
         !(0.0..=1.01).contains(&link.utilization) || link.loss_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate))
     });
     wrong.map(|link| format!("{link:?}"))
+}
+
+/// What the bytes of a connection waited, as its subflows have it.
+fn put_down_s(connection: &simulator::outcome::Connection) -> f64 {
+    let parts = |s: &simulator::outcome::Subflow| {
+        [s.waited_first_s, s.waited_retransmission_s, s.waited_timeout_s, s.waited_reinjection_s]
+    };
+    connection.subflows.iter().flat_map(parts).flatten().sum()
 }
 
 /// The network of a seed.

@@ -102,6 +102,12 @@ impl DelayHistogram {
         &mut self.counts[i]
     }
 
+    /// Bytes delivered, and their delays together, in byte·ns.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u128) {
+        (self.total_bytes, self.sum_byte_ns)
+    }
+
     /// Takes in what another histogram counted: the delays of both as of one.
     pub fn merge(&mut self, other: &DelayHistogram) {
         for (bucket, count) in (other.first..).zip(&other.counts) {

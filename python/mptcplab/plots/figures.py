@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
 import polars as pl
 
 from mptcplab import registry
 from mptcplab.plots import series, style
-from mptcplab.plots.panels import Frame, lines, runs_strip, stacked
+from mptcplab.plots.panels import Frame, lines, runs_strip, stacked, waiting_bars
 from mptcplab.registry import Column
 from mptcplab.render.text_tables import numbered_names
 from mptcplab.scenario import describe
@@ -103,6 +103,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             )
             for column in shown_columns(result)
         ),
+        _waiting(run, by_path, which),
         _queues(run, frame, colours, which),
     ]
     return tuple(figure for figure in drawn if figure.panels)
@@ -157,6 +158,37 @@ def _queues(run: "Run", frame: Frame, colours: Mapping[str, str], which: str) ->
     return Figure(
         "queues", "Queues", f"{caption}{_notes(behind, 'largest', len(names), 'links')}{which}", tuple(panels)
     )
+
+
+_SENDINGS: Final = {
+    "waited_first_s": "first sending",
+    "waited_retransmission_s": "retransmission",
+    "waited_timeout_s": "retransmission after a timeout",
+    "waited_reinjection_s": "reinjection",
+}
+
+
+def _waiting(run: "Run", by_path: Mapping[str, object], which: str) -> Figure:
+    """For which path, and why it was sent there, bytes waited after they had arrived."""
+    panels = []
+    for connection in by_path:
+        points = (
+            run.subflows.filter(connection=connection)
+            .group_by("path", maintain_order=True)
+            .agg(pl.col(name).mean() * 1e3 for name in _SENDINGS)
+            .unpivot(index="path", variable_name="column", value_name="value")
+            .drop_nulls("value")
+            .select("path", "value", kind=pl.col("column").replace_strict(_SENDINGS))
+        )
+        if points["value"].sum() > 0:
+            panels.append(_panel(waiting_bars(connection, list(_SENDINGS.values())), {"points": points}))
+        if len(panels) == series.PANELS:
+            break
+    caption = (
+        "How long bytes that had arrived waited for earlier ones, the mean over all bytes of the connection: by the "
+        "path that brought what they waited for, and why it had been sent there."
+    )
+    return Figure("waiting", "Waiting for order", f"{caption}{which}", tuple(panels))
 
 
 def _across_runs(result: "Result") -> Figure:

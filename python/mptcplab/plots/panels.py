@@ -1,7 +1,7 @@
 """The forms of a panel, in Altair. Each takes its data by name, `points`, so that data and form travel apart."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -179,6 +179,27 @@ def runs_strip(points: pl.DataFrame) -> alt.TopLevelMixin:
 
 _INK = "#777777"
 """For what must be seen on a light and on a dark page."""
+
+
+def waiting_bars(title: str, kinds: Sequence[str]) -> alt.TopLevelMixin:
+    """A bar for each path, of parts by `kind`."""
+    # Those of paths, which are told apart by colour-blind readers; here the path is the bar.
+    colours = dict(zip(kinds, style.path_colours(kinds).values(), strict=True))
+    bars = (
+        alt.Chart(_POINTS)
+        .mark_bar()
+        .encode(
+            x=alt.X("value:Q", title="mean wait of a byte (ms)", stack="zero"),
+            y=alt.Y("path:N", title=None, sort=None),
+            color=_colour(colours, "kind"),
+            tooltip=[
+                alt.Tooltip("path:N"),
+                alt.Tooltip("kind:N", title="sent there as"),
+                alt.Tooltip("value:Q", title="ms", format=".4~g"),
+            ],
+        )
+    )
+    return alt.layer(bars, title=title)
 
 
 def _time(frame: Frame) -> alt.X:

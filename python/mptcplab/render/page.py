@@ -41,7 +41,7 @@ def plots_of(figures: Sequence["Figure"]) -> dict[str, Any]:
         "panels": [
             {
                 "file": figure.name,
-                "time": figure.name != "runs",
+                "time": figure.name not in ("runs", "waiting"),
                 "spec": panel.spec,
                 "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
             }

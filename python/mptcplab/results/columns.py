@@ -174,6 +174,17 @@ SUBFLOWS: Final = (
     Column("loss_rate", "Float64", "", "data segments lost in the network, divided by data segments sent"),
     Column("rtt_mean_s", "Float64", "s", "mean of the RTT samples"),
     Column("cwnd_mean_segments", "Float64", "segments", "mean over time of the congestion window"),
+    Column(
+        "waited_first_s",
+        "Float64",
+        "s",
+        "what the connection's bytes waited, after they had arrived, for data that this subflow brought as new; mean "
+        "over all bytes of the connection. This and the next three, over all subflows, add up to its "
+        "`out_of_order_delay_mean_s`; null where that is not told",
+    ),
+    Column("waited_retransmission_s", "Float64", "s", "the same for what it retransmitted"),
+    Column("waited_timeout_s", "Float64", "s", "the same for what it retransmitted after a timeout"),
+    Column("waited_reinjection_s", "Float64", "s", "the same for what had been sent before on another subflow"),
 )
 
 LINKS: Final = (

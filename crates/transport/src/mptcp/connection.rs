@@ -30,6 +30,7 @@ use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
+use crate::waits::{Sending, Waited};
 use crate::{Config, Protocol};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
@@ -446,6 +447,34 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn out_of_order_delays(&self) -> &DelayHistogram {
         self.rx.delays()
+    }
+
+    /// Whether bytes that had waited were freed since [`attribute`](Self::attribute) was called.
+    #[inline]
+    #[must_use]
+    pub fn has_freed(&self) -> bool {
+        self.rx.freed
+    }
+
+    /// The segment that freed them had been sent for this reason.
+    pub fn attribute(&mut self, sending: Sending) {
+        self.rx.freed = false;
+        self.rx.waits.close(sending);
+    }
+
+    /// Why this end last sent what has this sequence number on the wire.
+    #[must_use]
+    pub fn decision_on(&self, subflow: SubflowId, seq: u32) -> Sending {
+        let subflow = &self.subflows[subflow.0 as usize];
+        let place = wire::expand32(subflow.snd_una, seq.wrapping_sub(subflow.iss));
+        subflow.board.sending_of(place)
+    }
+
+    /// What bytes waited at this host for `subflow`, in byte·ns, by the reason for which it was sent. All subflows together
+    /// made bytes wait as long as [`out_of_order_delays`](Self::out_of_order_delays) says.
+    #[must_use]
+    pub fn waited(&self, subflow: SubflowId) -> Waited {
+        self.rx.waits.of(subflow.0 as usize)
     }
 
     /// Bytes delivered in order so far, read or waiting to be read.

@@ -289,6 +289,9 @@ impl<P: Stream> Connection<P> {
             self.note_fin(r);
         }
         self.first_transmission(now_ns, r, from, payload, fin, out);
+        if again {
+            self.subflows[r].board.note_reinjection();
+        }
         Answer::Sent(r)
     }
 

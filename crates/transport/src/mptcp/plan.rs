@@ -182,6 +182,9 @@ impl<P: Stream> Connection<P> {
             let payload = self.tx.slice(from, len);
             self.arm_first_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
+            if !new {
+                self.subflows[r].board.note_reinjection();
+            }
             return true;
         }
         self.note_queued(r);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use wire::SackBlock;
 
+use crate::Sending;
 use crate::queue::{Kept, Stream, push, trim};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
@@ -29,6 +30,10 @@ const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 /// It was retransmitted at some time, so it gives no RTT sample (Karn).
 const EVER_RETRANSMITTED: u8 = 8;
+/// A retransmission timeout found it missing.
+const TIMED_OUT: u8 = 16;
+/// Its data had been sent on another subflow before.
+const REINJECTED: u8 = 32;
 
 impl<P: Stream> Sent<P> {
     /// Content.
@@ -488,6 +493,24 @@ impl<P: Stream> Scoreboard<P> {
         self.lost_below = 0;
     }
 
+    /// The data of the last segment had been sent on another subflow before.
+    pub fn note_reinjection(&mut self) {
+        if let Some(last) = self.sent.back_mut() {
+            last.marks |= REINJECTED;
+        }
+    }
+
+    /// Why the segment with this sequence number was sent last; as if new where it is not known.
+    pub fn sending_of(&self, seq: u64) -> Sending {
+        let place = self.position(seq + 1).wrapping_sub(1);
+        match self.sent.get(place) {
+            Some(sent) if sent.is(EVER_RETRANSMITTED) && sent.is(TIMED_OUT) => Sending::Timeout,
+            Some(sent) if sent.is(EVER_RETRANSMITTED) => Sending::Retransmission,
+            Some(sent) if sent.is(REINJECTED) => Sending::Reinjection,
+            _ => Sending::First,
+        }
+    }
+
     /// The last segment once more, as a probe (RFC 8985 §7.3); it is not counted as lost.
     pub fn last(&mut self, now_ns: u64) -> Option<&Sent<P>> {
         let last = self.sent.back_mut()?;
@@ -529,7 +552,7 @@ impl<P: Stream> Scoreboard<P> {
             }
             let lost = number == self.first || patience_ns.is_none_or(|ns| segment.sent_ns + ns <= now_ns);
             if lost {
-                segment.marks = (segment.marks | LOST) & !RETRANSMITTED;
+                segment.marks = (segment.marks | LOST | TIMED_OUT) & !RETRANSMITTED;
             } else if !segment.is(LOST) {
                 young.get_or_insert(number);
             }

@@ -7,6 +7,7 @@ use crate::ReceiveBuffer;
 use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::statistics::{DelayHistogram, Statistics};
+use crate::waits::Waits;
 
 /// The peer's stream.
 #[derive(Debug)]
@@ -18,11 +19,15 @@ pub struct ReceiveStream<P: Stream> {
     end: Option<u64>,
     /// Everything before its end has arrived.
     ended: bool,
+    /// Bytes that had waited were freed, and nobody has asked since what for.
+    pub freed: bool,
     pub window: ReceiveWindow,
     pub ready: Ready<P>,
     /// What came before what precedes it in the stream.
     waiting: Waiting<P>,
     delays: DelayHistogram,
+    /// What they waited for.
+    pub waits: Waits,
 }
 
 impl<P: Stream> ReceiveStream<P> {
@@ -31,10 +36,12 @@ impl<P: Stream> ReceiveStream<P> {
             nxt: 0,
             end: None,
             ended: false,
+            freed: false,
             window: ReceiveWindow::new(buffer),
             ready: Ready::new(),
             waiting: Waiting::new(),
             delays: DelayHistogram::default(),
+            waits: Waits::default(),
         }
     }
 
@@ -162,7 +169,10 @@ impl<P: Stream> ReceiveStream<P> {
         if waited_ns > 0 {
             let own = early.via == via;
             let sum = if own { &mut account.own_waited_byte_ns } else { &mut account.others_waited_byte_ns };
-            *sum += u128::from(waited_ns) * u128::from(len);
+            let byte_ns = u128::from(waited_ns) * u128::from(len);
+            *sum += byte_ns;
+            self.waits.add(via, byte_ns);
+            self.freed = true;
         }
         self.nxt = early.at + len;
         self.ready.push(early.payload);

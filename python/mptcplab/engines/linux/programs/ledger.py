@@ -144,6 +144,10 @@ class Ledger:
                     "loss_rate": lost_segments / sent_segments if sent_segments else None,
                     "rtt_mean_s": count.rtt_us_bytes * 1e-6 / count.rtt_bytes if count.rtt_bytes else None,
                     "cwnd_mean_segments": count.cwnd_integral / count.cwnd_ns if count.cwnd_ns else None,
+                    "waited_first_s": None,
+                    "waited_retransmission_s": None,
+                    "waited_timeout_s": None,
+                    "waited_reinjection_s": None,
                 }
             )
         return rows

@@ -1,0 +1,158 @@
+"""How good advice is: its regret to the best of all settings on random networks, beside fixed settings.
+
+`python -m mptcplab.studies.advise --networks 300 --out FILE` runs every kind of traffic on so many networks that were
+not looked at while the advice was built (`--development` for those that were), appends a line of JSON for each to FILE,
+and leaves out what FILE has already. Without `--networks` it summarises FILE.
+
+On each network the advice is asked once. Then all settings run on random numbers of their own: all once, and the best
+of those, what was advised and the fixed settings four times. The best mean is the oracle's.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from mptcplab.advice.advising import advise, ask
+from mptcplab.advice.candidates import Candidate, multipath, singles
+from mptcplab.advice.play import Player
+from mptcplab.advice.prune import prune
+from mptcplab.advice.question import Question
+from mptcplab.advice.race import Race
+from mptcplab.advice.traffic import KINDS
+
+RIVALS: Final[Mapping[str, tuple[str, str]]] = {
+    "kernel default": ("cubic", "linux"),
+    "LIA, min-rtt": ("lia", "min-rtt"),
+    "OLIA, BLEST": ("olia", "blest"),
+    "LIA, DMPTCP": ("lia", "dmptcp"),
+    "LIA, ECF": ("lia", "ecf"),
+}
+"""Fixed settings; the first path is drawn, as it is for whoever does not choose."""
+_FINALISTS: Final = 16
+_RUNS: Final = 4
+_OTHER_SEED: Final = 777_000_001
+"""So far from the advice's own seeds that no run is one that it saw."""
+
+
+def network(number: int, *, development: bool = False) -> tuple[list[str], str, str]:
+    """Two paths in words, the receivers' buffer, and the path that opens connections if nobody chooses."""
+    random = Random(f"advise {'development' if development else 'held out'} {number}")
+
+    def drawn(low: float, high: float) -> float:
+        return math.exp(random.uniform(math.log(low), math.log(high)))
+
+    paths = []
+    for name in ("a", "b"):
+        down = round(drawn(2000, 50_000))
+        loss = round(random.uniform(0, 1.5), 2)
+        words = [
+            f"{down}/{max(500, down // 4)} kbit/s",
+            f"{drawn(5, 120):.1f} ms",
+            f"queue {drawn(20, 300):.0f} ms",
+            *([f"{loss} %"] if loss else []),
+        ]
+        paths.append(f"{name}: {', '.join(words)}")
+    return paths, f"{round(drawn(256, 8000))} kB", random.choice("ab")
+
+
+def case(number: int, kind: str, *, development: bool = False, budget: float = 1.0) -> dict[str, Any]:
+    """One network with one kind of traffic: the score of everybody that matters, relative to the best."""
+    paths, buffer, first = network(number, development=development)
+    advice = advise(paths=paths, traffic=kind, buffer=buffer, jobs=1, budget=budget)
+    # The same network as the advice had, with other random numbers.
+    question = replace(ask(None, paths, kind, "any", buffer=buffer), seed=_OTHER_SEED + number)
+    order = (first, "b" if first == "a" else "a")
+    rivals = {name: Candidate(*setting, order) for name, setting in RIVALS.items()}
+    with Player(question, 1) as player:
+        race = Race(player)
+        means = _evaluated(race, question, [advice.best.candidate, *rivals.values()])
+    best = max(means, key=lambda each: means[each])
+    tcp = max(means[each] for each in means if each.is_tcp)
+    advised = means[advice.best.candidate]
+    return {
+        "network": number,
+        "traffic": kind,
+        "advised": advice.best.label,
+        "best": best.label,
+        "hops": advice.work_hops,
+        "regret": {
+            "advice": 1 - math.exp(advised - means[best]),
+            "TCP on the better path": 1 - math.exp(tcp - means[best]),
+            **{name: 1 - math.exp(means[each] - means[best]) for name, each in rivals.items()},
+        },
+        "against_tcp": {
+            "advice": math.exp(advised - tcp) - 1,
+            **{name: math.exp(means[each] - tcp) - 1 for name, each in rivals.items()},
+        },
+    }
+
+
+def _evaluated(race: Race, question: Question, wanted: Sequence[Candidate]) -> dict[Candidate, float]:
+    """Mean scores of the finalists, of plain TCP and of who is wanted."""
+    plain = singles(question.paths, question.purpose)
+    # sttf where advice does not try it either: it costs as much as all others together.
+    every = [
+        each
+        for each in multipath(question.paths, question.purpose)
+        if each.scheduler != "sttf" or each in prune([each], (), question.traffic.kind, 1.0, "down")[0]
+    ]
+    race.extend([*every, *plain], 1)
+    finalists = race.ranked(every)[:_FINALISTS]
+    chosen = list(dict.fromkeys([*finalists, *plain, *wanted]))
+    race.extend(chosen, _RUNS)
+    return {each: race.mean(each) for each in chosen}
+
+
+def summary(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A table: median and 95th percentile of the regret, and how often TCP on the better path gives over 3 % more."""
+    held = list(rows)
+    lines = [
+        "| traffic | setting | median regret | p95 regret | below TCP by > 3 % | cases |",
+        "|---|---|---|---|---|---|",
+    ]
+    for kind in (*KINDS, "all"):
+        mine = [row for row in held if kind in (row["traffic"], "all")]
+        if not mine:
+            continue
+        for name in ("advice", *RIVALS, "TCP on the better path"):
+            regrets = sorted(row["regret"][name] for row in mine)
+            below = sum(row["against_tcp"].get(name, 0.0) < -0.03 for row in mine)
+            high = regrets[math.ceil(0.95 * len(regrets)) - 1]
+            lines.append(
+                f"| {kind} | {name} | {statistics.median(regrets):.1%} | {high:.1%} | {below} | {len(regrets)} |"
+            )
+    return "\n".join(lines)
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """The lines of a file, if there is one."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m mptcplab.studies.advise", description="How good advice is.")
+    parser.add_argument("--networks", type=int, default=0, help="how many networks, from the first")
+    parser.add_argument("--out", type=Path, default=Path("advise.jsonl"), help="the file of results")
+    parser.add_argument("--development", action="store_true", help="the networks that were looked at while building")
+    parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
+    given = parser.parse_args([] if arguments is None else arguments)
+    done = {(row["network"], row["traffic"]) for row in read(given.out)}
+    for number in range(given.networks):
+        for kind in given.traffic.split(","):
+            if (number, kind) not in done:
+                row = case(number, kind, development=given.development)
+                with given.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+    sys.stdout.write(summary(read(given.out)) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
