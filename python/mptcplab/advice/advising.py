@@ -138,9 +138,7 @@ def _answer(question: Question, race: Race) -> Advice:
     kept, left_out = prune(every, question.specs, question.traffic.kind, question.traffic.duration_s, direction)
     race.dropped.update(left_out)
     race.run(plain, kept, list(left_out))
-    remaining = race.ranked(
-        [each for each in kept + list(left_out) if each in race.results and each not in race.dropped]
-    )
+    remaining = race.confirm([each for each in race.results if not each.is_tcp and each not in race.dropped], plain)
     single = race.ranked(plain)[0]
     safe = [each for each in remaining if _is_safe(race, each, single)]
     chosen = _apart(race, _preferred(race, question, safe))[:_SHOWN]

@@ -16,6 +16,12 @@ BUDGET_HOPS: Final = 36_000_000
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
 _PAIRS: Final = (1, 2, 4, 8, 16)
+_FRESH: Final = 1000
+"""Where the pairs of the final runs begin."""
+_FEWEST_FINAL: Final = 8
+_MOST_FINAL: Final = 128
+_RACE_PART: Final = 0.6
+"""Of the work, what the race may take; the rest is for the final runs."""
 _FEWEST: Final = (24, 12, 6, 4)
 """How many remain at least after each of the rounds."""
 _T95: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753)
@@ -51,6 +57,7 @@ class Race:
     results: dict[Candidate, dict[int, Played]] = field(default_factory=dict)
     """Whole runs, by pair."""
     dropped: dict[Candidate, str] = field(default_factory=dict)
+    first_pair: int = 0
 
     def run(self, singles: Sequence[Candidate], others: Sequence[Candidate], late: Sequence[Candidate]) -> None:
         """Find the best of `others`; `singles` are never dropped, and `late` come in beside those they resemble."""
@@ -71,11 +78,38 @@ class Race:
                 break
         self._tell()
 
+    def confirm(self, candidates: Sequence[Candidate], plain: Sequence[Candidate]) -> list[Candidate]:
+        """The best few again, beside plain TCP, on networks that nobody has run on; only these results count from here.
+
+        Who is chosen for its results looks better in them than it is. They run until it is known on which side of the
+        best of `plain` each is, until the work is done, or so often that the difference is small whichever side it is.
+        """
+        finalists = self.ranked(candidates)[: _FEWEST[-1]]
+        for place, candidate in enumerate(self.ranked(candidates)[_FEWEST[-1] :], start=_FEWEST[-1] + 1):
+            self.dropped[candidate] = f"place {place} of the last {len(candidates)}, too far behind for the final runs"
+        longest = max(played.work_hops for each in (*finalists, *plain) for played in self.results[each].values())
+        self.results = {}
+        self.first_pair = _FRESH
+        runners = [*finalists, *plain]
+        pairs = _FEWEST_FINAL
+        while True:
+            self.extend(runners, pairs)
+            single = self.ranked(plain)[0]
+            found = [self.difference(each, single) for each in finalists]
+            more = pairs * len(runners) * (longest + OVERHEAD_HOPS)
+            if (
+                all(each.low >= INDIFFERENT or each.high < INDIFFERENT for each in found)
+                or 2 * pairs > _MOST_FINAL
+                or self.player.work_hops + more > self.budget_hops
+            ):
+                return self.ranked(finalists)
+            pairs *= 2
+
     def extend(self, candidates: Sequence[Candidate], pairs: int) -> None:
-        """Have each of them run on the first so many pairs."""
+        """Have each of them run on so many pairs, from the first on."""
         runs = [
             Run(candidate, pair)
-            for pair in range(pairs)
+            for pair in range(self.first_pair, self.first_pair + pairs)
             for candidate in dict.fromkeys(candidates)
             if pair not in self.results.get(candidate, {})
         ]
@@ -142,7 +176,7 @@ class Race:
 
     def _fitting(self, field_: list[Candidate], pairs: int, cost: int) -> list[Candidate]:
         """As many as half of what is left of the budget lets run on so many pairs."""
-        left = (self.budget_hops - self.player.work_hops) / 2
+        left = (_RACE_PART * self.budget_hops - self.player.work_hops) / 2
         each_run = cost + OVERHEAD_HOPS
         missing = [pairs - len(self.results.get(each, {})) for each in field_]
         spent, count = 0.0, 0
