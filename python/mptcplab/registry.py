@@ -159,7 +159,10 @@ QUEUES = (
     Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
     Entry("pie", "holds the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
     Entry(
-        "dualpi2", "a short queue for scalable controls beside the classic one", "RFC 9332", ("sim", "stack", "linux")
+        "dualpi2",
+        "two queues with coupled signals, a short one for scalable controls (L4S)",
+        "RFC 9332",
+        ("sim", "stack", "linux"),
     ),
 )
 

@@ -143,7 +143,7 @@ def test_ends_that_are_not_as_said_are_refused(
     assert f"nothing to search: {commits[1]} is to be bad; found {commits[1][:12]} good" in capsys.readouterr().err
     assert runs == ["int burst = 1;"] * 2
     assert invoke([*words, commits[0], "none-such", "--bound", "1 %"]) == 2
-    assert "'none-such' is no commit of this tree" in capsys.readouterr().err
+    assert "'none-such' is not a commit of this tree" in capsys.readouterr().err
     for wrong in (["--bound", "m.goodput about 3"], ["--bound", "m.goodput > 3 s"], []):
         assert invoke([*words, commits[0], commits[8], *wrong]) == 2
     said = capsys.readouterr().err

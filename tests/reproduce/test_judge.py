@@ -146,7 +146,7 @@ def test_what_has_no_relative_difference_is_refused() -> None:
         Number(0, 1)
     with pytest.raises(ValueError, match="above 0"):
         Ratio(0, 1)
-    with pytest.raises(ValueError, match="one check at least"):
+    with pytest.raises(ValueError, match="at least one check"):
         every()
     with pytest.raises(ValueError, match="the kind 'guess'"):
         judge.from_dict({"kind": "guess"})

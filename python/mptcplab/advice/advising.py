@@ -88,7 +88,9 @@ def ask(
     """The question, checked. Raises AdviceError."""
     if (scenario is None) == (not paths):
         found = "neither" if scenario is None else "both"
-        raise AdviceError("the network", f"{found} a scenario file and paths", "a file, or two or more --path")
+        raise AdviceError(
+            "the network", f"{found} a scenario file and paths", "a scenario file, or at least two --path"
+        )
     for name, value, known in (("--for", purpose, PURPOSES), ("--direction", direction, ("down", "up"))):
         if value not in known:
             raise AdviceError(name, show(value), " or ".join(known))
@@ -154,9 +156,9 @@ def _answer(question: Question, race: Race) -> Advice:
     shown = {each.candidate for each in made} | {single}
     for each in remaining:
         if each not in shown and each not in safe:
-            race.dropped[each] = "not better than TCP on the best path for certain"
+            race.dropped[each] = "not better than TCP on the best path with 95 % confidence"
         elif each not in shown:
-            race.dropped[each] = f"within the best few, place {remaining.index(each) + 1}"
+            race.dropped[each] = f"among the best, place {remaining.index(each) + 1}"
     for each in plain:
         if each != single:
             behind = 1 - math.exp(race.difference(each, single).mean)

@@ -36,7 +36,7 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     unit = _unit(race, question, single)
     mean = words.better(found.mean, unit)
     return (
-        f"No setting of Multipath TCP is better than TCP on {single.paths[0]} for certain. The best of them, "
+        f"No setting of Multipath TCP is better than TCP on {single.paths[0]} with 95 % confidence. The best of them, "
         f"{rival.label}, gives {mean}: between {_bound(found.low, unit)} and {_bound(found.high, unit)} "
         f"(95 % on each side, {found.pairs} runs)."
     )
@@ -134,7 +134,7 @@ def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence
         elif abs(found.mean) < _WORTH:
             alike.append(change)
     if alike:
-        said.append(f"Under 1 % of difference: {'; '.join(alike)}.")
+        said.append(f"Less than 1 % of difference: {'; '.join(alike)}.")
     return said
 
 

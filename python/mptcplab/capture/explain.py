@@ -77,7 +77,9 @@ class Explanation:
             found.append(f"{' and '.join(self.names)} send the same packets")
         else:
             where = self.first.parting
-            found.append(f"They part at {self.first.time_s:.6f} s, after {where.number} packets: {self.first.kind}.")
+            found.append(
+                f"They first differ at {self.first.time_s:.6f} s, after {where.number} packets: {self.first.kind}."
+            )
             found.append(self.first.why)
             for name, each in zip(self.names, (where.first, where.second), strict=True):
                 time = "" if each is None else f"{each.time_ns / 1e9:.6f} s "
@@ -227,13 +229,15 @@ def _classified(parting: Parting, befores: Sequence[Sequence[Sent]], afters: Seq
     if _opens(earlier) and later is not None and _opens(later):
         return made("timing", f"{earlier.place} goes on with a handshake {_apart(earlier, later)} later in the {whom}.")
     if _opens(earlier) or (at_once is not None and _opens(at_once)):
-        return made("handshake", f"The {who} goes on with a handshake at {earlier.place}, the {whom} does not then.")
+        return made(
+            "handshake", f"The {who} goes on with a handshake at {earlier.place}, the {whom} does not at that time."
+        )
     if _sends_data(earlier):
         if _is_again(earlier, before):
             return made(
                 "retransmission",
                 f"The {who} sends {earlier.sequence} to {earlier.sequence + earlier.length} on {earlier.place} again, "
-                f"the {whom} does not then.",
+                f"the {whom} does not at that time.",
             )
         if at_once is not None and _sends_data(at_once):
             if at_once.place != earlier.place:
@@ -252,11 +256,11 @@ def _classified(parting: Parting, befores: Sequence[Sequence[Sent]], afters: Seq
             )
         return made(
             "send opportunity",
-            f"The {who} sends a new segment on {earlier.place}, the {whom} does not then: the congestion window, "
-            "pacing, or a scheduler that waits.",
+            f"The {who} sends a new segment on {earlier.place}, the {whom} does not at that time: the congestion "
+            "window, pacing, or a scheduler that waits.",
         )
     if "FIN" in earlier.flags or "RST" in earlier.flags:
-        return made("end of the connection", f"The {who} ends {earlier.place}, the {whom} does not then.")
+        return made("end of the connection", f"The {who} ends {earlier.place}, the {whom} does not at that time.")
     if later is not None and later.host == earlier.host and not _sends_data(later):
         return made(
             "ACK policy",

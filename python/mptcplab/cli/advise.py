@@ -69,24 +69,24 @@ def advise(
     save: Path | None,
     out: Path | None,
 ) -> None:
-    """Say which congestion control, scheduler and first path to use on a network, or TCP on which path, and why.
+    """Recommend a congestion control, a scheduler and a first path for a network, or TCP on one path, with reasons.
 
-    Every setting is simulated on the same networks with the same random numbers. The paths are as said; what is left
-    open (±, and queues, 20 to 300 ms) is drawn anew for each run. A setting of Multipath TCP is recommended only if it
-    is better than TCP on the best single path with 95 % certainty; otherwise the advice is TCP on that path.
+    Every setting is simulated on the same networks with the same random numbers. Unspecified values (within ±, and
+    queues between 20 and 300 ms) are drawn anew for each run. A setting of Multipath TCP is recommended only if it is
+    better than TCP on the best single path with 95 % confidence; otherwise the advice is TCP on that path.
 
     \b
     Traffic:
       web    objects of 120 kB on average (Pareto), each over its own
              connection, up to four a second: mean time to load one
-      bulk   one download of 15 s, its beginning included: goodput
+      bulk   one download of 15 s, including its start: goodput
       video  segments of 2 s at 1 to 16 Mbit/s, the most that 80 % of the
              best path carries: mean time to load one
       calls  a stream of 400 kbit/s: mean delay from sender to receiver
       mix    web, a download and a call at once: geometric mean of the three
 
     \b
-    Words of the answer:
+    Terms used in the output:
       first path   opens the connection; the others join it
       scheduler    chooses the path of each segment
       backup       a path that carries data only when the others fail

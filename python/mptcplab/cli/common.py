@@ -46,6 +46,7 @@ KERNELS = click.option(
     "kernels",
     metavar="NAME,…",
     default="",
+    show_default=False,
     help="Kernels for the engine linux-virtual, run one after the other; `mptcplab kernel list` shows them.",
 )
 AT_LEAST_1 = click.IntRange(min=1)

@@ -30,6 +30,7 @@ def app() -> None:
     "controls",
     metavar="A,B…",
     default="",
+    show_default=False,
     help="Coupled congestion controls to compile in: balia, ewtcp, lia, mppert, olia, pert, wvegas.",
 )
 @click.option("--jobs", type=AT_LEAST_1, help="Number of parallel compilers; by default one per core.")

@@ -18,7 +18,7 @@ from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_l
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def lab(file: Path | None, port: int, host: str, no_browser: bool) -> None:
-    """Open the laboratory as a page in the browser.
+    """Open the laboratory in the browser.
 
     Prints one line with the address, and serves until Ctrl-C.
 

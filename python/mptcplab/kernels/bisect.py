@@ -124,6 +124,6 @@ def _git(place: Path, *arguments: str, statuses: tuple[int, ...] = (0,), what: s
     )
     if done.returncode not in statuses:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        where = f"{place}: {what!r} is no commit of this tree" if what else f"git {' '.join(arguments)} in {place}"
+        where = f"{place}: {what!r} is not a commit of this tree" if what else f"git {' '.join(arguments)} in {place}"
         raise BisectError(f"{where}: {said[-1]}" if said else where)
     return done.stdout + done.stderr

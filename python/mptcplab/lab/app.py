@@ -102,7 +102,7 @@ class Lab:
     async def _preset(self, request: Request) -> Response:
         text = choices.preset(request.path_params["name"])
         if text is None:
-            raise HTTPException(404, "there is no ready-made scenario of this name")
+            raise HTTPException(404, "there is no ready-made scenario with this name")
         return JSONResponse({"text": text, "origin": request.path_params["name"]})
 
     async def _read_opened(self, _: Request) -> Response:
@@ -120,15 +120,15 @@ class Lab:
     async def _save(self, request: Request) -> Response:
         given = await requests.body(request, self._limits.body_bytes)
         if self._opened is None or not self._opened.writable:
-            raise BadRequestError(403, "there is no file to save to: mptcplab lab FILE, on this machine")
+            raise BadRequestError(403, "there is no file to save to; start with mptcplab lab FILE on this machine")
         text = given.get("text")
         if not isinstance(text, str):
-            raise BadRequestError(400, "text: the text of the scenario is needed")
+            raise BadRequestError(400, "text: expected the text of the scenario")
         origin = Origin.of(OPENED, self._opened.file)
         try:
             await run_in_threadpool(read, text, None, origin, self._limits)
         except ScenarioError as error:
-            raise BadRequestError(422, f"nothing is written: {error}") from None
+            raise BadRequestError(422, f"nothing was written: {error}") from None
         try:
             self._opened.save(text)
         except (ChangedError, OSError, UnicodeEncodeError) as error:
@@ -221,7 +221,7 @@ def build(
         return PlainTextResponse(f"{error}\n", error.status)
 
     async def busy(_: Request, error: Exception) -> Response:
-        return PlainTextResponse(f"{error}; try again soon\n", 429, headers={"retry-after": "1"})
+        return PlainTextResponse(f"{error}; try again later\n", 429, headers={"retry-after": "1"})
 
     app = Starlette(routes=lab.routes(), lifespan=life, exception_handlers={BadRequestError: bad, BusyError: busy})
     return Gate(app, token, host, port)

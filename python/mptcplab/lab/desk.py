@@ -146,7 +146,7 @@ class Desk:
                     deadline = asyncio.get_running_loop().time() + _GRACE_S
                     told = True
                 elif asyncio.get_running_loop().time() >= deadline:
-                    job.frames.put_nowait(_problem(f"a run that takes longer than {job.limit_s:g} s to compute"))
+                    job.frames.put_nowait(_problem(f"a run that takes longer than {job.limit_s:g} s of computing"))
                     return False
         except asyncio.IncompleteReadError:
             mebibytes = self._limits.memory_bytes >> 20
@@ -182,6 +182,6 @@ async def _read(process: asyncio.subprocess.Process) -> Frame:
 
 
 def _problem(found: str) -> Frame:
-    expected = "a shorter or smaller one; longer and larger: mptcplab run"
+    expected = "a shorter or smaller run; use mptcplab run for larger ones"
     problem = {"file": "scenario.toml", "key": "", "found": found, "expected": expected, "line": None, "column": None}
     return Frame("wrong", {}, json.dumps({"problems": [problem]}).encode())

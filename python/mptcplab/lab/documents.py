@@ -71,7 +71,7 @@ def read(text: str, data: object, origin: Origin, limits: Limits) -> Given:
     except tomllib.TOMLDecodeError:
         parsed = {}  # the scenario says where and why
     except RecursionError:
-        raise ScenarioError([Problem(NAME, "", "tables in tables without end", "a scenario")]) from None
+        raise ScenarioError([Problem(NAME, "", "tables that are nested too deeply", "a scenario")]) from None
     refused = _refused(parsed, origin, Places(text, NAME, (), ""))
     if refused:
         raise ScenarioError(refused)
@@ -80,7 +80,7 @@ def read(text: str, data: object, origin: Origin, limits: Limits) -> Given:
     except ScenarioError as error:
         raise ScenarioError([_without_folder(problem, origin) for problem in error.problems]) from None
     except RecursionError:
-        raise ScenarioError([Problem(NAME, "", "tables in tables without end", "a scenario")]) from None
+        raise ScenarioError([Problem(NAME, "", "tables that are nested too deeply", "a scenario")]) from None
     too_much = _too_much(scenario, limits)
     if too_much:
         raise ScenarioError(too_much)
@@ -114,16 +114,18 @@ def _traces(data: object, key: tuple[Part, ...]) -> Iterator[tuple[tuple[Part, .
 def _refused(data: dict[str, Any], origin: Origin, places: Places) -> list[Problem]:
     """What would read a file or run a program that the page has no business with."""
     problems = [
-        places.problem(key, show(file), "a trace that the opened scenario names; others: mptcplab run")
+        places.problem(key, show(file), "a trace named by the opened scenario; use mptcplab run for others")
         for key, file in _traces(data, ())
         if file not in origin.files
     ]
     for key, table in _tables(data, ()):
         if "plugin" in table:
             found = show(table["plugin"])
-            problems.append(places.problem((*key, "plugin"), found, "an algorithm by its name; plug-ins: mptcplab run"))
+            problems.append(
+                places.problem((*key, "plugin"), found, "the name of an algorithm; use mptcplab run for plug-ins")
+            )
         if table.get("kind") == "program":
-            expected = "another application; programs are run by mptcplab run"
+            expected = "another application; use mptcplab run for programs"
             problems.append(places.problem((*key, "kind"), '"program"', expected))
     return problems
 

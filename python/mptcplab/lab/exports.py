@@ -51,7 +51,7 @@ def of_result(result: "Result", kind: str, figure: str, theme: str) -> tuple[str
 
     drawn = next((each for each in plots.figures(result) if each.name == figure), None)
     if drawn is None:
-        raise ValueError("without samples there is no figure: measure.sample is needed, and a connection that runs")
+        raise ValueError("there is no figure without samples: set measure.sample and start a connection")
     spec = json.dumps(plots.static_spec(drawn, theme="dark" if theme == "dark" else "light"))
     drawing: str = vl_convert.vegalite_to_svg(spec)
     if kind == "svg":

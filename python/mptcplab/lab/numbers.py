@@ -42,7 +42,7 @@ def from_json(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
     if isinstance(value, list):
         return [from_json(each, depth + 1) for each in value]
     if value is None:
-        raise ValueError("null, which TOML has not")
+        raise ValueError("null, which TOML does not have")
     return value
 
 
@@ -51,4 +51,4 @@ def _number(text: object) -> int | float:
         return int(text)
     if text in ("inf", "-inf", "nan"):
         return float(str(text))
-    raise ValueError(f"{text!r}, which is no number")
+    raise ValueError(f"{text!r}, which is not a number")

@@ -61,7 +61,7 @@ def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
     if not isinstance(page, str) or not _PAGE.fullmatch(page):
         raise BadRequestError(400, "page: a name of letters, digits and '-' is needed")
     if not isinstance(text, str):
-        raise BadRequestError(400, "text: the text of the scenario is needed")
+        raise BadRequestError(400, "text: expected the text of the scenario")
     if data is not None and not isinstance(data, dict):
         raise BadRequestError(400, "data: an object, or null when nothing was changed since the text was written")
     if origin is not None and not (isinstance(origin, str) and _ORIGIN.fullmatch(origin)):

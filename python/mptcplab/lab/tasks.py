@@ -29,7 +29,9 @@ def carry_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
         return _wrong([asdict(Problem(documents.NAME, "", str(error), "a run that comes to its end"))])
     except MemoryError:
         found = f"a run that needs more than {limits.memory_bytes >> 20} MiB of memory"
-        return _wrong([asdict(Problem(documents.NAME, "", found, "a shorter or smaller one; larger: mptcplab run"))])
+        return _wrong(
+            [asdict(Problem(documents.NAME, "", found, "a shorter or smaller run; use mptcplab run for larger ones"))]
+        )
 
 
 def _wrong(problems: list[dict[str, Any]]) -> Answer:

@@ -389,7 +389,7 @@ class Several(Check):
     def __post_init__(self) -> None:
         """Refuse a claim that rests on nothing: nothing found is judged as a find that is not a number."""
         if not self.checks:
-            raise ValueError("a claim rests on one check at least")
+            raise ValueError("a claim needs at least one check")
 
     @property
     def verdict(self) -> Verdict:
