@@ -178,13 +178,13 @@ SUBFLOWS: Final = (
         "waited_first_s",
         "Float64",
         "s",
-        "what the connection's bytes waited, after they had arrived, for data that this subflow brought as new; mean "
-        "over all bytes of the connection. This and the next three, over all subflows, add up to its "
-        "`out_of_order_delay_mean_s`; null where that is not told",
+        "time that arrived bytes waited for new data on this subflow, averaged over all bytes of the connection. "
+        "This column and the next three, summed over the subflows, give the connection's "
+        "`out_of_order_delay_mean_s`; null where that is null",
     ),
-    Column("waited_retransmission_s", "Float64", "s", "the same for what it retransmitted"),
-    Column("waited_timeout_s", "Float64", "s", "the same for what it retransmitted after a timeout"),
-    Column("waited_reinjection_s", "Float64", "s", "the same for what had been sent before on another subflow"),
+    Column("waited_retransmission_s", "Float64", "s", "the same for data that this subflow retransmitted"),
+    Column("waited_timeout_s", "Float64", "s", "the same for data that it retransmitted after a timeout"),
+    Column("waited_reinjection_s", "Float64", "s", "the same for data sent earlier on another subflow"),
 )
 
 LINKS: Final = (
