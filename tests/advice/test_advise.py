@@ -100,6 +100,26 @@ def test_a_scenario_file_keeps_its_traffic_and_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
+    ("application", "unit"),
+    [
+        ("bulk", "bit/s"),
+        ({"kind": "file", "size": "200 kB"}, "s"),
+        ({"kind": "requests", "size": "20 kB"}, "s"),
+        ({"kind": "rate", "rate": "1 Mbit/s"}, "s"),
+        ({"kind": "ping", "interval": "100 ms"}, "s"),
+        ({"kind": "video", "ladder": ["1 Mbit/s", "4 Mbit/s"]}, "bit/s"),
+        ({"kind": "web", "objects": [{"size": "30 kB"}, {"size": "20 kB", "count": 4}], "pages": 2}, "s"),
+    ],
+)
+def test_every_application_of_a_file_has_its_figure(application: object, unit: str) -> None:
+    changes = {"connection.download.application": application, "measure.warmup": "0 s"}
+    scenario = Scenario.load("wifi-lte").with_(changes, duration="4 s")
+    value = mptcplab.advise(scenario, purpose="linux", budget=0.02).best.values["download"]
+    assert value.unit == unit
+    assert 0 < value.low <= value.high
+
+
+@pytest.mark.parametrize(
     ("arguments", "where"),
     [
         ({"paths": EQUAL, "traffic": "gaming"}, "--traffic"),

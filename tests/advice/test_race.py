@@ -31,7 +31,9 @@ class Scores:
         shared = Random(run.pair).gauss(0, 0.3)
         own = Random(f"{run.candidate.label} {run.pair}").gauss(0, self.noise)
         score = self.levels[run.candidate] + shared + own
-        return Played(score, (Figure(math.exp(score), "bit/s"),), (1.0, 0.0), (0.0, 0.0), 0.0, 0, 0.0, 0.0, 0.0, WORK)
+        return Played(
+            score, (Figure(math.exp(score), "bit/s"),), (1.0, 0.0), (0.0, 0.0), 0.0, (), 0, 0.0, 0.0, 0.0, WORK
+        )
 
 
 def field(count: int) -> list[Candidate]:

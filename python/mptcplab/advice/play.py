@@ -12,6 +12,7 @@ from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.question import Question
 from mptcplab.advice.traffic import Figure, figure
 
+_WAITED: Final = ("waited_first_s", "waited_retransmission_s", "waited_timeout_s", "waited_reinjection_s")
 _HEADERS_BYTES: Final = 40
 OVERHEAD_HOPS: Final = 2500
 """What a run costs beside its packets, in packet hops: it is described, read and started."""
@@ -31,6 +32,8 @@ class Played:
     """By path: mean of the RTT samples less the path's own round trip; None where nothing was sent."""
     waiting_s: float
     """Mean time that a byte waits for those before it."""
+    waited_for_s: tuple[tuple[float, ...], ...]
+    """By path, what of it was for data that the path brought as new, retransmitted, after a timeout, reinjected."""
     timeouts: int
     retransmitted: float
     """Of the segments sent, those sent again on their subflow."""
@@ -96,6 +99,7 @@ def _read(question: Question, description: dict[str, Any], summary: dict[str, An
         tuple(_carried_bytes(name, description, own) for name in question.paths),
         tuple(_queueing_s(question, name, description, own) for name in question.paths),
         _mean(row["out_of_order_delay_mean_s"] for row in own),
+        tuple(_waited_for_s(name, description, own) for name in question.paths),
         sum(subflow["timeouts"] or 0 for subflow in subflows),
         sum(subflow["retransmissions"] or 0 for subflow in subflows) / sent,
         sum(subflow["reinjections"] or 0 for subflow in subflows) / sent,
@@ -112,6 +116,14 @@ def _carried_bytes(path: str, description: dict[str, Any], own: Iterable[dict[st
         for subflow in row["subflows"]
         if description["paths"][subflow["path"]]["name"] == path
     )
+
+
+def _waited_for_s(path: str, description: dict[str, Any], own: Sequence[dict[str, Any]]) -> tuple[float, ...]:
+    """The mean over the connections."""
+    rows = [
+        subflow for row in own for subflow in row["subflows"] if description["paths"][subflow["path"]]["name"] == path
+    ]
+    return tuple(math.fsum(row[column] or 0.0 for row in rows) / max(1, len(own)) for column in _WAITED)
 
 
 def _queueing_s(

@@ -22,7 +22,7 @@ def sentences(
         said.append(_shares(race, question, best))
     said += _contrasts(race, question, best, others)
     said += _queueing(race, question, best, [single, *others])
-    said += _waiting(race, best, others)
+    said += _waiting(race, question, best, others)
     said += _metered(race, question, best)
     said += _neighbours(race, question, best, single)
     return said
@@ -181,8 +181,11 @@ def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[
     return said
 
 
-def _waiting(race: Race, best: Candidate, others: Sequence[Candidate]) -> list[str]:
-    """Bytes that arrived and wait for those before them."""
+_SENT_AS = ("brought as new", "retransmitted", "retransmitted after a timeout", "brought in place of another path")
+
+
+def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
+    """Bytes that arrived and wait for those before them, and what for."""
     if best.is_tcp:
         return []
     mine = mean(race, best, "waiting_s")
@@ -190,13 +193,32 @@ def _waiting(race: Race, best: Candidate, others: Sequence[Candidate]) -> list[s
     if rivals:
         theirs, other = max(rivals, key=lambda each: abs(each[0] - mine))
         if abs(theirs - mine) > _SEEN_S and not 0.7 < theirs / max(mine, 1e-4) < 1.5:
+            longer = other if theirs > mine else best
             return [
                 f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones; with {other.label} "
-                f"{words.time(theirs)}."
+                f"{words.time(theirs)}{_mostly(race, question, longer)}."
             ]
     if mine > 5 * _SEEN_S:
-        return [f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones."]
+        return [
+            f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones"
+            f"{_mostly(race, question, best)}."
+        ]
     return []
+
+
+def _mostly(race: Race, question: Question, candidate: Candidate) -> str:
+    """What the larger part of its waiting is for, if one cause has half of it."""
+    runs = list(race.results[candidate].values())
+    parts = {
+        (path, sent_as): math.fsum(run.waited_for_s[place][kind] for run in runs)
+        for place, path in enumerate(question.paths)
+        for kind, sent_as in enumerate(_SENT_AS)
+    }
+    total = math.fsum(parts.values())
+    (path, sent_as), most = max(parts.items(), key=lambda item: item[1])
+    if total == 0 or most < 0.5 * total:
+        return ""
+    return f", {words.share(most / total)} of it for data that {path} {sent_as}"
 
 
 def _metered(race: Race, question: Question, best: Candidate) -> list[str]:

@@ -13,7 +13,7 @@ from mptcplab.advice.paths import PathSpec
 
 KINDS: Final[Mapping[str, str]] = {
     "web": "objects of 120 kB on average (Pareto, shape 1.5), each over a connection of its own, at random moments, "
-    "up to four a second: mean time to load one",
+    "up to four a second: typical time to load one (geometric mean)",
     "bulk": "one download of 15 s, its beginning included: goodput",
     "video": "segments of 2 s at 1, 2.5, 5, 8 or 16 Mbit/s, the most that 80 % of the best path carries, each over a "
     "connection of its own: mean time to load one",
@@ -97,7 +97,12 @@ def figure(description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], du
     """Of one kind of connections: its description and the rows of the run's summary that belong to it."""
     application = description["application"]
     match application["kind"]:
-        case "flows" | "requests":
+        case "flows" if application["size"]["distribution"] != "constant":
+            return Figure(_typical_time_s(rows, duration_s), "s")
+        case "video":
+            rates = [_played_bps(row["playback"], duration_s) for row in rows]
+            return Figure(math.fsum(rates) / len(rates), "bit/s")
+        case "flows" | "requests" | "ping" | "web" | "ftp":
             return Figure(_mean_time_s(rows, duration_s), "s")
         case "file":
             times = [_file_time_s(row, application["size_bytes"], duration_s) for row in rows]
@@ -106,6 +111,27 @@ def figure(description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], du
             delays = [_delay_s(row, application["rate_bps"], description, duration_s) for row in rows]
             return Figure(math.fsum(delays) / len(delays), "s")
     return Figure(max(1.0, math.fsum(row["goodput_bps"] for row in rows)), "bit/s")
+
+
+def _played_bps(playback: Mapping[str, Any], duration_s: float) -> float:
+    """The mean bit rate of a video, less by the part of the run in which it did not play."""
+    startup_s = duration_s if playback["startup_s"] is None else playback["startup_s"]
+    played = max(0.01, 1 - (startup_s + playback["stalled_s"]) / duration_s)
+    return float((playback["bitrate_mean_bps"] or 1.0) * played)
+
+
+def _typical_time_s(rows: Sequence[Mapping[str, Any]], duration_s: float) -> float:
+    """The geometric mean; one that did not end counts as long as the run.
+
+    Where sizes differ this much (Pareto's variance is infinite with shape 1.5), the largest object of a run alone would
+    decide an arithmetic mean.
+    """
+    times = [time for row in rows for time in row["transfers"]["completion_s"]]
+    begun = sum(row["transfers"]["begun"] for row in rows)
+    if begun == 0:
+        return duration_s
+    logarithms = math.fsum(map(math.log, times)) + (begun - len(times)) * math.log(duration_s)
+    return math.exp(logarithms / begun)
 
 
 def _mean_time_s(rows: Sequence[Mapping[str, Any]], duration_s: float) -> float:

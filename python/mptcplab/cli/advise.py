@@ -78,7 +78,8 @@ def advise(
     \b
     Traffic:
       web    objects of 120 kB on average (Pareto), each over its own
-             connection, up to four a second: mean time to load one
+             connection, up to four a second: typical time to load one
+             (the geometric mean, which no single large object decides)
       bulk   one download of 15 s, including its start: goodput
       video  segments of 2 s at 1 to 16 Mbit/s, the most that 80 % of the
              best path carries: mean time to load one
