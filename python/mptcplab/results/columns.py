@@ -180,7 +180,7 @@ SUBFLOWS: Final = (
         "s",
         "time that arrived bytes waited for new data on this subflow, averaged over all bytes of the connection. "
         "This column and the next three, summed over the subflows, give the connection's "
-        "`out_of_order_delay_mean_s`; null where that is null",
+        "`out_of_order_delay_mean_s`; null if the engine does not report them",
     ),
     Column("waited_retransmission_s", "Float64", "s", "the same for data that this subflow retransmitted"),
     Column("waited_timeout_s", "Float64", "s", "the same for data that it retransmitted after a timeout"),
