@@ -11,7 +11,7 @@ from mptcplab.scenario.errors import did_you_mean, show
 
 EXAMPLE: Final = '"lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %"'
 UNKNOWN_QUEUE_S: Final = (0.02, 0.3)
-"""How long the queue before a link may be when nobody says: from a router with a small buffer to one that bloats."""
+"""Default range of the queue of a link: from a router with a small buffer to bufferbloat."""
 
 _PAIR = re.compile(r"\s*([0-9.]+)\s*/\s*([0-9.]+)\s*([^\s/].*)")
 _UNCERTAIN = re.compile(r"\s*(?:±|\+/-|\+-)\s*")

@@ -48,7 +48,7 @@ class Question:
         return Scenario.from_dict({**self.base, "connection": self._connections(candidate)}, "advice")
 
     def description(self, candidate: Candidate, pair: int, part: float = 1.0) -> str:
-        """What the simulator is told: run number `pair`, the same network and random numbers for every candidate.
+        """The scenario for the simulator: run number `pair`, the same network and random numbers for every candidate.
 
         `part` below 1 ends the run and its traffic early.
         """

@@ -65,7 +65,7 @@ def _three(number: float) -> str:
 
 
 def plain_size(number: float) -> str:
-    """As somebody said it: `20 GB`."""
+    """As the user wrote it: `20 GB`."""
     for unit, one in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= one:
             return f"{number / one:g} {unit}"

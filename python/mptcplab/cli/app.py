@@ -44,7 +44,7 @@ _SETTINGS: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 
 
 
 class _Late(click.Command):
-    """A command by its name and summary, until somebody calls it."""
+    """A command's name and summary; the command is loaded when it is called."""
 
     def __init__(self, name: str, home: str, summary: str) -> None:
         super().__init__(name, short_help=summary)

@@ -86,7 +86,7 @@ class Engine:
         return problems
 
     def origin(self, scenario: "Scenario") -> Mapping[str, Any] | None:
-        """What its results depend on beside this program, for their provenance: a guest's kernel."""
+        """What its results depend on in addition to this program, for their provenance: a guest's kernel."""
         if not self.kernels:
             return None
         found: Mapping[str, Any] = import_module(self.home).origin(scenario, **self.arguments)

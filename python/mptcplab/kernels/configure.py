@@ -1,4 +1,4 @@
-"""How a tree is told what to build, without a line of it changed."""
+"""Configures a build without changing the source tree."""
 
 import re
 from pathlib import Path

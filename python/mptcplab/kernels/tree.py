@@ -33,7 +33,7 @@ class Sources:
     label: str
     """For the user: a path, or a package with its version."""
     name: str
-    """What the kernel is called if nobody says."""
+    """The default name of the kernel."""
     directory: Path | None
     """A developer's tree; None for a package, which `unpack` unpacks."""
     archive: Path | None
@@ -138,7 +138,7 @@ def _git_digest(directory: Path) -> str | None:
 
 
 def _package(wanted: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources:
-    """Debian's package of a version: the installed one, or one that apt fetches, for which nobody needs to be root."""
+    """Debian's package of a version: the installed one, or one that apt downloads, which needs no root."""
     name = f"linux-source-{wanted}"
     archive = PACKAGES / f"{name}.tar.xz"
     if not archive.exists():

@@ -59,7 +59,7 @@ def scenario_a_lia(n1: float, n2: float, c1: float, c2: float, rtt_s: float) -> 
 
 
 def scenario_a_optimum(n1: float, n2: float, c1: float, c2: float, rtt_s: float) -> Rates:
-    """Scenario A with one segment per RTT on the path that helps nobody.
+    """Scenario A with one segment per RTT on the path that does not help.
 
     Raises ParameterError (also where probing alone fills a link). Source: appendix A 2.
     """

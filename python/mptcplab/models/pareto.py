@@ -96,7 +96,7 @@ class _Programme:
 def pareto_gain(
     network: Network, rates: Array, *, floor: Array | None = None, weights: Array | None = None
 ) -> ParetoGain:
-    """The largest total gain over ``rates`` in which nobody loses.
+    """The largest total gain over ``rates`` without a loss to any user.
 
     Args:
         network: links and users; R routes.

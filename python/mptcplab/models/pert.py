@@ -19,7 +19,7 @@ from .link_laws import RedCurve
 
 @dataclass(frozen=True)
 class Response:
-    """When a flow answers: thresholds above the propagation delay, and the largest queueing delay it has seen.
+    """When a flow responds: thresholds above the propagation delay, and the largest queueing delay it has seen.
 
     ``per_segment`` is the number of ACKs a segment gets, 0.5 where receivers acknowledge every second one. Without
     ``once_per_rtt`` every ACK may be answered. Raises ParameterError.
@@ -55,7 +55,7 @@ class Response:
         return each / (1 + window_segments * each) if self.once_per_rtt else each
 
     def equivalent_loss(self, delay_s: float, window_segments: float) -> float:
-        """The loss that would hold a Reno flow at the window at which these answers hold a PERT flow with α = 1."""
+        """The loss rate at which a Reno flow has the same window as a PERT flow with these responses and α = 1."""
         return 2 * self.decrease(delay_s) * self.answers(delay_s, window_segments)
 
     def delay_s(self, equivalent_loss: float, window_segments: float) -> float:

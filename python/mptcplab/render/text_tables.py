@@ -60,7 +60,7 @@ class _Number:
     expendable: int = 0
     whole: bool = False
     spread: bool = False
-    """Whether its standard deviation over the runs is shown beside it."""
+    """Whether its standard deviation over the runs is shown next to it."""
 
 
 _CONNECTION_NUMBERS: Final = (

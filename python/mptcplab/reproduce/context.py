@@ -48,7 +48,7 @@ class Context:
         engine: str = "sim",
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
-        """`engine` is what the repetition is for; a study may run on others beside it, `sim` above all.
+        """`engine` is the engine to repeat on; a study can also run others for comparison, above all `sim`.
 
         `progress` gets what is being done and the part of it that is done, 0 to 1.
         """

@@ -61,7 +61,7 @@ class Check(ABC):
 
     @abstractmethod
     def text(self) -> str:
-        """The comparison in words: what was found, with its interval, beside what is published, and the tolerance."""
+        """The comparison in words: the result with its interval, the published value, and the tolerance."""
 
     @abstractmethod
     def counterexample(self) -> "Check":

@@ -1,4 +1,4 @@
-"""What the repetition of an item answers: claims with verdicts, tables and figures."""
+"""The result of repeating an item: claims with verdicts, tables and figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

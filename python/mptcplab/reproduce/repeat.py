@@ -55,7 +55,7 @@ def repeat(
 
 
 def default_directory(paper: str, *, quick: bool, engine: str) -> Path:
-    """Where a repetition goes when nobody says."""
+    """The default directory of a repetition."""
     return (
         Path("out")
         / "reproduce"

@@ -235,7 +235,7 @@ def _cost(done: Done) -> str:
 
 
 def _claims(claims: Sequence[tuple[Item, Claim]]) -> list[dict[str, object]]:
-    """A row each; a cause that several claims share is told once."""
+    """A row per claim; a cause shared by several claims is given once."""
     rows: list[dict[str, object]] = []
     told: dict[tuple[str, str], str] = {}
     for item, claim in claims:

@@ -105,7 +105,7 @@ def draw(seed: int, what: str, count: int) -> int:
 
 
 def pairs(kind: str, hosts: int, stride: int | None, seed: int) -> list[tuple[int, int]]:
-    """Who sends to whom, by the traffic's kind; nobody sends to himself."""
+    """Who sends to whom, by the kind of traffic; no host sends to itself."""
     if kind == "stride":
         assert stride is not None, "checked when the traffic was read"
         return [(host, (host + stride) % hosts) for host in range(hosts)]

@@ -120,7 +120,7 @@ class Pie(Limited):
 
 
 class DualPi2(Limited):
-    """A short queue for ECT(1) beside one for all else, with coupled signals (RFC 9332)."""
+    """A short queue for ECT(1) and one for all other packets, with coupled signals (RFC 9332)."""
 
     expected: ClassVar[str] = "a DualPI2 queue"
     kind: Annotated[str, choice("dualpi2")] = "dualpi2"

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def _in_pieces(wait: Callable[[float], T], timeout_s: float | None) -> T:
-    """Call `wait` with short times until it answers or `timeout_s` is over; None waits for ever."""
+    """Call `wait` with short timeouts until it succeeds or `timeout_s` has passed; None waits forever."""
     until_s = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
         left_s = _LOOK_EVERY_S if until_s is None else until_s - time.monotonic()
@@ -115,7 +115,7 @@ class Connection:
         return self._socket.take_events()
 
     def state(self) -> ConnectionState:
-        """How it stands. ConnectionError before the stack has seen it, or when the stack has ended."""
+        """The state of the connection. ConnectionError before the stack has seen it, or after the stack has ended."""
         text = self._stack.core.look(self._socket)
         if text is None:
             raise ConnectionError("the stack has no such connection")
@@ -159,7 +159,7 @@ class Stack:
     def connect(
         self, address: str, port: int, *, addresses: Sequence[int] = (), timeout_s: float | None = 30, **options: object
     ) -> Connection:
-        """Open a connection, from all addresses of the stack or those with these ids, and wait until it stands.
+        """Open a connection, from all addresses of the stack or those with these ids, and wait until it is established.
 
         `options`: protocol ("mptcp", "tcp"), congestion, variant, scheduler, path_manager, checksum, receive_buffer,
         mss, ecn, pacing, refuse_joins_to_first_address.

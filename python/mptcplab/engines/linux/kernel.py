@@ -1,4 +1,4 @@
-"""What the kernel is told and asked: congestion controls, a host's parameters, its path manager, its counters."""
+"""Settings and queries of the kernel: congestion controls, a host's parameters, its path manager, its counters."""
 
 import contextlib
 import platform

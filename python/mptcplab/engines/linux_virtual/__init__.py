@@ -15,7 +15,7 @@ def unsupported(scenario: "Scenario", *, kernel: str | None = None) -> "list[Pro
 
 
 def origin(scenario: "Scenario", *, kernel: str | None = None) -> Mapping[str, Any]:
-    """What a result depends on beside the program: the kernel, and what its hosts are told."""
+    """What a result depends on in addition to the program: the kernel, and what its hosts are told."""
     from mptcplab import kernels
     from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
     from mptcplab.engines.linux.kernel import parameters

@@ -1,4 +1,4 @@
-"""Programs that are there already (iperf3, curl, …), run on the hosts of the engine `linux`, measured from beside."""
+"""Installed programs (iperf3, curl, …), run on the hosts of the engine `linux` and measured from outside."""
 
 from mptcplab.engines.linux.programs.outcome import Told, tell
 from mptcplab.engines.linux.programs.play import Programs
