@@ -124,6 +124,13 @@ def test_a_run_carries_what_the_links_do(scenario: Scenario) -> None:
     assert result.runs[0][1].links.height == 4
 
 
+@pytest.mark.parametrize("kernel", [kernel.name for kernel in BUILT])
+def test_every_kernel_that_is_built_carries_data(scenario: Scenario, kernel: str) -> None:
+    (connection,) = run(scenario, f"linux-virtual:{kernel}").connections.to_dicts()
+    assert not connection["fallback"]
+    assert 0.1e6 < connection["goodput_bps"] < 7e6 * 1420 / 1500
+
+
 @virtual
 def test_what_it_cannot_do_is_refused_before_a_guest_boots(
     scenario_file: Path, capsys: pytest.CaptureFixture[str]

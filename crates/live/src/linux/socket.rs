@@ -76,7 +76,8 @@ pub fn check_congestion(socket: &OwnedFd, asked: &str) -> io::Result<()> {
 pub fn bound_unsent(socket: &OwnedFd) -> io::Result<()> {
     match system::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT_BYTES) {
         // Sockets of Multipath TCP take it from Linux 6.8 on; before, a stop comes later by what the buffer holds.
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        // Which of the two a kernel answers differs even among those of 6.1.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT)) => Ok(()),
         answer => answer,
     }
 }
