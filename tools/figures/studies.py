@@ -1,6 +1,19 @@
 """Every study by its name."""
 
-from tools.figures import dualpi2, paths, pert, queues, response, schedulers, sharing, short_flows, sparse, two_paths
+from tools.figures import (
+    detection,
+    dualpi2,
+    paths,
+    pert,
+    queues,
+    response,
+    schedulers,
+    sharing,
+    short_flows,
+    sparse,
+    starved,
+    two_paths,
+)
 
 STUDIES = {
     study.name: study
@@ -18,6 +31,8 @@ STUDIES = {
         paths.STUDY,
         queues.STUDY,
         sparse.STUDY,
+        detection.STUDY,
+        starved.STUDY,
         dualpi2.STUDY,
     )
 }

@@ -35,6 +35,10 @@ pub struct Sharing {
     pub weight: f64,
     /// RFC 8382's T.
     pub interval_s: f64,
+    /// Rate of the faster of two from which the threshold counts in full; below it is in proportion.
+    pub full_rate_bps: f64,
+    /// Part of the connection's data below which a subflow is suppressed.
+    pub suppress_below: f64,
 }
 
 /// Means over longer than this say nothing of one queue: samples that far apart are not averaged.

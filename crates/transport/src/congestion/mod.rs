@@ -27,6 +27,7 @@ mod groups;
 mod hystart;
 mod lia;
 mod lia_linux;
+mod little;
 mod mppert;
 mod olia;
 mod olia_linux;

@@ -3,12 +3,13 @@
 pub use super::correlation::{Action, Method, Sharing};
 
 use super::correlation::Correlation;
+use super::little::Little;
 use super::rfc8382::{DECIDE_AFTER_INTERVALS, Rfc8382};
 use super::{Ack, CongestionControl, Sample, View, Window};
 use crate::algorithm::{Capability, Column, Given, Parameter, Row};
 
 /// The parameters that every coupled control has besides its own.
-const PARAMETERS: [Parameter; 7] = [
+const PARAMETERS: [Parameter; 9] = [
     Parameter::word(
         "shared",
         "none",
@@ -41,6 +42,21 @@ const PARAMETERS: [Parameter; 7] = [
     Parameter::number("shared_window_s", 1.0, [0.1, 3600.0], "memory of one correlation").unit("s").fixed_in_kernel(),
     Parameter::number("shared_weight", 0.75, [0.0, 0.9999], "weight of the past in the smoothed delay")
         .fixed_in_kernel(),
+    Parameter::number(
+        "shared_full_rate_mbps",
+        0.0,
+        [0.0, 100_000.0],
+        "rate of the faster of two subflows below which the threshold falls in proportion; 0: it never does",
+    )
+    .unit("Mbit/s")
+    .fixed_in_kernel(),
+    Parameter::number(
+        "suppress_below",
+        0.0,
+        [0.0, 1.0],
+        "part of the connection's data below which a subflow is suppressed for a minute; 0: none is",
+    )
+    .fixed_in_kernel(),
     Parameter::number("shared_interval_s", 0.35, [0.01, 60.0], "interval T of rfc8382").unit("s").fixed_in_kernel(),
 ];
 
@@ -76,14 +92,26 @@ impl Sharing {
     #[must_use]
     pub fn new(action: Action) -> Self {
         let (method, decide_after_s) = (Method::Correlation, CORRELATION_AFTER_S);
-        Sharing { action, method, threshold: 0.5, decide_after_s, window_s: 1.0, weight: 0.75, interval_s: 0.35 }
+        Sharing {
+            action,
+            method,
+            threshold: 0.5,
+            decide_after_s,
+            window_s: 1.0,
+            weight: 0.75,
+            interval_s: 0.35,
+            full_rate_bps: 0.0,
+            suppress_below: 0.0,
+        }
     }
 
     /// What the parameters say; None: nothing is to be found out.
     pub(super) fn read(given: &Given) -> Option<Self> {
+        let suppress_below = if given.has("shared") { given.number("suppress_below") } else { 0.0 };
         let action = match given.has("shared").then(|| given.word("shared")).as_deref() {
-            None | Some("none") => return None,
-            Some("watch") => Action { suppress: false, decouple: false },
+            None => return None,
+            Some("none") if suppress_below == 0.0 => return None,
+            Some("none" | "watch") => Action { suppress: false, decouple: false },
             Some(word) => Action { suppress: word != "decouple", decouple: word != "suppress" },
         };
         let interval_s = given.number("shared_interval_s");
@@ -100,6 +128,8 @@ impl Sharing {
             window_s: given.number("shared_window_s"),
             weight: given.number("shared_weight"),
             interval_s,
+            full_rate_bps: given.number("shared_full_rate_mbps") * 1e6,
+            suppress_below,
         })
     }
 }
@@ -151,7 +181,9 @@ pub struct Shared<C> {
     control: C,
     action: Action,
     threshold: f64,
+    full_rate_bps: f64,
     detector: Detector,
+    little: Little,
     /// When the groups were last looked at.
     looked_ns: u64,
     /// By subflow, the least number of those that it is coupled with, and of those it was found to share with.
@@ -171,6 +203,8 @@ impl<C: CongestionControl> Shared<C> {
             control,
             action: sharing.action,
             threshold: sharing.threshold,
+            full_rate_bps: sharing.full_rate_bps,
+            little: Little::new(sharing.suppress_below),
             looked_ns: 0,
             detector: Detector::new(sharing),
             group: Vec::new(),
@@ -196,7 +230,10 @@ impl<C: CongestionControl> Shared<C> {
     /// Groups by what is known now; true when they are others than before.
     fn find_groups(&mut self, group: &[View]) -> bool {
         let before = (std::mem::take(&mut self.group), std::mem::take(&mut self.sharers));
-        let likeness = |a, b, open| self.detector.likeness(a, b).unwrap_or(open);
+        // Where less bandwidth is available correlation is lower (p. 32). A lower threshold for a pair is a higher likeness.
+        let rate_bps = |i: usize| group[i].cwnd * 8e9 * f64::from(group[i].mss) / (group[i].srtt_ns.max(1)) as f64;
+        let raised = |a, b| (self.full_rate_bps / rate_bps(a).max(rate_bps(b))).max(1.0);
+        let likeness = |a, b, open| self.detector.likeness(a, b).map_or(open, |likeness| likeness * raised(a, b));
         // A pair that is not decided yet stays coupled, but none of it is held.
         link(&mut self.group, group, self.threshold, |a, b| likeness(a, b, f64::INFINITY));
         link(&mut self.sharers, group, self.threshold, |a, b| likeness(a, b, f64::NEG_INFINITY));
@@ -219,7 +256,8 @@ impl<C: CongestionControl> Shared<C> {
                     && self.sharers[i] == self.sharers[r]
                     && (rate(i) > rate(r) || (rate(i) == rate(r) && i < r))
             });
-            self.held.push(self.action.suppress && group[r].active && better);
+            let suppressed = (self.action.suppress && better) || self.little.is_suppressed(r);
+            self.held.push(group[r].active && suppressed);
         }
         self.apart = self.held.iter().any(|held| *held)
             || (self.action.decouple && self.group.iter().any(|g| *g != self.group[0]));
@@ -292,6 +330,9 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     }
 
     fn on_ack(&mut self, group: &[View], r: usize, ack: &Ack) -> Window {
+        if self.little.acknowledged(group, r, ack.now_ns, ack.acked_segments) {
+            self.act(group);
+        }
         let window = self.ask(group, r, |control, seen| control.on_ack(seen, r, ack));
         if self.is_held(r) { Window { cwnd: 1.0, ssthresh: 2.0 } } else { window }
     }
@@ -341,6 +382,7 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
 
     fn on_join(&mut self, group: &[View], r: usize, now_ns: u64) {
         self.detector.forget(r);
+        self.little.forget(r);
         self.regroup(group);
         self.ask(group, r, |control, seen| control.on_join(seen, r, now_ns));
     }
@@ -348,6 +390,7 @@ impl<C: CongestionControl> CongestionControl for Shared<C> {
     fn on_leave(&mut self, group: &[View], r: usize, now_ns: u64) {
         self.ask(group, r, |control, seen| control.on_leave(seen, r, now_ns));
         self.detector.forget(r);
+        self.little.forget(r);
         self.regroup(group);
     }
 }

@@ -93,6 +93,20 @@ fn the_slower_sharer_is_held_at_one_segment_and_the_rest_stays_coupled() {
 }
 
 #[test]
+fn the_threshold_falls_with_the_rate_below_a_full_one() {
+    // The faster of the sharers has 20 segments of 1420 bytes in 80 ms, 2.84 Mbit/s; the threshold is 1.5 times their likeness.
+    let found = |full_rate_bps: f64| {
+        let mut control = played(DECOUPLE, 30, 1, |r, _| usize::from(r == 1));
+        control.full_rate_bps = full_rate_bps;
+        control.threshold = 1.5 * control.detector.likeness(0, 2).expect("decided");
+        control.find_groups(&[view(20.0), view(10.0), view(5.0)]);
+        control.sharers[2] == 0
+    };
+    assert!(!found(0.0) && !found(1.4 * 2.84e6), "1.5 and 1.07 times");
+    assert!(found(1.6 * 2.84e6), "0.94 times");
+}
+
+#[test]
 fn one_pair_alike_by_chance_joins_no_groups() {
     let groups = |chance: f64, active: [bool; 3]| {
         let likeness = move |a: usize, b: usize| match (a.min(b), a.max(b)) {
