@@ -93,6 +93,10 @@ soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes 
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
 	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
 
+soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one
+	$(BIN)/mptcplab kernel build 6.12 --with balia,ewtcp,lia,mppert,olia,pert,wvegas
+	$(BIN)/python -m pytest tests/live/test_linux_virtual.py
+
 SCHEDULER_CASES ?= 10000
 soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths with each scheduler
 	SCHEDULER_CASES=$(SCHEDULER_CASES) cargo test --release --locked -p transport --test property every_scheduler -- --nocapture
