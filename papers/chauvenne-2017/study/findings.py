@@ -143,6 +143,10 @@ def summary(table: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
     )
 
 
+OTHERS: Final = "*"
+"""In causes.toml: the cause of all claims of an item that have none of their own."""
+
+
 class Claims:
     """Collects the claims of an item; the text of a statement is the published one."""
 
@@ -170,7 +174,8 @@ class Claims:
         self.all.append(Claim(id, text, published, found, check, cause or self._cause(id), tuple(covers)))
 
     def _cause(self, id: str) -> str:  # noqa: A002
-        cause = causes().get(self._context.published.id, {}).get(id, "The cause is not known.")
+        known = causes().get(self._context.published.id, {})
+        cause = known.get(id) or known.get(OTHERS) or "The cause is not known."
         thin = "The thin design of --quick has too few networks to tell." if self._context.quick else ""
         return f"{cause} {thin}".strip()
 

@@ -237,6 +237,19 @@ def _flow_times(runs: Runs, tcp: str, control: str) -> dict[int, np.ndarray[tupl
     }
 
 
+def _unfinished(runs: Runs, tcp: str, control: str) -> tuple[int, int, float]:
+    """Short flows that had not finished by the end, all that began, and the mean in ms if these took the longest time.
+
+    They are left out of the mean, which that could have shortened.
+    """
+    own = (pl.col("tcp") == tcp) & (pl.col("control") == control)
+    rows = runs.connections.filter(own & pl.col("name").str.starts_with("short "))
+    begun, complete = (int(rows[column].sum()) for column in ("transfers_begun", "transfers_complete"))
+    times = np.concatenate(list(_flow_times(runs, tcp, control).values()))
+    late = begun - complete
+    return late, begun, float((times.sum() + late * times.max()) / (len(times) + late))
+
+
 def _core(runs: Runs, tcp: str, control: str) -> Estimate:
     """Utilisation of the links between aggregation and core, %."""
     own = (pl.col("tcp") == tcp) & (pl.col("control") == control)
@@ -373,6 +386,8 @@ def table_3(context: Context) -> Outcome:
                     "standard deviation, ms": found[1].text(1),
                     "published ": theirs[1],
                     "the fastest 95 %, ms": _fastest(runs, tcp, control),
+                    "not finished by the end": "{} of {}".format(*_unfinished(runs, tcp, control)[:2]),
+                    "completion if these took the longest time, ms": _unfinished(runs, tcp, control)[2],
                     "core utilisation, %": found[2].text(1),
                     "published  ": theirs[2],
                 }
@@ -405,26 +420,29 @@ def table_3(context: Context) -> Outcome:
             _DYNAMIC,
         )
     )
-    claims.append(
+    told = ", ".join(f"{NAMES[control]} {means[control].text(1)} ms" for control in CONTROLS)
+    core = ", ".join(f"{NAMES[control]} {used[control].text(1)} %" for control in CONTROLS)
+    claims += [
         Claim(
             "tcp-lower",
-            "With TCP short flows take less time on average than with either, and the core is used far less",
+            "With TCP short flows take less time on average than with either",
             None,
-            ", ".join(
-                f"{NAMES[control]} {means[control].text(1)} ms, {used[control].text(1)} %" for control in CONTROLS
-            ),
-            every(
-                [less(means["tcp"], means[control]) for control in ("lia", "olia")],
-                [
-                    Order(
-                        used["tcp"].mean, used[control].mean, used["tcp"].half, used[control].half, whole=100, far=True
-                    )
-                    for control in ("lia", "olia")
-                ],
-            ),
+            told,
+            every(less(means["tcp"], means[control]) for control in ("lia", "olia")),
             _DYNAMIC,
-        )
-    )
+        ),
+        Claim(
+            "tcp-lower/core",
+            "With TCP the core is used very little",
+            None,
+            core,
+            every(
+                Order(used["tcp"].mean, used[control].mean, used["tcp"].half, used[control].half, whole=100, far=True)
+                for control in ("lia", "olia")
+            ),
+            _CORE,
+        ),
+    ]
     caption = "Short flows of 70 kB among long connections, with TCP as in the paper's simulator and as in Linux today"
     return Outcome(claims, tables=[(caption, pl.DataFrame(rows))], notes=[_SETTING])
 

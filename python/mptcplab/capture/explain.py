@@ -7,7 +7,7 @@ earlier: the other did something else, or nothing yet.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -30,6 +30,8 @@ Kind = Literal[
 """What a difference is of. A send opportunity is a segment that one run sends and the other does not send yet, on the
 same subflow after its first round trip: the congestion window, pacing, or a scheduler that waits."""
 
+_SAME_SIZE: Final = 0.01
+"""Segments of two stacks whose sizes differ by less than this part differ by an option, not by a choice."""
 _SHIFTS_NOTHING: Final[dict[str, Kind]] = {"an option": "option", "the window": "receive window"}
 
 
@@ -126,9 +128,20 @@ def _document(found: Difference) -> dict[str, Any]:
 
 def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
     """Compare the captures in two directories."""
-    one, other = sent(first, plain=True), sent(second, plain=True)
-    mine, theirs = streams(one), streams(other)
+    one, other = (
+        # PSH marks the end of what an application wrote, or of a burst: nothing follows from it.
+        [replace(each, flags="+".join(flag for flag in each.flags.split("+") if flag != "PSH")) for each in run]
+        for run in (sent(first, plain=True), sent(second, plain=True))
+    )
     soft: dict[Kind, Difference] = {}
+    ours, their = (max(run, key=lambda each: each.length, default=None) for run in (one, other))
+    if ours is not None and their is not None and 0 < abs(ours.length - their.length) <= _SAME_SIZE * ours.length:
+        # Counted in segments of one size, or nothing would be alike from the first segment on.
+        why = f"Full segments have {ours.length} bytes in the first, {their.length} in the second; counted as one size."
+        parting = Parting(0, "the length", ours, their)
+        soft["segment size"] = Difference("segment size", parting, why)
+        other = [_scaled(each, ours.length / their.length) for each in other]
+    mine, theirs = streams(one), streams(other)
     hard: list[tuple[int, str, Sent | None, Sent | None]] = []
     for stream in sorted(mine.keys() | theirs.keys()):
         for a, b in zip_longest(mine.get(stream, ()), theirs.get(stream, ())):
@@ -152,6 +165,18 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
         return Explanation(names, told, found, _flights(*before))
     told = tuple(sorted(soft.values(), key=lambda each: each.time_s))
     return Explanation(names, told[1:], told[0] if told else None)
+
+
+def _scaled(packet: Sent, factor: float) -> Sent:
+    def scaled(offset: int) -> int:
+        return 1 + round((offset - 1) * factor) if offset else 0
+
+    return replace(
+        packet,
+        sequence=scaled(packet.sequence),
+        acknowledgment=scaled(packet.acknowledgment),
+        length=round(packet.length * factor),
+    )
 
 
 def _place(run: Sequence[Sent], packet: Sent | None, time_ns: int) -> int:

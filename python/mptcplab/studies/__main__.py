@@ -19,6 +19,7 @@ from . import (
     shared_bottleneck,
     shared_detection,
     stack_speed,
+    suspicions,
 )
 
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
@@ -36,6 +37,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
     "stack-speed": stack_speed.main,
+    "suspicions": suspicions.main,
 }
 
 
