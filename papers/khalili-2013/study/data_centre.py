@@ -421,7 +421,7 @@ def table_3(context: Context) -> Outcome:
         )
     )
     told = ", ".join(f"{NAMES[control]} {means[control].text(1)} ms" for control in CONTROLS)
-    core = ", ".join(f"{NAMES[control]} {used[control].text(1)} %" for control in CONTROLS)
+    cores_told = ", ".join(f"{NAMES[control]} {used[control].text(1)} %" for control in CONTROLS)
     claims += [
         Claim(
             "tcp-lower",
@@ -435,7 +435,7 @@ def table_3(context: Context) -> Outcome:
             "tcp-lower/core",
             "With TCP the core is used very little",
             None,
-            core,
+            cores_told,
             every(
                 Order(used["tcp"].mean, used[control].mean, used["tcp"].half, used[control].half, whole=100, far=True)
                 for control in ("lia", "olia")
