@@ -69,7 +69,7 @@ def test_a_file_is_fetched(tmp_path: Path, protocol: int, says: str) -> None:
         (("http://10.213.0.1:8081/",), 1, "reset, refused"),
         (("http://203.0.113.1:80/", "--timeout", "0.5"), 1, "no answer from 203.0.113.1:80 within 0.5 s"),
         (("http://127.0.0.1:8080/",), 2, "the loopback address 127.0.0.1"),
-        (("http://10.213.0.1:8080/", "--congestion", "bbr"), 2, "congestion control: found «bbr»"),
+        (("http://10.213.0.1:8080/", "--congestion", "vivace"), 2, "congestion control: found «vivace»"),
     ],
 )
 def test_what_goes_wrong_is_said(tmp_path: Path, arguments: tuple[str, ...], status: int, says: str) -> None:

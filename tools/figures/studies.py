@@ -1,6 +1,7 @@
 """Every study by its name."""
 
 from tools.figures import (
+    bbr,
     detection,
     dualpi2,
     paths,
@@ -34,5 +35,6 @@ STUDIES = {
         detection.STUDY,
         starved.STUDY,
         dualpi2.STUDY,
+        bbr.STUDY,
     )
 }

@@ -67,8 +67,8 @@ fn what_is_wrong_is_named() {
             "three times the connections and twice the links together must be at most 16777216",
         ),
         (
-            |d| d.connections[0].congestion.name = "bbr".into(),
-            "connection «t»: congestion control: found «bbr»; expected reno, cubic",
+            |d| d.connections[0].congestion.name = "vivace".into(),
+            "connection «t»: congestion control: found «vivace»; expected reno, cubic",
         ),
         (
             |d| d.connections[0].scheduler.name = "nearest".into(),

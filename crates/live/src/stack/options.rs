@@ -129,9 +129,9 @@ mod tests {
     fn names_and_parameters_are_checked() {
         let config = read(r#"{"congestion": "olia", "variant": "linux", "mss": 1440}"#).unwrap();
         assert_eq!((format!("{:?}", config.congestion), config.mss), (r#"olia(variant "linux")"#.to_owned(), 1440));
-        let error = read(r#"{"congestion": "bbr"}"#).unwrap_err();
+        let error = read(r#"{"congestion": "vivace"}"#).unwrap_err();
         assert!(
-            error.to_string().starts_with("congestion: congestion control: found «bbr»; expected reno, "),
+            error.to_string().starts_with("congestion: congestion control: found «vivace»; expected reno, "),
             "{error}"
         );
         let config = read(r#"{"path_manager": {"name": "ndiffports", "subflows": 12}}"#).unwrap();

@@ -96,7 +96,7 @@ impl SinglePath for Dctcp {
             return None;
         }
         let cwnd = (view.cwnd * (1.0 - self.alpha / 2.0)).max(MIN_CWND).min(view.cwnd);
-        Some(Steering { window: Window { cwnd, ssthresh: cwnd.max(MIN_CWND) }, pacing: None })
+        Some(Steering { window: Window { cwnd, ssthresh: cwnd.max(MIN_CWND) }, pacing: None, limited: false })
     }
 
     fn on_loss(&mut self, view: &View) -> f64 {

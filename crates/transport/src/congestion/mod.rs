@@ -11,6 +11,9 @@
 
 mod balia;
 mod balia_linux;
+mod bbr;
+mod bbr_linux;
+mod bbr_model;
 mod classic;
 pub mod conformance;
 mod correlation;
@@ -56,6 +59,7 @@ built_in! {
     mppert::Mppert: Responding<Mppert>,
     epsilon::Epsilon: Classic<Epsilon>,
     dctcp::Dctcp: PerSubflow<Dctcp>,
+    bbr::Bbr: PerSubflow<Bbr> | bbr_linux::BbrLinux: PerSubflow<BbrLinux>,
 }
 
 pub use classic::{Classic, Rule};
@@ -269,7 +273,7 @@ pub struct Delivery<'a> {
     pub lost_in_all: u64,
     /// What is in flight says less than the path can do.
     pub app_limited: bool,
-    /// Before it, window or pacing kept the transport from sending more.
+    /// The window was full before it.
     pub cwnd_limited: bool,
     /// How fast the newest segment that it acknowledges was delivered.
     pub sample: Option<RateSample>,
@@ -303,6 +307,8 @@ pub struct LostPacket {
     pub lost: u64,
     /// What was in flight then said less than the path can do.
     pub app_limited: bool,
+    /// The segment before it was not lost.
+    pub begins_range: bool,
 }
 
 /// What a control that hears of deliveries sets.
@@ -312,6 +318,8 @@ pub struct Steering {
     pub window: Window,
     /// Pacing rate in bytes per second; None: as it is.
     pub pacing: Option<f64>,
+    /// Samples of what is in flight now say less than the path can do, for the control holds back.
+    pub limited: bool,
 }
 
 /// A congestion control for all subflows of a connection.

@@ -145,6 +145,7 @@ impl RateSampler {
     }
 
     fn count_lost(&mut self, i: usize) {
+        let begins_range = i == 0 || !self.records[i - 1].is_lost;
         let record = &mut self.records[i];
         record.is_lost = true;
         self.lost += u64::from(record.bytes);
@@ -153,6 +154,7 @@ impl RateSampler {
             in_flight: record.in_flight,
             lost: self.lost - record.lost,
             app_limited: record.app_limited,
+            begins_range,
         });
     }
 

@@ -26,7 +26,7 @@ impl<P: Stream> Subflow<P> {
         controller: &mut Controller,
     ) -> Delivered {
         let ack = self.our_seq(segment.ack);
-        let has_room = group[r].has_room();
+        let (has_room, full) = (group[r].has_room(), group[r].free_segments() == 0);
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
         let copies = self.copies(segment.options.timestamps, group[r].min_rtt_ns);
         let mut delivered = Delivered { copies, ..Delivered::default() };
@@ -118,7 +118,7 @@ impl<P: Stream> Subflow<P> {
         }
         if self.rate.is_some() {
             let marked = segment.flags.ece() && self.ecn.scalable;
-            self.report(now_ns, &delivered, (pipe_before, has_room, marked), group, r, controller);
+            self.report(now_ns, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
@@ -127,12 +127,13 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
-    /// whether there was room for more, which means that there was nothing to send; and whether it echoes a mark.
+    /// whether there was room for more, which means that there was nothing to send, and whether the window was full; and
+    /// whether it echoes a mark.
     fn report(
         &mut self,
         now_ns: u64,
         delivered: &Delivered,
-        (pipe_before, had_room, marked): (u32, bool, bool),
+        (pipe_before, had_room, full, marked): (u32, bool, bool, bool),
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
@@ -155,11 +156,16 @@ impl<P: Stream> Subflow<P> {
             lost: &lost,
             lost_in_all: rate.lost,
             app_limited: rate.is_limited(),
-            cwnd_limited: !had_room,
+            cwnd_limited: full,
             sample,
         };
         if let Some(steering) = controller.on_delivery(group, r, &delivery) {
             self.set_window(now_ns, steering.window, &mut group[r]);
+            if steering.limited
+                && let Some(rate) = &mut self.rate
+            {
+                rate.limited(u64::from(group[r].in_flight) * mss);
+            }
             if let (Some(pacing), Some(to)) = (&mut self.pacing, steering.pacing) {
                 pacing.set_rate(to);
             }
