@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.capture.settings import Capture
 from mptcplab.engines import runner
-from mptcplab.lab import capture_files, handshake
+from mptcplab.lab import capture_files, handshake, preview
 from mptcplab.lab.limits import Limits
-from mptcplab.scenario import describe, units
+from mptcplab.scenario import describe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ def look(
     until_s = duration_s
     if sent > limits.captured:
         until_s = duration_s * limits.captured / sent
-        scenario = _shortened(scenario, until_s)
+        scenario = preview.shortened(scenario, until_s) or scenario
     with TemporaryDirectory(prefix="mptcplab-lab-") as folder:
         runner.run(scenario, capture=Capture(Path(folder), _SNAP), progress=lambda part: progress(0.25 + part / 4))
         files = sorted(Path(folder).glob("*.pcapng"))
@@ -74,16 +74,6 @@ def _paths(scenario: "Scenario") -> list[str]:
     """The paths in the order in which the core numbers them."""
     description: dict[str, Any] = describe.description(scenario.document, scenario.seed, False)
     return [path["name"] for path in description["paths"]]
-
-
-def _shortened(scenario: "Scenario", until_s: float) -> "Scenario":
-    duration = units.write(units.TIME, max(1_000_000, int(until_s * 1e3) * 1_000_000))
-    changes: dict[str, object] = {"measure.warmup": "0 s"}
-    document = scenario.document
-    for name, connection in document.connections.items():
-        if connection.stop is not None and connection.stop > until_s * 1e9:
-            changes[f'connection."{name}".stop'] = duration
-    return scenario.with_(changes, duration=duration)
 
 
 def _connection(found: Mapping[str, Any], paths: list[str], names: list[str]) -> dict[str, Any]:

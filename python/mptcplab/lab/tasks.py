@@ -7,22 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import Error
-from mptcplab.lab import documents, exports, numbers
+from mptcplab.lab import documents, exports, numbers, preview
 from mptcplab.lab.documents import Given, Origin
 from mptcplab.lab.limits import Limits
-from mptcplab.scenario import ScenarioError, UnsupportedError
+from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
 from mptcplab.scenario.errors import Problem
 
 Tell = Callable[[float], None]
 """Called with the part that is done; raises when nobody waits for the answer."""
+Show = Callable[[bytes], None]
+"""Called with what is known so far: JSON of an answer that is not complete."""
 Answer = tuple[str, dict[str, Any], bytes]
 """`done`, or `wrong` with what the request did wrong; and the head and the content of the answer."""
 
 
-def carry_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
+def carry_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show) -> Answer:
     """Do it. What the request did wrong is an answer as well."""
     try:
-        return _carried_out(task, limits, tell)
+        return _carried_out(task, limits, tell, show)
     except (ScenarioError, UnsupportedError) as error:
         return _wrong([asdict(problem) for problem in error.problems])
     except (Error, ValueError) as error:
@@ -42,7 +44,7 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
+def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show) -> Answer:
     opened = task["opened"]
     origin = Origin.of(task["origin"], None if opened is None else Path(opened))
     given = documents.read(task["text"], task["data"], origin, limits)
@@ -50,7 +52,7 @@ def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell) -> Answer:
     if kind == "read":
         return "done", {}, _json(_of_scenario(given))
     if kind == "run":
-        return "done", {}, _run(given, task["engine"], limits, tell)
+        return "done", {}, _run(given, task["engine"], limits, tell, show)
     if kind == "packets":
         from mptcplab.lab import packets
 
@@ -79,7 +81,7 @@ def _of_scenario(given: Given) -> dict[str, Any]:
     }
 
 
-def _run(given: Given, engine: str, limits: Limits, tell: Tell) -> bytes:
+def _run(given: Given, engine: str, limits: Limits, tell: Tell, show: Show) -> bytes:
     from mptcplab.engines import runner
     from mptcplab.engines.catalogue import available
     from mptcplab.lab import lines
@@ -87,14 +89,20 @@ def _run(given: Given, engine: str, limits: Limits, tell: Tell) -> bytes:
     unsupported = available(engine).unsupported(given.scenario)
     if unsupported:
         raise UnsupportedError(engine, [_plain(problem) for problem in unsupported])
-    result = runner.run(given.scenario, engine, progress=tell)
-    return _json(
-        {
-            **_of_scenario(given),
-            "result": result.to_dict(),
-            "lines": lines.of_run(result.runs[0][1], limits),
-        }
-    )
+
+    def answer(scenario: Scenario, progress: Tell) -> dict[str, Any]:
+        result = runner.run(scenario, engine, progress=progress)
+        shown = {"result": result.to_dict(), "lines": lines.of_run(result.runs[0][1], limits)}
+        return {**_of_scenario(given), **shown}
+
+    if engine != "sim" or given.scenario.document.topology is not None:
+        return _json(answer(given.scenario, tell))
+    try:
+        return _json(answer(given.scenario, preview.watched(tell)))
+    except preview.LongError as long:
+        for beginning in preview.beginnings(given.scenario, long.part):
+            show(_json({"partial": answer(beginning, lambda _: tell(0.0))}))
+    return _json(answer(given.scenario, tell))
 
 
 def _plain(problem: Problem) -> Problem:

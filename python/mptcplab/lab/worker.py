@@ -79,7 +79,7 @@ def main() -> None:
                 desk.answer("progress", {}, json.dumps({"progress": round(part, 4)}).encode())
 
         try:
-            desk.answer(*tasks.carry_out(task, limits, tell))
+            desk.answer(*tasks.carry_out(task, limits, tell, lambda content: desk.answer("progress", {}, content)))
         except _Stopped:
             desk.answer("stopped", {}, b"")
 

@@ -27,8 +27,8 @@ function post(path, body, signal, method = "POST") {
   return fetch(path, { method, headers, body: JSON.stringify({ page, ...body }), signal });
 }
 
-/** Work whose progress is told: progress(part). */
-export async function work(kind, body, { signal, progress } = {}) {
+/** Work whose progress is told: progress(part), and partial(answer) with what is known so far. */
+export async function work(kind, body, { signal, progress, partial } = {}) {
   const answer = await checked(await post(`/api/${kind}`, body, signal));
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
@@ -41,6 +41,7 @@ export async function work(kind, body, { signal, progress } = {}) {
       const line = JSON.parse(held.slice(0, end));
       held = held.slice(end + 1);
       if ("progress" in line) progress?.(line.progress);
+      else if ("partial" in line) partial?.(line.partial);
       else result = line;
     }
     if (done) break;

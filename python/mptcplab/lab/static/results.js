@@ -78,7 +78,7 @@ export function table(host) {
   const heads = ofB ? ["A", "B", "B beside A"] : ["Result"];
   host.replaceChildren(
     h("table", { class: "results" },
-      h("caption", {}, `${a.result.title}: ${a.result.duration_s} s on ${a.result.engine}, seed ${a.result.seed}`),
+      h("caption", {}, `${a.partial || b?.partial ? "So far: " : ""}${a.result.title}: ${a.result.duration_s} s on ${a.result.engine}, seed ${a.result.seed}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Connection"), heads.map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, rows)),
     ...(a.result.notes ?? []).map((note) => h("p", { class: "note" }, note)));

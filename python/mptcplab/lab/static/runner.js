@@ -59,6 +59,11 @@ async function begin() {
           parts[side] = part;
           if (performance.now() - began > PATIENCE_MS) told();
         },
+        partial: (answer) => {
+          state.problems[side] = [];
+          state.results[side] = { ...answer, partial: true };
+          state.tell("answered");
+        },
       });
       parts[side] = 1;
       state.problems[side] = [];
