@@ -101,14 +101,29 @@ def two_paths(
     queue: str = "drop-tail",
     tcp: Mapping[str, Any] = NS2,
     sample: str = "never",
+    longer_ms: float = 0,
+    jitter_ms: float = 0,
 ) -> dict[str, Any]:
-    """Figure 3: a multipath flow over two bottlenecks, background flows on each: `rates[0]`(`counts[0]`)+…"""
+    """Figure 3: a multipath flow over two bottlenecks, background flows on each: `rates[0]`(`counts[0]`)+…
+
+    What breaks phases: `longer_ms` of RTT that the multipath flow has besides, `jitter_ms` of the bottlenecks.
+    """
     links: dict[str, Any] = {}
     connections: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
     for name, rate, count in zip(("one", "two"), rates, counts, strict=True):
         links[name] = link(rate, rtt_ms, red(rate, rtt_ms) if queue == "red" else None)
+        if jitter_ms:
+            links[name]["jitter"] = f"{jitter_ms:g} ms"
         connections |= background(name, count, kind, tcp)
-    return scenario(links, {**connections, "multi": multi(("one", "two"), congestion, tcp=dict(tcp))}, span, sample)
+        paths |= {name: {"links": [name]}, f"multi {name}": {"links": [f"before {name}", name]}}
+    own = ("one", "two")
+    if longer_ms:
+        own = ("multi one", "multi two")
+        before = {"rate": "1 Gbit/s", "delay": f"{longer_ms / 2:g} ms", "queue": "1000 packets"}
+        links |= {f"before {name}": dict(before) for name in ("one", "two")}
+    more = {"path": paths} if longer_ms else {}
+    return scenario(links, {**connections, "multi": multi(own, congestion, tcp=dict(tcp))}, span, sample, **more)
 
 
 def cascade(congestion: str | dict[str, Any], span: Times) -> dict[str, Any]:
