@@ -84,3 +84,24 @@ def test_a_difference_has_the_margin_of_student() -> None:
     assert found.mean == 2.0
     assert found.margin == pytest.approx(1.686, abs=5e-4)
     assert difference([1.0]).margin == math.inf
+
+
+def test_luck_in_the_race_is_not_believed() -> None:
+    """A hundred settings as good as TCP, but for the noise of each run: one of them wins the race, none is better."""
+    others = field(100)
+    scores = Scores(dict.fromkeys([*others, *TCP], 0.0), 0.2)
+    race = Race(scores, budget_hops=40_000_000)  # type: ignore[arg-type]
+    race.run(TCP, others, [])
+    chosen = race.ranked([each for each in others if each in race.results and each not in race.dropped])[0]
+    assert race.difference(chosen, TCP[0]).mean > 0.02
+    finalists = race.confirm([each for each in others if each in race.results and each not in race.dropped], TCP)
+    assert len(finalists) == 4
+    assert all(pair >= 1000 for each in finalists for pair in race.results[each])
+    assert all(abs(race.difference(each, TCP[0]).mean) < 0.1 for each in finalists)
+
+
+def test_what_is_better_is_confirmed() -> None:
+    race, others, _ = raced(60, 0.1, 20_000_000)
+    finalists = race.confirm([each for each in others if each in race.results and each not in race.dropped], TCP)
+    assert finalists[0] == others[17]
+    assert race.difference(finalists[0], TCP[0]).low > 0.6
