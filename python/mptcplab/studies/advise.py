@@ -132,6 +132,34 @@ def summary(rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def draw(rows: Iterable[Mapping[str, Any]], file: Path) -> None:
+    """A picture (SVG) of every case's regret, by setting and traffic."""
+    import altair as alt
+    import polars as pl
+    import vl_convert
+
+    points = pl.DataFrame(
+        [
+            {"traffic": row["traffic"], "setting": name, "regret": 100 * regret}
+            for row in rows
+            for name, regret in row["regret"].items()
+        ]
+    )
+    order = ["advice", "TCP on the better path", *RIVALS]
+    chart = (
+        alt.Chart(alt.NamedData(name="points"), width=110, height=150)
+        .mark_tick(thickness=2, opacity=0.6, color="#0072B2")
+        .encode(
+            x=alt.X("regret:Q", title="regret (%)", scale=alt.Scale(domain=[0, 100], clamp=True)),
+            y=alt.Y("setting:N", sort=order, title=None, axis=alt.Axis(labelLimit=200)),
+            column=alt.Column("traffic:N", sort=list(KINDS), title=None),
+        )
+    )
+    file.write_text(
+        vl_convert.vegalite_to_svg(chart.to_dict() | {"datasets": {"points": points.to_dicts()}}), encoding="utf-8"
+    )
+
+
 def read(file: Path) -> list[dict[str, Any]]:
     """The lines of a file, if there is one."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
@@ -144,6 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("advise.jsonl"), help="the file of results")
     parser.add_argument("--development", action="store_true", help="the networks that were looked at while building")
     parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
+    parser.add_argument("--figure", type=Path, help="draw FILE's regrets to this SVG")
     given = parser.parse_args([] if arguments is None else arguments)
     done = {(row["network"], row["traffic"]) for row in read(given.out)}
     for number in range(given.networks):
@@ -152,7 +181,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 row = case(number, kind, development=given.development)
                 with given.out.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
-    sys.stdout.write(summary(read(given.out)) + "\n")
+    rows = read(given.out)
+    sys.stdout.write(summary(rows) + "\n")
+    if given.figure is not None:
+        draw(rows, given.figure)
 
 
 if __name__ == "__main__":
