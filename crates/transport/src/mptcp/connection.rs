@@ -459,7 +459,9 @@ impl<P: Stream> Connection<P> {
     /// The segment that freed them had been sent for this reason.
     pub fn attribute(&mut self, sending: Sending) {
         self.rx.freed = false;
-        self.rx.waits.close(sending);
+        if let Some(waits) = &mut self.rx.waits {
+            waits.close(sending);
+        }
     }
 
     /// Why this end last sent what has this sequence number on the wire.
@@ -474,7 +476,7 @@ impl<P: Stream> Connection<P> {
     /// made bytes wait as long as [`out_of_order_delays`](Self::out_of_order_delays) says.
     #[must_use]
     pub fn waited(&self, subflow: SubflowId) -> Waited {
-        self.rx.waits.of(subflow.0 as usize)
+        self.rx.waits.as_ref().map(|waits| waits.of(subflow.0 as usize)).unwrap_or_default()
     }
 
     /// Bytes delivered in order so far, read or waiting to be read.

@@ -26,8 +26,8 @@ pub struct ReceiveStream<P: Stream> {
     /// What came before what precedes it in the stream.
     waiting: Waiting<P>,
     delays: DelayHistogram,
-    /// What they waited for.
-    pub waits: Waits,
+    /// What they waited for; of a connection on which none ever waited it takes no room.
+    pub waits: Option<Box<Waits>>,
 }
 
 impl<P: Stream> ReceiveStream<P> {
@@ -41,7 +41,7 @@ impl<P: Stream> ReceiveStream<P> {
             ready: Ready::new(),
             waiting: Waiting::new(),
             delays: DelayHistogram::default(),
-            waits: Waits::default(),
+            waits: None,
         }
     }
 
@@ -171,7 +171,7 @@ impl<P: Stream> ReceiveStream<P> {
             let sum = if own { &mut account.own_waited_byte_ns } else { &mut account.others_waited_byte_ns };
             let byte_ns = u128::from(waited_ns) * u128::from(len);
             *sum += byte_ns;
-            self.waits.add(via, byte_ns);
+            self.waits.get_or_insert_default().add(via, byte_ns);
             self.freed = true;
         }
         self.nxt = early.at + len;
