@@ -189,6 +189,8 @@ MIDDLEBOXES = (
     Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
     Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
     Entry("reset-injection", "resets connections in the name of either end", "RFC 8684 §3.6", ("sim",)),
+    Entry("syn-filter", "drops SYNs with options of Multipath TCP", "Honda 2011; RFC 8684 §3.7", ("sim",)),
+    Entry("captive", "lets connections be made and swallows what they carry", "—", ("sim",)),
 )
 
 APPLICATIONS = (

@@ -18,6 +18,7 @@
 //! top bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks
 //! at the place of what arrives sees that it is not what was sent.
 
+mod captive;
 mod chain;
 mod coalescing;
 mod malleable;
@@ -28,11 +29,13 @@ mod reset_injection;
 mod sequence_rewriting;
 mod splitting;
 mod strip;
+mod syn_filter;
 
 use std::net::SocketAddr;
 
 use wire::{Flags, Options, Segment};
 
+pub use captive::Captive;
 pub use chain::Chain;
 pub use coalescing::Coalescing;
 pub use malleable::{ALTERED, Malleable};
@@ -43,6 +46,7 @@ pub use reset_injection::ResetInjection;
 pub use sequence_rewriting::SequenceRewriting;
 pub use splitting::Splitting;
 pub use strip::{Strip, Stripped};
+pub use syn_filter::SynFilter;
 
 /// Which way a segment goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +134,10 @@ pub enum Middlebox<P> {
     ProactiveAcks(ProactiveAcks),
     /// Ends connections.
     ResetInjection(ResetInjection),
+    /// Drops SYNs of Multipath TCP.
+    SynFilter(SynFilter),
+    /// Swallows content.
+    Captive(Captive),
 }
 
 impl<P: Malleable> Middlebox<P> {
@@ -144,6 +152,8 @@ impl<P: Malleable> Middlebox<P> {
             Self::PayloadRewriting(rewriting) => out.push(rewriting.process(transit)),
             Self::ProactiveAcks(proxy) => proxy.process(transit, out),
             Self::ResetInjection(injection) => injection.process(transit, out),
+            Self::SynFilter(filter) => out.extend(filter.process(transit)),
+            Self::Captive(captive) => out.extend(captive.process(now_ns, transit)),
         }
     }
 

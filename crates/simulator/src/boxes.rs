@@ -11,8 +11,8 @@ use crate::flows::Arrived;
 use crate::random;
 use network::Ecn;
 use network::middlebox::{
-    Chain, Coalescing, Ends, Middlebox, Nat, PayloadRewriting, ProactiveAcks, ResetInjection, SequenceRewriting,
-    Splitting, Strip, Stripped, Transit, Way,
+    Captive, Chain, Coalescing, Ends, Middlebox, Nat, PayloadRewriting, ProactiveAcks, ResetInjection,
+    SequenceRewriting, Splitting, Strip, Stripped, SynFilter, Transit, Way,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -254,6 +254,10 @@ fn middlebox(of_link: &description::Middlebox, seed: u64, name: &str, nats: &mut
         description::Middlebox::ProactiveAcks => Middlebox::ProactiveAcks(ProactiveAcks::new()),
         description::Middlebox::ResetInjection { after_bytes } => {
             Middlebox::ResetInjection(ResetInjection::new(after_bytes))
+        }
+        description::Middlebox::SynFilter { capable_only } => Middlebox::SynFilter(SynFilter { capable_only }),
+        description::Middlebox::Captive { from_ns, until_ns } => {
+            Middlebox::Captive(Captive { from_ns, until_ns: until_ns.unwrap_or(u64::MAX) })
         }
     }
 }

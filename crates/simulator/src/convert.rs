@@ -206,6 +206,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,
         joins_at_once,
+        capable_syn_retries: connection.tcp.mptcp_syn_retries,
         tcp: tcp(&connection.tcp, connection.ecn, connection.application.is_dialogue()),
         ..defaults
     };

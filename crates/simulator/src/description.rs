@@ -305,6 +305,18 @@ pub enum Middlebox {
         /// After how many bytes of content, both ways together.
         after_bytes: u64,
     },
+    /// Drops SYNs with options of Multipath TCP.
+    SynFilter {
+        /// Only those with MP_CAPABLE.
+        capable_only: bool,
+    },
+    /// Lets connections be made and swallows what they carry.
+    Captive {
+        /// From then on.
+        from_ns: u64,
+        /// Until then, if it ends.
+        until_ns: Option<u64>,
+    },
 }
 
 /// From which segments options are stripped.
@@ -435,11 +447,19 @@ pub struct Tcp {
     pub retries: u32,
     /// Retransmissions of a SYN before the attempt is given up.
     pub syn_retries: u32,
+    /// Retransmissions of a SYN with MP_CAPABLE before it goes without.
+    #[serde(default = "two")]
+    pub mptcp_syn_retries: u32,
 }
 
 /// What descriptions that do not say it mean.
 fn yes() -> bool {
     true
+}
+
+/// What descriptions that do not say how often a SYN keeps MP_CAPABLE mean.
+fn two() -> u32 {
+    2
 }
 
 /// How a sender finds out that a segment is lost.
@@ -475,6 +495,7 @@ impl Default for Tcp {
             quick_acks: options.quick_acks,
             retries: options.retries,
             syn_retries: options.syn_retries,
+            mptcp_syn_retries: two(),
         }
     }
 }

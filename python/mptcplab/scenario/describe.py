@@ -47,6 +47,7 @@ from mptcplab.scenario.links import (
     Way,
 )
 from mptcplab.scenario.middleboxes import (
+    Captive,
     Coalescing,
     Middlebox,
     PayloadRewriting,
@@ -54,6 +55,7 @@ from mptcplab.scenario.middleboxes import (
     SequenceRewriting,
     Splitting,
     Strip,
+    SynFilter,
 )
 from mptcplab.scenario.model import Document, Event, Topology
 from mptcplab.scenario.tcp import Tcp
@@ -190,6 +192,10 @@ def _middlebox(box: Middlebox) -> dict[str, Any]:
             return {"kind": box.kind, "way": box.direction, "at_byte": box.at, "growth_bytes": box.growth}
         case ResetInjection():
             return {"kind": box.kind, "after_bytes": box.after}
+        case SynFilter():
+            return {"kind": box.kind, "capable_only": box.drops == "capable"}
+        case Captive():
+            return {"kind": box.kind, "from_ns": box.begins, "until_ns": box.until}
         case _:
             return {"kind": box.kind}
 
@@ -305,6 +311,7 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "quick_acks": tcp.quick_acks,
         "retries": tcp.retries,
         "syn_retries": tcp.syn_retries,
+        "mptcp_syn_retries": tcp.mptcp_syn_retries,
     }
 
 

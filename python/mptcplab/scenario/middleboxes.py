@@ -1,17 +1,31 @@
 """Middleboxes of links: what each does is in mptcplab.registry, its parameters are here."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import SECOND, Kind, Table, Wrong, boolean, choice, fault, faults, one_kind, quantity, told
+from mptcplab.scenario.kinds import (
+    HOUR,
+    SECOND,
+    Kind,
+    Table,
+    Wrong,
+    boolean,
+    choice,
+    fault,
+    faults,
+    one_kind,
+    quantity,
+    told,
+)
 
 MOST_CONTENT = 65_455
 """Content of the largest IPv4 packet beside 20 bytes of its header and 60 of TCP's."""
 
+_MOMENT = quantity(units.TIME, 0, 30 * 24 * HOUR)
 _SPAN = quantity(units.SIZE, 1, MOST_CONTENT)
 
 
@@ -90,7 +104,42 @@ class ResetInjection(Box):
     after: Annotated[int, quantity(units.SIZE, 0, 10**15)] = 100_000
 
 
-Middlebox = Strip | Nat | SequenceRewriting | Splitting | Coalescing | PayloadRewriting | ProactiveAcks | ResetInjection
+class SynFilter(Box):
+    """Drops SYNs with options of Multipath TCP."""
+
+    expected: ClassVar[str] = "a filter of SYNs"
+    kind: Annotated[str, choice("syn-filter")] = "syn-filter"
+    drops: Annotated[str, choice("all", "capable")] = "all"
+
+
+class Captive(Box):
+    """Lets connections be made and swallows what they carry."""
+
+    expected: ClassVar[str] = "a captive path"
+    kind: Annotated[str, choice("captive")] = "captive"
+    begins: Annotated[int, _MOMENT] = Field(0, alias="from")
+    until: Annotated[int, _MOMENT] | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.until is not None and self.until <= self.begins:
+            found, first = (show(units.write(units.TIME, time)) for time in (self.until, self.begins))
+            raise faults("Captive", [(("until",), found, f"a time after from, {first}")])
+        return self
+
+
+Middlebox = (
+    Strip
+    | Nat
+    | SequenceRewriting
+    | Splitting
+    | Coalescing
+    | PayloadRewriting
+    | ProactiveAcks
+    | ResetInjection
+    | SynFilter
+    | Captive
+)
 MIDDLEBOXES: dict[str, type[Table]] = {
     "strip": Strip,
     "nat": Nat,
@@ -100,6 +149,8 @@ MIDDLEBOXES: dict[str, type[Table]] = {
     "payload-rewriting": PayloadRewriting,
     "proactive-acks": ProactiveAcks,
     "reset-injection": ResetInjection,
+    "syn-filter": SynFilter,
+    "captive": Captive,
 }
 
 

@@ -43,6 +43,7 @@ class Tcp(Table):
     quick_acks: Annotated[int, integer(0, 1_000_000, _COUNT)] = 16
     retries: Annotated[int, integer(0, 255, _COUNT)] = 15
     syn_retries: Annotated[int, integer(0, 255, _COUNT)] = 6
+    mptcp_syn_retries: Annotated[int, integer(0, 255, _COUNT)] = 2
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

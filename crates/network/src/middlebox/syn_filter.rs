@@ -1,0 +1,45 @@
+//! A firewall that drops SYNs with options of Multipath TCP, as one that drops what it does not know (Honda 2011, §4). The
+//! client hears nothing, and tries without the option in the end (RFC 8684 §3.1, §3.7).
+
+use wire::MptcpOption;
+
+use super::Transit;
+
+/// Drops SYNs, and SYN/ACKs, with an option of kind 30.
+#[derive(Clone, Copy, Debug)]
+pub struct SynFilter {
+    /// Only those with MP_CAPABLE; those with MP_JOIN pass.
+    pub capable_only: bool,
+}
+
+impl SynFilter {
+    pub(super) fn process<P>(self, transit: Transit<P>) -> Option<Transit<P>> {
+        let options = transit.segment.options.rare.iter().flat_map(|rare| rare.mptcp.iter());
+        let mut unwanted = options.filter(|option| !self.capable_only || matches!(option, MptcpOption::MpCapable(_)));
+        let dropped = transit.segment.flags.syn() && unwanted.next().is_some();
+        drop(unwanted);
+        (!dropped).then_some(transit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Way;
+    use super::super::tests::{data, syn, with_dss};
+    use super::*;
+
+    #[test]
+    fn only_syns_with_the_option_are_dropped() {
+        for capable_only in [false, true] {
+            let filter = SynFilter { capable_only };
+            assert_eq!(filter.process(syn(Way::Up, 1)), None);
+            let data = with_dss(data(Way::Up, 2, b"abc"));
+            assert_eq!(filter.process(data.clone()), Some(data));
+            let mut plain = syn(Way::Up, 1);
+            if let Some(rare) = &mut plain.segment.options.rare {
+                rare.mptcp.clear();
+            }
+            assert_eq!(filter.process(plain.clone()), Some(plain));
+        }
+    }
+}
