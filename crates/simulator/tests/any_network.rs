@@ -283,11 +283,15 @@ enum Harm {
 fn harm(network: &Description, connection: &Connection) -> Harm {
     let links = connection.paths.iter().flat_map(|&path| &network.paths[path].links);
     let of = |middlebox: &Middlebox| match middlebox {
-        Middlebox::Nat | Middlebox::SequenceRewriting { .. } | Middlebox::Splitting { .. } => Harm::None,
+        Middlebox::Nat
+        | Middlebox::SequenceRewriting { .. }
+        | Middlebox::Splitting { .. }
+        | Middlebox::SynFilter { .. } => Harm::None,
         Middlebox::Strip { .. }
         | Middlebox::Coalescing { .. }
         | Middlebox::ProactiveAcks
-        | Middlebox::ResetInjection { .. } => Harm::Ends,
+        | Middlebox::ResetInjection { .. }
+        | Middlebox::Captive { .. } => Harm::Ends,
         Middlebox::PayloadRewriting { .. } => Harm::Changes,
     };
     links.flat_map(|&link| &network.links[link].middleboxes).map(of).max().unwrap_or(Harm::None)
