@@ -619,6 +619,23 @@ fn a_round_trip_that_grows_is_found_out() {
     }
 }
 
+/// RFC 7323 §4.1: an acknowledgment that advances gives a sample, also when it covers part of a segment, as where a box
+/// splits them and the queue behind it takes one part at a time. The timeout must not stay backed off there.
+#[test]
+fn part_of_a_retransmission_that_is_acknowledged_ends_the_backoff() {
+    let mut peer = Peer::established(with(|tcp| tcp.loss_detection = LossDetection::Sack), STAMPS);
+    peer.write(1_000);
+    peer.wait(1_300 * MS);
+    for part in 0..8 {
+        let copy = (0..500).map(|_| peer.wait(MS)).find(|sent| !sent.is_empty());
+        let copy = copy.unwrap_or_else(|| panic!("part {part}: nothing within half a second"));
+        // The peer answers at once.
+        peer.host_stamp = copy[0].options.timestamps.map_or(0, |t| t.value);
+        peer.send(peer.segment(ACK, 1, 101 + 100 * part));
+    }
+    assert!(peer.statistics().timeouts >= 3 + 7, "{}", peer.statistics().timeouts);
+}
+
 /// RFC 5681 §3.1: "if the SYN or SYN/ACK is lost, the initial window … MUST be one segment"; RFC 6298 §5.7: the timeout of the
 /// first data is 3 s then, unless timestamps tell the round trip.
 #[test]

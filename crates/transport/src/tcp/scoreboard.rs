@@ -236,6 +236,9 @@ impl<P: Stream> Scoreboard<P> {
                     delivered.bytes += cut;
                     delivered.cumulative_bytes += cut;
                     delivered.advanced = true;
+                    if first.is(EVER_RETRANSMITTED) {
+                        Self::hear_of_copy(first, now_ns, delivered);
+                    }
                 }
                 break;
             }
@@ -320,21 +323,28 @@ impl<P: Stream> Scoreboard<P> {
         delivered.segments += 1;
         delivered.bytes += segment.data_len();
         let once = !segment.is(EVER_RETRANSMITTED);
-        if once || delivered.copies.may_be_last(segment.sent_ns, now_ns) {
+        if once || Self::hear_of_copy(segment, now_ns, delivered) {
             delivered.latest = delivered.latest.max(Some((segment.sent_ns, segment.end())));
-            if !once && delivered.copies.echo_ms.is_some() {
-                delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns));
-            }
-        } else {
-            delivered.says_again = true;
         }
-        if !segment.is(EVER_RETRANSMITTED) {
+        if once {
             let age_ns = now_ns - segment.sent_ns;
             delivered.rtt_ns = Some(delivered.rtt_ns.map_or(age_ns, |other| other.max(age_ns)));
             delivered.last_rtt_ns = Some(delivered.last_rtt_ns.map_or(age_ns, |other| other.min(age_ns)));
             delivered.reordered |= segment.end() < highest_delivered;
             delivered.original_end = delivered.original_end.max(segment.end());
         }
+    }
+
+    /// All or part of a segment that was sent more than once was acknowledged: notes which copy was answered. True: perhaps the
+    /// last one.
+    fn hear_of_copy(segment: &Sent<P>, now_ns: u64, delivered: &mut Delivered) -> bool {
+        let last = delivered.copies.may_be_last(segment.sent_ns, now_ns);
+        if !last {
+            delivered.says_again = true;
+        } else if delivered.copies.echo_ms.is_some() {
+            delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns));
+        }
+        last
     }
 
     /// Selective acknowledgments. `expand` gives the 64-bit number of one on the wire. Blocks that name what was
