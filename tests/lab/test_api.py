@@ -125,7 +125,7 @@ def test_numbers_that_javascript_has_not_come_back(client: TestClient) -> None:
     ],
 )
 def test_no_file_is_read_and_no_program_run(client: TestClient, change: tuple[str, str], key: str) -> None:
-    for kind in ("read", "run", "packets", "export"):
+    for kind in ("read", "run", "packets", "export", "advise"):
         more = {"from_s": 0, "for_s": 1, "export": "toml"}
         done = client.post(f"/api/{kind}", json=request(SMALL.replace(*change), **more))
         assert done.status_code == 422

@@ -20,7 +20,7 @@ from tests.lab.conftest import SMALL
 
 EXAMPLES = int(os.environ.get("MPTCPLAB_LAB_FUZZ", "40"))
 SECRET = "root:x:0:0"
-KINDS = ("read", "run", "packets", "export")
+KINDS = ("read", "run", "packets", "export", "advise")
 BOUNDED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 texts = st.one_of(
@@ -48,8 +48,10 @@ values: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=6,
 )
+BUDGET = 0.01
+"""Of the usual work of an answer to `advise`, so that one takes a moment."""
 bodies = st.fixed_dictionaries(
-    {},
+    {"budget": st.one_of(st.just(BUDGET), texts)},
     optional={
         "page": st.one_of(st.just("fuzz"), values),
         "text": st.one_of(st.just(SMALL), texts, values),
@@ -57,6 +59,7 @@ bodies = st.fixed_dictionaries(
         "origin": st.one_of(st.sampled_from([*shipped.scenario_names(), "opened", "../app"]), values),
         "engine": st.one_of(st.sampled_from(["sim", "model"]), values),
         "export": st.one_of(st.sampled_from(["toml", "python", "json"]), values),
+        "connection": values,
         "from_s": values,
         "for_s": values,
     },
@@ -103,6 +106,7 @@ def test_a_scenario_with_something_else_in_it(client: TestClient, data: st.DataO
         "export": "json",
         "from_s": 0,
         "for_s": 0.1,
+        "budget": BUDGET,
     }
     asked(client, kind, body)
     try:

@@ -248,6 +248,52 @@ def test_a_long_run_can_be_stopped(page: Page) -> None:
     expect(page.locator(".results caption")).to_contain_text("30 s on sim")
 
 
+def test_advice_is_asked_for_stopped_and_applied(page: Page, tmp_path: Path) -> None:
+    """With the keyboard; what is recommended becomes B. The scenario is small, so that the advice takes a moment."""
+    file = tmp_path / "small.toml"
+    file.write_text(
+        'title = "Small"\nduration = "1 s"\n[link.one]\nrate = "4 Mbit/s"\ndelay = "5 ms"\n[link.two]\n'
+        'rate = "4 Mbit/s"\ndelay = "5 ms"\n[connection.c]\npaths = ["one", "two"]\nscheduler = "redundant"\n',
+        encoding="utf-8",
+    )
+    ask = page.get_by_role("button", name="Advise", exact=True)
+    ask.press("Enter")
+    page.get_by_role("button", name="Stop the advice").press("Enter")
+    expect(page.get_by_role("progressbar", name="Progress of the advice")).to_be_hidden()
+    expect(ask).to_be_focused()
+    expect(page.locator(".advice")).to_have_count(0)
+    page.get_by_text("File and export").click()
+    page.get_by_role("button", name="As TOML").click()
+    changed(page, lambda: page.locator("#file").set_input_files(file))
+    ask.press("Enter")
+    title = page.locator("#advice-title")
+    expect(title).to_contain_text("Use ")
+    label = title.inner_text().removeprefix("Use ")
+    expect(page.locator("#said")).to_have_text(f"Advice: use {label}.")
+    first = page.locator(".recommended").first
+    expect(first.locator("dt").first).to_have_text("mean")
+    assert first.locator("li").count() > 0
+    stale = page.get_by_text("The scenario has changed since this advice was given.")
+    expect(stale).to_be_hidden()
+    changed(page, lambda: page.get_by_role("button", name=f"Apply to B: {label}", exact=True).press("Enter"))
+    expect(page.locator("#side-b")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#difference table")).to_contain_text("connection.c.scheduler")
+    assert goodput(page, "c", 1) > 1.5 * goodput(page, "c", 0)
+    expect(stale).to_be_hidden()
+    assert violations(page) == []
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(color_scheme="dark")
+    assert violations(page) == []
+    # Nothing to advise on: in the words of the command line.
+    page.locator("#side-a").click()
+    set_text(page, "link.one.rate", "3 Mbit/s")
+    expect(stale).to_be_visible()
+    changed(page, lambda: page.locator("#preset").select_option("one-link"))
+    ask.press("Enter")
+    expect(page.locator("#advice .wrong")).to_contain_text("found no connection with several paths")
+
+
 def violations(page: Page) -> list[str]:
     """Serious and critical findings of axe-core."""
     page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))

@@ -130,7 +130,7 @@ def _of_scenario(
         base["connection"][name]["receive_buffer"] = buffer
     table = loaded.document.connections[name]
     kept = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9)
-    return Question(base, (name,), tuple(table.paths), kept, purpose, seed)
+    return Question(base, (name,), tuple(table.paths), kept, purpose, seed, source=loaded.source)
 
 
 def _answer(question: Question, race: Race) -> Advice:

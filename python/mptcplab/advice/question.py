@@ -13,7 +13,7 @@ from mptcplab.advice.paths import Cap, PathSpec, Span
 from mptcplab.advice.traffic import Traffic
 from mptcplab.scenario import Scenario
 
-_CHOSEN: Final = ("protocol", "paths", "congestion", "scheduler", "path_manager", "checksum")
+CHOSEN: Final = ("protocol", "paths", "congestion", "scheduler", "path_manager", "checksum")
 """Keys of a connection that the advice decides, or that only one protocol has."""
 _SEEDS: Final = 1_000_003
 
@@ -35,6 +35,8 @@ class Question:
     metered: tuple[str, ...] = ()
     caps: tuple[Cap, ...] = ()
     buffer: str | None = None
+    source: str = "<dict>"
+    """Of the scenario file: the traces that it names are beside it."""
     _links: dict[int, list[Any]] = field(default_factory=dict)
     _told: dict[Candidate, dict[str, Any]] = field(default_factory=dict)
 
@@ -45,7 +47,9 @@ class Question:
 
     def scenario(self, candidate: Candidate) -> Scenario:
         """The scenario with this candidate's settings."""
-        return Scenario.from_dict({**self.base, "connection": self._connections(candidate)}, "advice")
+        made = Scenario({**self.base, "connection": self._connections(candidate)}, "", self.source)
+        made.name = "advice"
+        return made
 
     def description(self, candidate: Candidate, pair: int, part: float = 1.0) -> str:
         """The scenario for the simulator: run number `pair`, the same network and random numbers for every candidate.
@@ -71,7 +75,7 @@ class Question:
         if not self.specs:
             pair = 0
             if pair not in self._links:
-                self._links[pair] = Scenario.from_dict(self.base).description(seed=0)["links"]
+                self._links[pair] = Scenario(self.base, "", self.source).description(seed=0)["links"]
         elif pair not in self._links:
             drawn = [_drawn(spec, Random(f"{self.seed} {pair} {spec.name}")) for spec in self.specs]
             table = {spec.name: link for spec, link in zip(self.specs, drawn, strict=True)}
@@ -97,7 +101,7 @@ class Question:
         chosen = candidate.keys()
         made = {}
         for name, table in tables.items():
-            kept = {key: value for key, value in table.items() if name not in self.targets or key not in _CHOSEN}
+            kept = {key: value for key, value in table.items() if name not in self.targets or key not in CHOSEN}
             made[name] = {**kept, **chosen} if name in self.targets else dict(kept)
         return made
 

@@ -69,7 +69,7 @@ class Lab:
 
     def routes(self) -> list[Route]:
         """What is answered."""
-        work = [Route(f"/api/{kind}", self._work(kind), methods=["POST"]) for kind in ("read", "run", "packets")]
+        work = [Route(f"/api/{kind}", self._work(kind), methods=["POST"]) for kind in requests.WORK]
         return [
             Route("/", self._page),
             Route("/static/{path:path}", self._static),

@@ -37,6 +37,8 @@ class Job:
     page: str
     task: bytes
     limit_s: float
+    command: str
+    """What to use on the command line where the page's limits do not suffice."""
     frames: asyncio.Queue[Frame] = field(default_factory=asyncio.Queue)
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -59,7 +61,8 @@ class Desk:
             raise BusyError(f"{len(self._waiting)} requests are waiting already")
         if sum(job.page == page for job in self._waiting) >= self._limits.waiting_of_page:
             raise BusyError("this page has enough requests waiting")
-        job = Job(page, json.dumps(task).encode() + b"\n", limit_s)
+        command = "mptcplab advise" if task["kind"] == "advise" else "mptcplab run"
+        job = Job(page, json.dumps(task).encode() + b"\n", limit_s, command)
         self._waiting.append(job)
         self._begin()
         try:
@@ -146,11 +149,13 @@ class Desk:
                     deadline = asyncio.get_running_loop().time() + _GRACE_S
                     told = True
                 elif asyncio.get_running_loop().time() >= deadline:
-                    job.frames.put_nowait(_problem(f"a run that takes longer than {job.limit_s:g} s of computing"))
+                    found = f"a run that takes longer than {job.limit_s:g} s of computing"
+                    job.frames.put_nowait(_problem(found, job.command))
                     return False
         except asyncio.IncompleteReadError:
             mebibytes = self._limits.memory_bytes >> 20
-            job.frames.put_nowait(_problem(f"a run whose process died; it may use {mebibytes} MiB of memory"))
+            found = f"a run whose process died; it may use {mebibytes} MiB of memory"
+            job.frames.put_nowait(_problem(found, job.command))
             return False
         finally:
             stopping.cancel()
@@ -181,7 +186,7 @@ async def _read(process: asyncio.subprocess.Process) -> Frame:
     return Frame(said.pop("event"), said, await process.stdout.readexactly(content))
 
 
-def _problem(found: str) -> Frame:
-    expected = "a shorter or smaller run; use mptcplab run for larger ones"
+def _problem(found: str, command: str) -> Frame:
+    expected = f"a shorter or smaller run; use {command} for larger ones"
     problem = {"file": "scenario.toml", "key": "", "found": found, "expected": expected, "line": None, "column": None}
     return Frame("wrong", {}, json.dumps({"problems": [problem]}).encode())

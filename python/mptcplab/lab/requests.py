@@ -13,6 +13,9 @@ from mptcplab.lab import exports
 _PAGE: Final = re.compile(r"[A-Za-z0-9-]{1,40}")
 _ORIGIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _LONGEST_WINDOW_S: Final = 60.0
+_LEAST_BUDGET: Final = 0.001
+WORK: Final = ("read", "run", "packets", "advise")
+"""The kinds of work whose answers come with progress; `export` answers with a file."""
 
 
 class BadRequestError(Exception):
@@ -70,6 +73,11 @@ def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
     task: dict[str, Any] = {"kind": kind, "text": text, "data": data, "origin": origin, "opened": opened}
     if kind == "packets":
         task |= {"from_s": _number(given, "from_s", 0.0, 1e7), "for_s": _number(given, "for_s", 0.0, _LONGEST_WINDOW_S)}
+    elif kind == "advise":
+        connection = given.get("connection")
+        if connection is not None and not isinstance(connection, str):
+            raise BadRequestError(400, "connection: the name of a connection, or null")
+        task |= {"connection": connection, "budget": _number({"budget": 1.0, **given}, "budget", _LEAST_BUDGET, 1.0)}
     elif kind == "export":
         task["export"] = _choice(given, "export", exports.KINDS, None)
         task["figure"] = _choice(given, "figure", exports.FIGURES, exports.FIGURES[0])

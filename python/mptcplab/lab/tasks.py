@@ -58,6 +58,10 @@ def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show
 
         seen = packets.look(given.scenario, task["from_s"], task["for_s"], limits, tell)
         return "done", {}, _json(seen)
+    if kind == "advise":
+        from mptcplab.lab import counsel
+
+        return "done", {}, _json(counsel.on(given, task["connection"], task["budget"], tell))
     if task["export"] in ("toml", "python"):
         return _file(*exports.of_scenario(given, task["export"]))
     from mptcplab.engines import runner

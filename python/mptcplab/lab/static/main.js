@@ -1,5 +1,6 @@
 // Puts the page together.
 
+import { advice } from "./advice.js";
 import { get, work, Failed } from "./api.js";
 import { Board } from "./charts/board.js";
 import { Panel } from "./controls/panel.js";
@@ -43,6 +44,7 @@ async function begin() {
   const packets = new Packets(network, find("network"), { needed: (time) => details(time), colours: () => board.colours });
   const handshake = new Handshake(find("handshake"));
   const engine = engines(find("engine"), catalogue, { failure, progress });
+  advice(find("advice"));
   const files = new Files(find("file-dialog"), { opened, failure, chosen: (held) => state.replace((all) => (all[all.side] = held)) });
   menu(find("files"), files);
 

@@ -1,0 +1,47 @@
+"""Advice on the scenario of the page: the settings that `mptcplab advise` recommends for it, and how they are set."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mptcplab.advice import AdviceError, advise
+from mptcplab.advice.answer import Advice, Recommendation
+from mptcplab.advice.question import CHOSEN
+from mptcplab.advice.report import rows, shown
+from mptcplab.lab.documents import NAME, Given
+from mptcplab.scenario import Problem, ScenarioError
+
+
+def on(given: Given, connection: str | None, budget: float, tell: Callable[[float], None]) -> dict[str, Any]:
+    """The advice as JSON has it, and as the page shows it. One run at a time: a page has a worker, not the machine.
+
+    Raises ScenarioError for what no advice can be given on, in the words of the command line.
+    """
+    scenario = given.scenario
+    try:
+        advice = advise(scenario, connection=connection, jobs=1, budget=budget, progress=tell)
+    except AdviceError as error:
+        where = error.where.removeprefix(scenario.source).removeprefix(": ")
+        raise ScenarioError([Problem(NAME, where, error.found, error.expected)]) from None
+    except ScenarioError as error:
+        problems = [Problem(NAME, each.key, each.found, each.expected) for each in error.problems]
+        raise ScenarioError(problems) from None
+    headers, cells = rows(advice)
+    figures = [" ".join(header.split()) for header in headers[1:]]
+    listed = [
+        {
+            "label": each.label,
+            "recommended": each in advice.recommended,
+            "figures": list(zip(figures, row[1:], strict=True)),
+            "reasons": list(each.reasons),
+            "changes": _changes(advice, each),
+        }
+        for each, row in zip(shown(advice), cells, strict=True)
+    ]
+    compared = len(advice.dropped) + len({each.candidate for each in (*advice.recommended, advice.best_single_path)})
+    return {"advice": advice.to_dict(everything=False), "shown": listed, "compared": compared}
+
+
+def _changes(advice: Advice, recommendation: Recommendation) -> dict[str, dict[str, Any]]:
+    """By connection, the keys of its table: what they become, or None where they go."""
+    keys = recommendation.candidate.keys()
+    return {name: {**dict.fromkeys(CHOSEN), **keys} for name in advice.question.targets}

@@ -1,0 +1,138 @@
+// Advice on the scenario that is shown: what mptcplab advise recommends, why, and a button that puts it into B.
+
+import { Wrong, work } from "./api.js";
+import { announce, h } from "./dom.js";
+import * as runner from "./runner.js";
+import * as state from "./state.js";
+
+/** The connections that use several paths: those that there is a choice for. */
+function able() {
+  const tables = Object.entries(state.scenario()?.data.connection ?? {});
+  return tables.filter(([, table]) => Array.isArray(table?.paths) && table.paths.length > 1).map(([name]) => name);
+}
+
+/** An error in the words of the command line. */
+function words(error) {
+  if (!(error instanceof Wrong)) return error.message;
+  return error.problems.map((each) => `${each.key ? `${each.key}: ` : ""}found ${each.found}; expected ${each.expected}`).join("\n");
+}
+
+function ordered(value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, ordered(value[key])]));
+}
+
+/** What advice was asked for, to see later whether it still holds: the scenario, without the settings that it decides. */
+function subject(data, names, decided) {
+  const kept = structuredClone(data ?? null);
+  for (const name of names) for (const key of decided) delete kept?.connection?.[name]?.[key];
+  return JSON.stringify(ordered(kept));
+}
+
+export function advice(host) {
+  let stop = null;
+  let asked = null;
+  const button = h("button", { type: "button", onclick: ask }, "Advise");
+  const choice = h("select", { id: "advise-on" });
+  const of = h("span", { hidden: true }, h("label", { for: "advise-on" }, "for "), choice);
+  const bar = h("progress", { max: "1", value: 0, "aria-label": "Progress of the advice" });
+  const part = h("span", {}, "0 %");
+  const end = h("button", { type: "button", onclick: () => {
+    stop?.abort();
+    button.focus();
+    announce("The advice was stopped.");
+  } }, "Stop the advice");
+  const progress = h("div", { class: "progress", hidden: true }, bar, part, end);
+  const wrong = h("p", { class: "wrong", role: "alert", hidden: true });
+  const stale = h("p", { class: "note", hidden: true }, "The scenario has changed since this advice was given.");
+  const answer = h("div", {});
+  host.append(
+    h("div", { class: "row" }, button, of, h("span", { class: "note" }, "which control, scheduler and first path to use, or TCP on one path; takes some ten seconds")),
+    progress, wrong, stale, answer);
+
+  function say(text) {
+    wrong.textContent = text;
+    wrong.hidden = !text;
+  }
+
+  async function ask() {
+    stop?.abort();
+    const own = (stop = new AbortController());
+    const { side } = state.now();
+    bar.value = 0;
+    part.textContent = "0 %";
+    progress.hidden = false;
+    say("");
+    announce("Settings are being compared.");
+    try {
+      const body = { ...runner.request(side), connection: of.hidden ? null : choice.value };
+      const sent = structuredClone(body.data);
+      const found = await work("advise", body, {
+        signal: own.signal,
+        progress: (done) => {
+          bar.value = done;
+          part.textContent = `${Math.floor(100 * done)} %`;
+        },
+      });
+      show(found, side, sent);
+    } catch (error) {
+      if (!own.signal.aborted) say(words(error));
+    } finally {
+      if (stop === own) {
+        progress.hidden = true;
+        stop = null;
+      }
+    }
+  }
+
+  function show(found, side, sent) {
+    const names = Object.keys(found.shown[0].changes);
+    const decided = Object.keys(found.shown[0].changes[names[0]]);
+    asked = { side, names, decided, subject: subject(sent, names, decided) };
+    answer.replaceChildren(h("section", { class: "advice", "aria-labelledby": "advice-title" },
+      h("h2", { id: "advice-title" }, `Use ${found.shown[0].label}`),
+      h("p", { class: "note" }, `For ${names.join(" and ")}${state.now().b ? ` in ${side.toUpperCase()}` : ""}: ${found.compared} settings were compared, as mptcplab advise does.`),
+      found.shown.map(card)));
+    check();
+    announce(`Advice: use ${found.shown[0].label}.`);
+  }
+
+  function card(each) {
+    return h("article", { class: "recommended" },
+      h("h3", {}, each.label, each.recommended ? null : h("span", { class: "kind" }, " for comparison: the best single path")),
+      h("dl", {}, each.figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+      h("ul", {}, each.reasons.map((reason) => h("li", {}, reason))),
+      h("button", { type: "button", "aria-label": `Apply to B: ${each.label}`, onclick: () => apply(each) }, "Apply to B"));
+  }
+
+  /** B becomes the scenario that was asked about, with these settings. */
+  function apply(each) {
+    const from = state.scenario(asked.side) ?? state.scenario("a");
+    if (asked.names.some((name) => !from.data.connection?.[name])) return void say("The scenario has no such connection any more; ask again.");
+    const held = structuredClone(from);
+    for (const [name, keys] of Object.entries(each.changes)) {
+      for (const [key, value] of Object.entries(keys)) {
+        if (value === null) delete held.data.connection[name][key];
+        else held.data.connection[name][key] = structuredClone(value);
+      }
+    }
+    say("");
+    state.replace((all) => Object.assign(all, { b: held, side: "b" }));
+    announce(`B uses ${each.label}.`);
+  }
+
+  function check() {
+    stale.hidden = !asked || subject(state.scenario(asked.side)?.data, asked.names, asked.decided) === asked.subject;
+  }
+
+  state.on("changed", () => {
+    const names = able();
+    of.hidden = names.length < 2;
+    if (names.join("\n") !== [...choice.options].map((each) => each.value).join("\n")) {
+      const before = choice.value;
+      choice.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
+      if (names.includes(before)) choice.value = before;
+    }
+    check();
+  });
+}
