@@ -49,20 +49,20 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
 /// One C for each subflow, none knowing of the others.
 #[derive(Debug, Default)]
 pub struct PerSubflow<C> {
-    /// What each subflow begins with.
-    fresh: C,
+    /// What each subflow begins with; on the heap, for every connection has room for the largest control.
+    fresh: Box<C>,
     subflows: Vec<C>,
 }
 
 impl<C: SinglePath> PerSubflow<C> {
     /// Each subflow begins with `fresh`.
     pub fn new(fresh: C) -> Self {
-        PerSubflow { fresh, subflows: Vec::new() }
+        PerSubflow { fresh: Box::new(fresh), subflows: Vec::new() }
     }
 
     fn of(&mut self, r: usize) -> &mut C {
         if r >= self.subflows.len() {
-            self.subflows.resize(r + 1, self.fresh.clone());
+            self.subflows.resize(r + 1, C::clone(&self.fresh));
         }
         &mut self.subflows[r]
     }
@@ -126,7 +126,7 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
-        *self.of(r) = self.fresh.clone();
+        *self.of(r) = C::clone(&self.fresh);
     }
 }
 
