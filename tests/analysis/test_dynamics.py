@@ -64,7 +64,7 @@ def test_settling_by_hand() -> None:
     assert metrics.settling_time_s(times, times % 2, since_s=10, tolerance=0.1) is None
     # Averaged over 2 s an oscillation by the second is flat.
     assert metrics.settling_time_s(times, times % 2, since_s=10, tolerance=0.1, average_s=2.0) == pytest.approx(2)
-    with pytest.raises(MetricInputError, match="no moment"):
+    with pytest.raises(MetricInputError, match="no sample is after since_s"):
         metrics.settling_time_s(times, values, since_s=30)
     with pytest.raises(MetricInputError, match="increase"):
         metrics.settling_time_s([1, 1], [1, 1], since_s=0)

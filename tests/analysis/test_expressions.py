@@ -101,7 +101,7 @@ def test_batches_are_open_below_and_closed_above() -> None:
     kept = frame.select(x=analysis.batch("delay", edges, with_lowest=True))["x"].to_list()
     assert kept[:3] == ["[0, 5]", "[0, 5]", "[0, 5]"]
     for wrong in ([1.0], [2.0, 1.0], [1.0, 1.0]):
-        with pytest.raises(ValueError, match="rising"):
+        with pytest.raises(ValueError, match="increasing"):
             analysis.batch("delay", wrong)
     with pytest.raises(ValueError, match="at least one batch"):
         analysis.even_edges(0, 1, 0)

@@ -15,7 +15,7 @@ from mptcplab.scenario.units import BDP, PACKETS, SIZE, TIME, Amount
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 NONE = {"kind": "none"}
-LIA = {"name": "lia", "variant": "paper"}
+LIA = {"name": "lia", "variant": "paper", "suppress_below": 0.0}
 MIN_RTT = {"name": "min-rtt", "reinjection": "none"}
 FULLMESH = {"name": "fullmesh", "at_once": False}
 TCP = {
@@ -396,7 +396,11 @@ def test_parameters_that_the_core_has_are_handed_over() -> None:
     scenario = Scenario.load(
         SCENARIOS / "two-paths.toml", ['connection.m.congestion={ name = "lia", variant = "linux" }']
     )
-    assert scenario.description()["connections"][0]["congestion"] == {"name": "lia", "variant": "linux"}
+    assert scenario.description()["connections"][0]["congestion"] == {
+        "name": "lia",
+        "variant": "linux",
+        "suppress_below": 0.0,
+    }
 
 
 def test_parameters_that_the_core_has_not_are_kept_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
