@@ -59,7 +59,7 @@ built_in! {
     mppert::Mppert: Responding<Mppert>,
     epsilon::Epsilon: Classic<Epsilon>,
     dctcp::Dctcp: PerSubflow<Dctcp>,
-    bbr::Bbr: PerSubflow<Box<Bbr>> | bbr_linux::BbrLinux: PerSubflow<Box<BbrLinux>>,
+    bbr::Bbr: PerSubflow<Bbr> | bbr_linux::BbrLinux: PerSubflow<BbrLinux>,
 }
 
 pub use classic::{Classic, Rule};

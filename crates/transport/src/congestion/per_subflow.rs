@@ -46,72 +46,23 @@ pub trait SinglePath: std::fmt::Debug + Send + Clone {
     fn on_undo(&mut self, view: &View);
 }
 
-/// A large control on the heap: every connection has room for the largest one that is not.
-impl<C: SinglePath> SinglePath for Box<C> {
-    const NAME: &'static str = C::NAME;
-    const SAMPLES: bool = C::SAMPLES;
-    const FEEDBACK: Feedback = C::FEEDBACK;
-
-    fn on_ack(&mut self, view: &View, ack: &Ack) -> Window {
-        (**self).on_ack(view, ack)
-    }
-
-    fn on_sample(&mut self, view: &View, sample: &Sample) {
-        (**self).on_sample(view, sample);
-    }
-
-    fn on_delivery(&mut self, view: &View, delivery: &Delivery<'_>) -> Option<Steering> {
-        (**self).on_delivery(view, delivery)
-    }
-
-    fn on_restart(&mut self, view: &View, now_ns: u64) -> Option<f64> {
-        (**self).on_restart(view, now_ns)
-    }
-
-    fn show(&self, view: &View, now_ns: u64, columns: &mut [f64]) {
-        (**self).show(view, now_ns, columns);
-    }
-
-    fn on_loss(&mut self, view: &View) -> f64 {
-        (**self).on_loss(view)
-    }
-
-    fn on_timeout(&mut self, view: &View) -> f64 {
-        (**self).on_timeout(view)
-    }
-
-    fn on_ecn(&mut self, view: &View, abe: bool) -> f64 {
-        (**self).on_ecn(view, abe)
-    }
-
-    fn on_undo(&mut self, view: &View) {
-        (**self).on_undo(view);
-    }
-}
-
-impl<C: Make> Make for Box<C> {
-    fn make(given: &Given, origin: &Origin) -> Self {
-        Box::new(C::make(given, origin))
-    }
-}
-
 /// One C for each subflow, none knowing of the others.
 #[derive(Debug, Default)]
 pub struct PerSubflow<C> {
-    /// What each subflow begins with.
-    fresh: C,
+    /// What each subflow begins with; on the heap, for every connection has room for the largest control.
+    fresh: Box<C>,
     subflows: Vec<C>,
 }
 
 impl<C: SinglePath> PerSubflow<C> {
     /// Each subflow begins with `fresh`.
     pub fn new(fresh: C) -> Self {
-        PerSubflow { fresh, subflows: Vec::new() }
+        PerSubflow { fresh: Box::new(fresh), subflows: Vec::new() }
     }
 
     fn of(&mut self, r: usize) -> &mut C {
         if r >= self.subflows.len() {
-            self.subflows.resize(r + 1, self.fresh.clone());
+            self.subflows.resize(r + 1, C::clone(&self.fresh));
         }
         &mut self.subflows[r]
     }
@@ -175,7 +126,7 @@ impl<C: SinglePath> CongestionControl for PerSubflow<C> {
     }
 
     fn on_join(&mut self, _group: &[View], r: usize, _now_ns: u64) {
-        *self.of(r) = self.fresh.clone();
+        *self.of(r) = C::clone(&self.fresh);
     }
 }
 
