@@ -168,7 +168,7 @@ def test_every_claim_of_the_record_can_differ_and_has_the_verdict_of_its_check(p
     assert place is not None
     file = place / paper / judged.FILE
     if not file.exists():
-        pytest.skip("no record")
+        pytest.skip(f"no complete study of {paper} has been recorded: {judged.FILE} is missing")
     claims = judged.read(file)
     for each in claims:
         assert each.check.verdict == each.verdict, f"{each.item}: {each.claim} is recorded by another rule"
