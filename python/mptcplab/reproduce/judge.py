@@ -13,8 +13,8 @@ a tolerance. The kinds, and why their tolerances are what they are (docs/decisio
 | `Equality` of two finds | within 5 % (5 points) | within 12.5 % (10 points) |
 | `Exact`, a calculation or a count | equal in the digits printed | one more or less in the last |
 
-A find whose interval is wider than the tolerance cannot hold, only hold in part: it is not known well enough. Of
-several checks all must hold; where more than half differ, or none holds and one differs, the claim differs.
+A find whose interval is wider than the tolerance cannot hold, only hold in part: it is not known well enough. A claim
+that rests on several checks is as good as the worst of them: it holds if all hold, and differs as soon as one differs.
 """
 
 import math
@@ -393,12 +393,8 @@ class Several(Check):
 
     @property
     def verdict(self) -> Verdict:
-        """All hold; more than half differ, or none holds and one differs; or anything between."""
-        verdicts = [check.verdict for check in self.checks]
-        held, differ = verdicts.count("holds"), verdicts.count("differs")
-        if held == len(verdicts):
-            return "holds"
-        return "differs" if 2 * differ > len(verdicts) or (held == 0 and differ > 0) else "holds in part"
+        """The worst of them: a conjunction of which one part is false is false."""
+        return max((check.verdict for check in self.checks), key=VERDICTS.index)
 
     def text(self) -> str:
         """`3 of 4 hold: …`, those that do not hold first."""
