@@ -8,6 +8,8 @@ from pathlib import Path
 import mptcplab
 import pytest
 from mptcplab import Advice, AdviceError, Scenario
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.commands import commands
 from mptcplab.advice.report import rows
 from mptcplab.cli.app import invoke
 
@@ -99,6 +101,18 @@ def test_a_scenario_file_keeps_its_traffic_and_neighbours() -> None:
     scenario.with_(advice.best.settings)
 
 
+def test_a_scenario_file_can_carry_other_traffic() -> None:
+    """The path's best rate decides: 30 Mbit/s down, so 400 kbit/s for a call."""
+    scenario = Scenario.load("wifi-lte").with_(duration="6 s")
+    advice = mptcplab.advise(scenario, traffic="calls", budget=0.05)
+    assert advice.question.targets == ("download",)
+    assert advice.scenario().document.connections["download"].application.kind == "rate"
+    assert advice.scenario().duration_ns == 13_000_000_000
+    assert set(advice.scenario().document.connections) == set(scenario.document.connections)
+    with pytest.raises(AdviceError, match="sends up; expected bulk or calls"):
+        mptcplab.advise(scenario.with_({"connection.download.direction": "up"}), traffic="video")
+
+
 @pytest.mark.parametrize(
     ("application", "unit"),
     [
@@ -126,6 +140,7 @@ def test_every_application_of_a_file_has_its_figure(application: object, unit: s
         ({"paths": EQUAL, "purpose": "windows"}, "--for"),
         ({"paths": EQUAL, "metered": ["three"]}, "--metered"),
         ({"paths": EQUAL, "direction": "sideways"}, "--direction"),
+        ({"paths": EQUAL, "direction": "up", "traffic": "web"}, "--direction up"),
         ({"paths": EQUAL, "connection": "x"}, "--connection"),
         ({"paths": EQUAL, "budget": 0.0}, "budget"),
         ({}, "the network"),
@@ -159,6 +174,43 @@ def test_the_command_prints_an_answer(capsys: pytest.CaptureFixture[str], tmp_pa
     assert invoke(command("--traffic", "calls", "--out", str(out))) == 0
     (out / "mine.txt").write_text("mine", encoding="utf-8")
     assert invoke(command("--traffic", "calls", "--out", str(out))) == 2
+
+
+def test_what_is_saved_finds_its_traces_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file elsewhere names them absolutely, a directory has them beside it; both are the network of the question."""
+    (tmp_path / "asked" / "traces").mkdir(parents=True)
+    place = Path(__file__).parents[2] / "scenarios"
+    asked = tmp_path / "asked" / "mine.toml"
+    text = (place / "lte-trace.toml").read_text(encoding="utf-8")
+    asked.write_text(text.replace('"30 s"', '"3 s"').replace('"5 s"', '"1 s"'), encoding="utf-8")
+    (tmp_path / "asked" / "traces" / "lte-down.trace").write_bytes((place / "traces/lte-down.trace").read_bytes())
+    monkeypatch.chdir(tmp_path / "asked")
+    out, saved = tmp_path / "there" / "advice", tmp_path / "there" / "best.toml"
+    saved.parent.mkdir()
+    arguments = ["advise", "mine.toml", "--budget", "0.02", "--out", str(out), "--save", str(saved)]
+    assert invoke(arguments) == 0
+    monkeypatch.chdir("/")
+    first, second = (mptcplab.run(Scenario.load(file)).connections for file in (saved, out / "scenario.toml"))
+    assert first["goodput_bps"].to_list() == second["goodput_bps"].to_list()
+
+
+def test_dctcp_is_tried_only_where_queues_mark() -> None:
+    marking = {f"link.{name}.queue": {"kind": "dualpi2"} for name in ("wifi", "lte")}
+    scenario = Scenario.load("wifi-lte").with_(marking, duration="6 s")
+    tried = mptcplab.advise(scenario, budget=0.02)
+    assert not any("not tried: DCTCP" in reason for _, reason in tried.dropped)
+    plain = mptcplab.advise(Scenario.load("wifi-lte").with_(duration="6 s"), budget=0.02)
+    unmarked = {each.congestion for each, reason in plain.dropped if "not tried: DCTCP" in reason}
+    assert unmarked == {"dctcp"}
+    assert "dctcp" not in {each.congestion for each in plain.results}
+
+
+def test_the_kernels_bbr_is_version_1() -> None:
+    stock = Candidate("bbr", "linux", ("one", "two"), stock=True)
+    assert stock.keys()["congestion"] == {"name": "bbr", "variant": "linux"}
+    assert "modprobe tcp_bbr" in commands(stock)
+    assert not any("version 3" in line for line in commands(stock))
+    assert any("version 3" in line for line in commands(Candidate("bbr", "min-rtt", ("one", "two"))))
 
 
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,18 @@ def test_an_error_is_that_of_the_command(
     assert f"found {problem['found']}; expected {problem['expected']}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [{"connection": 3}, {"budget": 2}, {"budget": "all"}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"connection": 3},
+        {"budget": 2},
+        {"budget": "all"},
+        {"traffic": "gaming"},
+        {"purpose": "windows"},
+        {"metered": "a"},
+        {"metered": [1]},
+    ],
+)
 def test_a_request_that_makes_no_sense_is_refused(client: TestClient, more: dict[str, Any]) -> None:
     assert client.post("/api/advise", json=request(SMALL, **more)).status_code == 400
 
@@ -99,6 +110,26 @@ def test_the_connection_of_a_scenario_with_several_is_chosen(client: TestClient)
     done = client.post("/api/advise", json=request(TWO, connection="n", budget=BUDGET))
     answer = json.loads(done.text.strip().rsplit("\n", 1)[-1])
     assert {tuple(each["changes"]) for each in answer["shown"]} == {("n",)}
+
+
+def test_the_options_are_those_of_the_command(
+    client: TestClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mix is simulated as three connections; what is applied is for the one that was asked about."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    options = ["--traffic", "mix", "--for", "linux", "--metered", "b", "--budget", str(BUDGET)]
+    assert invoke(["advise", str(file), "--json", *options]) == 0
+    said = json.loads(capsys.readouterr().out)
+    del said["dropped"]
+    done = client.post("/api/advise", json=request(SMALL, budget=BUDGET, traffic="mix", purpose="linux", metered=["b"]))
+    answer = json.loads(done.text.strip().rsplit("\n", 1)[-1])
+    assert answer["advice"] == said
+    assert set(said["recommended"][0]["connections"]) == {"m-web", "m-bulk", "m-call"}
+    assert any("over b" in reason for reason in answer["shown"][0]["reasons"])
+    assert tuple(answer["shown"][0]["changes"]) == ("m",)
+    refused = client.post("/api/advise", json=request(SMALL, budget=BUDGET, metered=["c"])).json()["problems"][0]
+    assert refused["key"] == "--metered c"
 
 
 def test_traces_are_found_beside_the_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -110,7 +141,7 @@ def test_traces_are_found_beside_the_scenario(monkeypatch: pytest.MonkeyPatch, t
     assert 'duration = "30 s"' in text
     text = text.replace('duration = "30 s"', 'duration = "1 s"').replace('warmup = "5 s"', 'warmup = "0.2 s"')
     task = {"kind": "advise", "text": text, "data": None, "origin": "lte-trace", "opened": None}
-    task |= {"connection": None, "budget": BUDGET}
+    task["options"] = {"connection": None, "budget": BUDGET}
     event, _, content = tasks.carry_out(task, Limits(), lambda _: None, lambda _: None)
     assert event == "done", content
 
@@ -125,7 +156,7 @@ def test_advice_that_nobody_waits_for_any_more_ends() -> None:
     task = {"kind": "advise", "text": SMALL, "data": None, "origin": None, "opened": None}
     before = threading.active_count()
     with pytest.raises(StoppedError):
-        tasks.carry_out({**task, "connection": None, "budget": 1.0}, Limits(), tell, lambda _: None)
+        tasks.carry_out({**task, "options": {"connection": None, "budget": 1.0}}, Limits(), tell, lambda _: None)
     for _ in range(50):
         if threading.active_count() <= before:
             break

@@ -145,7 +145,8 @@ def test_packets_and_what_waits(client: TestClient) -> None:
     assert len(packets["sent"]) > 300
     assert all(1.0 <= sent < 1.25 for sent in packets["sent"])
     assert packets["sent"] == sorted(packets["sent"])
-    transits = [b - a for a, b in zip(packets["sent"], packets["arrived"], strict=True) if b is not None]
+    columns = zip(packets["sent"], packets["arrived"], packets["kind"], strict=True)
+    transits = [b - a for a, b, kind in columns if b is not None and kind != 3]
     # Propagation and one packet of 1500 bytes on the quicker path.
     assert min(transits) >= 0.010 + 1500 * 8 / 20e6 - 1e-9
     # What waits is less than what a receive window holds, and something does: the paths' delays differ.
@@ -159,10 +160,46 @@ def test_the_packets_are_those_of_the_result(client: TestClient) -> None:
     """As many are sent and lost in the whole run as the result says."""
     found = answer(client, "packets", text=SMALL.replace("3 s", "1 s"), from_s=0, for_s=10)["packets"]
     rows = answer(client, "run", text=SMALL.replace("3 s", "1 s"))["result"]["connections"][0]["subflows"]
+    data = [path for path, kind in zip(found["path"], found["kind"], strict=True) if kind != 3]
     for row in rows:
-        assert sum(path == row["path"] for path in found["path"]) == row["segments_sent"]
+        assert data.count(row["path"]) == row["segments_sent"]
         again = [kind for path, kind in zip(found["path"], found["kind"], strict=True) if path == row["path"]]
         assert again.count(1) == row["retransmissions"]
+
+
+def acknowledgments(packets: dict[str, Any]) -> list[tuple[float, float | None]]:
+    columns = zip(packets["sent"], packets["arrived"], packets["kind"], packets["down"], strict=True)
+    alone = [(sent, arrived, down) for sent, arrived, kind, down in columns if kind == 3]
+    # Besides the client's there are the two that end the server's handshakes.
+    assert sum(down for *_, down in alone) <= 2
+    return [(sent, arrived) for sent, arrived, down in alone if not down]
+
+
+def test_acknowledgments_move_too(client: TestClient) -> None:
+    """About one for two segments; on an idle way back each takes the propagation delay and its own 60 to 100 bytes."""
+    packets = answer(client, "packets", text=SMALL.replace("3 s", "1 s"), from_s=0.3, for_s=0.3)["packets"]
+    assert packets["sent"] == sorted(packets["sent"])
+    alone = acknowledgments(packets)
+    assert 0.4 * packets["kind"].count(0) < len(alone) < 1.1 * packets["kind"].count(0)
+    transits = {round(1e3 * (arrived - sent), 1) for sent, arrived in alone if arrived is not None}
+    assert len([each for _, each in alone if each is None]) == 0
+    assert min(transits) == pytest.approx(10.0, abs=0.1)
+
+
+def test_an_acknowledgment_that_is_lost_does_not_arrive(client: TestClient) -> None:
+    text = SMALL.replace('delay = "10 ms"', 'delay = "10 ms"\nup.loss = "20 %"')
+    alone = acknowledgments(answer(client, "packets", text=text, from_s=0, for_s=3)["packets"])
+    lost = sum(arrived is None for _, arrived in alone)
+    assert 0.02 * len(alone) < lost < 0.3 * len(alone)
+
+
+def test_acknowledgments_that_a_middlebox_rewrites_are_not_called_lost(client: TestClient) -> None:
+    text = SMALL.replace("3 s", "1 s").replace(
+        'delay = "10 ms"', 'delay = "10 ms"\nmiddleboxes = ["nat", "sequence-rewriting"]'
+    )
+    alone = acknowledgments(answer(client, "packets", text=text, from_s=0, for_s=0.5)["packets"])
+    assert alone
+    assert all(arrived is not None for _, arrived in alone)
 
 
 def test_a_middlebox_that_strips_is_seen_in_the_handshake(client: TestClient) -> None:

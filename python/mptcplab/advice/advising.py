@@ -14,10 +14,10 @@ from mptcplab.advice.commands import commands
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.paths import known_path, read_cap, read_paths
 from mptcplab.advice.play import Player
-from mptcplab.advice.prune import prune
-from mptcplab.advice.question import Question, from_file, from_paths
+from mptcplab.advice.prune import UNMARKED, prune
+from mptcplab.advice.question import Question, best_rate_bps, from_file, from_paths, with_traffic
 from mptcplab.advice.race import BUDGET_HOPS, INDIFFERENT, Race
-from mptcplab.advice.traffic import KINDS, Traffic, of_kind
+from mptcplab.advice.traffic import DOWNLOADS, KINDS, Traffic, of_kind
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.errors import did_you_mean, show
 
@@ -102,7 +102,10 @@ def ask(
         if connection is not None:
             raise AdviceError(f"--connection {connection}", "no scenario file", "it with a file that has connections")
         specs = read_paths(paths)
-        kind = of_kind("mix" if traffic is None else traffic, specs, direction)
+        asked = "mix" if traffic is None else traffic
+        if direction == "up" and asked in DOWNLOADS:
+            raise AdviceError("--direction up", f"the traffic {asked}, which servers send", "bulk or calls")
+        kind = of_kind(asked, max(spec.down_bps if direction == "down" else spec.up_bps for spec in specs))
         base = from_paths(specs, kind, direction, buffer)
         names = tuple(spec.name for spec in specs)
         question = Question(base, tuple(kind.applications), names, kind, purpose, seed, tuple(specs))
@@ -121,25 +124,30 @@ def _of_scenario(
     buffer: str | None,
 ) -> Question:
     loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(Path(scenario))
-    if traffic is not None:
-        raise AdviceError(
-            "--traffic", show(traffic), "no traffic beside a scenario file: its connection has an application"
-        )
-    base, name = from_file(loaded, connection)
+    base, name = from_file(loaded, connection, replaced=traffic is not None)
     if buffer is not None:
         base["connection"][name]["receive_buffer"] = buffer
     table = loaded.document.connections[name]
-    kept = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9)
-    return Question(base, (name,), tuple(table.paths), kept, purpose, seed, source=loaded.source)
+    paths = tuple(table.paths)
+    if traffic is None:
+        carried = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9)
+        targets: tuple[str, ...] = (name,)
+    else:
+        if table.direction == "up" and traffic in DOWNLOADS:
+            raise AdviceError("--traffic", f"{traffic} for {name}, which sends up", "bulk or calls, or a download")
+        carried = of_kind(traffic, best_rate_bps(loaded, paths, table.direction))
+        targets = with_traffic(base, name, carried)
+    return Question(base, targets, paths, carried, purpose, seed, source=loaded.source, connection=name)
 
 
 def _answer(question: Question, race: Race) -> Advice:
     direction = next(iter(question.base["connection"].values())).get("direction", "down")
     plain = singles(question.paths, question.purpose)
     every = list(multipath(question.paths, question.purpose))
-    kept, left_out = prune(every, question.specs, question.traffic.kind, question.traffic.duration_s, direction)
+    traffic = question.traffic
+    kept, left_out = prune(every, question.specs, traffic.kind, traffic.duration_s, direction, marked=question.marked)
     race.dropped.update(left_out)
-    race.run(plain, kept, list(left_out))
+    race.run(plain, kept, [each for each, why in left_out.items() if why != UNMARKED])
     remaining = race.confirm([each for each in race.results if not each.is_tcp and each not in race.dropped], plain)
     single = race.ranked(plain)[0]
     safe = [each for each in remaining if _is_safe(race, each, single)]

@@ -6,20 +6,25 @@ from typing import Any, Final
 
 from mptcplab import registry
 
-CONTROLS: Final = ("cubic", "reno", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert")
-"""Those tried on subflows. Left out: `coupled` and `pert` are parts of others, `epsilon` is a family between them."""
+CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert", "dctcp")
+"""Those tried on subflows; `dctcp` only where queues mark packets, which `prune` decides.
+
+Left out: `coupled` and `pert` are parts of others, `epsilon` is a family between them."""
 SCHEDULERS: Final = (
     "min-rtt", "min-rtt+orp", "round-robin", "redundant", "blest", "ecf", "dmptcp", "otias", "daps", "sttf", "linux",
 )  # fmt: skip
-SINGLE: Final = ("cubic", "reno")
+SINGLE: Final = ("cubic", "reno", "bbr")
 """Controls of plain TCP."""
-LINUX_CONTROLS: Final = ("cubic", "reno", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert")
+UNCOUPLED: Final = ("cubic", "reno", "bbr", "dctcp")
+"""Controls with which each subflow behaves like a TCP connection of its own."""
+LINUX_CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert")
 """What a stock kernel has, and what `mptcplab bpf load` adds."""
 KERNEL_DEFAULT: Final = ("cubic", "linux")
 
 _SHOWN: Final = {
-    "cubic": "CUBIC", "reno": "Reno", "ewtcp": "EWTCP", "lia": "LIA", "olia": "OLIA", "balia": "BALIA",
-    "wvegas": "wVegas", "mppert": "MPPERT", "min-rtt+orp": "min-rtt with opportunistic retransmission",
+    "cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "ewtcp": "EWTCP", "lia": "LIA", "olia": "OLIA",
+    "balia": "BALIA", "wvegas": "wVegas", "mppert": "MPPERT",
+    "min-rtt+orp": "min-rtt with opportunistic retransmission",
 }  # fmt: skip
 
 
@@ -76,8 +81,8 @@ class Candidate:
     def _control(self) -> Any:  # noqa: ANN401 - a name, or a table
         entry = registry.find("congestion", self.congestion)
         variant = None if entry is None else entry.parameter("variant")
-        if self.congestion == "cubic" and self.stock and variant is not None:
-            return {"name": "cubic", "variant": "linux"}
+        if self.congestion in SINGLE and self.stock and variant is not None:
+            return {"name": self.congestion, "variant": "linux"}
         return self.congestion
 
     def variants(self, others: Sequence["Candidate"]) -> list["Candidate"]:

@@ -4,13 +4,19 @@ from mptcplab.advice.candidates import Candidate
 from mptcplab.bpf.controls import NAMES
 
 STOCK = ("cubic", "reno")
+MODULES = ("bbr", "dctcp")
+"""Controls that most distributions build as modules, tcp_NAME."""
 
 
 def commands(candidate: Candidate) -> tuple[str, ...]:
     """For Linux, as root, on the hosts that are named; lines with # explain."""
     control = candidate.congestion
-    sender = [f"mptcplab bpf load {control}"] if control not in STOCK and control in NAMES else []
+    sender = _provided(control)
     sender.append(f"sysctl -w net.ipv4.tcp_congestion_control={control}")
+    if control == "dctcp":
+        sender.append("sysctl -w net.ipv4.tcp_ecn=1   # on both hosts")
+    if control == "bbr" and not candidate.stock:
+        sender.append("# the kernel's bbr is version 1, the advice is for version 3; --for linux advises on version 1")
     lines = ["# on the host that sends the data (the server, for downloads)", *sender]
     first, others = candidate.paths[0], candidate.paths[1:]
     if candidate.is_tcp:
@@ -38,6 +44,13 @@ def commands(candidate: Candidate) -> tuple[str, ...]:
             "--for linux advises on what it can do"
         )
     return tuple(lines)
+
+
+def _provided(control: str) -> list[str]:
+    """What makes the kernel know the control."""
+    if control in MODULES:
+        return [f"modprobe tcp_{control}"]
+    return [f"mptcplab bpf load {control}"] if control not in STOCK and control in NAMES else []
 
 
 def _word(path: str) -> str:

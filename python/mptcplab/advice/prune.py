@@ -15,13 +15,24 @@ _ENDLESS: Final = (
     "not tried: sttf weighs when a transfer ends, which takes it long and says nothing of one that goes on"
 )
 """Its forecast costs forty times the rest of the run."""
+UNMARKED: Final = "not tried: DCTCP answers to packets that queues mark (ECN), and not every path has a queue that does"
 
 
 def prune(
-    candidates: Sequence[Candidate], specs: Sequence[PathSpec], kind: str, duration_s: float, direction: str
+    candidates: Sequence[Candidate],
+    specs: Sequence[PathSpec],
+    kind: str,
+    duration_s: float,
+    direction: str,
+    *,
+    marked: bool,
 ) -> tuple[list[Candidate], dict[Candidate, str]]:
-    """Who runs, and why the others need not. Those that only differ by their first path come back for the finalists."""
+    """Who runs, and why the others need not. Those that only differ by their first path come back for the finalists.
+
+    `marked`: a queue on each of the paths marks packets (ECN).
+    """
     dropped = {each: _ENDLESS for each in candidates if each.scheduler == "sttf" and kind in _BUSY}
+    dropped |= {each: UNMARKED for each in candidates if each.congestion == "dctcp" and not marked}
     candidates = [each for each in candidates if each not in dropped]
     if not specs or kind not in _LONG:
         return candidates, dropped

@@ -11,7 +11,8 @@ from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.paths import Cap, PathSpec, Span
 from mptcplab.advice.traffic import Traffic
-from mptcplab.scenario import Scenario
+from mptcplab.scenario import Scenario, units
+from mptcplab.scenario.errors import show
 
 CHOSEN: Final = ("protocol", "paths", "congestion", "scheduler", "path_manager", "checksum")
 """Keys of a connection that the advice decides, or that only one protocol has."""
@@ -37,6 +38,8 @@ class Question:
     buffer: str | None = None
     source: str = "<dict>"
     """Of the scenario file: the traces that it names are beside it."""
+    connection: str | None = None
+    """Of a scenario file, the one that was asked about; `targets` are others if it was to carry several kinds."""
     _links: dict[int, list[Any]] = field(default_factory=dict)
     _told: dict[Candidate, dict[str, Any]] = field(default_factory=dict)
 
@@ -90,6 +93,15 @@ class Question:
         everything = Candidate("cubic", "min-rtt", self.paths)
         self.scenario(everything).description(seed=0)
 
+    @property
+    def marked(self) -> bool:
+        """Whether each path has a queue that marks packets of connections that ask for it."""
+        links = self.links(0)
+        return all(
+            any(_marks(links[place][side]["queue"]) for place in self.links_of(path) for side in ("down", "up"))
+            for path in self.paths
+        )
+
     def links_of(self, path: str) -> list[int]:
         """The numbers of a path's links."""
         names = list(self.base["link"])
@@ -122,8 +134,11 @@ def from_paths(specs: Sequence[PathSpec], traffic: Traffic, direction: str, buff
     }
 
 
-def from_file(scenario: Scenario, name: str | None) -> tuple[dict[str, Any], str]:
-    """The complete scenario of a file, and the connection that is to be advised on. Raises AdviceError."""
+def from_file(scenario: Scenario, name: str | None, *, replaced: bool = False) -> tuple[dict[str, Any], str]:
+    """The complete scenario of a file, and the connection that is to be advised on.
+
+    `replaced`: it will carry other traffic than the file says. Raises AdviceError.
+    """
     document = scenario.document
     if document.topology is not None:
         raise AdviceError(scenario.source, "a generated network", "links and connections: advice is for one connection")
@@ -137,11 +152,42 @@ def from_file(scenario: Scenario, name: str | None) -> tuple[dict[str, Any], str
         expected = f"one with two or more paths: {', '.join(able) or 'there is none'}"
         raise AdviceError(f"--connection {chosen}", "no such connection", expected)
     kind = document.connections[chosen].application.kind
-    if kind == "program":
+    if kind == "program" and not replaced:
         raise AdviceError(f"{scenario.source}: connection.{chosen}.application", '"program"', "traffic that `sim` runs")
     base = scenario.to_dict()
     base["measure"] = {**base.get("measure", {}), "sample": "never"}
     return base, chosen
+
+
+def best_rate_bps(scenario: Scenario, paths: Sequence[str], direction: str) -> float:
+    """The rate of the fastest path: of its slowest link, of a trace the mean."""
+    document = scenario.document
+    way: Any = direction
+    along = {name: document.paths[name].links if name in document.paths else (name,) for name in paths}
+    return float(
+        max(min(document.rate_bps(document.links[link].direction(way)) for link in along[name]) for name in paths)
+    )
+
+
+def with_traffic(base: dict[str, Any], name: str, traffic: Traffic) -> tuple[str, ...]:
+    """Have the connection carry other traffic; of several kinds, one connection each, called NAME-KIND. Their names."""
+    tables = base["connection"]
+    old = {key: value for key, value in tables[name].items() if key not in ("application", "stop")}
+    kinds = traffic.applications
+    made = {name if len(kinds) == 1 else f"{name}-{kind}": {**old, **table} for kind, table in kinds.items()}
+    twice = next((each for each in made if each != name and each in tables), None)
+    if twice is not None:
+        raise AdviceError("--traffic", f"a connection called {show(twice)} in the file", "no such name for a mix")
+    base["connection"] = {**{key: table for key, table in tables.items() if key != name}, **made}
+    _, duration_ns = units.read(base["duration"], (units.TIME,))
+    base["duration"] = units.write(units.TIME, max(int(duration_ns), round(traffic.duration_s * 1e9)))
+    base["measure"] = {**base["measure"], "warmup": "0 s"}
+    return tuple(made)
+
+
+def _marks(queue: Mapping[str, Any]) -> bool:
+    """DualPI2 does always, others by their key."""
+    return queue["kind"] == "dualpi2" or bool(queue.get("ecn"))
 
 
 def _middle(span: Span) -> float:

@@ -82,7 +82,8 @@ class Race:
         """The best few again, beside plain TCP, on networks that nobody has run on; only these results count from here.
 
         Who is chosen for its results looks better in them than it is. They run until it is known on which side of the
-        best of `plain` each is, until the work is done, or so often that the difference is small whichever side it is.
+        best of `plain` each is and that nobody is better than the first by more than a difference that matters, until
+        the work is done, or so often that the difference is small whichever side it is.
         """
         finalists = self.ranked(candidates)[: _FEWEST[-1]]
         for place, candidate in enumerate(self.ranked(candidates)[_FEWEST[-1] :], start=_FEWEST[-1] + 1):
@@ -98,7 +99,10 @@ class Race:
             found = [self.difference(each, single) for each in finalists]
             more = pairs * len(runners) * (longest + OVERHEAD_HOPS)
             if (
-                all(each.low >= INDIFFERENT or each.high < INDIFFERENT for each in found)
+                (
+                    all(each.low >= INDIFFERENT or each.high < INDIFFERENT for each in found)
+                    and self._settled(self.ranked(runners))
+                )
                 or 2 * pairs > _MOST_FINAL
                 or self.player.work_hops + more > self.budget_hops
             ):

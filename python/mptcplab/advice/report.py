@@ -12,6 +12,7 @@ from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
 from mptcplab.advice.race import Race
 from mptcplab.advice.reasons import queueing_of, reached
 from mptcplab.results import inventory
+from mptcplab.scenario.traces import FOLDER
 
 
 def check(directory: Path) -> None:
@@ -53,12 +54,15 @@ def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
 
 
 def write(advice: Advice, directory: Path) -> None:
-    """advice.json, scenario.toml and report.html; an earlier answer there is replaced. Raises OccupiedError."""
+    """advice.json, scenario.toml with its traces, and report.html; replaces an earlier answer. Raises OccupiedError."""
     from mptcplab.results.directory import replaced
 
     with replaced(directory, check) as fresh:
         (fresh / "advice.json").write_text(advice.to_json() + "\n", encoding="utf-8")
         (fresh / "scenario.toml").write_text(advice.scenario().to_toml(), encoding="utf-8")
+        for file, trace in advice.scenario().document.traces.items():
+            (fresh / FOLDER).mkdir(exist_ok=True)
+            (fresh / FOLDER / Path(file).name).write_text(trace.text, encoding="ascii", newline="")
         (fresh / "report.html").write_text(page(advice), encoding="utf-8")
 
 

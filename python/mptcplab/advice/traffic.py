@@ -9,22 +9,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mptcplab.advice.paths import PathSpec
-
 KINDS: Final[Mapping[str, str]] = {
-    "web": "objects of 120 kB on average (Pareto, shape 1.5), each over a connection of its own, at random moments, "
-    "up to four a second: typical time to load one (geometric mean)",
+    "web": "three pages of 1.9 MB in 53 objects (a median page of 2024), over up to six connections at once: "
+    "mean time to load a page",
     "bulk": "one download of 15 s, its beginning included: goodput",
-    "video": "segments of 2 s at 1, 2.5, 5, 8 or 16 Mbit/s, the most that 80 % of the best path carries, each over a "
-    "connection of its own: mean time to load one",
+    "video": "a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the player chooses by its buffer: mean bit rate, "
+    "less by the part of the time in which nothing plays",
     "calls": "a stream of 400 kbit/s that never pauses: mean delay from sender to receiver",
     "mix": "web, a download and a call at the same time: the geometric mean of the three",
 }
 """What each kind is."""
+DOWNLOADS: Final = ("web", "video", "mix")
+"""Kinds in which the client asks and the server sends."""
 
-_VIDEO_BPS: Final = (1e6, 2.5e6, 5e6, 8e6, 16e6)
-_SEGMENT_S: Final = 2.0
-_OBJECT_BYTES: Final = 120_000
+_PAGE: Final[tuple[Mapping[str, Any], ...]] = (
+    {"size": "18 kB"},
+    {"size": "13 kB", "count": 6},
+    {"size": "25.5 kB", "count": 24},
+    {"size": "32.75 kB", "count": 4, "after": 1},
+    {"size": "58.5 kB", "count": 18},
+)
+"""A document, 78 kB of style sheets, 612 kB of scripts, 131 kB of fonts that the first style sheet asks for, 1,053 kB
+of images.
+
+A median page for desktops in October 2024: HTTP Archive, Web Almanac 2024, chapter "Page Weight"; the chapter has the
+numbers of scripts and images, those of style sheets and fonts are ours."""
+PAGE_BYTES: Final = 18_000 + 6 * 13_000 + 24 * 25_500 + 4 * 32_750 + 18 * 58_500
+_PAGES: Final = 3
+_VIDEO_BPS: Final = ("1 Mbit/s", "2.5 Mbit/s", "5 Mbit/s", "8 Mbit/s", "16 Mbit/s")
 _CALL_BPS: Final = 400_000
 
 
@@ -42,40 +54,35 @@ class Traffic:
         return KINDS.get(self.kind, "the traffic of the scenario")
 
 
-def of_kind(kind: str, paths: Sequence[PathSpec], direction: str = "down") -> Traffic:
-    """The traffic of a kind on these paths."""
-    best_bps = max(path.down_bps if direction == "down" else path.up_bps for path in paths)
+def of_kind(kind: str, best_bps: float) -> Traffic:
+    """The traffic of a kind where the fastest path has this rate.
+
+    On slow paths a run takes three times as long as the pages need on the fastest.
+    """
+    page_s = 8 * PAGE_BYTES / best_bps
     made: dict[str, dict[str, Any]] = {}
     duration_s = 15.0
-    if kind in ("web", "mix"):
-        per_s = min(4.0, 0.2 * best_bps / (8 * _OBJECT_BYTES))
-        made["web"] = {
-            "application": {
-                "kind": "flows",
-                "size": {"distribution": "pareto", "mean": f"{_OBJECT_BYTES} B", "shape": 1.5},
-                "arrivals": {"distribution": "poisson", "rate": f"{per_s:.6f} /s"},
-            },
-            "stop": "20 s" if kind == "web" else "12 s",
-        }
-        duration_s = 40.0 if kind == "web" else 18.0
-    if kind in ("bulk", "mix"):
-        made["bulk"] = {"application": "bulk"} | ({"stop": "12 s"} if kind == "mix" else {})
+    web: dict[str, Any] = {"kind": "web", "objects": [dict(each) for each in _PAGE]}
+    if kind == "web":
+        made["web"] = {"application": {**web, "pages": _PAGES}}
+        duration_s = max(30.0, math.ceil(3 * _PAGES * page_s))
+    if kind == "bulk":
+        made["bulk"] = {"application": "bulk"}
     if kind == "video":
-        fitting = [bps for bps in _VIDEO_BPS if bps <= 0.8 * best_bps]
-        size = (fitting[-1] if fitting else 0.8 * best_bps) * _SEGMENT_S / 8
-        made["video"] = {
-            "application": {
-                "kind": "flows",
-                "size": f"{max(1, round(size))} B",
-                "arrivals": {"distribution": "periodic", "rate": f"{1 / _SEGMENT_S:g} /s"},
-            },
-            "stop": "20 s",
-        }
-        duration_s = 40.0
+        video = {"kind": "video", "ladder": list(_VIDEO_BPS), "segment": "2 s", "buffer": "20 s"}
+        made["video"] = {"application": video}
+        duration_s = 30.0
     if kind in ("calls", "mix"):
         bps = min(_CALL_BPS, round(0.3 * best_bps))
-        made["call"] = {"application": {"kind": "rate", "rate": f"{bps} bit/s"}, "stop": "12 s"}
-        duration_s = max(duration_s, 13.0)
+        call = {"application": {"kind": "rate", "rate": f"{bps} bit/s"}, "stop": "12 s"}
+        duration_s = 13.0
+    if kind == "calls":
+        made["call"] = call
+    if kind == "mix":
+        stop_s = max(12.0, math.ceil(2 * page_s))
+        made = {"web": {"application": web}, "bulk": {"application": "bulk"}, "call": call}
+        made = {name: {**table, "stop": f"{stop_s:g} s"} for name, table in made.items()}
+        duration_s = 1.5 * stop_s
     return Traffic(kind, made, duration_s)
 
 

@@ -25,7 +25,11 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     help="A path, without a FILE; give two or more. Rate to the client / from it, round-trip time as ping shows it, "
     "then if known loss (0.5 %) and queue (queue 100 ms). ± says how far a rate or a time may be off.",
 )
-@click.option("--traffic", metavar="|".join(_KINDS), help="Kind of traffic, without a FILE.  [default: mix]")
+@click.option(
+    "--traffic",
+    metavar="|".join(_KINDS),
+    help="Kind of traffic; with a FILE instead of what its connection carries.  [default: mix, or the FILE's]",
+)
 @click.option(
     "--for",
     "purpose",
@@ -77,18 +81,19 @@ def advise(
 
     \b
     Traffic:
-      web    objects of 120 kB on average (Pareto), each over its own
-             connection, up to four a second: typical time to load one
-             (the geometric mean, which no single large object decides)
+      web    three pages of 1.9 MB in 53 objects, over up to six
+             connections at once: mean time to load a page
       bulk   one download of 15 s, including its start: goodput
-      video  segments of 2 s at 1 to 16 Mbit/s, the most that 80 % of the
-             best path carries: mean time to load one
+      video  a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the
+             player chooses by its buffer: mean bit rate, less by the part
+             of the time in which nothing plays
       calls  a stream of 400 kbit/s: mean delay from sender to receiver
       mix    web, a download and a call at once: geometric mean of the three
 
     \b
     Terms used in the output:
       first path   opens the connection; the others join it
+      control      congestion control: how much each path carries at a time
       scheduler    chooses the path of each segment
       backup       a path that carries data only when the others fail
       goodput      data that arrives in order, per second
@@ -127,7 +132,7 @@ def advise(
     except AdviceError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     if save is not None:
-        save.write_text(advice.scenario().to_toml(), encoding="utf-8")
+        save.write_text(advice.saved_scenario().to_toml(), encoding="utf-8")
         say(f"{save}: the network with the best settings")
     if out is not None:
         write(advice, out)

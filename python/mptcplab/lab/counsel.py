@@ -11,14 +11,16 @@ from mptcplab.lab.documents import NAME, Given
 from mptcplab.scenario import Problem, ScenarioError
 
 
-def on(given: Given, connection: str | None, budget: float, tell: Callable[[float], None]) -> dict[str, Any]:
+def on(given: Given, options: dict[str, Any], tell: Callable[[float], None]) -> dict[str, Any]:
     """The advice as JSON has it, and as the page shows it. One run at a time: a page has a worker, not the machine.
+
+    `options` are arguments of `advise`: connection, traffic, purpose, metered, budget.
 
     Raises ScenarioError for what no advice can be given on, in the words of the command line.
     """
     scenario = given.scenario
     try:
-        advice = advise(scenario, connection=connection, jobs=1, budget=budget, progress=tell)
+        advice = advise(scenario, **options, jobs=1, progress=tell)
     except AdviceError as error:
         where = error.where.removeprefix(scenario.source).removeprefix(": ")
         raise ScenarioError([Problem(NAME, where, error.found, error.expected)]) from None
@@ -42,6 +44,7 @@ def on(given: Given, connection: str | None, budget: float, tell: Callable[[floa
 
 
 def _changes(advice: Advice, recommendation: Recommendation) -> dict[str, dict[str, Any]]:
-    """By connection, the keys of its table: what they become, or None where they go."""
-    keys = recommendation.candidate.keys()
-    return {name: {**dict.fromkeys(CHOSEN), **keys} for name in advice.question.targets}
+    """By connection of the page, the keys of its table: what they become, or None where they go."""
+    name = advice.question.connection
+    assert name is not None, "the page asks about a scenario"
+    return {name: {**dict.fromkeys(CHOSEN), **recommendation.candidate.keys()}}

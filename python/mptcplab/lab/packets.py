@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.capture.settings import Capture
 from mptcplab.engines import runner
-from mptcplab.lab import capture_files, handshake, preview
+from mptcplab.lab import acks, capture_files, handshake, preview
 from mptcplab.lab.limits import Limits
 from mptcplab.scenario import describe
 
@@ -60,11 +60,15 @@ def look(
         connections = [_connection(each, paths, names) for each in summary["connections"]]
         ends = capture_files.ends(Path(folder), _paths(scenario))
         shaken = _handshakes(ends, names)
-    offset_s = (summary["start_ns"] or 0) / 1e9
+        offset_s = (summary["start_ns"] or 0) / 1e9
+        moving = _moving(analysis, connections, offset_s, (from_s, from_s + for_s), limits)
+        ports = {_LISTENED + kind: name for kind, name in enumerate(names)}
+        window = (moving["from_s"], moving["to_s"])
+        alone = acks.moving(ends, ports, window, _rewritten(scenario), limits.packets)
     sample_ns = scenario.document.measure.sample or scenario.duration_ns // 300 or 1
     return {
         "until_s": until_s,
-        "packets": _moving(analysis, connections, offset_s, (from_s, from_s + for_s), limits),
+        "packets": _together(moving, alone),
         "waiting": _waiting(analysis["received"], connections, offset_s, sample_ns / 1e9),
         "handshakes": shaken,
     }
@@ -74,6 +78,21 @@ def _paths(scenario: "Scenario") -> list[str]:
     """The paths in the order in which the core numbers them."""
     description: dict[str, Any] = describe.description(scenario.document, scenario.seed, False)
     return [path["name"] for path in description["paths"]]
+
+
+def _rewritten(scenario: "Scenario") -> frozenset[str]:
+    """The paths with a middlebox."""
+    told: dict[str, Any] = describe.description(scenario.document, scenario.seed, False)
+    boxed = [bool(link["middleboxes"]) for link in told["links"]]
+    return frozenset(path["name"] for path in told["paths"] if any(boxed[link] for link in path["links"]))
+
+
+def _together(data: dict[str, Any], alone: dict[str, list[Any]]) -> dict[str, Any]:
+    """Packets with and without data, in the order in which they were sent."""
+    sent = [*data["sent"], *alone["sent"]]
+    order = sorted(range(len(sent)), key=sent.__getitem__)
+    columns = {name: [*data[name], *values] for name, values in alone.items()}
+    return data | {name: [values[at] for at in order] for name, values in columns.items()}
 
 
 def _connection(found: Mapping[str, Any], paths: list[str], names: list[str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
+from mptcplab.advice.advising import PURPOSES
+from mptcplab.advice.traffic import KINDS
 from mptcplab.engines.catalogue import ENGINES
 from mptcplab.lab import exports
 
@@ -74,15 +76,28 @@ def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
     if kind == "packets":
         task |= {"from_s": _number(given, "from_s", 0.0, 1e7), "for_s": _number(given, "for_s", 0.0, _LONGEST_WINDOW_S)}
     elif kind == "advise":
-        connection = given.get("connection")
-        if connection is not None and not isinstance(connection, str):
-            raise BadRequestError(400, "connection: the name of a connection, or null")
-        task |= {"connection": connection, "budget": _number({"budget": 1.0, **given}, "budget", _LEAST_BUDGET, 1.0)}
+        task["options"] = _advice_options(given)
     elif kind == "export":
         task["export"] = _choice(given, "export", exports.KINDS, None)
         task["figure"] = _choice(given, "figure", exports.FIGURES, exports.FIGURES[0])
         task["theme"] = _choice(given, "theme", exports.THEMES, "light")
     return Asked(page, {**task, "engine": engine}, engine)
+
+
+def _advice_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `advise`."""
+    connection, metered = given.get("connection"), given.get("metered", [])
+    if connection is not None and not isinstance(connection, str):
+        raise BadRequestError(400, "connection: the name of a connection, or null")
+    if not isinstance(metered, list) or not all(isinstance(name, str) for name in metered):
+        raise BadRequestError(400, "metered: a list of names of paths")
+    return {
+        "connection": connection,
+        "metered": metered,
+        "traffic": None if given.get("traffic") is None else _choice(given, "traffic", tuple(KINDS), None),
+        "purpose": _choice(given, "purpose", PURPOSES, PURPOSES[0]),
+        "budget": _number({"budget": 1.0, **given}, "budget", _LEAST_BUDGET, 1.0),
+    }
 
 
 def _choice(given: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:

@@ -61,7 +61,7 @@ def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show
     if kind == "advise":
         from mptcplab.lab import counsel
 
-        return "done", {}, _json(counsel.on(given, task["connection"], task["budget"], tell))
+        return "done", {}, _json(counsel.on(given, task["options"], tell))
     if task["export"] in ("toml", "python"):
         return _file(*exports.of_scenario(given, task["export"]))
     from mptcplab.engines import runner

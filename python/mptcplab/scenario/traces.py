@@ -53,13 +53,15 @@ class TraceFileError(Exception):
         self.expected = expected
 
 
-def read(folder: Path, named: TraceFile) -> Trace:
-    """Reads the file, from the folder of the scenario on, or one of its name in `traces` there.
-
-    Raises `TraceFileError`.
-    """
+def place_of(folder: Path, named: TraceFile) -> Path:
+    """The file that is meant: named from the folder of the scenario on, or one of its name in `traces` there."""
     kept = folder / FOLDER / Path(named.file).name
-    place = kept if kept.exists() and not _is_meant(folder / named.file, named) else folder / named.file
+    return kept if kept.exists() and not _is_meant(folder / named.file, named) else folder / named.file
+
+
+def read(folder: Path, named: TraceFile) -> Trace:
+    """Reads the file. Raises `TraceFileError`."""
+    place = place_of(folder, named)
     try:
         content = place.read_bytes()
     except (OSError, ValueError) as error:

@@ -5,6 +5,9 @@ import { announce, h } from "./dom.js";
 import * as runner from "./runner.js";
 import * as state from "./state.js";
 
+const TRAFFIC = [["", "as in the scenario"], ["web", "web pages"], ["bulk", "a download"], ["video", "video"], ["calls", "calls"], ["mix", "web, a download and a call"]];
+const PURPOSES = [["any", "any stack"], ["linux", "a stock Linux kernel"]];
+
 /** The connections that use several paths: those that there is a choice for. */
 function able() {
   const tables = Object.entries(state.scenario()?.data.connection ?? {});
@@ -35,6 +38,12 @@ export function advice(host) {
   const button = h("button", { type: "button", onclick: ask }, "Advise");
   const choice = h("select", { id: "advise-on" });
   const of = h("span", { hidden: true }, h("label", { for: "advise-on" }, "for "), choice);
+  const traffic = h("select", { id: "advise-traffic" }, TRAFFIC.map(([value, label]) => h("option", { value }, label)));
+  const purpose = h("select", { id: "advise-purpose" }, PURPOSES.map(([value, label]) => h("option", { value }, label)));
+  const metered = h("fieldset", { class: "metered" });
+  const options = h("details", {}, h("summary", {}, "Options of the advice"), h("div", { class: "row" },
+    h("span", {}, h("label", { for: "advise-traffic" }, "Traffic "), traffic),
+    h("span", {}, h("label", { for: "advise-purpose" }, "Settings of "), purpose), metered));
   const bar = h("progress", { max: "1", value: 0, "aria-label": "Progress of the advice" });
   const part = h("span", {}, "0 %");
   const end = h("button", { type: "button", onclick: () => {
@@ -48,7 +57,19 @@ export function advice(host) {
   const answer = h("div", {});
   host.append(
     h("div", { class: "row" }, button, of, h("span", { class: "note" }, "which control, scheduler and first path to use, or TCP on one path; takes some ten seconds")),
-    progress, wrong, stale, answer);
+    options, progress, wrong, stale, answer);
+
+  /** The connection that advice will be on. */
+  const subjectName = () => (of.hidden ? able()[0] : choice.value);
+
+  /** A box to tick for each path of that connection; those that were ticked stay so. */
+  function offerPaths() {
+    const paths = state.scenario()?.data.connection?.[subjectName()]?.paths ?? [];
+    const boxes = [...metered.querySelectorAll("input")];
+    if (paths.join("\n") === boxes.map((box) => box.value).join("\n")) return;
+    const ticked = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    metered.replaceChildren(h("legend", {}, "Paths that cost money"), ...paths.map((path) => h("label", {}, h("input", { type: "checkbox", value: path, checked: ticked.has(path) }), ` ${path}`)));
+  }
 
   function say(text) {
     wrong.textContent = text;
@@ -65,7 +86,9 @@ export function advice(host) {
     say("");
     announce("Settings are being compared.");
     try {
-      const body = { ...runner.request(side), connection: of.hidden ? null : choice.value };
+      const body = { ...runner.request(side), connection: of.hidden ? null : choice.value,
+        traffic: traffic.value || null, purpose: purpose.value,
+        metered: [...metered.querySelectorAll("input:checked")].map((box) => box.value) };
       const sent = structuredClone(body.data);
       const found = await work("advise", body, {
         signal: own.signal,
@@ -125,6 +148,7 @@ export function advice(host) {
     stale.hidden = !asked || subject(state.scenario(asked.side)?.data, asked.names, asked.decided) === asked.subject;
   }
 
+  choice.addEventListener("change", offerPaths);
   state.on("changed", () => {
     const names = able();
     of.hidden = names.length < 2;
@@ -133,6 +157,7 @@ export function advice(host) {
       choice.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
       if (names.includes(before)) choice.value = before;
     }
+    offerPaths();
     check();
   });
 }

@@ -10,9 +10,10 @@ export function theme() {
   return document.documentElement.dataset.theme ?? system();
 }
 
+/** Of what is drawn on a canvas: as the browser computed them for the header. */
 export function colours() {
-  const style = getComputedStyle(document.documentElement);
-  return { ink: style.getPropertyValue("--ink").trim(), page: style.getPropertyValue("--page").trim() };
+  const style = getComputedStyle(document.querySelector(".bar"));
+  return { ink: style.color, page: style.backgroundColor };
 }
 
 export function begin(button, changed) {

@@ -9,6 +9,7 @@ import { along } from "./layout.js";
 const SPEEDS = [[0.005, "1/200"], [0.02, "1/50"], [0.1, "1/10"], [0.5, "1/2"], [1, "real time"]];
 const CROSS_S = 0.35;
 const QUEUE_ROWS = 5;
+const ACK = 3;
 
 /** Which part of the way is before the first link. */
 function entranceOf(points) {
@@ -27,7 +28,7 @@ export class Packets {
     this.clock = h("output", { class: "clock" });
     this.from = h("input", { type: "range", min: "0", max: "1000", value: "0", "aria-label": "Time from which packets are shown" });
     this.from.addEventListener("input", () => this.jump((Number(this.from.value) / 1000) * this.length()));
-    const legend = h("p", { class: "key" }, "● new  ○ retransmission  ◆ reinjection  ✕ lost");
+    const legend = h("p", { class: "key" }, "● new  ○ retransmission  ◆ reinjection  ∙ acknowledgment alone  ✕ lost");
     host.append(h("div", { class: "player" }, this.button, this.speed, this.from, this.clock, legend));
   }
 
@@ -44,14 +45,19 @@ export class Packets {
     this.draw();
   }
 
-  /** The least transit of each path and way: what is beyond was spent in queues. */
+  /** Packets of a path and a way that take the same time through empty queues, nearly: acknowledgments are shorter. */
+  like(at) {
+    return `${this.data.path[at]} ${this.data.down[at]} ${this.data.kind[at] === ACK}`;
+  }
+
+  /** The least transit of each: what is beyond was spent in queues. */
   rank() {
     this.least = new Map();
     if (!this.data) return;
     this.data.sent.forEach((sent, at) => {
       const arrived = this.data.arrived[at];
       if (arrived === null) return;
-      const key = this.data.path[at] + this.data.down[at];
+      const key = this.like(at);
       this.least.set(key, Math.min(this.least.get(key) ?? Infinity, arrived - sent));
     });
   }
@@ -119,7 +125,7 @@ export class Packets {
       const down = this.data.down[at];
       const key = this.data.path[at] + down;
       const arrived = this.data.arrived[at];
-      const least = this.least.get(key) ?? 0.01;
+      const least = this.least.get(this.like(at)) ?? 0.01;
       if (arrived === null ? this.time > sent + CROSS_S * Math.max(0.2, Number(this.speed.value) * 4) : arrived < this.time) continue;
       const waited = arrived === null ? 0 : arrived - sent - least;
       const age = this.time - sent;
@@ -162,7 +168,15 @@ export class Packets {
       context.lineTo(x - 5, y);
       context.fill();
     } else {
-      context.arc(x, y, 3.6, 0, 7);
+      if (kind === ACK) {
+        // A rim, or it would not be seen on a link of its own colour.
+        context.fillStyle = this.colours().page;
+        context.arc(x, y, 3, 0, 7);
+        context.fill();
+        context.fillStyle = colour;
+        context.beginPath();
+      }
+      context.arc(x, y, kind === ACK ? 2 : 3.6, 0, 7);
       context.fill();
     }
   }
