@@ -13,6 +13,8 @@ from mptcplab import _core
 from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
 
+from tests.networks import WIFI_AND_LTE
+
 settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes
 settings.load_profile("any machine")
 
@@ -49,22 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=rank)
 
 
-TWO_PATHS = """
+TWO_PATHS = (
+    """
 title = "Two paths and a neighbour"
 duration = "4 s"
 seed = 7
-
-[link.wifi]
-rate = "25 Mbit/s"
-delay = "12.5 ms"
-queue = "100 ms"
-
-[link.lte]
-down.rate = "30 Mbit/s"
-up.rate = "5 Mbit/s"
-delay = "32.5 ms"
-queue = "100 ms"
-
+"""
+    + WIFI_AND_LTE
+    + """
 [connection.download]
 paths = ["wifi", "lte"]
 protocol = "mptcp"
@@ -87,6 +81,7 @@ set = { rate = "10 Mbit/s" }
 warmup = "1 s"
 sample = "100 ms"
 """
+)
 
 
 @pytest.fixture

@@ -11,21 +11,20 @@ from mptcplab import machine
 from mptcplab.capture.settings import Capture
 from mptcplab.scenario import Scenario
 
-TWO_PATHS = """
+from tests.networks import FAST_AND_SLOW
+
+TWO_PATHS = (
+    """
 duration = "4 s"
-[link.fast]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "50 ms"
-[link.slow]
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "50 ms"
+"""
+    + FAST_AND_SLOW
+    + """
 [connection.m]
 paths = ["fast", "slow"]
 congestion = "reno"
 application = { kind = "file", size = "6 MB" }
 """
+)
 
 
 @pytest.mark.parametrize("engine", ["stack", "linux"])

@@ -10,24 +10,20 @@ import pytest
 from mptcplab.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
-SCENARIO = """
+from tests.networks import FAST_AND_SLOW
+
+SCENARIO = (
+    """
 title = "Two paths"
 duration = "1 s"
-
-[link.fast]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "50 ms"
-
-[link.slow]
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "50 ms"
-
+"""
+    + FAST_AND_SLOW
+    + """
 [connection.m]
 paths = ["fast", "slow"]
 direction = "down"
 """
+)
 
 
 @pytest.fixture

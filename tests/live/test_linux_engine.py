@@ -17,28 +17,27 @@ from mptcplab import machine
 from mptcplab.engines.catalogue import ENGINES
 from mptcplab.scenario import Scenario
 
+from tests.networks import FAST_AND_SLOW
+
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 live = pytest.mark.skipif(
     bool(MISSING),
     reason="no live system here: " + "; ".join(f"{finding.what} {finding.found}" for finding in MISSING),
 )
 
-TWO_PATHS = """
+TWO_PATHS = (
+    """
 duration = "4 s"
-[link.fast]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "50 ms"
-[link.slow]
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "50 ms"
+"""
+    + FAST_AND_SLOW
+    + """
 [connection.m]
 paths = ["fast", "slow"]
 congestion = "reno"
 [measure]
 warmup = "1 s"
 """
+)
 
 
 def run(text: str, *overrides: str) -> mptcplab.Result:

@@ -18,6 +18,8 @@ from mptcplab.engines.linux import refusals
 from mptcplab.results import directory
 from mptcplab.scenario import Scenario
 
+from tests.networks import FAST_AND_SLOW
+
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 live = pytest.mark.skipif(
     bool(MISSING),
@@ -30,16 +32,12 @@ def needs(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(lacking), reason=f"not installed: {', '.join(lacking)}")
 
 
-NETWORK = """
+NETWORK = (
+    """
 duration = "3 s"
-[link.fast]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "50 ms"
-[link.slow]
-rate = "10 Mbit/s"
-delay = "20 ms"
-queue = "50 ms"
+"""
+    + FAST_AND_SLOW
+    + """
 [connection.c]
 paths = ["fast", "slow"]
 congestion = "reno"
@@ -48,6 +46,7 @@ scheduler = "linux"
 kind = "program"
 mptcpize = false
 """
+)
 # A server and a client in Python, over sockets of Multipath TCP (262).
 SERVER = """
 import socket, sys

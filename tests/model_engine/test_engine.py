@@ -12,22 +12,16 @@ from mptcplab import Scenario, UnsupportedError
 from mptcplab.engines import catalogue
 from mptcplab.results.columns import FRAMES, polars_schema
 
+from tests.networks import WIFI_AND_LTE
+
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
-TWO_PATHS = """
+TWO_PATHS = (
+    """
 duration = "60 s"
-
-[link.wifi]
-rate = "25 Mbit/s"
-delay = "12.5 ms"
-queue = "100 ms"
-
-[link.lte]
-down.rate = "30 Mbit/s"
-up.rate = "5 Mbit/s"
-delay = "32.5 ms"
-queue = "100 ms"
-
+"""
+    + WIFI_AND_LTE
+    + """
 [connection.download]
 paths = ["wifi", "lte"]
 
@@ -39,6 +33,7 @@ count = 2
 [measure]
 warmup = "10 s"
 """
+)
 
 
 def calculated(changes: Sequence[str] = (), text: str = TWO_PATHS) -> mptcplab.Result:

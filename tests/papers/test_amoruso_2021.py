@@ -1,26 +1,18 @@
 """The repetition of Amoruso 2021 in part: each published figure has claims or a reason why not, and the laws hold."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from mptcplab import machine
-from mptcplab.reproduce import Context, Outcome, PaperError, load_paper, problems
+from mptcplab.reproduce import Context, PaperError, load_paper, problems
 from mptcplab.sweeps.journal import Journal
 
+from tests.papers.conftest import repeat
+
 PAPER = load_paper("amoruso-2021")
+repeated = partial(repeat, PAPER)
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
-
-
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return Journal(tmp_path_factory.mktemp("runs"))
-
-
-def repeated(item: str, journal: Journal, directory: Path) -> Outcome:
-    context = Context(PAPER.published.items[item], journal, directory, quick=True, jobs=2)
-    outcome = PAPER.items[item](context)
-    assert problems(PAPER.published.items[item], outcome) == []
-    return outcome
 
 
 def test_every_figure_of_the_chapters_of_results_is_published() -> None:

@@ -1,24 +1,16 @@
 """The repetition of Dong 2018: every published value has a claim or a reason why not, and what is calculated holds."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
-from mptcplab.reproduce import Context, Outcome, load_paper, problems
+from mptcplab.reproduce import load_paper
 from mptcplab.sweeps.journal import Journal
 
+from tests.papers.conftest import repeat
+
 PAPER = load_paper("dong-2018")
-
-
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return Journal(tmp_path_factory.mktemp("runs"))
-
-
-def repeated(item: str, journal: Journal, directory: Path) -> Outcome:
-    context = Context(PAPER.published.items[item], journal, directory, quick=True, jobs=2)
-    outcome = PAPER.items[item](context)
-    assert problems(PAPER.published.items[item], outcome) == []
-    return outcome
+repeated = partial(repeat, PAPER)
 
 
 @pytest.mark.parametrize("item", PAPER.items)

@@ -8,21 +8,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 import pytest
-from mptcplab.reproduce import Context, Outcome, load_paper, problems
+from mptcplab.reproduce import Outcome, load_paper
 from mptcplab.sweeps.journal import Journal
+
+from tests.papers.conftest import repeat
 
 PAPER = load_paper("khalili-2013")
 
 
-@pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Journal:
-    return Journal(tmp_path_factory.mktemp("runs"))
-
-
 def repeated(item: str, journal: Journal, directory: Path) -> Outcome:
-    context = Context(PAPER.published.items[item], journal, directory, quick=True, jobs=2)
-    outcome = PAPER.items[item](context)
-    assert problems(PAPER.published.items[item], outcome) == []
+    outcome = repeat(PAPER, item, journal, directory)
     for _, chart in outcome.figures:
         check_fields(chart)
     return outcome

@@ -2,7 +2,8 @@
 
 import math
 
-from mptcplab.plots import Figure
+import altair as alt
+from mptcplab.plots import Figure, Panel
 
 from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario
@@ -64,38 +65,26 @@ def _figures(rows: Rows) -> list[Figure]:
     def points(column: str) -> list[Row]:
         return [{"x": r["rtt_ms"], "y": r[column], "series": f"{r['flows']} {r['classic']}"} for r in rows]
 
-    ratio = draw.panel(
+    def over_rtt(title: str, up: tuple[str, alt.Scale, alt.Axis], column: str, height: int) -> Panel:
+        return draw.panel(title, across, up, points(column), [], COLOURS, shapes=SHAPES, joined=True, height=height)
+
+    ratio = over_rtt(
         "40 Mbit/s: rate of a DCTCP flow over that of a classic one, n of each",
-        across,
         ("ratio", draw.scale(log=True, domain=(0.4, 2.6)), draw.axis(values=[0.5, 1, 2], format=".1f")),
-        points("ratio"),
-        [],
-        COLOURS,
-        shapes=SHAPES,
-        joined=True,
-        height=180,
+        "ratio",
+        180,
     )
-    wait = draw.panel(
+    wait = over_rtt(
         "Mean queueing delay of the classic flows",
-        across,
         ("delay (ms)", draw.scale(domain=(0, 20)), draw.axis()),
-        points("classic_ms"),
-        [],
-        COLOURS,
-        shapes=SHAPES,
-        joined=True,
-        height=150,
+        "classic_ms",
+        150,
     )
-    low = draw.panel(
+    low = over_rtt(
         "Mean queueing delay of the DCTCP flows",
-        across,
         ("delay (ms)", draw.scale(domain=(0, 3)), draw.axis()),
-        points("low_ms"),
-        [],
-        COLOURS,
-        shapes=SHAPES,
-        joined=True,
-        height=150,
+        "low_ms",
+        150,
     )
     return [draw.figure("dualpi2", ratio, wait, low)]
 
