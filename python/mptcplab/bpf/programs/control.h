@@ -51,14 +51,4 @@ __u32 undo(__u64 *arguments)
 	return window_before((struct tcp_sock *)arguments[0]);
 }
 
-SEC("license") char LICENSE[] = "Dual MIT/GPL";
-
-SEC(".struct_ops")
-struct tcp_congestion_ops control = {
-	.init = start,
-	.cong_avoid = avoid,
-	.ssthresh = threshold,
-	.undo_cwnd = undo,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = NAME,
-};
+#include "table.h"

@@ -3,26 +3,8 @@
  *
  * SPDX-License-Identifier: MIT OR GPL-2.0-only
  */
-#include "subflows.h"
-
-/* In icsk_ca_priv. */
-struct early {
-	__u64 credit;
-	struct delays delays;
-};
-
-/* The kernel's memory is accessed at fixed places only: its functions work on a copy. */
-#define DELAYS(tp) (((struct early *)((tp)->inet_conn.icsk_ca_priv))->delays)
-
-SEC("struct_ops/start")
-void start(__u64 *arguments)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
-	struct delays none = {};
-
-	STATE(tp)->credit = 0;
-	DELAYS(tp) = none;
-}
+#define MEMORY struct delays
+#include "memory.h"
 
 SEC("struct_ops/sampled")
 void sampled(__u64 *arguments)
@@ -32,10 +14,10 @@ void sampled(__u64 *arguments)
 	int rtt = sample->rtt_us;
 
 	if (rtt > 0) {
-		struct delays delays = DELAYS(tp);
+		struct delays delays = REMEMBERED(tp);
 
 		measured(&delays, rtt);
-		DELAYS(tp) = delays;
+		REMEMBERED(tp) = delays;
 	}
 }
 
@@ -43,7 +25,7 @@ SEC("struct_ops/avoid")
 void avoid(__u64 *arguments)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
-	struct delays delays = DELAYS(tp);
+	struct delays delays = REMEMBERED(tp);
 	struct walk walk = {};
 	struct outcome outcome;
 
@@ -54,19 +36,19 @@ void avoid(__u64 *arguments)
 			       STATE(tp)->credit & (CREDIT_ONE - 1), tp->snd_ssthresh, arguments[2]);
 	set_window(tp, outcome.window);
 	tp->snd_ssthresh = outcome.ssthresh;
-	DELAYS(tp) = delays;
+	REMEMBERED(tp) = delays;
 }
 
 SEC("struct_ops/threshold")
 __u32 threshold(__u64 *arguments)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
-	struct delays delays = DELAYS(tp);
+	struct delays delays = REMEMBERED(tp);
 	struct walk walk = {};
 
 	gather(&walk, tp);
 	lost(&delays);
-	DELAYS(tp) = delays;
+	REMEMBERED(tp) = delays;
 	STATE(tp)->credit = 0;
 	return remaining(&walk.group);
 }
@@ -75,22 +57,12 @@ SEC("struct_ops/undo")
 __u32 undo(__u64 *arguments)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
-	struct delays delays = DELAYS(tp);
+	struct delays delays = REMEMBERED(tp);
 
 	found(&delays);
-	DELAYS(tp) = delays;
+	REMEMBERED(tp) = delays;
 	return window_before(tp);
 }
 
-SEC("license") char LICENSE[] = "Dual MIT/GPL";
-
-SEC(".struct_ops")
-struct tcp_congestion_ops control = {
-	.init = start,
-	.pkts_acked = sampled,
-	.cong_avoid = avoid,
-	.ssthresh = threshold,
-	.undo_cwnd = undo,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = NAME,
-};
+#define TAKES_SAMPLES
+#include "table.h"

@@ -34,7 +34,7 @@
 #define control OWN(control)
 #define increase OWN(increase)
 #define remaining OWN(remaining)
-#define early OWN(early)
+#define remembered OWN(remembered)
 #define LICENSE OWN(LICENSE)
 /* The kernel has one of this name. */
 #define path subflow_path

@@ -10,7 +10,7 @@
 #undef control
 #undef increase
 #undef remaining
-#undef early
+#undef remembered
 #undef LICENSE
 #undef path
 #undef tcp_congestion_ops

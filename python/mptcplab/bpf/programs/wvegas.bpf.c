@@ -4,35 +4,18 @@
  */
 #define NAME "wvegas"
 #include "wvegas.h"
-#include "subflows.h"
-
-/* In icsk_ca_priv; its functions work on a copy, as the kernel's memory is accessed at fixed places only. */
-struct vegas {
-	__u64 credit;
-	struct rounds rounds;
-};
-
-#define ROUNDS(tp) (((struct vegas *)((tp)->inet_conn.icsk_ca_priv))->rounds)
-
-SEC("struct_ops/start")
-void start(__u64 *arguments)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
-	struct rounds none = {};
-
-	STATE(tp)->credit = 0;
-	ROUNDS(tp) = none;
-}
+#define MEMORY struct rounds
+#include "memory.h"
 
 SEC("struct_ops/sampled")
 void sampled(__u64 *arguments)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
 	const struct ack_sample *sample = (const struct ack_sample *)arguments[1];
-	struct rounds rounds = ROUNDS(tp);
+	struct rounds rounds = REMEMBERED(tp);
 
 	sampled_rtt(&rounds, sample->rtt_us);
-	ROUNDS(tp) = rounds;
+	REMEMBERED(tp) = rounds;
 }
 
 SEC("struct_ops/avoid")
@@ -40,7 +23,7 @@ void avoid(__u64 *arguments)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)arguments[0];
 	__u64 out = tp->sacked_out + tp->lost_out, network = tp->packets_out + tp->retrans_out;
-	struct rounds rounds = ROUNDS(tp);
+	struct rounds rounds = REMEMBERED(tp);
 	struct walk walk = {};
 	struct outcome outcome;
 
@@ -53,7 +36,7 @@ void avoid(__u64 *arguments)
 		set_window(tp, outcome.window);
 		tp->snd_ssthresh = outcome.ssthresh;
 	}
-	ROUNDS(tp) = rounds;
+	REMEMBERED(tp) = rounds;
 }
 
 SEC("struct_ops/threshold")
@@ -63,7 +46,7 @@ __u32 threshold(__u64 *arguments)
 	struct walk walk = {};
 
 	gather(&walk, tp);
-	ROUNDS(tp).measuring = 0;
+	REMEMBERED(tp).measuring = 0;
 	STATE(tp)->credit = 0;
 	return remaining(&walk.group);
 }
@@ -74,15 +57,5 @@ __u32 undo(__u64 *arguments)
 	return window_before((struct tcp_sock *)arguments[0]);
 }
 
-SEC("license") char LICENSE[] = "Dual MIT/GPL";
-
-SEC(".struct_ops")
-struct tcp_congestion_ops control = {
-	.init = start,
-	.pkts_acked = sampled,
-	.cong_avoid = avoid,
-	.ssthresh = threshold,
-	.undo_cwnd = undo,
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.name = NAME,
-};
+#define TAKES_SAMPLES
+#include "table.h"
