@@ -1,8 +1,8 @@
-"""What there is: every algorithm a scenario can name, with its parameters, its source and the engines that run it now.
+"""Every algorithm that a scenario can name, with its parameters, its source and the engines that run it.
 
-One table for three readers: the scenario reader (is the name known, are the parameters right?), the engines (can this
-one do it?) and `mptcplab list`. Congestion controls, schedulers and path managers declare themselves in the transport
-(crates/transport/src/algorithm.rs) and come from there; everything else has its row here.
+One table with three users: the scenario reader (is the name known, are the parameters valid?), the engines (is it
+supported?) and `mptcplab list`. Congestion controls, schedulers and path managers declare themselves in the transport
+(crates/transport/src/algorithm.rs) and come from there; everything else is listed here.
 """
 
 import json
@@ -157,19 +157,24 @@ QUEUES = (
     ),
     Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
     Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
-    Entry("pie", "holds the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
+    Entry("pie", "keeps the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
     Entry(
         "dualpi2",
-        "two queues with coupled signals, a short one for scalable controls (L4S)",
+        "two coupled queues: a low-latency one for scalable controls (L4S), and a classic one",
         "RFC 9332",
         ("sim", "stack", "linux"),
     ),
 )
 
 LOSSES = (
-    Entry("bernoulli", "each packet independently", "—", ("model", "sim", "stack", "linux")),
-    Entry("gilbert-elliott", "two states, good and bad", "Gilbert 1960; Elliott 1963", ("sim", "stack", "linux")),
-    Entry("periodic", "every n-th packet", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
+    Entry("bernoulli", "drops each packet independently", "—", ("model", "sim", "stack", "linux")),
+    Entry(
+        "gilbert-elliott",
+        "two loss rates, in a good and a bad state",
+        "Gilbert 1960; Elliott 1963",
+        ("sim", "stack", "linux"),
+    ),
+    Entry("periodic", "drops every n-th packet", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
 )
 
 PLUGINS = ("sim", "stack")
@@ -188,31 +193,44 @@ MIDDLEBOXES = (
     Entry("coalescing", "merges two segments, keeping the options of the first", "Raiciu 2012", ("sim",)),
     Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
     Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
-    Entry("reset-injection", "resets connections in the name of either end", "RFC 8684 §3.6", ("sim",)),
-    Entry("syn-filter", "drops SYNs with options of Multipath TCP", "Honda 2011; RFC 8684 §3.7", ("sim",)),
-    Entry("captive", "lets connections be made and swallows what they carry", "—", ("sim",)),
+    Entry("reset-injection", "sends resets in the name of either end", "RFC 8684 §3.6", ("sim",)),
+    Entry("syn-filter", "drops SYNs with Multipath TCP options", "Honda 2011; RFC 8684 §3.7", ("sim",)),
+    Entry("captive", "lets connections open, then drops their data", "—", ("sim",)),
 )
 
 APPLICATIONS = (
-    Entry("bulk", "as much as the connection can carry", "—", ("model", "sim", "stack", "linux")),
-    Entry("file", "a given number of bytes, then close", "—", ("model", "sim", "stack", "linux")),
+    Entry("bulk", "sends as much as the connection can carry", "—", ("model", "sim", "stack", "linux")),
+    Entry("file", "sends a given number of bytes, then closes", "—", ("model", "sim", "stack", "linux")),
     Entry(
-        "requests", "one object after another, each over its own connection", "ApacheBench", ("sim", "stack", "linux")
+        "requests",
+        "fetches one object after another, each over its own connection",
+        "ApacheBench",
+        ("sim", "stack", "linux"),
     ),
-    Entry("rate", "a constant rate", "—", ("sim", "stack", "linux")),
-    Entry("flows", "flows that arrive at random, each over its own connection", "—", ("sim", "stack", "linux")),
-    Entry("ping", "small messages that the server sends back, at an interval", "—", ("sim", "stack", "linux")),
-    Entry("web", "pages: a document and the objects it needs", "RFC 9112; RFC 9113", ("sim", "stack", "linux")),
-    Entry("video", "segments whose bit rate the buffer chooses", "Huang 2014 (BBA-0)", ("sim", "stack", "linux")),
-    Entry("ftp", "files, with a login and a connection each", "RFC 959; RFC 2428", ("sim", "stack", "linux")),
-    Entry("program", "installed programs, such as iperf3, curl, ab", "—", ("linux",)),
+    Entry("rate", "sends at a constant rate", "—", ("sim", "stack", "linux")),
+    Entry("flows", "random arrivals of flows, each over its own connection", "—", ("sim", "stack", "linux")),
+    Entry("ping", "small messages at an interval, echoed by the server", "—", ("sim", "stack", "linux")),
+    Entry("web", "web pages: a document and its objects", "RFC 9112; RFC 9113", ("sim", "stack", "linux")),
+    Entry(
+        "video",
+        "video segments with a bit rate chosen from the buffer level",
+        "Huang 2014 (BBA-0)",
+        ("sim", "stack", "linux"),
+    ),
+    Entry(
+        "ftp",
+        "a file transfer with a login, each file over its own connection",
+        "RFC 959; RFC 2428",
+        ("sim", "stack", "linux"),
+    ),
+    Entry("program", "an installed program, such as iperf3, curl or ab", "—", ("linux",)),
 )
 
 TOPOLOGIES = (Entry("fat-tree", "a k-ary fat tree of three layers with k³/4 hosts", "Al-Fares 2008", ("sim",)),)
 
 TRAFFIC = (
-    Entry("permutation", "every host sends to one other and receives from one other", "Raiciu 2011", ("sim",)),
-    Entry("random", "every host sends to a host drawn at random", "Raiciu 2011", ("sim",)),
+    Entry("permutation", "every host sends to one host and receives from one", "Raiciu 2011", ("sim",)),
+    Entry("random", "every host sends to a random host", "Raiciu 2011", ("sim",)),
     Entry("stride", "host i sends to host i + stride", "Al-Fares 2008", ("sim",)),
     Entry("all-to-all", "every host sends to every other", "Raiciu 2011", ("sim",)),
 )

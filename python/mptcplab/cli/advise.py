@@ -23,7 +23,7 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     metavar='"NAME: RATE, RTT…"',
     multiple=True,
     help="A path, without a FILE; give two or more. Rate to the client / from it, round-trip time as ping shows it, "
-    "then if known loss (0.5 %) and queue (queue 100 ms). ± says how far a rate or a time may be off.",
+    "then if known loss (0.5 %) and queue (queue 100 ms). ± gives the uncertainty of a rate or a time.",
 )
 @click.option(
     "--traffic",
@@ -44,11 +44,13 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     "--cap", "caps", metavar='"NAME: SIZE/PERIOD"', multiple=True, help="What a contract includes: lte: 20 GB/month."
 )
 @click.option("--buffer", metavar="SIZE", help="Largest receive buffer, such as 1 MB.  [default: no limit]")
-@click.option("--direction", metavar="down|up", default="down", help="Way of the data: to the client or from it.")
+@click.option("--direction", metavar="down|up", default="down", help="Direction of the data: to the client or from it.")
 @click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of everything that is drawn.")
-@click.option("--jobs", type=click.IntRange(min=1), default=2, help="Runs at a time; the answer does not depend on it.")
-@click.option("--budget", type=float, default=1.0, help="Times the usual work: 4 tries and repeats more.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=2, help="Number of parallel runs; does not affect the result."
+)
+@click.option("--budget", type=float, default=1.0, help="Factor on the number of settings tried and of repeated runs.")
 @click.option("--all", "everything", is_flag=True, help="Print every setting that was dropped, with the reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON document instead.")
 @click.option(

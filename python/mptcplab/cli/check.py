@@ -12,7 +12,7 @@ from mptcplab.engines.catalogue import ENGINES
 @FILE
 @OVERRIDES
 def check(file: Path, overrides: tuple[str, ...]) -> None:
-    """Validate a scenario and say which engines can run it; run nothing.
+    """Validate a scenario without running it, and list the engines that can run it.
 
     \b
     Example: mptcplab check scenarios/wifi-lte.toml

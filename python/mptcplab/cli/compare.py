@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     is_flag=True,
-    help="Find the first packet at which two runs part, and say what kind of decision differs.",
+    help="Find the first packet at which two runs differ, and the kind of decision that differs.",
 )
 @click.option(
     "--against",
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 @click.option(
     "--bound",
     metavar="BOUND",
-    help='What holds for good kernels: "m.goodput >= 12 Mbit/s", "m.completion < 2 s", or "1 %", the most by which '
-    "any goodput or completion time may differ from GOOD.",
+    help='Property that good kernels satisfy: "m.goodput >= 12 Mbit/s", "m.completion < 2 s", or "1 %", the most by '
+    "which any goodput or completion time may differ from GOOD.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(

@@ -85,7 +85,7 @@ def settled_delay_s(
         rate_segments_per_s: the link's capacity.
         rtt_s: the round-trip time without queue.
         flows: their number; one that has a part of a flow's window counts for that part.
-        alpha: increase in segments a round trip.
+        alpha: increase in segments per round trip.
 
     Raises:
         ParameterError: out of range.

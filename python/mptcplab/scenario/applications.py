@@ -57,7 +57,7 @@ class Exponential(Table):
 
 
 class Pareto(Table):
-    """Sizes with a heavy tail. A shape above 1, or there is no mean."""
+    """Heavy-tailed sizes. The shape must be above 1, since otherwise there is no mean."""
 
     expected: ClassVar[str] = "a distribution"
     distribution: Annotated[str, choice("pareto")] = "pareto"
@@ -74,7 +74,7 @@ class Poisson(Table):
 
 
 class Periodic(Table):
-    """Arrivals at equal distances."""
+    """Arrivals at equal intervals."""
 
     expected: ClassVar[str] = "a distribution of arrivals"
     distribution: Annotated[str, choice("periodic")] = "periodic"
@@ -82,7 +82,7 @@ class Periodic(Table):
 
 
 class AtOnce(Table):
-    """So many flows at the start."""
+    """A number of flows at the start."""
 
     expected: ClassVar[str] = "a distribution of arrivals"
     distribution: Annotated[str, choice("at-once")] = "at-once"
@@ -113,7 +113,7 @@ FLOW_ARRIVALS = one_kind(
 
 
 class Bulk(Table):
-    """As much as the connection takes, from start to stop."""
+    """As much data as the connection can carry, from start to stop."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("bulk")] = "bulk"
@@ -124,7 +124,7 @@ class Bulk(Table):
 
 
 class File(Table):
-    """So many bytes, then close."""
+    """A number of bytes, then close."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("file")] = "file"
@@ -132,7 +132,7 @@ class File(Table):
 
 
 class Requests(Table):
-    """One object after another, each over its own connection, as ApacheBench does it."""
+    """One object after another, each over its own connection, like ApacheBench."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("requests")] = "requests"
@@ -149,7 +149,7 @@ class ConstantRate(Table):
 
 
 class Flows(Table):
-    """Flows that arrive at random, each over its own connection."""
+    """Random arrivals of flows, each over its own connection."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("flows")] = "flows"
@@ -158,7 +158,7 @@ class Flows(Table):
 
 
 class Ping(Table):
-    """Small messages that the server sends back, at an interval, all over one connection."""
+    """Small messages at an interval, echoed by the server, all over one connection."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("ping")] = "ping"
@@ -167,7 +167,7 @@ class Ping(Table):
 
 
 class WebObject(Table):
-    """Objects of a page that are alike."""
+    """Identical objects of a page."""
 
     expected: ClassVar[str] = "an object of a page"
     size: Size
@@ -217,7 +217,7 @@ _REQUEST = quantity(units.SIZE, 1, 10**6)
 
 
 class Web(Table):
-    """Pages: a document and objects that depend on it or on one another."""
+    """Web pages: a document, and objects that depend on it or on one another."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("web")] = "web"
@@ -273,7 +273,7 @@ def _upper(data: Mapping[str, int]) -> int:
 
 
 class Video(Table):
-    """A video in segments, whose buffer chooses their bit rates."""
+    """Segmented video with bit rates chosen from the buffer level."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("video")] = "video"
@@ -311,7 +311,7 @@ class Video(Table):
 
 
 class Ftp(Table):
-    """Files by FTP: commands over one connection, each file over one of its own."""
+    """FTP: commands over one connection, each file over its own."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("ftp")] = "ftp"
@@ -369,7 +369,7 @@ _FILES = Kind(
 
 
 class Program(Table):
-    """Programs that are there already, one on each host."""
+    """Installed programs, one on each host."""
 
     expected: ClassVar[str] = "an application"
     kind: Annotated[str, choice("program")] = "program"

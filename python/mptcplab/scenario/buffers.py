@@ -9,7 +9,7 @@ _SIZE = quantity(units.SIZE, 88, 65_535 * 2**14)
 
 
 class BufferRule(Table):
-    """A rule that gives a receive buffer its size."""
+    """A rule for the size of the receive buffer."""
 
     expected: ClassVar[str] = "a rule for a receive buffer"
     rule: Annotated[str, choice("paths", "linux")]

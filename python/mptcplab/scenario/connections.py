@@ -43,7 +43,7 @@ _SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the ho
 
 
 def _start() -> Kind:
-    kind = 'a time such as "0 s", or two between which it is drawn, such as ["0 s", "5 s"]'
+    kind = 'a time such as "0 s", or a range to draw it from, such as ["0 s", "5 s"]'
 
     def validate(value: object) -> tuple[int, int]:
         if not isinstance(value, list):
@@ -149,7 +149,7 @@ class Connection(Sender):
 
 
 class Traffic(Sender):
-    """Who sends to whom in a generated network, or what a part of its hosts does."""
+    """The hosts that send to each other in a generated network, or the traffic of some of them."""
 
     expected: ClassVar[str] = "the traffic of a topology"
     kind: Annotated[str, choice(*registry.names("traffic"))]

@@ -76,12 +76,12 @@ def sweep() -> dict[str, Any]:
             "design": design,
             "factor": {
                 "type": "object",
-                "description": "a key of the scenario with its range or its values",
+                "description": "a key of the scenario, with its range or values",
                 "additionalProperties": {"anyOf": [values, between, listed, {"type": "object"}]},
             },
             "variant": {
                 "type": "object",
-                "description": "a key of the scenario with the values that it takes",
+                "description": "a key of the scenario, with its values",
                 "additionalProperties": {"anyOf": [values, {"type": "object"}]},
             },
         },

@@ -54,7 +54,7 @@ class Limited(Table):
 
 
 class DropTail(Limited):
-    """First in, first out; what does not fit is dropped."""
+    """First in, first out; packets that do not fit are dropped."""
 
     expected: ClassVar[str] = "a drop-tail queue"
     kind: Annotated[str, choice("drop-tail")] = "drop-tail"
@@ -96,7 +96,7 @@ class CoDel(Limited):
 
 
 class FqCoDel(CoDel):
-    """A queue for each flow with controlled delay, served in turn (RFC 8290)."""
+    """A queue with controlled delay for each flow, served in turn (RFC 8290)."""
 
     expected: ClassVar[str] = "an FQ-CoDel queue"
     kind: Annotated[str, choice("fq-codel")] = "fq-codel"
@@ -158,7 +158,7 @@ class GilbertElliott(Table):
 
 
 class PeriodicLoss(Table):
-    """The last packet of every so many is lost."""
+    """Every n-th packet is lost."""
 
     expected: ClassVar[str] = "a periodic loss"
     kind: Annotated[str, choice("periodic")] = "periodic"
@@ -203,7 +203,7 @@ LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ 
 
 
 class Shaper(Table):
-    """A token bucket in front of a link: what goes beyond waits, or is dropped with `policing`."""
+    """A token bucket in front of a link: excess packets wait or, with `policing`, are dropped."""
 
     expected: ClassVar[str] = "a shaper"
     rate: Rate
@@ -213,7 +213,7 @@ class Shaper(Table):
 
 
 class Reorder(Table):
-    """Some packets are held back, so that those behind overtake them."""
+    """Some packets are delayed, so that later ones overtake them."""
 
     expected: ClassVar[str] = "a reordering"
     probability: Percentage
@@ -225,7 +225,7 @@ _REORDER = table_of(Reorder, 'a table such as { probability = "1 %", by = "10 ms
 
 
 class Side(Table):
-    """What a link says of one direction, or of both."""
+    """Properties of one direction of a link, or of both."""
 
     expected: ClassVar[str] = "one direction of a link"
     rate: Rate | None = None
@@ -266,7 +266,7 @@ class Direction:
 
 
 class Medium(Table):
-    """A half-duplex medium: of the directions of the links on it, one sends at a time."""
+    """A half-duplex medium: only one direction of the links on it sends at a time."""
 
     expected: ClassVar[str] = "a medium"
     share: Annotated[str, choice("frames", "airtime")] = "frames"
@@ -276,7 +276,7 @@ class Medium(Table):
 
 
 class Link(Side):
-    """A link. A key holds for both directions unless `down` or `up` says otherwise."""
+    """A link. Keys apply to both directions unless `down` or `up` overrides them."""
 
     expected: ClassVar[str] = "a link"
     down: Side = Field(default_factory=Side)

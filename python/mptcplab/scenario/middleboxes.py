@@ -39,7 +39,7 @@ class Box(Table):
 
 
 class Strip(Box):
-    """Takes the options of Multipath TCP out of segments."""
+    """Removes Multipath TCP options from segments."""
 
     expected: ClassVar[str] = "a middlebox that strips options"
     kind: Annotated[str, choice("strip")] = "strip"
@@ -48,14 +48,14 @@ class Strip(Box):
 
 
 class Nat(Box):
-    """Gives clients another address and port."""
+    """Translates clients' addresses and ports."""
 
     expected: ClassVar[str] = "a NAT"
     kind: Annotated[str, choice("nat")] = "nat"
 
 
 class SequenceRewriting(Box):
-    """Gives each connection other initial sequence numbers."""
+    """Changes the initial sequence numbers of each connection."""
 
     expected: ClassVar[str] = "a middlebox that rewrites sequence numbers"
     kind: Annotated[str, choice("sequence-rewriting")] = "sequence-rewriting"
@@ -63,7 +63,7 @@ class SequenceRewriting(Box):
 
 
 class Splitting(Box):
-    """Cuts segments."""
+    """Splits segments."""
 
     expected: ClassVar[str] = "a middlebox that splits segments"
     kind: Annotated[str, choice("splitting")] = "splitting"
@@ -71,7 +71,7 @@ class Splitting(Box):
 
 
 class Coalescing(Box):
-    """Puts two segments into one."""
+    """Merges two segments into one."""
 
     expected: ClassVar[str] = "a middlebox that coalesces segments"
     kind: Annotated[str, choice("coalescing")] = "coalescing"
@@ -80,7 +80,7 @@ class Coalescing(Box):
 
 
 class PayloadRewriting(Box):
-    """Replaces one byte of each connection by others."""
+    """Replaces one byte of each connection with others."""
 
     expected: ClassVar[str] = "a middlebox that rewrites payload"
     kind: Annotated[str, choice("payload-rewriting")] = "payload-rewriting"
@@ -97,7 +97,7 @@ class ProactiveAcks(Box):
 
 
 class ResetInjection(Box):
-    """Resets each connection after so many bytes."""
+    """Resets each connection after a number of bytes."""
 
     expected: ClassVar[str] = "a middlebox that injects resets"
     kind: Annotated[str, choice("reset-injection")] = "reset-injection"
@@ -105,7 +105,7 @@ class ResetInjection(Box):
 
 
 class SynFilter(Box):
-    """Drops SYNs with options of Multipath TCP."""
+    """Drops SYNs with Multipath TCP options."""
 
     expected: ClassVar[str] = "a filter of SYNs"
     kind: Annotated[str, choice("syn-filter")] = "syn-filter"
@@ -113,7 +113,7 @@ class SynFilter(Box):
 
 
 class Captive(Box):
-    """Lets connections be made and swallows what they carry."""
+    """Lets connections open, then drops their data."""
 
     expected: ClassVar[str] = "a captive path"
     kind: Annotated[str, choice("captive")] = "captive"

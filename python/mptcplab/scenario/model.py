@@ -39,17 +39,17 @@ _SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
 
 
 class Path(Table):
-    """A path: links from the client's side to the server's."""
+    """A path: its links, from the client's side to the server's."""
 
     expected: ClassVar[str] = "a path"
     links: Annotated[tuple[str, ...], name_list('an array of names of links, such as ["wifi", "shared"]')]
 
 
 class Change(Table):
-    """What an event sets; what is absent stays."""
+    """The properties that an event sets; the others do not change."""
 
     expected: ClassVar[str] = "what the event sets, a table"
-    down: Annotated[bool, boolean("true (the link is dead) or false (it works again)")] | None = None
+    down: Annotated[bool, boolean("true (the link fails) or false (it recovers)")] | None = None
     rate: Rate | None = None
     delay: Delay | None = None
     loss: Annotated[Loss, LOSS] | None = None
@@ -66,7 +66,7 @@ def _change(value: object) -> Change:
 
 
 class Event(Table):
-    """A change of a link at a moment."""
+    """A change of a link at a given time."""
 
     expected: ClassVar[str] = "an event"
     at: Annotated[int, MOMENT]
@@ -116,7 +116,7 @@ class Topology(Table):
 
 
 class Head(Table):
-    """What stands before the first table of the file."""
+    """The keys before the first table of the file."""
 
     expected: ClassVar[str] = "a scenario"
     title: Annotated[str, text("a title, a string")] | None = None

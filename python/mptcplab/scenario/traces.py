@@ -23,7 +23,7 @@ _DIGEST = Kind("the SHA-256 of the file", _digest, schema={"type": "string", "pa
 
 
 class TraceFile(Table):
-    """A trace as a scenario names it."""
+    """A trace file, with its digest."""
 
     expected: ClassVar[str] = "a trace"
     file: Annotated[str, text("the name of a Mahimahi trace file")]

@@ -10,7 +10,7 @@ from mptcplab.scenario.kinds import HOUR, Table, choice, number, one_kind, quant
 
 
 class TwoState(Table):
-    """The rate, and now and then a lower one: exponential stays in each."""
+    """The link's rate alternating with a lower one, each for exponentially distributed times."""
 
     expected: ClassVar[str] = "a capacity with two states"
     kind: Annotated[str, choice("two-state")] = "two-state"
@@ -31,7 +31,7 @@ class TwoState(Table):
 
 
 class Autocorrelated(Table):
-    """A rate whose logarithm is a first-order autoregression; its mean is the rate."""
+    """A rate whose logarithm is a first-order autoregressive process; its mean is the link's rate."""
 
     expected: ClassVar[str] = "an autocorrelated capacity"
     kind: Annotated[str, choice("autocorrelated")] = "autocorrelated"

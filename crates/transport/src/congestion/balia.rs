@@ -15,9 +15,7 @@ pub struct Balia;
 
 impl Algorithm for Balia {
     const ABOUT: About = About::new(<Balia as Rule>::NAME, "balanced linked adaptation", "Peng 2016")
-        .parameters(&[Parameter::variant(
-            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
-        )])
+        .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
         .with(Capability::Coupled)
         .with(Capability::InKernel);
 }

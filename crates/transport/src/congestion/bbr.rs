@@ -10,8 +10,8 @@ use crate::plugin::{Kind, Origin};
 
 /// Numbers that both versions show.
 pub(super) const COLUMNS: [Column; 3] = [
-    Column::new("bandwidth_bps", "bit/s", "the bandwidth that the control paces by"),
-    Column::new("path_rtt_s", "s", "the round trip without a queue, as the control knows it"),
+    Column::new("bandwidth_bps", "bit/s", "bandwidth estimate used for pacing"),
+    Column::new("path_rtt_s", "s", "RTT without queueing, as estimated"),
     Column::new(
         "state",
         "",
@@ -54,10 +54,10 @@ struct Undo {
 impl Algorithm for Bbr {
     const ABOUT: About = About::new(
         <Bbr as SinglePath>::NAME,
-        "uncoupled: paces by a model of the path's bandwidth and round trip",
+        "uncoupled: paces by a model of the path's bandwidth and RTT",
         "draft-ietf-ccwg-bbr",
     )
-    .parameters(&[Parameter::variant("version 3, the IETF draft, or version 1 as in Linux (\"linux\")")])
+    .parameters(&[Parameter::variant("version 3 (the IETF draft), or version 1 as in Linux (\"linux\")")])
     .columns(&COLUMNS)
     .with(Capability::Random)
     .with(Capability::InKernel);

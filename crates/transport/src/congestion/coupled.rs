@@ -14,7 +14,7 @@ pub struct Coupled;
 impl Algorithm for Coupled {
     const ABOUT: About = About::new(
         <Coupled as Rule>::NAME,
-        "fully coupled: 1/w_total per ACK",
+        "fully coupled: +1/w_total per ACK",
         "Kelly & Voice 2005; Singh 2012 ch. II",
     )
     .with(Capability::Coupled);

@@ -34,18 +34,21 @@ pub struct Cubic {
 }
 
 impl Algorithm for Cubic {
-    const ABOUT: About =
-        About::new(<Cubic as SinglePath>::NAME, "uncoupled: a cubic of the time since the last loss", "RFC 9438")
-            .parameters(&[
-                Parameter::flag(
-                    "fast_convergence",
-                    true,
-                    "give way to a new flow after a loss below the last maximum (§4.7)",
-                )
-                .fixed_in_kernel(),
-                Parameter::variant("the RFC with HyStart++, or as Linux computes it with its HyStart (\"linux\")"),
-            ])
-            .with(Capability::InKernel);
+    const ABOUT: About = About::new(
+        <Cubic as SinglePath>::NAME,
+        "uncoupled: the window is a cubic function of the time since the last loss",
+        "RFC 9438",
+    )
+    .parameters(&[
+        Parameter::flag(
+            "fast_convergence",
+            true,
+            "release bandwidth to new flows after a loss below the last maximum (§4.7)",
+        )
+        .fixed_in_kernel(),
+        Parameter::variant("the RFC with HyStart++, or Linux's computation with its HyStart (\"linux\")"),
+    ])
+    .with(Capability::InKernel);
 
     fn check(given: &Given) -> Result<(), [&'static str; 2]> {
         let apart = given.is_linux() && !given.flag("fast_convergence");

@@ -30,18 +30,14 @@ pub struct Dctcp {
 impl Algorithm for Dctcp {
     const ABOUT: About = About::new(
         <Dctcp as SinglePath>::NAME,
-        "scalable: shrinks by the fraction of segments that were marked (ECN, L4S)",
+        "scalable: reduces the window in proportion to the fraction of marked segments (ECN, L4S)",
         "RFC 8257",
     )
     .parameters(&[
-        Parameter::number("gain", 0.0625, [0.0001, 1.0], "g: weight of the last window in α"),
-        Parameter::flag(
-            "ect1",
-            true,
-            "send ECT(1), which tells the network that it is scalable (RFC 9331), not ECT(0)",
-        ),
+        Parameter::number("gain", 0.0625, [0.0001, 1.0], "g: weight of the newest sample in α"),
+        Parameter::flag("ect1", true, "send ECT(1), which marks the flow as scalable (RFC 9331), instead of ECT(0)"),
     ])
-    .columns(&[Column::new("alpha", "", "α, the smoothed fraction of marked bytes")])
+    .columns(&[Column::new("alpha", "", "α: smoothed fraction of marked bytes")])
     .with(Capability::Scalable)
     .with(Capability::Ect1);
 

@@ -21,7 +21,7 @@ impl Algorithm for Epsilon {
         "the family of rates ∝ p^(−1/ε): fully coupled at 0, LIA at 1, uncoupled at 2",
         "Khalili 2013 §I; Wischik 2009",
     )
-    .parameters(&[Parameter::number("epsilon", 1.0, [0.0, 2.0], "how loosely the subflows are coupled")])
+    .parameters(&[Parameter::number("epsilon", 1.0, [0.0, 2.0], "degree of coupling: 0 full, 2 none")])
     .with(Capability::Coupled);
 }
 

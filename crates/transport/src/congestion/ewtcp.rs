@@ -14,7 +14,7 @@ pub struct Ewtcp;
 
 impl Algorithm for Ewtcp {
     const ABOUT: About =
-        About::new(<Ewtcp as Rule>::NAME, "equally weighted: a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II")
+        About::new(<Ewtcp as Rule>::NAME, "equally weighted: +a/w per ACK, a = 1/n²", "Honda 2009; Singh 2012 ch. II")
             .with(Capability::Coupled)
             .with(Capability::InKernel);
 }

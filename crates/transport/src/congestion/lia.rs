@@ -14,9 +14,7 @@ pub struct Lia;
 
 impl Algorithm for Lia {
     const ABOUT: About = About::new(<Lia as Rule>::NAME, "linked increases", "RFC 6356")
-        .parameters(&[Parameter::variant(
-            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
-        )])
+        .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
         .with(Capability::Coupled)
         .with(Capability::InKernel);
 }

@@ -21,14 +21,14 @@ const K: Parameter = Parameter::number(
     "k",
     0.0,
     [-1.0, 1.0],
-    "how far traffic shifts off the congested path: the less, the further; above -1",
+    "how far traffic moves off the congested path; above -1, smaller values move it further",
 )
 .fixed_in_kernel();
 
 impl Algorithm for Mppert {
     const ABOUT: About = About::new(
         <Mppert as Share>::NAME,
-        "multipath PERT: answers to queueing delay before loss",
+        "multipath PERT: responds to queueing delay before loss",
         "Singh 2012 ch. III",
     )
     .parameters(&[

@@ -21,9 +21,7 @@ pub struct Olia {
 
 impl Algorithm for Olia {
     const ABOUT: About = About::new(<Olia as Rule>::NAME, "opportunistic linked increases", "Khalili 2013")
-        .parameters(&[Parameter::variant(
-            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
-        )])
+        .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
         .with(Capability::Coupled)
         .with(Capability::InKernel);
 }

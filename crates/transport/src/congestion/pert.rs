@@ -14,7 +14,7 @@ pub struct Pert;
 impl Algorithm for Pert {
     const ABOUT: About = About::new(
         <Pert as Share>::NAME,
-        "uncoupled: answers to queueing delay before loss, as if the queue had RED",
+        "uncoupled: responds to queueing delay before loss, emulating RED at the sender",
         "Bhandarkar 2007; Singh 2012 ch. III",
     )
     .parameters(&responding::PARAMETERS)

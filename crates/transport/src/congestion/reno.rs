@@ -9,8 +9,8 @@ use crate::plugin::Origin;
 pub struct Reno;
 
 impl Algorithm for Reno {
-    const ABOUT: About =
-        About::new(<Reno as Rule>::NAME, "uncoupled: 1/w per ACK, half on loss", "RFC 5681").with(Capability::InKernel);
+    const ABOUT: About = About::new(<Reno as Rule>::NAME, "uncoupled: +1/w per ACK, halved on loss", "RFC 5681")
+        .with(Capability::InKernel);
 }
 
 impl Make for Reno {

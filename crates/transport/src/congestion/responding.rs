@@ -20,43 +20,48 @@ pub trait Share: std::fmt::Debug + Send {
 
 /// The parameters of every control of this kind; those of its share come before them.
 pub(super) const PARAMETERS: [Parameter; 9] = [
-    Parameter::number("low_ms", 5.0, [0.0, 10_000.0], "queueing delay at which early responses begin")
+    Parameter::number("low_ms", 5.0, [0.0, 10_000.0], "queueing delay above which early responses occur")
         .unit("ms")
         .fixed_in_kernel(),
-    Parameter::number("high_ms", 10.0, [0.001, 10_000.0], "queueing delay of probability p_max; of 1 at twice it")
-        .unit("ms")
-        .fixed_in_kernel(),
+    Parameter::number(
+        "high_ms",
+        10.0,
+        [0.001, 10_000.0],
+        "queueing delay at which their probability is p_max; at twice this it is 1",
+    )
+    .unit("ms")
+    .fixed_in_kernel(),
     Parameter::number("p_max", 0.05, [0.0, 1.0], "probability of an early response at high_ms").fixed_in_kernel(),
-    Parameter::number("weight", 0.99, [0.0, 0.9999], "weight of the past in the smoothed delay").fixed_in_kernel(),
-    Parameter::number("alpha_max", 32.0, [1.0, 1000.0], "largest α, of the high-speed mode")
-        .unit("segments a round trip")
+    Parameter::number("weight", 0.99, [0.0, 0.9999], "weight of past samples in the smoothed delay").fixed_in_kernel(),
+    Parameter::number("alpha_max", 32.0, [1.0, 1000.0], "largest α in high-speed mode")
+        .unit("segments per round trip")
         .fixed_in_kernel(),
-    Parameter::number("alpha_compete", 16.0, [1.0, 1000.0], "largest α of the compete mode")
-        .unit("segments a round trip")
+    Parameter::number("alpha_compete", 16.0, [1.0, 1000.0], "largest α in compete mode")
+        .unit("segments per round trip")
         .fixed_in_kernel(),
-    Parameter::number("alpha_step", 0.1, [0.0, 100.0], "change of α a round trip").fixed_in_kernel(),
+    Parameter::number("alpha_step", 0.1, [0.0, 100.0], "change of α per round trip").fixed_in_kernel(),
     Parameter::word(
         "largest",
         "samples",
         &["samples", "smoothed"],
-        "what the largest delay is of: RTT samples, or their average",
+        "whether the largest delay is taken from RTT samples or from their average",
     )
     .fixed_in_kernel(),
     Parameter::word(
         "on_loss",
         "half",
         &["half", "beta"],
-        "what a loss takes: half of the window, or β of it as an early response",
+        "window reduction on loss: half, or β as on an early response",
     )
     .fixed_in_kernel(),
 ];
 
 /// What every control of this kind shows in the samples of a run.
 pub(super) const COLUMNS: [Column; 4] = [
-    Column::new("queueing_delay_s", "s", "queueing delay: of pert and mppert the smoothed one, q"),
-    Column::new("alpha", "", "aggressiveness α, in segments a round trip where nothing is coupled"),
+    Column::new("queueing_delay_s", "s", "queueing delay (pert and mppert: the smoothed delay q)"),
+    Column::new("alpha", "", "aggressiveness α: window growth in segments per round trip, before coupling"),
     Column::new("mode", "", "0: high-speed, 1: safe, 2: compete"),
-    Column::new("early_responses", "", "early responses so far"),
+    Column::new("early_responses", "", "number of early responses so far"),
 ];
 
 /// The parameters, read.

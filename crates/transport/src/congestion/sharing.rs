@@ -14,39 +14,39 @@ const PARAMETERS: [Parameter; 9] = [
         "shared",
         "none",
         &["none", "watch", "suppress", "decouple", "both"],
-        "subflows that share a bottleneck: shown only, all but one suppressed, the others decoupled, or both",
+        "treatment of subflows found to share a bottleneck: report only, suppress all but one, decouple the others, or both",
     )
     .fixed_in_kernel(),
     Parameter::word(
         "shared_by",
         "correlation",
         &["correlation", "rfc8382"],
-        "how they are found: by the correlation of delays, or by RFC 8382",
+        "detection method: correlation of delays, or RFC 8382",
     )
     .fixed_in_kernel(),
     Parameter::number(
         "shared_threshold",
         0.5,
         [-1.0, 1.0],
-        "correlation above which subflows share; of rfc8382, part of the last ten groupings",
+        "correlation above which subflows are taken to share; for rfc8382, fraction of the last ten groupings",
     )
     .fixed_in_kernel(),
     Parameter::number(
         "shared_after_s",
         0.0,
         [0.0, 3600.0],
-        "measuring before the first decision; 0: 10 s, of rfc8382 60 intervals",
+        "measurement time before the first decision; 0: 10 s, or 60 intervals for rfc8382",
     )
     .unit("s")
     .fixed_in_kernel(),
-    Parameter::number("shared_window_s", 1.0, [0.1, 3600.0], "memory of one correlation").unit("s").fixed_in_kernel(),
-    Parameter::number("shared_weight", 0.75, [0.0, 0.9999], "weight of the past in the smoothed delay")
+    Parameter::number("shared_window_s", 1.0, [0.1, 3600.0], "averaging time of the correlation").unit("s").fixed_in_kernel(),
+    Parameter::number("shared_weight", 0.75, [0.0, 0.9999], "weight of past samples in the smoothed delay")
         .fixed_in_kernel(),
     Parameter::number(
         "shared_full_rate_mbps",
         0.0,
         [0.0, 100_000.0],
-        "rate of the faster of two subflows below which the threshold falls in proportion; 0: it never does",
+        "rate of the faster of two subflows below which the threshold is reduced in proportion; 0: never",
     )
     .unit("Mbit/s")
     .fixed_in_kernel(),
@@ -54,15 +54,19 @@ const PARAMETERS: [Parameter; 9] = [
         "suppress_below",
         0.0,
         [0.0, 1.0],
-        "part of the connection's data below which a subflow is suppressed for a minute; 0: none is",
+        "share of the connection's data below which a subflow is suppressed for a minute; 0: never",
     )
     .fixed_in_kernel(),
-    Parameter::number("shared_interval_s", 0.35, [0.01, 60.0], "interval T of rfc8382").unit("s").fixed_in_kernel(),
+    Parameter::number("shared_interval_s", 0.35, [0.01, 60.0], "interval T of RFC 8382").unit("s").fixed_in_kernel(),
 ];
 
 /// What is shown of each subflow where sharers are looked for, after the control's own columns.
 pub(super) const COLUMNS: [Column; 2] = [
-    Column::new("shares_with", "", "least number of the subflows found to share its bottleneck; its own: none"),
+    Column::new(
+        "shares_with",
+        "",
+        "lowest number among the subflows found to share its bottleneck; its own number: none",
+    ),
     Column::new("held", "", "1: suppressed"),
 ];
 

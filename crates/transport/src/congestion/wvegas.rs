@@ -36,14 +36,12 @@ pub struct Wvegas {
 }
 
 impl Algorithm for Wvegas {
-    const ABOUT: About = About::new("wvegas", "weighted Vegas, delay based", "Cao 2012")
-        .parameters(&[Parameter::variant(
-            "the form its authors print, or the quantised one of the Linux code (\"linux\")",
-        )])
+    const ABOUT: About = About::new("wvegas", "weighted Vegas, delay-based", "Cao 2012")
+        .parameters(&[Parameter::variant("the published form, or the quantised form of the Linux code (\"linux\")")])
         .columns(&[
-            Column::new("queueing_delay_s", "s", "queueing delay: of wvegas the mean of the last round"),
-            Column::new("backlog_segments", "segments", "segments that it keeps queued by its estimate (diff)"),
-            Column::new("backlog_target_segments", "segments", "segments that it wants to keep queued (α)"),
+            Column::new("queueing_delay_s", "s", "queueing delay (wvegas: mean of the last round)"),
+            Column::new("backlog_segments", "segments", "estimated number of its segments in the queue (diff)"),
+            Column::new("backlog_target_segments", "segments", "target number of segments in the queue (α)"),
         ])
         .with(Capability::Coupled)
         .with(Capability::InKernel);

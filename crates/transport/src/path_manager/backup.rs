@@ -12,8 +12,9 @@ pub struct Backup {
 }
 
 impl Algorithm for Backup {
-    const ABOUT: About = About::new("backup", "the first path carries data, the others stand by", "RFC 8684 §3.3.8")
-        .with(Capability::InKernel);
+    const ABOUT: About =
+        About::new("backup", "the first path carries the data, the others are on standby", "RFC 8684 §3.3.8")
+            .with(Capability::InKernel);
 }
 
 impl Make for Backup {

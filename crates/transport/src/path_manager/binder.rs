@@ -15,7 +15,7 @@ pub struct Binder {
 
 impl Algorithm for Binder {
     const ABOUT: About =
-        About::new("binder", "loose source routing over gateways", "Boccassi 2013; Linux mptcp.org “binder”");
+        About::new("binder", "loose source routes through gateways", "Boccassi 2013; Linux mptcp.org “binder”");
 }
 
 impl Make for Binder {

@@ -40,7 +40,7 @@ impl Algorithm for Fullmesh {
         .parameters(&[Parameter::flag(
             "at_once",
             false,
-            "open all subflows with the first, keys known beforehand: outside RFC 8684, as some simulators do",
+            "open all subflows with the first, with keys known in advance: not RFC 8684, but what some simulators do",
         )
         .fixed_in_kernel()]);
 }

@@ -15,10 +15,10 @@ pub struct Ndiffports {
 impl Algorithm for Ndiffports {
     const ABOUT: About = About::new(
         "ndiffports",
-        "several subflows over the first path, by their ports",
+        "several subflows over the first path, on different ports",
         "Linux mptcp.org “ndiffports”",
     )
-    .parameters(&[Parameter::whole("subflows", 2, [1, 255], "subflows in all")])
+    .parameters(&[Parameter::whole("subflows", 2, [1, 255], "total number of subflows")])
     .with(Capability::InKernel);
 }
 

@@ -19,13 +19,16 @@ pub struct Blest {
 }
 
 impl Algorithm for Blest {
-    const ABOUT: About =
-        About::new("blest", "waits for the fast subflow where the slow one would block the window", "Ferlin 2016")
-            .parameters(&[Parameter::flag(
-                "slow_start",
-                true,
-                "count the doubling rounds of slow start, as its kernel code does, or grow by one a round as printed",
-            )]);
+    const ABOUT: About = About::new(
+        "blest",
+        "waits for the fast subflow if the slow one would block the send window",
+        "Ferlin 2016",
+    )
+    .parameters(&[Parameter::flag(
+        "slow_start",
+        true,
+        "count slow start's doubling, as the authors' kernel code does; false: one segment per round, as printed",
+    )]);
 }
 
 impl Make for Blest {

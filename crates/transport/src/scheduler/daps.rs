@@ -31,21 +31,24 @@ pub struct Daps {
 }
 
 impl Algorithm for Daps {
-    const ABOUT: About =
-        About::new("daps", "binds a run of segments so that they arrive in sequence", "Kuhn 2014; Sarwar 2013")
-            .with(Capability::BindsAhead)
-            .parameters(&[
-                Parameter::variant(
-                    "as printed, or as its kernel code (\"linux\"): delays in steps of 4 ms, smoothed windows, also in \
+    const ABOUT: About = About::new(
+        "daps",
+        "assigns runs of segments to subflows so that they arrive in order",
+        "Kuhn 2014; Sarwar 2013",
+    )
+    .with(Capability::BindsAhead)
+    .parameters(&[
+        Parameter::variant(
+            "as printed, or as its kernel code (\"linux\"): delays in steps of 4 ms, smoothed windows, also in \
                      slow start",
-                ),
-                Parameter::word(
-                    "windows",
-                    "delay",
-                    &["delay", "rtt"],
-                    "how often a path brings a window: every one-way delay, as printed, or every round trip",
-                ),
-            ]);
+        ),
+        Parameter::word(
+            "windows",
+            "delay",
+            &["delay", "rtt"],
+            "how often a path delivers a window: every one-way delay, as printed, or every round trip",
+        ),
+    ]);
 }
 
 impl Make for Daps {

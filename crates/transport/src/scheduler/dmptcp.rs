@@ -22,9 +22,12 @@ pub struct Dmptcp {
 }
 
 impl Algorithm for Dmptcp {
-    const ABOUT: About =
-        About::new("dmptcp", "adds a slower path only when the flow outlasts the faster ones", "Dong 2018 §4")
-            .with(Capability::NeedsSize);
+    const ABOUT: About = About::new(
+        "dmptcp",
+        "uses a slower path only if the rest of the flow is long enough to gain from it",
+        "Dong 2018 §4",
+    )
+    .with(Capability::NeedsSize);
 }
 
 impl Make for Dmptcp {

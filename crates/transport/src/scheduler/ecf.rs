@@ -22,11 +22,11 @@ pub struct Ecf {
 impl Algorithm for Ecf {
     const ABOUT: About = About::new(
         "ecf",
-        "earliest completion first: waits for the fast subflow if that ends the transfer sooner",
+        "earliest completion first: waits for the fast subflow if the transfer then completes sooner",
         "Lim 2017",
     )
     .parameters(&[Parameter::variant(
-        "as printed, or as its kernel code (\"linux\"): what is left is at least a window",
+        "as printed, or as in the authors' kernel code (\"linux\"): the remaining data is at least one window",
     )]);
 }
 

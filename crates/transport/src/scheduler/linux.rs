@@ -41,9 +41,10 @@ pub struct Linux {
 }
 
 impl Algorithm for Linux {
-    const ABOUT: About = About::new("linux", "the smallest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
-        .with(Capability::BindsAhead)
-        .with(Capability::InKernel);
+    const ABOUT: About =
+        About::new("linux", "the subflow with the shortest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
+            .with(Capability::BindsAhead)
+            .with(Capability::InKernel);
 }
 
 impl Make for Linux {

@@ -12,14 +12,14 @@ pub struct MinRtt;
 impl Algorithm for MinRtt {
     const ABOUT: About = About::new(
         "min-rtt",
-        "the subflow of the smallest smoothed RTT that has window left",
+        "the subflow with the lowest smoothed RTT whose window is not full",
         "Linux mptcp.org “default”; Raiciu 2012",
     )
     .parameters(&[Parameter::word(
         "reinjection",
         "none",
         &["none", "orp"],
-        "opportunistic retransmission and penalisation (\"orp\") when the receive window is full",
+        "\"orp\": opportunistic retransmission and penalisation when the receive window is full",
     )])
     .with(Capability::Opportunistic);
 

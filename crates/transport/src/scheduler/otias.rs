@@ -15,12 +15,15 @@ pub struct Otias {
 }
 
 impl Algorithm for Otias {
-    const ABOUT: About =
-        About::new("otias", "each segment where it arrives first, also behind a full window", "Yang 2014")
-            .with(Capability::BindsAhead)
-            .parameters(&[Parameter::variant(
-                "as printed, or as its kernel code (\"linux\"): the segment in question counts, too",
-            )]);
+    const ABOUT: About = About::new(
+        "otias",
+        "sends each segment on the subflow where it arrives first, even if its window is full",
+        "Yang 2014",
+    )
+    .with(Capability::BindsAhead)
+    .parameters(&[Parameter::variant(
+        "as printed, or as in the authors' kernel code (\"linux\"): the segment itself is counted too",
+    )]);
 }
 
 impl Make for Otias {

@@ -17,7 +17,7 @@ pub struct Redundant {
 
 impl Algorithm for Redundant {
     const ABOUT: About =
-        About::new("redundant", "every subflow carries the whole stream", "Linux mptcp.org “redundant”")
+        About::new("redundant", "sends the whole stream on every subflow", "Linux mptcp.org “redundant”")
             .with(Capability::Redundant);
 }
 

@@ -17,9 +17,9 @@ pub struct RoundRobin {
 
 impl Algorithm for RoundRobin {
     const ABOUT: About =
-        About::new("round-robin", "the subflows in turn", "Linux mptcp.org “roundrobin”").parameters(&[
-            Parameter::whole("segments", 1, [1, 255], "segments a subflow sends in its turn"),
-            Parameter::flag("cwnd_limited", true, "skip a subflow whose window is full rather than wait for it"),
+        About::new("round-robin", "each subflow in turn", "Linux mptcp.org “roundrobin”").parameters(&[
+            Parameter::whole("segments", 1, [1, 255], "segments per turn"),
+            Parameter::flag("cwnd_limited", true, "skip a subflow whose window is full instead of waiting for it"),
         ]);
 }
 

@@ -22,9 +22,12 @@ pub struct Sttf {
 }
 
 impl Algorithm for Sttf {
-    const ABOUT: About =
-        About::new("sttf", "each segment where it would be through first, with the growth of windows", "Hurtig 2019")
-            .with(Capability::BindsAhead);
+    const ABOUT: About = About::new(
+        "sttf",
+        "sends each segment on the subflow with the shortest transfer time, counting window growth",
+        "Hurtig 2019",
+    )
+    .with(Capability::BindsAhead);
 }
 
 impl Make for Sttf {
