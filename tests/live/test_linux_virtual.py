@@ -227,6 +227,28 @@ def test_what_its_program_said_is_in_the_error(small: Path) -> None:
         )
 
 
+SEND_BUFFER = """
+import fcntl, socket, struct, sys
+client, server = socket.socket(), socket.socket()
+fcntl.ioctl(client, 0x8922, struct.pack("16si12x", b"lo", 1500))  # SIOCSIFMTU
+fcntl.ioctl(client, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS: up
+server.bind(("127.0.0.1", 0))
+server.listen()
+client.connect(server.getsockname())
+sys.exit(f"a send buffer of {client.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)} bytes")
+"""
+
+
+@virtual
+def test_a_connection_begins_with_the_send_buffer_of_other_kernels(small: Path) -> None:
+    # Twice ten segments of 1460 bytes, each 4096 + 256 bytes of memory. Where a kernel leaves less room for link
+    # headers, a segment takes 2048 + 256, and the scheduler assigns half as much data ahead.
+    with pytest.raises(guest.GuestError, match="a send buffer of 87040 bytes"):
+        guest.boot(
+            kernels.find(KERNEL), small, seed=1, progress=None, words=[sys.executable, "-S", "-E", "-c", SEND_BUFFER]
+        )
+
+
 @pytest.fixture
 def for_anybody() -> Iterator[Path]:
     """A directory that every user may enter, unlike pytest's own."""

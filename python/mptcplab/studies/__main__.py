@@ -18,6 +18,7 @@ from . import (
     olia_traces,
     shared_bottleneck,
     shared_detection,
+    single_path,
     stack_speed,
     suspicions,
 )
@@ -36,6 +37,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "emulator": emulator.main,
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
+    "single-path": single_path.main,
     "stack-speed": stack_speed.main,
     "suspicions": suspicions.main,
 }

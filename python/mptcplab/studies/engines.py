@@ -35,6 +35,7 @@ from .runs import say, show
 
 POINTS: Final = 32
 AT_A_TIME: Final = 16
+BULK_S: Final = 20
 BULK_RUNS: Final = 3
 FILE_RUNS: Final = {"sim": 2, "linux": 2, "stack": 1}
 KEPT: Final = "engines.json"
@@ -78,7 +79,7 @@ def points(count: int = POINTS) -> list[Point]:
     return [(path(row[:4]), path(row[4:])) for row in wsp(count, 8, seed=1).tolist()]
 
 
-def bulk(chosen: Mapping[int, Point], control: str, *, seconds: int = 20) -> str:
+def bulk(chosen: Mapping[int, Point], control: str, *, seconds: int = BULK_S) -> str:
     """A scenario with a bulk transfer for each of the points."""
     return _scenario(chosen, seconds, lambda number: _connection(f"m{number}", number, control, "bulk", 0))
 
@@ -117,14 +118,21 @@ Measured = dict[Key, list[float]]
 
 
 def measure(
-    chosen: Sequence[Point], control: str, engine: str, *, repeat: int, kind: str = "bulk", at_a_time: int = AT_A_TIME
+    chosen: Sequence[Point],
+    control: str,
+    engine: str,
+    *,
+    repeat: int,
+    kind: str = "bulk",
+    at_a_time: int = AT_A_TIME,
+    bulk_s: int = BULK_S,
 ) -> Measured:
-    """Goodputs in bit/s of bulk transfers, or completion times in seconds of files; no run that was INVALID."""
+    """Goodputs in bit/s of bulk transfers of `bulk_s` seconds, or completion times in s of files; none INVALID."""
     found: Measured = {}
     numbered = list(enumerate(chosen))
     for begin in range(0, len(numbered), at_a_time):
         batch = dict(numbered[begin : begin + at_a_time])
-        text = bulk(batch, control) if kind == "bulk" else files(batch, control)
+        text = bulk(batch, control, seconds=bulk_s) if kind == "bulk" else files(batch, control)
         if not engine.startswith("linux") and control in AS_LINUX:
             text = text.replace(f'congestion = "{control}"', f"congestion = {AS_LINUX[control]}")
         for name, values in _run(text, engine, repeat).items():
@@ -139,23 +147,25 @@ def _run(text: str, engine: str, repeat: int) -> dict[str, list[float]]:
     chosen = find(engine)
     # Another kernel is another engine.
     kernel = kernels.find(chosen.arguments.get("kernel")).key if chosen.kernels else ""
-    key = f"{engine}{kernel}, {repeat} runs\n{text}"
+    keys = [f"{engine}{kernel}, seed {seed}\n{text}" for seed in range(1, repeat + 1)]
     # The simulator is quick, and changes.
-    if engine != "sim" and key in kept:
-        return kept[key]
-    jobs = (os.cpu_count() or 1) if chosen.virtual_time else 1
-    result = mptcplab.run(Scenario.from_toml(text, "<study>"), engine, repeat=repeat, jobs=jobs)
-    found: dict[str, list[float]] = {}
-    for row in result.connections.to_dicts():
-        value = row["goodput_bps"] if "-" not in row["name"] else row["completion_s"]
-        found.setdefault(row["name"], []).append(math.nan if value is None else value)
-    invalid = [note for note in result.notes if "INVALID" in note]
-    if invalid:
-        sys.stderr.write(f"{engine}: {invalid[0]}\nstart the study again to make up for it\n")
-        return {}
-    if engine != "sim":
-        File(KEPT).write_text(json.dumps(kept | {key: found}))
-    return found
+    have = 0 if engine == "sim" else next((n for n, key in enumerate(keys) if key not in kept), repeat)
+    if have < repeat:
+        jobs = len(os.sched_getaffinity(0)) if chosen.virtual_time else 1
+        scenario = Scenario.from_toml(text, "<study>")
+        result = mptcplab.run(scenario, engine, seed=1 + have, repeat=repeat - have, jobs=jobs)
+        invalid = [note for note in result.notes if "INVALID" in note]
+        if invalid:
+            sys.stderr.write(f"{engine}: {invalid[0]}\nstart the study again to make up for it\n")
+            return {}
+        for key in keys[have:]:
+            kept[key] = {}
+        for row in result.connections.to_dicts():
+            value = row["goodput_bps"] if "-" not in row["name"] else row["completion_s"]
+            kept[keys[have + row["repeat"]]][row["name"]] = [math.nan if value is None else value]
+        if engine != "sim":
+            File(KEPT).write_text(json.dumps(kept))
+    return {name: [kept[key][name][0] for key in keys] for name in kept[keys[0]]}
 
 
 def differences(reference: Measured, other: Measured) -> dict[Key, tuple[float, float]]:
@@ -178,6 +188,7 @@ def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) ->
         if len(values) == 0:
             continue
         size = np.abs(values)
+        errors = [error for (kind, _), (_, error) in apart.items() if kind == what]
         yield {
             "control": control,
             "transfer": what,
@@ -187,6 +198,7 @@ def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) ->
             "p90": f"{np.quantile(size, 0.9):.1%}",
             "worst": f"{values[size.argmax()]:+.1%}",
             "mean (bias)": f"{values.mean():+.1%}",
+            "standard error of one (median)": f"{np.median(errors):.1%}",
         }
 
 
