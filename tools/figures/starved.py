@@ -1,7 +1,7 @@
-"""Where answering to delay is starved: multipath controls beside CUBIC, over rates, round-trip times and queues."""
+"""Where answering to delay is starved: multipath controls beside CUBIC and BBR, over rates, RTTs and queues."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
@@ -11,8 +11,13 @@ from tools.figures import draw
 from tools.figures.runs import HUGE, connection, link, run, scenario
 from tools.figures.study import Row, Rows, Study, Table
 
-CONTROLS = ("lia", "olia", "balia", "mppert", "wvegas")
-LOSS_BASED = CONTROLS[:3]
+COUPLED = ("lia", "olia", "balia", "mppert", "wvegas")
+LOSS_BASED = COUPLED[:3]
+BBR: Final = {"bbr": '"bbr"', "bbr v1": '{ name = "bbr", variant = "linux" }'}
+"""Version 3 and version 1; as a multipath control each subflow has its own."""
+RIVALS: Final = {"CUBIC": '"cubic"', "BBR": BBR["bbr"], "BBR v1": BBR["bbr v1"]}
+BBR_RIVALS = ("BBR", "BBR v1")
+CONTROLS = (*COUPLED, *BBR)
 QUEUES = ("drop-tail", "RED", "CoDel")
 RATES_MBPS = (1, 10, 100)
 RTTS_MS = (10, 60, 300)
@@ -25,25 +30,27 @@ def _queue(kind: str, rate_mbps: int, rtt_ms: int) -> str:
     return {"drop-tail": f'"{limit} packets"', "RED": red, "CoDel": '{ kind = "codel" }'}[kind]
 
 
-def _row(control: str, kind: str, rate_mbps: int, rtt_ms: int) -> Row:
-    """Two links, on each a CUBIC, and a multipath connection over both."""
+def _row(control: str, rival: str, kind: str, rate_mbps: int, rtt_ms: int) -> Row:
+    """Two links, on each a TCP flow, and a multipath connection over both."""
     queue = _queue(kind, rate_mbps, rtt_ms)
+    name = "cubic" if rival == "CUBIC" else "rival"
     keys: dict[str, str] = {"receive_buffer": HUGE, "start": '["0 s", "2 s"]'}
-    cubic: dict[str, str] = {"protocol": '"tcp"', "congestion": '"cubic"', **keys}
+    single: dict[str, str] = {"protocol": '"tcp"', "congestion": RIVALS[rival], **keys}
     scene = scenario(
         90,
         *(link(name, f"{rate_mbps} Mbit/s", rtt_ms, queue=queue) for name in ("one", "two")),
-        connection("m", ["one", "two"], congestion=f'"{control}"', **keys),
-        *(connection(f"cubic {name}".replace(" ", "-"), [name], **cubic) for name in ("one", "two")),
+        connection("m", ["one", "two"], congestion=BBR.get(control, f'"{control}"'), **keys),
+        *(connection(f"{name}-{path}", [path], **single) for path in ("one", "two")),
         warmup_s=30,
     )
     result = run(scene, 3)
     means = result.connections.group_by("name", maintain_order=True).agg(pl.col("goodput_bps").mean())
     rates = dict(means.iter_rows())
     down = result.links.filter(direction="down")
-    mean_bps = (rates["cubic-one"] + rates["cubic-two"]) / 2
+    mean_bps = (rates[f"{name}-one"] + rates[f"{name}-two"]) / 2
     return {
         "control": control,
+        "rival": rival,
         "queue": kind,
         "rate_mbps": rate_mbps,
         "rtt_ms": rtt_ms,
@@ -53,11 +60,19 @@ def _row(control: str, kind: str, rate_mbps: int, rtt_ms: int) -> Row:
 
 
 def _figures(rows: Rows) -> list[Figure]:
-    return [draw.figure("starved", *(_panel(kind, [row for row in rows if row["queue"] == kind]) for kind in QUEUES))]
+    def drawn(name: str, rivals: tuple[str, ...]) -> Figure:
+        parts = [
+            (rival, kind, [row for row in rows if (row["rival"], row["queue"]) == (rival, kind)])
+            for rival in rivals
+            for kind in QUEUES
+        ]
+        return draw.figure(name, *(_panel(*part) for part in parts))
+
+    return [drawn("starved", ("CUBIC",)), drawn("starved-bbr", ("BBR",))]
 
 
-def _panel(kind: str, rows: Rows) -> Panel:
-    """A cell for each control and network: blue takes more than a CUBIC flow, red less."""
+def _panel(rival: str, kind: str, rows: Rows) -> Panel:
+    """A cell for each control and network: blue takes more than a flow of the rival, red less."""
     cells = [
         {
             "control": row["control"],
@@ -77,18 +92,34 @@ def _panel(kind: str, rows: Rows) -> Panel:
     chart = alt.layer(
         base.mark_rect(stroke="#ffffff").encode(color=alt.Color("shade:Q", scale=scale, legend=None)),
         base.mark_text(fontSize=11).encode(text="text:N", color=dark),
-    ).properties(title=f"{kind}: goodput of the multipath connection over that of a CUBIC flow", width=860, height=130)
+    ).properties(
+        title=f"{kind}: goodput of the multipath connection over that of a {rival} flow",
+        width=860,
+        height=26 * len({row["control"] for row in rows}),
+    )
     spec: dict[str, Any] = chart.to_dict(validate=False)
     spec.pop("config", None)
     return Panel(spec, {"cells": pl.DataFrame(cells)})
 
 
-def _middle(rows: Rows, control: str, queue: str, column: str = "ratio") -> list[float]:
-    values = sorted(row[column] for row in rows if (row["control"], row["queue"]) == (control, queue))
+def _middle(rows: Rows, control: str, queue: str, rival: str = "CUBIC") -> list[float]:
+    """Least, median and most of the ratios."""
+    key = (control, rival, queue)
+    values = sorted(row["ratio"] for row in rows if (row["control"], row["rival"], row["queue"]) == key)
     return [values[0], values[len(values) // 2], values[-1]]
 
 
-def _table(rows: Rows, _: str) -> Table:
+def _table(rows: Rows, part: str) -> Table:
+    """Beside CUBIC; `bbr`: medians beside both versions of BBR."""
+    if part == "bbr":
+        head = ["control", *(f"{rival}, {queue}" for rival in BBR_RIVALS for queue in QUEUES)]
+        return [head] + [
+            [
+                control,
+                *(f"{_middle(rows, control, queue, rival)[1]:.2f}" for rival in BBR_RIVALS for queue in QUEUES),
+            ]
+            for control in COUPLED
+        ]
     head = ["control", *(f"{queue}: least, median, most" for queue in QUEUES)]
     return [head] + [
         [control, *(", ".join(f"{value:.2f}" for value in _middle(rows, control, queue)) for queue in QUEUES)]
@@ -96,9 +127,9 @@ def _table(rows: Rows, _: str) -> Table:
     ]
 
 
-def _all(controls: tuple[str, ...], rates: tuple[int, ...] = RATES_MBPS) -> Rows:
+def _all(controls: tuple[str, ...], rival: str = "CUBIC", rates: tuple[int, ...] = RATES_MBPS) -> Rows:
     return [
-        _row(control, kind, rate_mbps, rtt_ms)
+        _row(control, rival, kind, rate_mbps, rtt_ms)
         for control in controls
         for kind in QUEUES
         for rate_mbps in rates
@@ -108,9 +139,9 @@ def _all(controls: tuple[str, ...], rates: tuple[int, ...] = RATES_MBPS) -> Rows
 
 STUDY = Study(
     "starved",
-    ("control", "queue", "rate_mbps", "rtt_ms"),
-    lambda: _all(CONTROLS),
-    lambda: _all(("lia", "wvegas"), (1,)),
+    ("control", "rival", "queue", "rate_mbps", "rtt_ms"),
+    lambda: _all(CONTROLS) + [row for rival in BBR_RIVALS for row in _all(COUPLED, rival)],
+    lambda: _all(("lia", "wvegas"), rates=(1,)) + _all(("mppert",), "BBR", (1,)),
     _figures,
     _table,
     {
@@ -118,6 +149,14 @@ STUDY = Study(
             _middle(rows, delay, "drop-tail")[1] < _middle(rows, loss, "drop-tail")[1]
             for delay in ("mppert", "wvegas")
             for loss in LOSS_BASED
+        ),
+        "beside BBR every coupled control gets less than a BBR flow in the median network, at every queue": lambda rows: (
+            all(
+                _middle(rows, control, queue, rival)[1] < 0.8
+                for control in COUPLED
+                for queue in QUEUES
+                for rival in BBR_RIVALS
+            )
         ),
         "at CoDel mppert gets more than on drop-tail, and as much as those that answer to loss": lambda rows: (
             _middle(rows, "mppert", "CoDel")[1] > 3 * _middle(rows, "mppert", "drop-tail")[1]
