@@ -73,8 +73,8 @@ def mean(values: pl.Series) -> float:
 
 
 def cause(check: Check, text: str) -> str:
-    """Only where it is asked for."""
-    return text if check.verdict == "differs" else ""
+    """Only of a claim that does not hold as a whole."""
+    return "" if check.verdict == "holds" else text
 
 
 def least(values: Mapping[str, float], name: str) -> Check:

@@ -126,8 +126,8 @@ def _why(
     *,
     full: int = 10,
 ) -> str:
-    """The cause of what differs, by experiments."""
-    if verdict.verdict != "differs":
+    """The cause of what does not hold as a whole, by experiments."""
+    if verdict.verdict == "holds":
         return ""
     busy = variants.ALONE if point.get("background") else {}
     return variants.tried(
@@ -136,6 +136,7 @@ def _why(
         point,
         value,
         reached,
+        verdict,
         seeds=seeds(context, full, 1),
         keep=_file,
         more={**busy, **(more or {})},
@@ -705,7 +706,7 @@ def _margins(context: Context) -> pl.DataFrame:
 
 def _why_short(context: Context, verdict: Check, printed: float) -> str:
     """The gain for short flows under other settings of the text."""
-    if verdict.verdict != "differs":
+    if verdict.verdict == "holds":
         return ""
     tries: dict[str, dict[str, Any]] = {
         "subflows at once": {"at_once": True},

@@ -33,12 +33,16 @@ def tried(
     point: Changes,
     value: Callable[[Found, str], float],
     reached: Callable[[float], Check],
+    now: Check,
     *,
     seeds: Sequence[int],
     keep: Callable[[Found], Found] = lambda found: found,
     more: Mapping[str, Changes] | None = None,
 ) -> str:
-    """The cause of a claim that differs at `point`, or that it is not known: `value` under each change."""
+    """The cause of a claim that does not hold at `point`, or that it is not known: `value` under each change.
+
+    A change is the cause if the claim, `now` different, then holds in part, or if, holding in part, it then holds.
+    """
     changes = {**OPEN, **(more or {})}
     cases = [
         (
@@ -51,7 +55,20 @@ def tried(
     found = keep(Found(context, cases, seeds))
     values = {variant: value(found, variant) for variant in changes}
     told = ", ".join(f"{variant} {each:.4g}" for variant, each in values.items())
-    good = [variant for variant in list(values)[1:] if reached(values[variant]).verdict != "differs"]
-    if good:
-        return f"One thing changed at a time, it is: {told}. With {' or '.join(good)} the claim holds at least in part."
-    return f"One thing changed at a time, it is: {told}. None of these is the cause, which is not known."
+    whole = now.verdict != "differs"
+
+    def enough(variant: str) -> bool:
+        verdict = reached(values[variant]).verdict
+        return verdict == "holds" or (verdict == "holds in part" and not whole)
+
+    first, *others = values
+    good = [variant for variant in others if enough(variant)]
+    if enough(first):
+        ending = (
+            "As set it is as the claim has it: the difference lies in the claim's other parts; its cause is not known."
+        )
+    elif good:
+        ending = f"With {' or '.join(good)} the claim holds{'' if whole else ' at least in part'}."
+    else:
+        ending = "None of these is the cause, which is not known."
+    return f"One thing changed at a time, it is: {told}. {ending}"
