@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 @click.option(
     "--cap", "caps", metavar='"NAME: SIZE/PERIOD"', multiple=True, help="What a contract includes: lte: 20 GB/month."
 )
+@click.option(
+    "--measure",
+    "server",
+    metavar="SERVER",
+    help='Measure this machine\'s paths to a server that runs "mptcplab probe --server"; each --path is then '
+    '"NAME: INTERFACE". Fills each path for some seconds, up to 64 MB in each direction.',
+)
+@click.option("--token", metavar="TOKEN", help="With --measure: what the server printed.")
 @click.option("--buffer", metavar="SIZE", help="Largest receive buffer, such as 1 MB.  [default: no limit]")
 @click.option("--direction", metavar="down|up", default="down", help="Direction of the data: to the client or from it.")
 @click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
@@ -64,6 +72,8 @@ def advise(
     purpose: str,
     metered: tuple[str, ...],
     caps: tuple[str, ...],
+    server: str | None,
+    token: str | None,
     buffer: str | None,
     direction: str,
     connection: str | None,
@@ -114,6 +124,10 @@ def advise(
 
     if out is not None:
         check(out)
+    if server is not None:
+        paths = _measured(server, token, paths, file)
+    elif token is not None:
+        raise Failure(WRONG_INPUT, "--token: found no --measure; expected both or neither")
     try:
         with Progress("advice", sys.stderr) as progress:
             advice = ask(
@@ -143,6 +157,29 @@ def advise(
         sys.stdout.write(advice.to_json() + "\n")
         return
     _show(advice, everything=everything)
+
+
+def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
+    """The paths as `--path` says them, from measurements; each is printed."""
+    from mptcplab.advice import AdviceError
+    from mptcplab.probe.client import ProbeError
+    from mptcplab.probe.machine import measure, read_server, read_sources
+
+    if file is not None:
+        raise Failure(WRONG_INPUT, "--measure: found a scenario file too; expected one of both")
+    try:
+        found = measure(read_server(server, token), read_sources(paths, 2), say)
+    except AdviceError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    except ProbeError as error:
+        raise Failure(CANNOT, str(error)) from None
+    for path in found.paths:
+        say(f'--path "{path.words()}"')
+    for note in found.notes():
+        say(note)
+    if obstacles := found.obstacles():
+        raise Failure(CANNOT, *obstacles)
+    return tuple(path.words() for path in found.paths)
 
 
 def _show(advice: "Advice", *, everything: bool) -> None:

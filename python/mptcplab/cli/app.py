@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "lab": ("lab:lab", "Open the laboratory in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
     "advise": ("advise:advise", "Recommend settings for a network, with reasons."),
+    "probe": ("probe:probe", "Measure this machine's paths to a server of yours."),
     "predict": ("predict:predict", "Predict throughput from loss rates and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
     "design": ("design:design", "Print the points of a design."),
