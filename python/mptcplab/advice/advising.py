@@ -15,7 +15,7 @@ from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.paths import known_path, read_cap, read_paths
 from mptcplab.advice.play import Player
 from mptcplab.advice.prune import UNMARKED, prune
-from mptcplab.advice.question import Question, best_rate_bps, from_file, from_paths, with_traffic
+from mptcplab.advice.question import Question, best_rates_bps, from_file, from_paths, with_traffic
 from mptcplab.advice.race import BUDGET_HOPS, INDIFFERENT, Race
 from mptcplab.advice.traffic import DOWNLOADS, KINDS, Traffic, of_kind
 from mptcplab.scenario import Scenario
@@ -24,7 +24,7 @@ from mptcplab.scenario.errors import did_you_mean, show
 PURPOSES: Final = ("any", "linux")
 _SHOWN: Final = 3
 """The most settings that are recommended."""
-_CONTRAST_RUNS: Final = 8
+_CONTRAST_RUNS: Final = 4
 _THE_SAME: Final = 1e-5
 
 
@@ -104,8 +104,9 @@ def ask(
         specs = read_paths(paths)
         asked = "mix" if traffic is None else traffic
         if direction == "up" and asked in DOWNLOADS:
-            raise AdviceError("--direction up", f"the traffic {asked}, which servers send", "bulk or calls")
-        kind = of_kind(asked, max(spec.down_bps if direction == "down" else spec.up_bps for spec in specs))
+            raise AdviceError("--direction up", f"the traffic {asked}, in which the client asks", "bulk")
+        rates = [(spec.down_bps, spec.up_bps)[:: 1 if direction == "down" else -1] for spec in specs]
+        kind = of_kind(asked, max((forth, back) for forth, back in rates))
         base = from_paths(specs, kind, direction, buffer)
         names = tuple(spec.name for spec in specs)
         question = Question(base, tuple(kind.applications), names, kind, purpose, seed, tuple(specs))
@@ -134,8 +135,8 @@ def _of_scenario(
         targets: tuple[str, ...] = (name,)
     else:
         if table.direction == "up" and traffic in DOWNLOADS:
-            raise AdviceError("--traffic", f"{traffic} for {name}, which sends up", "bulk or calls, or a download")
-        carried = of_kind(traffic, best_rate_bps(loaded, paths, table.direction))
+            raise AdviceError("--traffic", f"{traffic} for {name}, which sends up", "bulk, or a download")
+        carried = of_kind(traffic, best_rates_bps(loaded, paths, table.direction))
         targets = with_traffic(base, name, carried)
     return Question(base, targets, paths, carried, purpose, seed, source=loaded.source, connection=name)
 
@@ -149,7 +150,8 @@ def _answer(question: Question, race: Race) -> Advice:
     race.dropped.update(left_out)
     race.run(plain, kept, [each for each, why in left_out.items() if why != UNMARKED])
     remaining = race.confirm([each for each in race.results if not each.is_tcp and each not in race.dropped], plain)
-    single = race.ranked(plain)[0]
+    plain = [each for each in plain if each in race.results]
+    single = _known_best(race, plain)
     safe = [each for each in remaining if _is_safe(race, each, single)]
     chosen = _apart(race, _preferred(race, question, safe))[:_SHOWN]
     others = _contrasts(question, chosen[0] if chosen else single, single, plain)
@@ -181,6 +183,13 @@ def _is_safe(race: Race, candidate: Candidate, single: Candidate) -> bool:
     """Whether it is better than TCP on the better path for certain, by so much that it matters."""
     found = race.difference(candidate, single)
     return found.pairs >= 2 and found.low >= 0 and found.mean >= INDIFFERENT
+
+
+def _known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
+    """The best of plain TCP; of those that are as good the best known."""
+    first = race.ranked(plain)[0]
+    as_good = [each for each in plain if race.difference(each, first).mean >= -INDIFFERENT / 2]
+    return min(as_good, key=lambda each: (each.plainness, each.paths != first.paths, each))
 
 
 def _apart(race: Race, ranked: Sequence[Candidate]) -> list[Candidate]:
@@ -220,7 +229,7 @@ def _contrasts(question: Question, best: Candidate, single: Candidate, plain: Se
         if not stock:
             found.append(Candidate(best.congestion, "min-rtt", best.paths, best.backup, stock))
     else:
-        found += [each for each in plain if each.congestion == single.congestion]
+        found += [each for each in plain if each.congestion == single.congestion or each.paths == single.paths]
     return [each for each in dict.fromkeys(found) if each != best]
 
 

@@ -159,14 +159,16 @@ def from_file(scenario: Scenario, name: str | None, *, replaced: bool = False) -
     return base, chosen
 
 
-def best_rate_bps(scenario: Scenario, paths: Sequence[str], direction: str) -> float:
-    """The rate of the fastest path: of its slowest link, of a trace the mean."""
+def best_rates_bps(scenario: Scenario, paths: Sequence[str], direction: str) -> tuple[float, float]:
+    """The rate of the fastest path in this direction and in the other: of its slowest link, of a trace the mean."""
     document = scenario.document
-    way: Any = direction
-    along = {name: document.paths[name].links if name in document.paths else (name,) for name in paths}
-    return float(
-        max(min(document.rate_bps(document.links[link].direction(way)) for link in along[name]) for name in paths)
-    )
+    ways: tuple[Any, Any] = ("down", "up") if direction == "down" else ("up", "down")
+
+    def rate_bps(path: str, way: Any) -> float:  # noqa: ANN401 - one of two words
+        links = document.paths[path].links if path in document.paths else (path,)
+        return float(min(document.rate_bps(document.links[link].direction(way)) for link in links))
+
+    return max((rate_bps(path, ways[0]), rate_bps(path, ways[1])) for path in paths)
 
 
 def with_traffic(base: dict[str, Any], name: str, traffic: Traffic) -> tuple[str, ...]:

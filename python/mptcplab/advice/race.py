@@ -11,11 +11,13 @@ from typing import Final
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.play import OVERHEAD_HOPS, Played, Player, Run
 
-BUDGET_HOPS: Final = 36_000_000
-"""What an answer may cost: about six seconds on two cores."""
+BUDGET_HOPS: Final = 30_000_000
+"""What an answer may cost: about seven seconds on two cores."""
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
 _PAIRS: Final = (1, 2, 4, 8, 16)
+_FAR_BEHIND: Final = math.log(1.25)
+"""TCP that is behind the best TCP by this much in every run of the race does not take part in the final runs."""
 _FRESH: Final = 1000
 """Where the pairs of the final runs begin."""
 _FEWEST_FINAL: Final = 8
@@ -88,11 +90,13 @@ class Race:
         finalists = self.ranked(candidates)[: _FEWEST[-1]]
         for place, candidate in enumerate(self.ranked(candidates)[_FEWEST[-1] :], start=_FEWEST[-1] + 1):
             self.dropped[candidate] = f"place {place} of the last {len(candidates)}, too far behind for the final runs"
+        plain = self._worth_beside(plain)
         longest = max(played.work_hops for each in (*finalists, *plain) for played in self.results[each].values())
         self.results = {}
         self.first_pair = _FRESH
         runners = [*finalists, *plain]
-        pairs = _FEWEST_FINAL
+        fits = self.player.work_hops + _FEWEST_FINAL * len(runners) * (longest + OVERHEAD_HOPS) <= self.budget_hops
+        pairs = _FEWEST_FINAL if fits else _FEWEST_FINAL // 2
         while True:
             self.extend(runners, pairs)
             single = self.ranked(plain)[0]
@@ -108,6 +112,21 @@ class Race:
             ):
                 return self.ranked(finalists)
             pairs *= 2
+
+    def _worth_beside(self, plain: Sequence[Candidate]) -> list[Candidate]:
+        """Plain TCP that is the best in some network, or may be; the others have been far behind in every run."""
+        kept = []
+        for each in plain:
+            pairs = self.results[each].items()
+            ahead = [max(self.results[other][pair].score for other in plain) - played.score for pair, played in pairs]
+            if min(ahead) < _FAR_BEHIND:
+                kept.append(each)
+            else:
+                worst = 1 - math.exp(-min(ahead))
+                self.dropped[each] = (
+                    f"at least {worst:.0%} below TCP on another path or with another control, in every run"
+                )
+        return kept
 
     def extend(self, candidates: Sequence[Candidate], pairs: int) -> None:
         """Have each of them run on so many pairs, from the first on."""

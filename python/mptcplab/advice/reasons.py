@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mptcplab.advice import words
 from mptcplab.advice.answer import Recommendation, values_of
-from mptcplab.advice.candidates import Candidate, shown
+from mptcplab.advice.candidates import UNCOUPLED, Candidate, shown
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 
@@ -20,6 +20,7 @@ def sentences(
     said = [_gain(race, question, best, single)] if best != single else []
     if not best.is_tcp:
         said.append(_shares(race, question, best))
+        said += _uncoupled(best)
     said += _contrasts(race, question, best, others)
     said += _queueing(race, question, best, [single, *others])
     said += _waiting(race, question, best, others)
@@ -35,9 +36,11 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     found = race.difference(rival, single)
     unit = _unit(race, question, single)
     mean = words.better(found.mean, unit)
+    low, high = (_bound(bound, unit) for bound in (found.low, found.high))
+    span = "" if low == high == mean else f": between {low} and {high}"
     return (
         f"No setting of Multipath TCP is better than TCP on {single.paths[0]} with 95 % confidence. The best of them, "
-        f"{rival.label}, gives {mean}: between {_bound(found.low, unit)} and {_bound(found.high, unit)} "
+        f"{rival.label}, gives {mean}{span} "
         f"(95 % on each side, {found.pairs} runs)."
     )
 
@@ -120,6 +123,15 @@ def _shares(race: Race, question: Question, best: Candidate) -> str:
     )
 
 
+def _uncoupled(best: Candidate) -> list[str]:
+    if best.backup or best.congestion not in UNCOUPLED:
+        return []
+    return [
+        f"{shown(best.congestion)} runs on each path by itself: where the paths have a common bottleneck, this "
+        f"connection takes as much of it as {len(best.paths)} of TCP."
+    ]
+
+
 def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
     """What one choice is worth: the same setting with another first path, scheduler or control."""
     said, alike = [], []
@@ -196,12 +208,12 @@ def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[C
             longer = other if theirs > mine else best
             return [
                 f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones; with {other.label} "
-                f"{words.time(theirs)}{_mostly(race, question, longer)}."
+                f"{words.time(theirs)}.{_mostly(race, question, longer)}"
             ]
     if mine > 5 * _SEEN_S:
         return [
-            f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones"
-            f"{_mostly(race, question, best)}."
+            f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones."
+            f"{_mostly(race, question, best)}"
         ]
     return []
 
@@ -218,7 +230,8 @@ def _mostly(race: Race, question: Question, candidate: Candidate) -> str:
     (path, sent_as), most = max(parts.items(), key=lambda item: item[1])
     if total == 0 or most < 0.5 * total:
         return ""
-    return f", {words.share(most / total)} of it for data that {path} {sent_as}"
+    waiting = words.time(mean(race, candidate, "waiting_s"))
+    return f" Of the {waiting}, {words.share(most / total)} is for data that {path} {sent_as}."
 
 
 def _metered(race: Race, question: Question, best: Candidate) -> list[str]:

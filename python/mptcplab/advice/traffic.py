@@ -15,11 +15,11 @@ KINDS: Final[Mapping[str, str]] = {
     "bulk": "one download of 15 s, its beginning included: goodput",
     "video": "a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the player chooses by its buffer: mean bit rate, "
     "less by the part of the time in which nothing plays",
-    "calls": "a stream of 400 kbit/s that never pauses: mean delay from sender to receiver",
+    "calls": "1 kB every 20 ms (400 kbit/s), each answered by as much: mean time until the answer is there",
     "mix": "web, a download and a call at the same time: the geometric mean of the three",
 }
 """What each kind is."""
-DOWNLOADS: Final = ("web", "video", "mix")
+DOWNLOADS: Final = ("web", "video", "calls", "mix")
 """Kinds in which the client asks and the server sends."""
 
 _PAGE: Final[tuple[Mapping[str, Any], ...]] = (
@@ -38,6 +38,7 @@ PAGE_BYTES: Final = 18_000 + 6 * 13_000 + 24 * 25_500 + 4 * 32_750 + 18 * 58_500
 _PAGES: Final = 3
 _VIDEO_BPS: Final = ("1 Mbit/s", "2.5 Mbit/s", "5 Mbit/s", "8 Mbit/s", "16 Mbit/s")
 _CALL_BPS: Final = 400_000
+_CALL_EVERY_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,36 +55,35 @@ class Traffic:
         return KINDS.get(self.kind, "the traffic of the scenario")
 
 
-def of_kind(kind: str, best_bps: float) -> Traffic:
-    """The traffic of a kind where the fastest path has this rate.
+def of_kind(kind: str, rates_bps: tuple[float, float]) -> Traffic:
+    """The traffic of a kind, by the fastest path's rate in the direction of the data and in the other.
 
     On slow paths a run takes three times as long as the pages need on the fastest.
     """
+    best_bps = rates_bps[0]
     page_s = 8 * PAGE_BYTES / best_bps
-    made: dict[str, dict[str, Any]] = {}
-    duration_s = 15.0
     web: dict[str, Any] = {"kind": "web", "objects": [dict(each) for each in _PAGE]}
-    if kind == "web":
-        made["web"] = {"application": {**web, "pages": _PAGES}}
-        duration_s = max(30.0, math.ceil(3 * _PAGES * page_s))
-    if kind == "bulk":
-        made["bulk"] = {"application": "bulk"}
-    if kind == "video":
-        video = {"kind": "video", "ladder": list(_VIDEO_BPS), "segment": "2 s", "buffer": "20 s"}
-        made["video"] = {"application": video}
-        duration_s = 30.0
-    if kind in ("calls", "mix"):
-        bps = min(_CALL_BPS, round(0.3 * best_bps))
-        call = {"application": {"kind": "rate", "rate": f"{bps} bit/s"}, "stop": "12 s"}
-        duration_s = 13.0
-    if kind == "calls":
-        made["call"] = call
-    if kind == "mix":
-        stop_s = max(12.0, math.ceil(2 * page_s))
-        made = {"web": {"application": web}, "bulk": {"application": "bulk"}, "call": call}
-        made = {name: {**table, "stop": f"{stop_s:g} s"} for name, table in made.items()}
-        duration_s = 1.5 * stop_s
-    return Traffic(kind, made, duration_s)
+    call = {"application": _call(min(_CALL_BPS, 0.3 * min(rates_bps))), "stop": "12 s"}
+    match kind:
+        case "web":
+            duration_s = max(30.0, math.ceil(3 * _PAGES * page_s))
+            return Traffic(kind, {"web": {"application": {**web, "pages": _PAGES}}}, duration_s)
+        case "bulk":
+            return Traffic(kind, {"bulk": {"application": "bulk"}}, 15.0)
+        case "video":
+            video = {"kind": "video", "ladder": list(_VIDEO_BPS), "segment": "2 s", "buffer": "20 s"}
+            return Traffic(kind, {"video": {"application": video}}, 30.0)
+        case "calls":
+            return Traffic(kind, {"call": call}, 13.0)
+    stop_s = max(12.0, math.ceil(2 * page_s))
+    parts: dict[str, dict[str, Any]] = {"web": {"application": web}, "bulk": {"application": "bulk"}, "call": call}
+    return Traffic(kind, {name: {**table, "stop": f"{stop_s:g} s"} for name, table in parts.items()}, 1.5 * stop_s)
+
+
+def _call(bps: float) -> dict[str, Any]:
+    """Messages of a call, which has as many bit/s each way."""
+    size = max(1, round(bps * _CALL_EVERY_S / 8))
+    return {"kind": "ping", "size": f"{size} B", "interval": f"{_CALL_EVERY_S * 1e3:g} ms"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,8 @@ def advise(
       video  a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the
              player chooses by its buffer: mean bit rate, less by the part
              of the time in which nothing plays
-      calls  a stream of 400 kbit/s: mean delay from sender to receiver
+      calls  1 kB every 20 ms, each answered by as much: mean time until
+             the answer is there
       mix    web, a download and a call at once: geometric mean of the three
 
     \b
