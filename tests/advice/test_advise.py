@@ -107,7 +107,9 @@ def test_a_scenario_file_can_carry_other_traffic() -> None:
     scenario = Scenario.load("wifi-lte").with_(duration="6 s")
     advice = mptcplab.advise(scenario, traffic="calls", budget=0.05)
     assert advice.question.targets == ("download",)
-    assert advice.scenario().document.connections["download"].application == Ping(size=1000, interval=20_000_000)
+    call = advice.scenario().document.connections["download"].application
+    assert isinstance(call, Ping)
+    assert (call.size, call.interval) == (1000, 20_000_000)
     assert advice.scenario().duration_ns == 13_000_000_000
     assert set(advice.scenario().document.connections) == set(scenario.document.connections)
     with pytest.raises(AdviceError, match="sends up; expected bulk"):
