@@ -28,7 +28,7 @@ export class Packets {
     this.clock = h("output", { class: "clock" });
     this.from = h("input", { type: "range", min: "0", max: "1000", value: "0", "aria-label": "Time from which packets are shown" });
     this.from.addEventListener("input", () => this.jump((Number(this.from.value) / 1000) * this.length()));
-    const legend = h("p", { class: "key" }, "● new  ○ retransmission  ◆ reinjection  ∙ acknowledgment alone  ✕ lost");
+    const legend = h("p", { class: "key" }, ["● new", "○ retransmission", "◆ reinjection", "∙ acknowledgment alone", "✕ lost"].flatMap((mark) => [h("span", {}, mark), " "]));
     host.append(h("div", { class: "player" }, this.button, this.speed, this.from, this.clock, legend));
   }
 
