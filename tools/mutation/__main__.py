@@ -1,7 +1,7 @@
 """`python -m tools.mutation FILE…`: the mutants of these files that their tests do not notice.
 
 Rust: `python -m tools.mutation crates/transport/src/scheduler/ecf.rs --tests scheduler::`; the unit tests of the crate
-whose names contain `--tests`. Python: `python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`.
+whose names contain `--tests`, by default those of the file's own module. Python: `python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`.
 A survivor is either equivalent to the original or shows that a test is missing. The exit status is 1 if any survives.
 """
 
@@ -19,10 +19,10 @@ def _rust(files: list[str], tests: list[str]) -> tuple[list[Any], Callable[[Any]
     binary, found = rust.build(files, package)
     began = time.monotonic()
     nobody = rust.Mutant(0, files[0], 0, "", "", (0, 0), "")
-    if not rust.survives(binary, nobody, tests, 3600):
+    if not rust.survives(binary, nobody, tests or [rust.module(file) for file in files], 3600):
         raise SystemExit("error: the tests fail without any mutant")
     limit = 20 + 10 * (time.monotonic() - began)
-    return list(found), lambda mutant: rust.survives(binary, mutant, tests, limit)
+    return list(found), lambda mutant: rust.survives(binary, mutant, tests or [rust.module(mutant.file)], limit)
 
 
 def _python(files: list[str], tests: list[str]) -> tuple[list[Any], Callable[[Any], bool]]:

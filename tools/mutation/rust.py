@@ -63,6 +63,11 @@ def mutants(file: str, number: int) -> Iterator[Mutant]:
             number += 1
 
 
+def module(file: str) -> str:
+    """The module of a file, by which its own tests are called."""
+    return file.partition("/src/")[2].removesuffix(".rs").removesuffix("/mod").replace("/", "::")
+
+
 def _write(all_mutants: Sequence[Mutant]) -> None:
     for file in {mutant.file for mutant in all_mutants}:
         text = (ROOT / file).read_text(encoding="utf-8")
@@ -81,7 +86,7 @@ def _write(all_mutants: Sequence[Mutant]) -> None:
 def _compile(package: str) -> tuple[Path | None, set[int]]:
     """The test binary, or the mutants that do not compile."""
     command = ["cargo", "test", "--locked", "-p", package, "--lib", "--no-run", "--message-format=json"]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(WORK / "build")}
     done = subprocess.run(command, cwd=WORK / "tree", env=environment, capture_output=True, text=True, check=False)
     wrong: set[int] = set()
     binary = None

@@ -179,4 +179,23 @@ mod tests {
         }
         assert_eq!(blest.lambda, 1.0);
     }
+
+    #[test]
+    fn lambda_rises_by_four_hundredths_and_falls_by_one() {
+        let mut blest = Blest::default();
+        let slow = view(100, 0);
+        for (now_ns, window_blocks, lambda) in [(0, 1, 1.24), (100_000_000, 1, 1.23), (200_000_000, 3, 1.27)] {
+            blest.learn(&slow, &Context { now_ns, window_blocks, ..context(0) });
+            assert!((blest.lambda - lambda).abs() < 1e-9, "{now_ns}: {}", blest.lambda);
+        }
+    }
+
+    #[test]
+    fn what_just_fits_beside_the_slow_segment_is_sent() {
+        // λ = 1: 75 kB of the fast subflow and 1 kB of the slow one.
+        let group = [view(20, 10), view(100, 0)];
+        let decide = |window| Blest { lambda: 1.0, ..Blest::default() }.choose(Demand::New, &group, &context(window));
+        assert_eq!(decide(75_999), Decision::Wait { until_ns: u64::MAX });
+        assert!(matches!(decide(76_000), Decision::Send { .. }));
+    }
 }

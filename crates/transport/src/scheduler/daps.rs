@@ -218,7 +218,7 @@ mod tests {
         let group = [view(20, 4.0), view(100, 7.0)];
         let mut daps = Daps { by_rtt: true, ..Daps::default() };
         let run = [(1, 4), (1, 4), (1, 4), (2, 7), (1, 4), (1, 4)];
-        assert_eq!(bound(&mut daps, &group, 12), [run, run].concat());
+        assert_eq!(bound(&mut daps, &group, 18), [run, run, run].concat());
         // 20 and 30 ms in 60: 10, 15, 30, 45, 50.
         let group = [view(30, 2.0), view(20, 3.0)];
         let mut daps = Daps { by_rtt: true, ..Daps::default() };
@@ -238,6 +238,8 @@ mod tests {
         group[1].ssthresh = 20.0;
         daps.smooth(&group, 102_000_000);
         assert_eq!(daps.window(1, &group[1]), 9);
+        daps.smooth(&group, 203_999_999);
+        assert_eq!(daps.window(1, &group[1]), 9, "once every round trip");
         assert!(bound(&mut daps, &group, 15).contains(&(2, 9)));
     }
 
@@ -263,5 +265,51 @@ mod tests {
         bound(&mut daps, &group, 1);
         group[0].potentially_failed = true;
         assert!(bound(&mut daps, &group, 5).iter().all(|&(on, _)| on != 1));
+    }
+
+    #[test]
+    fn delays_are_rounded_to_ticks_and_windows_to_whole_segments() {
+        let delay = |srtt_us: u64, linux| {
+            Daps { linux, ..Daps::default() }.delay(&View { srtt_ns: srtt_us * 1_000, ..view(0, 4.0) })
+        };
+        assert_eq!([20_800, 21_200, 400].map(|srtt_us| delay(srtt_us, false)), [10, 11, 1]);
+        assert_eq!([18_000, 20_000, 2_000].map(|srtt_us| delay(srtt_us, true)), [8, 12, 1]);
+        assert_eq!(Daps::default().window(0, &view(20, 0.5)), 1);
+        assert_eq!(Daps::default().window(0, &view(20, 4.9)), 4);
+    }
+
+    #[test]
+    fn the_shortest_delay_of_one_tick_has_its_first_window() {
+        let group = [view(2, 4.0), view(4, 7.0)];
+        assert_eq!(bound(&mut Daps::default(), &group, 3), [(1, 4), (1, 4), (2, 7)]);
+    }
+
+    #[test]
+    fn what_cannot_be_bound_ahead_goes_as_min_rtt_has_it() {
+        let group = [view(20, 4.0), view(100, 7.0)];
+        let again = Demand::Reinjection { tried: SubflowSet::one(0) };
+        let context = Context { unsent_bytes: 9_000, available_bytes: 9_000, ..Context::default() };
+        assert_eq!(Daps::default().choose(again, &group, &context), MinRtt.choose(again, &group, &context));
+        let sent = Decision::Send { on: SubflowSet::one(0), burst: 1 };
+        assert_eq!(Daps::default().choose(Demand::New, &group[..1], &context), sent, "one path");
+        let slow_start = group.map(|view| View { ssthresh: 20.0, ..view });
+        assert_eq!(Daps::default().choose(Demand::New, &slow_start, &context), sent, "none takes part");
+        // One that takes part beside one that does not is bound to.
+        assert_eq!(bound(&mut Daps::default(), &[group[0], slow_start[1]], 1), [(1, 4)]);
+    }
+
+    #[test]
+    fn a_window_is_bound_in_parts_when_less_is_written() {
+        let group = [view(20, 4.0), view(100, 7.0)];
+        let mut daps = Daps::default();
+        let mut bytes = |available_bytes| {
+            let context = Context { unsent_bytes: available_bytes, available_bytes, ..Context::default() };
+            match daps.choose(Demand::New, &group, &context) {
+                Decision::Bind { bytes, .. } => bytes,
+                other => panic!("{other:?}"),
+            }
+        };
+        // Of four segments two, one that is not full, and the last.
+        assert_eq!([2_500, 500, 9_000, 9_000].map(&mut bytes), [2_000, 1_000, 1_000, 4_000]);
     }
 }

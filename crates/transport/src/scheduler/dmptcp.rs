@@ -221,4 +221,34 @@ mod tests {
             assert_eq!(dmptcp.chosen.0, expected, "{case}");
         }
     }
+
+    #[test]
+    fn a_backup_is_a_candidate_only_when_no_other_path_works() {
+        let backup = View { backup: true, ..view(20, 8.0, 0) };
+        let failed = View { potentially_failed: true, ..view(20, 8.0, 0) };
+        let closed = View { active: false, ..view(20, 8.0, 0) };
+        assert_eq!(candidates(&[view(80, 8.0, 0), backup]).0, 0b01);
+        assert_eq!(candidates(&[failed, backup]).0, 0b10);
+        assert_eq!(candidates(&[closed, backup]).0, 0b10);
+        assert_eq!(candidates(&[backup]).0, 0b1);
+    }
+
+    #[test]
+    fn at_most_half_is_thought_lost() {
+        let rate = |segments_sent, segments_lost| {
+            let counters = [Counters { segments_sent, segments_lost, ..Counters::default() }];
+            loss_rate(&Context { subflows: &counters, ..Context::default() }, 0)
+        };
+        assert_eq!((rate(0, 0), rate(4, 1), rate(4, 3)), (0.0, 0.25, 0.5));
+    }
+
+    #[test]
+    fn a_chosen_path_with_room_takes_one_segment() {
+        // Since it chose, the round-trip times have changed places: the path left out is the faster one now.
+        let mut dmptcp = Dmptcp::default();
+        let context = Context { unsent_bytes: 40_000, flow_bytes: Some(40_000), ..Context::default() };
+        dmptcp.choose(Demand::New, &[view(20, 8.0, 0), view(80, 1.0, 0)], &context);
+        let now = dmptcp.choose(Demand::New, &[view(90, 8.0, 0), view(80, 1.0, 0)], &context);
+        assert_eq!(now, Decision::Send { on: SubflowSet::one(0), burst: 1 });
+    }
 }

@@ -159,4 +159,19 @@ mod tests {
         let context = Context { unsent_bytes: 10_000, ..Context::default() };
         assert!(matches!(ecf.choose(reinjection, &full, &context), Decision::Send { .. }));
     }
+
+    #[test]
+    fn linux_counts_no_more_than_a_window_where_less_is_left() {
+        // With one window counted: 20·(1 + 1) < 45; with two it would be 60.
+        assert!(decide(&mut Ecf::new(true), 1, &[view(20, 10), view(45, 0)]));
+    }
+
+    #[test]
+    fn what_is_held_back_by_pacing_alone_is_not_waited_for() {
+        let fast = View { held: true, ..view(20, 0) };
+        assert!(!decide(&mut Ecf::new(false), 10, &[fast, view(100, 0)]), "no acknowledgment would come");
+        // A window of one segment that is full: one acknowledgment will. 20·(1 + 2) < 100, 100·2/10 < 40 but for w_s = 1.
+        let full = View { cwnd: 1.0, ..view(20, 1) };
+        assert!(decide(&mut Ecf::new(false), 2, &[full, View { cwnd: 1.0, ..view(100, 0) }]));
+    }
 }

@@ -124,4 +124,30 @@ mod tests {
         let failed = View { potentially_failed: true, ..view(50, 0) };
         assert_eq!(choose(Demand::New, &[failed, backup]), Some(1));
     }
+
+    #[test]
+    fn a_lone_subflow_sends_while_it_has_room() {
+        assert_eq!(choose(Demand::New, &[view(50, 9)]), Some(0));
+        assert_eq!(choose(Demand::New, &[view(50, 10)]), None);
+    }
+
+    #[test]
+    fn there_is_a_faster_subflow_to_wait_for_when_it_is_full_and_of_the_same_kind() {
+        let waited_for = |demand, group: &[View]| {
+            let decision = MinRtt.choose(demand, group, &Context::default());
+            instead_of_fastest(demand, &decision, group).map(|(slow, fast)| (slow.srtt_ns, fast.srtt_ns))
+        };
+        let (full, slow) = (view(20, 10), view(100, 0));
+        assert_eq!(waited_for(Demand::New, &[full, slow]), Some((100_000_000, 20_000_000)));
+        assert_eq!(waited_for(Demand::New, &[view(20, 9), slow]), None, "it has room");
+        assert_eq!(waited_for(Demand::New, &[view(100, 10), slow]), None, "it is no faster");
+        assert_eq!(waited_for(Demand::New, &[full, view(100, 10)]), None, "nothing can be sent");
+        let again = Demand::Reinjection { tried: SubflowSet::default() };
+        assert_eq!(waited_for(again, &[full, slow]), None, "what is sent again is urgent");
+        for fast in
+            [View { active: false, ..full }, View { potentially_failed: true, ..full }, View { backup: true, ..full }]
+        {
+            assert_eq!(waited_for(Demand::New, &[fast, slow]), None, "{fast:?}");
+        }
+    }
 }

@@ -83,7 +83,7 @@ mod tests {
         let context = Context { unsent_bytes: 1, free_window_bytes: 1, ..Context::default() };
         (0..n)
             .map(|_| match rr.choose(Demand::New, group, &context) {
-                Decision::Send { mut on, .. } => on.pop(),
+                Decision::Send { mut on, burst: 1 } => on.pop(),
                 _ => None,
             })
             .collect()
@@ -109,5 +109,28 @@ mod tests {
         let gone = View { active: false, ..view(0) };
         assert_eq!(turns(&mut RoundRobin::new(1, true), &[gone, view(0)], 2), [Some(1); 2]);
         assert_eq!(turns(&mut RoundRobin::new(1, true), &[gone], 1), [None]);
+    }
+
+    #[test]
+    fn a_backup_has_turns_only_when_no_other_works() {
+        let backup = View { backup: true, ..view(0) };
+        let failed = View { potentially_failed: true, ..view(0) };
+        let closed = View { active: false, ..view(0) };
+        assert_eq!(turns(&mut RoundRobin::new(1, true), &[view(0), backup], 2), [Some(0), Some(0)]);
+        assert_eq!(turns(&mut RoundRobin::new(1, true), &[failed, backup], 2), [Some(1), Some(1)]);
+        assert_eq!(turns(&mut RoundRobin::new(1, true), &[closed, backup], 2), [Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn what_is_sent_again_goes_to_the_first_fresh_subflow_with_room() {
+        let again = |group: &[View], tried| {
+            RoundRobin::new(2, false).choose(Demand::Reinjection { tried }, group, &Context::default())
+        };
+        let first = super::super::SubflowSet::one(0);
+        let on = |r| Decision::Send { on: super::super::SubflowSet::one(r), burst: 1 };
+        assert_eq!(again(&[view(0), view(0)], first), on(1));
+        assert_eq!(again(&[view(0), view(10)], first), on(0), "the fresh one is full");
+        assert_eq!(again(&[view(10), view(10)], first), Decision::Blocked);
+        assert_eq!(again(&[view(10), View { backup: true, ..view(0) }], first), Decision::Blocked);
     }
 }

@@ -158,4 +158,43 @@ mod tests {
         let last = sttf.choose(Demand::New, &group_now, &context);
         assert_eq!(last, Decision::Send { on: SubflowSet::one(1), burst: 1 });
     }
+
+    #[test]
+    fn what_cannot_be_bound_ahead_goes_as_min_rtt_has_it() {
+        let group = [view(20, 10), view(100, 0)];
+        let again = Demand::Reinjection { tried: SubflowSet::one(0) };
+        let context = Context { unsent_bytes: 9_000, available_bytes: 9_000, ..Context::default() };
+        let sent = Decision::Send { on: SubflowSet::one(1), burst: 1 };
+        assert_eq!(Sttf::default().choose(again, &group, &context), sent);
+        assert_eq!(Sttf::default().choose(Demand::New, &group[..1], &context), Decision::Blocked);
+    }
+
+    #[test]
+    fn the_last_free_segment_is_sent_and_what_has_others_before_it_is_bound() {
+        let slow = view(100, 0);
+        assert_eq!(decide(1, &[view(20, 9), slow]), Decision::Send { on: SubflowSet::one(0), burst: 1 });
+        let behind = View { queued: 1, ..view(20, 8) };
+        assert_eq!(decide(1, &[behind, slow]), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
+    }
+
+    #[test]
+    fn what_is_left_counts_in_the_smallest_segments() {
+        // 24 segments of 500 bytes reach the slow path, 12 of 1000 would not.
+        let fast = View { mss: 500, ..view(20, 10) };
+        assert_eq!(decide(12, &[fast, view(100, 0)]), Decision::Bind { on: SubflowSet::one(0), bytes: 500 });
+    }
+
+    #[test]
+    fn it_thinks_again_when_time_has_passed() {
+        let group = [view(20, 10), view(100, 0)];
+        let mut sttf = Sttf::default();
+        let mut at = |now_ns, segments: u64| {
+            let bytes = segments * 1000;
+            let context = Context { now_ns, unsent_bytes: bytes, available_bytes: bytes, ..Context::default() };
+            sttf.choose(Demand::New, &group, &context)
+        };
+        assert_eq!(at(5, 24), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
+        assert_eq!(at(5, 1), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 }, "the same plan");
+        assert_eq!(at(6, 1), Decision::Wait { until_ns: u64::MAX });
+    }
 }
