@@ -104,3 +104,60 @@ def test_why_lia_differs_at_drop_tail_queues() -> None:
     )
     drop_tail, early = (abs(differences(compared(scenario))["neighbour"]) for scenario in (base, red))
     assert early < 0.1 < drop_tail
+
+
+MIXED = """
+duration = "120 s"
+
+[link.l]
+rate = "30 Mbit/s"
+delay = "30 ms"
+queue = { kind = "red", min = "30 packets", max = "90 packets", limit = "400 packets" }
+
+[connection.pert]
+paths = ["l"]
+protocol = "tcp"
+congestion = "pert"
+count = 6
+start = ["0 s", "5 s"]
+tcp.segments_per_ack = 1
+
+[connection.reno]
+paths = ["l"]
+protocol = "tcp"
+congestion = "reno"
+count = 6
+start = ["0 s", "5 s"]
+tcp.segments_per_ack = 1
+
+[measure]
+warmup = "40 s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "within"),
+    [
+        ([], 0.25),
+        (["connection.pert.count=3", "connection.reno.count=9"], 0.25),
+        # At drop-tail PERT, which has yielded before, loses less than Reno; the law has one loss for both.
+        (["link.l.queue=1 BDP"], 0.45),
+    ],
+)
+def test_pert_beside_reno_agrees_where_every_segment_is_acknowledged(changes: Sequence[str], within: float) -> None:
+    for name, value in differences(compared(Scenario.from_toml(MIXED, overrides=changes))).items():
+        assert abs(value) < within, name
+
+
+def test_delayed_acknowledgments_starve_pert_beside_reno() -> None:
+    """In both: the acknowledgment of a lone segment waits, and PERT takes that for a queue."""
+    late = ["connection.pert.tcp.segments_per_ack=2", "connection.reno.tcp.segments_per_ack=2"]
+    at_once, delayed = (compared(Scenario.from_toml(MIXED, overrides=changes)) for changes in ([], late))
+    for engine in ("sim", "model"):
+        rates = [
+            {row["name"]: row["goodput_bps"][engine]["mean"] for row in each.to_dict()["connections"]}
+            for each in (at_once, delayed)
+        ]
+        ratios = [rate["pert"] / rate["reno"] for rate in rates]
+        assert ratios[1] < 0.8 * ratios[0], engine
+    assert 1 / 2.5 < 1 + differences(delayed)["pert"] < 2.5

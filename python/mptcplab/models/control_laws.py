@@ -130,6 +130,8 @@ class ControlLaw:
     law: Law
     empties: bool
     defaults: Mapping[str, float]
+    responds: bool = False
+    """Whether it answers to queueing delay, and so has an α that depends on it."""
 
 
 _PERT = {"k": 0.0, "alpha": 1.0, "beta": 0.5}
@@ -140,9 +142,9 @@ LAWS: Mapping[str, ControlLaw] = {
     "ewtcp": ControlLaw(_ewtcp, False, {"a": 0.0}),
     "lia": ControlLaw(_mppert, False, _PERT),
     "lia-capped": ControlLaw(_mppert_capped, False, _PERT),
-    "mppert": ControlLaw(_mppert, False, _PERT),
-    "mppert-capped": ControlLaw(_mppert_capped, False, _PERT),
-    "pert": ControlLaw(_pert, False, {"alpha": 1.0, "beta": 0.5}),
+    "mppert": ControlLaw(_mppert, False, _PERT, responds=True),
+    "mppert-capped": ControlLaw(_mppert_capped, False, _PERT, responds=True),
+    "pert": ControlLaw(_pert, False, {"alpha": 1.0, "beta": 0.5}, responds=True),
     "epsilon": ControlLaw(_epsilon, False, {"epsilon": 1.0}),
     "epsilon-capped": ControlLaw(_epsilon_capped, False, {"epsilon": 1.0}),
     "olia": ControlLaw(_olia, True, {}),

@@ -197,6 +197,6 @@ def trajectory(
     )
     if not answer.success:
         raise NotConvergedError(
-            f"fluid trajectory stopped at {answer.t[-1] if answer.t.size else 0:g} s: {answer.message}"
+            f"fluid trajectory stopped at {answer.t[-1] if len(answer.t) else 0:g} s: {answer.message}"
         )
     return Trajectory(network, np.asarray(answer.t), np.maximum(answer.y.T, 0.0))

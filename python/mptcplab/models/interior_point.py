@@ -59,6 +59,7 @@ class InteriorPoint:
         self.hard = network.hard[self.used]
         self.groups = _groups(network, bool((floor > 0).any()))
         self.floor = floor
+        self.own_loss: Array = network.own_loss
         self.complementary = np.zeros(len(network.rtt_s), dtype=np.bool_)
         for group in self.groups:
             self.complementary[group.routes] = group.complementary
@@ -103,6 +104,13 @@ class InteriorPoint:
         loss = np.zeros(len(self.network.link_names))
         loss[self.used] = self.loss
         return loss
+
+    def answer(self, own_loss: Array, alpha: Array) -> None:
+        """From now on each route loses this besides its links, (R,), and increases by α where its law has one, (R,)."""
+        self.own_loss = own_loss
+        for group in self.groups:
+            if group.law.responds:
+                group.parameters["alpha"] = alpha[group.routes]
 
     def laws(self, x: Array, rtt: Array) -> tuple[Array, list[Array]]:
         """Log of the loss that each control asks for at these rates, (R,), and its derivatives, group by group."""
@@ -216,7 +224,7 @@ class _System:
         self.point = point
         hard, capacity = point.hard, point.capacity
         x = point.floor + point.v
-        self.p: Array = np.asarray(point.price @ point.loss) + point.network.own_loss
+        self.p: Array = np.asarray(point.price @ point.loss) + point.own_loss
         log_asked, jacobians = point.laws(x, rtt)
         self.law_error = np.log(self.p) - log_asked - point.gap
         load = point.load @ x

@@ -16,10 +16,11 @@ at a time, 1/(2n). What happens lies in between: d = n^−s / 2, with an s of ea
 2 to 20 flows (docs/models/engine.md has the figures). These two are the only fitted numbers.
 
 Where all flows answer to delay before loss (PERT), the queue is the inverse of their response (`pert`), and the link is
-never idle: the price of such a link is the equivalent loss.
+never idle: the price of such a link is the equivalent loss. Where only some do, the queue is that of the losses, and
+their early responses are a loss of their own (`pert_mix`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,6 +34,7 @@ from .interior_point import InteriorPoint
 from .link_laws import Capacity, RedCurve
 from .network import Network
 from .pert import Response
+from .pert_mix import Mixed
 
 DROP_TAIL_SPREAD = 0.3
 """How far flows lose at different times at a drop-tail queue: s of d = n^−s / 2; 0 for together, 1 for apart."""
@@ -142,6 +144,7 @@ def settle(
     network: Network,
     queues: Mapping[str, Queue],
     *,
+    mixed: Mapping[str, Sequence[Mixed | None]] | None = None,
     floor_segments: float = 1.0,
     ack_wait_s: float = 0.0,
     tolerance: float = 1e-7,
@@ -151,6 +154,8 @@ def settle(
     Args:
         network: links of plain `Capacity` and users; the RTTs are those of empty queues.
         queues: what stands before a link, by its name; no queue where none is given.
+        mixed: how PERT's subflows answer to the delay on routes that flows share which answer to losses, by the name of
+            their user, one a route; None for a route that has an `EarlyResponse`.
         floor_segments: least window on every route in segments: real windows do not go below 1.
         ack_wait_s: longest time that a receiver holds an ACK back, 0 for none. It waits for a second segment, so that
             an RTT is longer by the time between two, and by this at the most. Where a control may leave a route it is
@@ -174,12 +179,34 @@ def settle(
             raise ParameterError(f"a queue before {name!r}; the links are: {', '.join(map(repr, network.links))}")
     if ack_wait_s != 0:
         positive("ack_wait_s", ack_wait_s, "s")
-    return _Settling(network, queues, floor_segments, ack_wait_s).run(tolerance)
+    return _Settling(network, queues, mixed or {}, floor_segments, ack_wait_s).run(tolerance)
 
 
 class _Settling:
-    def __init__(self, network: Network, queues: Mapping[str, Queue], floor_segments: float, ack_wait_s: float) -> None:
+    def __init__(
+        self,
+        network: Network,
+        queues: Mapping[str, Queue],
+        mixed: Mapping[str, Sequence[Mixed | None]],
+        floor_segments: float,
+        ack_wait_s: float,
+    ) -> None:
         self.network = network
+        self.mixed: dict[int, Mixed] = {}
+        for name, responses in mixed.items():
+            part = network.routes_of(name)
+            if (
+                not LAWS[network.users[network.owner[part.start]].control].responds
+                or len(responses) != part.stop - part.start
+            ):
+                raise ParameterError(
+                    f"user {name!r}: expected a control that answers to delay, and a response for each route"
+                )
+            self.mixed |= {
+                route: each for route, each in zip(range(part.start, part.stop), responses, strict=True) if each
+            }
+        # What PERT's subflows add to the loss of their routes, and the logarithm of their α.
+        self.early = np.zeros((2, len(network.rtt_s)))
         self.queues = [(network.link_names.index(name), queue) for name, queue in queues.items()]
         self.floor_segments = floor_segments
         self.ack_wait_s = ack_wait_s
@@ -214,6 +241,7 @@ class _Settling:
     def run(self, tolerance: float) -> Equilibrium:
         network, solver = self.network, self.solver
         step, last = np.full((2, len(self.queue)), _FIRST_STEP), np.zeros((2, len(self.queue)))
+        early_step, early_last = np.full(self.early.shape, _FIRST_STEP), np.zeros(self.early.shape)
         iterations, change = 0, np.inf
         for _ in range(_ROUNDS):
             solver.floor = self.floor
@@ -232,6 +260,16 @@ class _Settling:
             # Half of the way in the logarithm: a wait is in inverse proportion to the rate, and so to the RTT itself.
             rtt = np.sqrt(self.rtt * rtt)
             change = float(max(np.abs(rtt / self.rtt - 1).max(), np.abs(step[1] * wanted[1]).max()))
+            if self.mixed:
+                more = self._answers() - self.early
+                early_step = np.clip(
+                    np.where(more * early_last < 0, early_step / 2, early_step * _GROWTH), 0, _LARGEST_STEP
+                )
+                early_last = more
+                self.early = self.early + early_step * more
+                price = network.crossing.T @ solver.link_loss + solver.own_loss
+                change = max(change, float((np.abs(more) / np.array([price, np.ones(len(price))])).max()))
+                solver.answer(network.own_loss + self.early[0], np.exp(self.early[1]))
             self.rtt = rtt
         else:
             raise NotConvergedError(f"queues and round-trip times still move by {change:.1e} relative")
@@ -246,13 +284,26 @@ class _Settling:
             iterations=iterations,
         )
 
+    def _answers(self) -> Array:
+        """What PERT's subflows would add to the loss at these queues, and the logarithm of their α."""
+        network = self.network
+        delay = np.asarray(network.crossing.T @ (self.queue / network.capacity))
+        loss = np.asarray(network.crossing.T @ self.solver.link_loss) + network.own_loss
+        answers = np.zeros(self.early.shape)
+        for route, each in self.mixed.items():
+            rtt_s = float(self.rtt[route])
+            window = float(self.rates[route]) * rtt_s
+            added, alpha = each.answer(float(delay[route]), window, rtt_s, float(loss[route]))
+            answers[:, route] = added, np.log(alpha)
+        return answers
+
     def _wanted(self, waiting: Array) -> Array:
         """The queues that the disciplines make at these rates, and the parts of capacities that they leave."""
         network, rates = self.network, self.rates
         delay = self.queue / network.capacity
         now = network.rtt_s + network.crossing.T @ delay + waiting
         loss = self.solver.link_loss
-        route_loss = network.crossing.T @ loss + network.own_loss
+        route_loss = network.crossing.T @ loss + network.own_loss + self.early[0]
         wanted = np.array([np.zeros(len(self.queue)), np.ones(len(self.queue))])
         for link, queue in self.queues:
             routes = self.routes[link]

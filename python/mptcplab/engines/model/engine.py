@@ -10,7 +10,16 @@ import polars as pl
 from mptcplab.engines.model import files
 from mptcplab.engines.model.files import Found
 from mptcplab.engines.model.refusals import at, unsupported
-from mptcplab.engines.model.translate import RESPONDING, Kind, Translation, key, random_loss, rate_bps, translate
+from mptcplab.engines.model.translate import (
+    ACK_WAIT_S,
+    RESPONDING,
+    Kind,
+    Translation,
+    key,
+    random_loss,
+    rate_bps,
+    translate,
+)
 from mptcplab.models.checks import Array, ParameterError
 from mptcplab.models.equilibrium import Equilibrium
 from mptcplab.models.queues import settle
@@ -21,9 +30,6 @@ from mptcplab.scenario import Scenario, UnsupportedError
 from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.links import WAYS
 from mptcplab.scenario.tcp import Tcp
-
-_ACK_WAIT_S: Final = 0.04
-"""The longest time that a receiver here holds an ACK back."""
 
 _SEGMENTS_PER_ACK: Final = 2
 
@@ -83,7 +89,7 @@ def run(
         return _of_files(scenario, seed)
     translation = translate(scenario.document)
     try:
-        found = settle(translation.network, translation.queues, ack_wait_s=_ACK_WAIT_S)
+        found = settle(translation.network, translation.queues, mixed=translation.mixed, ack_wait_s=ACK_WAIT_S)
     except ParameterError as error:
         expected = "links that can carry one segment per round trip of every subflow"
         raise UnsupportedError("model", at(scenario, [((), str(error), expected)])) from None

@@ -7,6 +7,7 @@ from typing import Final
 from mptcplab.models.link_laws import Capacity, RedCurve
 from mptcplab.models.network import Network, Route, User
 from mptcplab.models.pert import Response
+from mptcplab.models.pert_mix import Mixed
 from mptcplab.models.queues import DropTail, EarlyResponse, Queue
 from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
 from mptcplab.scenario.connections import Connection
@@ -31,6 +32,9 @@ _LAWS: Final = {"lia": "lia-capped", "mppert": "mppert-capped", "epsilon": "epsi
 
 _TAKEN: Final[Mapping[str, tuple[str, ...]]] = {"mppert": ("k",), "epsilon": ("epsilon",)}
 """The parameters of a control that its law has too."""
+
+ACK_WAIT_S: Final = 0.04
+"""The longest time that a receiver here holds an ACK back."""
 
 RESPONDING: Final = ("pert", "mppert")
 """Controls that answer to queueing delay."""
@@ -89,6 +93,8 @@ class Translation:
 
     network: Network
     queues: dict[str, Queue]
+    mixed: dict[str, list[Mixed | None]]
+    """PERT's subflows on routes that they share with flows that answer to losses."""
     kinds: tuple[Kind, ...]
     packet_segments: dict[str, float]
     """Size of a packet on each link, in segments of 1500 bytes."""
@@ -131,8 +137,9 @@ def translate(document: Document) -> Translation:
                 links[this] = Capacity(rate_bps(direction) / (8 * SEGMENT_BYTES))
                 queue = _queue(direction, rtts[name], packet_segments[this])
                 queues[this] = _answered(queue, links[this], [kind for kind in kinds if kind.crosses(name, way)])
-    users = [_user(document, kind) for kind in kinds]
-    return Translation(Network(links, users), queues, kinds, packet_segments)
+    mixed = {kind.name: _mixed(kind, links, queues) for kind in kinds if kind.connection.congestion.name in RESPONDING}
+    users = [_user(document, kind, alone=kind.name in mixed and not any(mixed[kind.name])) for kind in kinds]
+    return Translation(Network(links, users), queues, mixed, kinds, packet_segments)
 
 
 def _kind(document: Document, name: str, connection: Connection) -> Kind:
@@ -158,7 +165,8 @@ def subflow_paths(connection: Connection) -> Sequence[str]:
     return connection.paths
 
 
-def _user(document: Document, kind: Kind) -> User:
+def _user(document: Document, kind: Kind, *, alone: bool) -> User:
+    """``alone``: among flows that all answer to delay, with no losses."""
     congestion = kind.connection.congestion
     control = congestion.name
     parameters = {name: float(congestion.parameters[name]) for name in _TAKEN.get(control, ())}
@@ -178,7 +186,7 @@ def _user(document: Document, kind: Kind) -> User:
         ),
         count=kind.connection.count,
         # Windows that fall a little, often, are near their mean square.
-        b=1.0 if control in RESPONDING else 2 / MEAN_WINDOW**2,
+        b=1.0 if alone else 2 / MEAN_WINDOW**2,
         segment_size=kind.wire_bytes / SEGMENT_BYTES,
     )
 
@@ -199,17 +207,48 @@ def _answered(queue: Queue, link: Capacity, kinds: Sequence[Kind]) -> Queue:
     """The queue as its users leave it: where all of them respond to delay, at what they respond to."""
     if not isinstance(queue, DropTail) or any(kind.connection.congestion.name not in RESPONDING for kind in kinds):
         return queue
-    first = kinds[0].connection
-    given = first.congestion.parameters
-    return EarlyResponse(
-        Response(
-            largest_delay_s=max(queue.limit_segments / link.segments_per_s, 1e-6),
-            low_s=float(given["low_ms"]) / 1e3,
-            high_s=float(given["high_ms"]) / 1e3,
-            probability=float(given["p_max"]),
-            per_segment=1 / first.tcp.segments_per_ack,
-        )
+    return EarlyResponse(_response(kinds[0].connection, queue.limit_segments / link.segments_per_s))
+
+
+def _response(connection: Connection, largest_delay_s: float) -> Response:
+    given = connection.congestion.parameters
+    return Response(
+        largest_delay_s=max(largest_delay_s, 1e-6),
+        low_s=float(given["low_ms"]) / 1e3,
+        high_s=float(given["high_ms"]) / 1e3,
+        probability=float(given["p_max"]),
+        per_segment=1 / connection.tcp.segments_per_ack,
     )
+
+
+def _mixed(kind: Kind, links: Mapping[str, Capacity], queues: Mapping[str, Queue]) -> list[Mixed | None]:
+    """How PERT answers on each of its routes; None where the queue is that of flows that all do."""
+    given = kind.connection.congestion.parameters
+    found: list[Mixed | None] = []
+    for subflow in kind.subflows:
+        names = [key(link, kind.way) for link in subflow.links]
+        if any(isinstance(queues[name], EarlyResponse) for name in names):
+            found.append(None)
+            continue
+        largest_s = sum(_longest(queues[name]) / links[name].segments_per_s for name in names)
+        found.append(
+            Mixed(
+                _response(kind.connection, largest_s),
+                alpha_max=float(given["alpha_max"]),
+                alpha_compete=float(given["alpha_compete"]),
+                ack_wait_s=ACK_WAIT_S if kind.connection.tcp.segments_per_ack > 1 else 0.0,
+                fills=all(isinstance(queues[name], DropTail) for name in names),
+            )
+        )
+    return found
+
+
+def _longest(queue: Queue) -> float:
+    """The longest queue that flows see, in segments: RED's mean does not rise beyond where all is dropped."""
+    if isinstance(queue, RedCurve):
+        return queue.thresholds[-1]
+    assert isinstance(queue, DropTail), "early responses are elsewhere"
+    return queue.limit_segments
 
 
 def _queue(direction: Direction, rtt_ns: int, packet_segments: float) -> Queue:
