@@ -150,7 +150,7 @@ STUDY = Study(
             for delay in ("mppert", "wvegas")
             for loss in LOSS_BASED
         ),
-        "beside BBR every coupled control gets less than a BBR flow in the median network, at every queue": lambda rows: (
+        "beside BBR every coupled control gets less than a BBR flow in the median network at all queues": lambda rows: (
             all(
                 _middle(rows, control, queue, rival)[1] < 0.8
                 for control in COUPLED

@@ -1,8 +1,9 @@
 """`python -m tools.mutation FILE…`: the mutants of these files that their tests do not notice.
 
 Rust: `python -m tools.mutation crates/transport/src/scheduler/ecf.rs --tests scheduler::`; the unit tests of the crate
-whose names contain `--tests`, by default those of the file's own module. Python: `python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`.
-A survivor is either equivalent to the original or shows that a test is missing. The exit status is 1 if any survives.
+whose names contain `--tests`, by default those of the file's own module. Python:
+`python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`. A survivor is either equivalent to the
+original or shows that a test is missing. The exit status is 1 if any survives.
 """
 
 import argparse
