@@ -102,6 +102,15 @@ def test_a_scenario_file_keeps_its_traffic_and_neighbours() -> None:
     scenario.with_(advice.best.settings)
 
 
+def test_a_call_takes_a_round_trip_and_two_messages() -> None:
+    """8 ms, and 1,052 bytes (52 are headers) at 20 and at 90 Mbit/s: no queue, no delayed acknowledgment."""
+    paths = ["fibre: 90/20 Mbit/s, 8 ms", "lte: 40/10 Mbit/s, 45 ms"]
+    advice = mptcplab.advise(paths=paths, traffic="calls", budget=0.05)
+    expected_s = 0.008 + 8 * 1052 / 20e6 + 8 * 1052 / 90e6
+    assert advice.best_single_path.candidate.paths == ("fibre",)
+    assert advice.best_single_path.values["call"].mean == pytest.approx(expected_s, rel=0.001)
+
+
 def test_a_scenario_file_can_carry_other_traffic() -> None:
     """The fastest path has 30 Mbit/s down and 5 up, of which a call of 400 kbit/s takes less than a third."""
     scenario = Scenario.load("wifi-lte").with_(duration="6 s")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
+from mptcplab.advice.advising import _known_best
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.play import Played, Run
 from mptcplab.advice.race import Race, difference
@@ -105,3 +106,30 @@ def test_what_is_better_is_confirmed() -> None:
     finalists = race.confirm([each for each in others if each in race.results and each not in race.dropped], TCP)
     assert finalists[0] == others[17]
     assert race.difference(finalists[0], TCP[0]).low > 0.6
+
+
+def with_scores(levels: dict[Candidate, float]) -> Race:
+    """A race in which everybody has run twice, without noise."""
+    race = Race(Scores(levels, 0.0))  # type: ignore[arg-type]
+    race.extend(list(levels), 2)
+    return race
+
+
+@pytest.mark.parametrize(("ahead", "chosen"), [(0.003, "cubic"), (0.02, "bbr")])
+def test_of_tcp_that_is_as_good_the_best_known_is_taken(ahead: float, chosen: str) -> None:
+    """Half a per cent is as good, two are not."""
+    plain = {Candidate("cubic", None, ("a",)): 0.0, Candidate("bbr", None, ("a",)): ahead}
+    plain[Candidate("reno", None, ("b",))] = -1.0
+    assert _known_best(with_scores(plain), list(plain)).congestion == chosen
+
+
+def test_tcp_that_is_far_behind_has_no_part_in_the_final_runs() -> None:
+    """More than 20 % in every run; a reason is left."""
+    near, far = Candidate("reno", None, ("a",)), Candidate("cubic", None, ("b",))
+    levels = {Candidate("cubic", None, ("a",)): 0.0, near: math.log(0.85), far: math.log(0.75)}
+    levels[Candidate("lia", "min-rtt", ("a", "b"))] = 0.1
+    race = with_scores(levels)
+    race.confirm([each for each in levels if not each.is_tcp], [each for each in levels if each.is_tcp])
+    assert near in race.results
+    assert far not in race.results
+    assert race.dropped[far].startswith("at least 25% below TCP")
