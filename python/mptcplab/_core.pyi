@@ -34,6 +34,7 @@ __all__ = [
     "read_trace",
     "run_linux",
     "run_stack",
+    "run_testbed_end",
     "simulate",
     "version",
 ]
@@ -73,6 +74,14 @@ class Outcome(TypedDict):
     summary: str
     subflow_samples: SubflowSamples | None
     link_samples: LinkSamples | None
+
+@type_check_only
+class HalfOutcome(TypedDict):
+    """What one end of a run of the engine testbed saw; a column of samples is the bytes of an array, but for `own`,
+    which is empty."""
+
+    summary: str
+    subflow_samples: dict[str, bytes]
 
 class SimulationError(Error):
     """A simulation that could not be carried out or finished."""
@@ -515,6 +524,15 @@ def run_linux(plan: str, progress: Callable[[float], None] | None = None, *, raw
 
     Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way,
     mptcplab.plugins.PluginError when a plug-in fails.
+    """
+
+def run_testbed_end(plan: str, progress: Callable[[float], None] | None = None) -> HalfOutcome:
+    """Play one end of a plan of the engine testbed (JSON of `live::testbed::Plan`) to its end, by the machine's clock,
+    in the caller's network namespace.
+
+    The GIL is released; signals and `progress` as for `simulate`.
+
+    Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
     """
 
 def run_stack(

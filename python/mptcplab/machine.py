@@ -102,6 +102,17 @@ def live(root: Path = ROOT) -> tuple[Finding, ...]:
     return (network_administration(root), namespaces(root), tun(root))
 
 
+def agent(root: Path = ROOT) -> tuple[Finding, ...]:
+    """What a host of the engine testbed needs."""
+    return (
+        network_administration(root),
+        kernel_mptcp(root),
+        tool("ip", "iproute2"),
+        tool("tc", "iproute2"),
+        tool("setpriv", "util-linux"),
+    )
+
+
 def require(what: str, findings: Iterable[Finding]) -> None:
     """Raise EngineUnavailableError unless the machine has all that was looked for; `what` needs it."""
     missing = [finding for finding in findings if not finding.good and not finding.optional]

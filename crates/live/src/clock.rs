@@ -37,6 +37,20 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// Whether time 0 has come.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.until_zero_ns() == 0
+    }
+
+    /// Nanoseconds until time 0; 0 from then on.
+    #[must_use]
+    pub fn until_zero_ns(&self) -> u64 {
+        self.origin_ns.saturating_sub(read(ClockId::Monotonic))
+    }
+}
+
 /// CPU time that the calling thread has used, in nanoseconds.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

@@ -13,4 +13,5 @@ pub mod offload;
 pub mod stack;
 pub mod stack_engine;
 mod system;
+pub mod testbed;
 pub mod tun;

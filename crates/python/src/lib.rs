@@ -10,6 +10,7 @@ mod live_network;
 mod plugins;
 mod stack;
 mod stack_engine;
+mod testbed;
 mod watch;
 
 use pyo3::prelude::*;
@@ -53,6 +54,8 @@ mod _core {
     use crate::stack::{PySocket, PyStack};
     #[pymodule_export]
     use crate::stack_engine::run_stack;
+    #[pymodule_export]
+    use crate::testbed::run_testbed_end;
     use crate::watch::Watch;
 
     /// Simulate one complete description (JSON of `simulator::description`).

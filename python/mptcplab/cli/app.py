@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "conform": ("conform:conform", "Run the conformance tests against our transport or Linux."),
     "doctor": ("doctor:doctor", "Show what this machine can run."),
     "bpf": ("bpf:app", "Load coupled congestion controls into the Linux kernel."),
+    "agent": ("agent:agent", "Let the engine testbed use this machine as a host."),
     "kernel": ("kernel:app", "Build and manage kernels for the engine linux-virtual."),
 }
 """Each command with its function (or its own commands) in mptcplab.cli, and what the list of commands says of it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import FILE, OVERRIDES, print_line
-from mptcplab.engines.catalogue import ENGINES
+from mptcplab.engines.catalogue import ENGINES, REMOTE
 
 
 @click.command()
@@ -21,7 +21,8 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
 
     scenario = Scenario.load(file, overrides=overrides)
     print_line(f"{file}: valid")
-    for engine in ENGINES.values():
+    remote = REMOTE.values() if scenario.document.testbed is not None else ()
+    for engine in (*ENGINES.values(), *remote):
         problems = engine.unsupported(scenario)
         print_line(f"  {engine.name:<13} {'can run it' if not problems else 'cannot run it:'}")
         for problem in problems:

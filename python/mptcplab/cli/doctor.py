@@ -58,6 +58,12 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         "bpf", all(need.good for need in controls), "loading coupled congestion controls into the kernel", controls
     )
     tools = (machine.tool("tshark", "tshark"),)
+    host = (
+        *machine.agent(root),
+        machine.tool("openssl", "openssl", optional=True),
+        machine.tool("dumpcap", "wireshark-common", optional=True),
+        *programs,
+    )
     building = build.requirements()
     kernel = Section(
         "kernel",
@@ -67,6 +73,12 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     )
     return (
         *sections,
+        Section(
+            "agent",
+            all(need.good or need.optional for need in host),
+            "this machine as a host of the engine testbed",
+            host,
+        ),
         bpf,
         kernel,
         Section("tools", all(tool.good for tool in tools), "needed by the tests of the wire format", tools),

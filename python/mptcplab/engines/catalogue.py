@@ -155,7 +155,17 @@ MIXED: Final[Mapping[str, Engine]] = {
 }
 """Engines with our stack at one end and the kernel at the other."""
 
-ALL: Final[Mapping[str, Engine]] = {**ENGINES, **MIXED}
+REMOTE: Final[Mapping[str, Engine]] = {
+    "testbed": Engine(
+        "testbed",
+        "the kernel's Multipath TCP between two real machines that run mptcplab agent",
+        "mptcplab.engines.testbed",
+        captures=True,
+    )
+}
+"""Engines for scenarios that name real machines."""
+
+ALL: Final[Mapping[str, Engine]] = {**ENGINES, **MIXED, **REMOTE}
 
 
 def find(name: str) -> Engine:

@@ -27,6 +27,7 @@ def link(
     down: Mapping[str, Any] | None = None,
     up: Mapping[str, Any] | None = None,
     middleboxes: Sequence[str | Mapping[str, Any]] | None = None,
+    interface: str | Mapping[str, str] | None = None,
 ) -> Part:
     """A link: `rate` ("25 Mbit/s") or `trace`, one-way `delay` ("12.5 ms"), `queue` ("100 ms", "64 packets", "1 BDP").
 
@@ -52,6 +53,7 @@ def link(
         down=down,
         up=up,
         middleboxes=middleboxes,
+        interface=interface,
     )
 
 

@@ -33,6 +33,8 @@ def around_seed(document: Document) -> tuple[str, str]:
     if document.traffic:
         kinds = {name: traffic.written() for name, traffic in document.traffic.items()}
         data["traffic"] = kinds.get("", kinds)
+    if document.testbed is not None:
+        data["testbed"] = document.testbed.written()
     # Before the seed stand the title and the duration, each on one line.
     before, line, after = tomli_w.dumps(data).partition(f"\nseed = {document.seed}\n")
     assert line, "the seed has a line of its own"

@@ -10,6 +10,7 @@ from pydantic_core import PydanticUndefined
 from mptcplab.scenario.connections import Connection, Traffic
 from mptcplab.scenario.kinds import Table, fields
 from mptcplab.scenario.links import Link, Medium
+from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import Event, Head, Measure, Path, Topology
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
@@ -27,6 +28,7 @@ def scenario() -> dict[str, Any]:
         "event": {"type": "array", "items": _resolved(Event, definitions)},
         "measure": _resolved(Measure, definitions),
         "topology": _resolved(Topology, definitions),
+        "testbed": _resolved(Testbed, definitions),
         "traffic": {"anyOf": [_resolved(Traffic, definitions), _named(Traffic, definitions)]},
     }
     return {"$schema": DIALECT, "title": "mptcplab scenario", **whole, "definitions": definitions}

@@ -26,6 +26,7 @@ from mptcplab.scenario.kinds import (
     table_of,
     text,
 )
+from mptcplab.scenario.machines import INTERFACES, Interfaces
 from mptcplab.scenario.middleboxes import BOXES, Middlebox
 from mptcplab.scenario.traces import TRACE, TraceFile
 from mptcplab.scenario.units import Amount
@@ -283,6 +284,7 @@ class Link(Side):
     up: Side = Field(default_factory=Side)
     medium: Annotated[str, text("the name of a medium")] | None = None
     middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
+    interface: Annotated[Interfaces, INTERFACES] | None = None
 
     def side(self, way: Way) -> Side:
         """What is said of one direction alone."""
@@ -321,6 +323,8 @@ class Link(Side):
             table["medium"] = self.medium
         if self.middleboxes:
             table["middleboxes"] = BOXES.write(self.middleboxes)
+        if self.interface is not None:
+            table["interface"] = self.interface.written()
         return table
 
     def direction(self, way: Way) -> Direction:

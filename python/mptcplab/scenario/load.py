@@ -123,6 +123,7 @@ class Scenario:
         sample: str | None = None,
         topology: Mapping[str, Any] | None = None,
         traffic: Mapping[str, Any] | None = None,
+        testbed: Mapping[str, Any] | None = None,
         title: str | None = None,
         seed: int = 1,
         name: str = "scenario",
@@ -156,6 +157,7 @@ class Scenario:
             "measure": measure or None,
             "topology": topology,
             "traffic": traffic,
+            "testbed": testbed,
         }
         return cls.from_dict({key: value for key, value in parts.items() if value is not None}, name)
 

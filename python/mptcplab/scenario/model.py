@@ -29,6 +29,7 @@ from mptcplab.scenario.kinds import (
     text,
 )
 from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, WAYS, Delay, Direction, Link, Loss, Medium, Queue, Rate
+from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.traces import Trace
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class Head(Table):
     measure: Any = None
     topology: Any = None
     traffic: Any = None
+    testbed: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ class Document:
     """By name; a single kind without a name is called ""."""
     traces: Mapping[str, Trace]
     """Those that links have, by the files that they name."""
+    testbed: Testbed | None = None
     plugins: "Mapping[tuple[str, str], Source]" = field(default_factory=dict)
     """Those of connections, by the key of a connection (`congestion`, …) and what it names."""
 

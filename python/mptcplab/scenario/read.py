@@ -18,6 +18,7 @@ from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import WAYS, Link, Medium, Side
+from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
 
@@ -171,6 +172,7 @@ class Reader:
         checks.proxies(parts, self._report)
         checks.times(parts, self._report)
         found = self._traces(parts.links)
+        testbed = self._optional(Testbed, data, "testbed")
         senders: dict[tuple[Part, ...], Sender | None] = {
             ("connection", name): each for name, each in parts.connections.items()
         }
@@ -193,6 +195,7 @@ class Reader:
             topology=parts.topology,
             traffic={name: _with_plugins(traffic, plugins) for name, traffic in parts.traffic.items() if traffic},
             traces=found,
+            testbed=testbed,
             plugins=plugins,
         )
         checks.thresholds(document, self._report)

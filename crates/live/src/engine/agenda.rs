@@ -32,14 +32,20 @@ pub struct Agenda {
 impl Agenda {
     /// What is known beforehand: the end of the warm-up, starts and stops.
     pub fn new<F: Clone>(description: &Description, applications: &Runtime<F>) -> Agenda {
-        let mut agenda = Agenda { due: BinaryHeap::new() };
-        agenda.push(description.warmup_ns, Due::WarmUpEnds);
+        let mut agenda = Agenda::measuring(description);
         for (number, application) in (0..).zip(&applications.applications) {
             agenda.push(application.start_ns, Due::Start(number));
             if let Some(stop_ns) = application.stop_ns {
                 agenda.push(stop_ns, Due::Stop(number));
             }
         }
+        agenda
+    }
+
+    /// Only what is measured: no application starts here.
+    pub fn measuring(description: &Description) -> Agenda {
+        let mut agenda = Agenda { due: BinaryHeap::new() };
+        agenda.push(description.warmup_ns, Due::WarmUpEnds);
         agenda
     }
 

@@ -5,9 +5,9 @@
 
 pub(crate) mod info;
 mod plan;
-mod sampling;
+pub(crate) mod sampling;
 pub(crate) mod socket;
-mod track;
+pub(crate) mod track;
 mod traffic;
 mod transfer;
 
@@ -112,7 +112,7 @@ impl Rows {
             record.add(&transfer.stream, transfer.tallies(warmup_ns, self.end_ns), None);
             record.fallback |= transfer.fallback;
         }
-        let stream = |place| traffic::stream(&self.transfers, place);
+        let stream = |place| sampling::stream(&self.transfers, place);
         let counts = |key: &_| outcome::sent_and_lost(report, key);
         application.row(record, stream, (warmup_ns, self.end_ns), counts)
     }

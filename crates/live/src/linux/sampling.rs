@@ -1,8 +1,10 @@
 //! Samples of subflows from what was last seen of them.
 
-use application::Present;
+use application::outcome::SubflowSamples;
+use application::{Present, Runtime, Stream};
 
-use super::traffic::{Traffic, stream};
+use super::track::Track;
+use crate::emulator::FlowKey;
 
 /// Means of windows and RTTs are taken from looks this often, where samples are not finer.
 const LOOK_NS: u64 = 20_000_000;
@@ -19,10 +21,24 @@ pub fn interval_ns(sample_ns: Option<u64>, connections: usize) -> u64 {
     if sample_ns.is_multiple_of(times) { sample_ns / times } else { sample_ns }
 }
 
+/// A transfer as far as samples need it.
+pub trait Sampled {
+    /// Its data.
+    fn stream(&self) -> &Stream;
+    /// Its subflows.
+    fn tracks(&self) -> &[Track];
+    /// Its subflows, to note what was sampled.
+    fn tracks_mut(&mut self) -> &mut [Track];
+}
+
 /// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before the
 /// interval that ends now.
-pub fn sample(traffic: &mut Traffic<'_>, now_ns: u64, sample_ns: u64) {
-    let Traffic { runtime, transfers, samples, .. } = traffic;
+pub fn sample<T: Sampled>(
+    runtime: &mut Runtime<FlowKey>,
+    transfers: &mut [Option<T>],
+    samples: &mut SubflowSamples,
+    (now_ns, sample_ns): (u64, u64),
+) {
     for (number, application) in runtime.applications.iter_mut().enumerate() {
         let completion_ns = application.completion_ns(|place| stream(transfers, place));
         if completion_ns.is_some_and(|at_ns| at_ns < now_ns - sample_ns) {
@@ -31,19 +47,25 @@ pub fn sample(traffic: &mut Traffic<'_>, now_ns: u64, sample_ns: u64) {
         if application.content.repeats() {
             let own = application.transfers.iter().filter_map(|&place| transfers[place as usize].as_ref());
             let marks = own.flat_map(|transfer| {
-                let complete = transfer.stream.completion_ns.is_some();
-                transfer.tracks.iter().map(move |track| (track.path, track.mark(now_ns), complete))
+                let complete = transfer.stream().completion_ns.is_some();
+                transfer.tracks().iter().map(move |track| (track.path, track.mark(now_ns), complete))
             });
             let rows = application.record.sample_paths(marks).into_iter().enumerate();
             rows.for_each(|(path, (bytes, now))| samples.push(now_ns, sample_ns, [number, path], bytes, &now));
             continue;
         }
         let own = application.transfers.first().and_then(|&place| transfers[place as usize].as_mut());
-        for (place, track) in own.into_iter().flat_map(|transfer| &mut transfer.tracks).enumerate() {
+        for (place, track) in own.into_iter().flat_map(|transfer| transfer.tracks_mut()).enumerate() {
             let mark = track.mark(now_ns);
             let mut now = Present::default();
             now.add(&mark);
             samples.push(now_ns, sample_ns, [number, place], track.kept.sample(&mark), &now);
         }
     }
+}
+
+/// The stream of a transfer that has not left.
+pub fn stream<T: Sampled>(transfers: &[Option<T>], place: u32) -> &Stream {
+    let transfer = transfers[place as usize].as_ref();
+    transfer.unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for")).stream()
 }

@@ -30,13 +30,16 @@ pub struct Options {
 
 /// A socket that listens.
 pub fn listen(namespace: BorrowedFd<'_>, at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
-    namespace::within(namespace, || {
-        let socket = open(at, options)?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        net::bind(&socket, &at)?;
-        net::listen(&socket, 4096)?;
-        Ok(socket)
-    })
+    namespace::within(namespace, || listen_here(at, options))
+}
+
+/// A socket that listens in the calling thread's namespace.
+pub fn listen_here(at: SocketAddr, options: &Options) -> io::Result<OwnedFd> {
+    let socket = open(at, options)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    net::bind(&socket, &at)?;
+    net::listen(&socket, 4096)?;
+    Ok(socket)
 }
 
 /// A socket that calls `to` from the address `from`, and the end it calls from, whose port the kernel has chosen. The

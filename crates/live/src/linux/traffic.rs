@@ -160,7 +160,8 @@ impl<'p> Traffic<'p> {
                 if let Some(sample_ns) = self.description.sample_ns
                     && at_ns.is_multiple_of(sample_ns)
                 {
-                    sampling::sample(self, at_ns, sample_ns);
+                    let Traffic { runtime, transfers, samples, .. } = self;
+                    sampling::sample(runtime, transfers, samples, (at_ns, sample_ns));
                 }
                 self.agenda.push(at_ns + self.look_ns, Due::Look);
             }
@@ -395,12 +396,6 @@ impl<'p> Traffic<'p> {
             let _ = transfer.measure(now_ns, hosts);
         }
     }
-}
-
-/// The stream of a transfer that has not left.
-pub fn stream(transfers: &[Option<Transfer>], place: u32) -> &Stream {
-    let transfer = transfers[place as usize].as_ref();
-    &transfer.unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for")).stream
 }
 
 fn token(number: usize, end: usize) -> EventData {

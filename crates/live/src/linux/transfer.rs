@@ -10,6 +10,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::info::{self, Subflow};
 use super::plan::Hosts;
+use super::sampling::Sampled;
 use super::track::Track;
 use crate::emulator::FlowKey;
 
@@ -205,5 +206,19 @@ impl Transfer {
             }
         };
         self.tracks.get_mut(position)
+    }
+}
+
+impl Sampled for Transfer {
+    fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    fn tracks_mut(&mut self) -> &mut [Track] {
+        &mut self.tracks
     }
 }

@@ -33,10 +33,13 @@ _PACKAGES = {
 _OURS = "{python}"
 
 
-def unsupported(scenario: Scenario, *, controls: tuple[str, ...] | None = None) -> list[Problem]:
+def unsupported(
+    scenario: Scenario, *, controls: tuple[str, ...] | None = None, programs_here: bool = True
+) -> list[Problem]:
     """Everything in the scenario that the engine does not support on this machine, each with what it expects.
 
-    `controls` are the congestion controls of a guest's kernel; without them this machine's count.
+    `controls` are the congestion controls of a guest's kernel; without them this machine's count. Programs are looked
+    for on this machine if they are to run here.
     """
     places = scenario._places()
     # A scheduler that nobody asked for is the kernel's own.
@@ -46,15 +49,17 @@ def unsupported(scenario: Scenario, *, controls: tuple[str, ...] | None = None) 
         if "scheduler" not in connection.model_fields_set
     }
     problems = {problem.key: problem for problem in scenario.unsupported("linux") if problem.key not in own}
-    for found in _found(scenario.document, controls):
+    for found in _found(scenario.document, controls, programs_here):
         problem = places.problem(*found)
         problems.setdefault(problem.key, problem)
     return list(problems.values())
 
 
-def _found(document: Document, controls: tuple[str, ...] | None) -> Iterator[Found]:
+def _found(document: Document, controls: tuple[str, ...] | None, programs_here: bool) -> Iterator[Found]:
     for name, connection in document.connections.items():
         yield from _connection(("connection", name), connection, controls)
+        if programs_here and isinstance(connection.application, Program):
+            yield from _program(("connection", name), connection, connection.application)
     kinds = len(document.connections)
     if kinds > KIND_LIMIT:
         yield ("connection",), f"{kinds} kinds of connections", f"at most {KIND_LIMIT}, each of which has its hosts"
@@ -83,8 +88,6 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
         default = type(connection.tcp).model_fields[option].default
         if getattr(connection.tcp, option) != default:
             yield (*key, "tcp", option), show(getattr(connection.tcp, option)), "nothing: the kernel's TCP is as it is"
-    if isinstance(connection.application, Program):
-        yield from _program(key, connection, connection.application)
     if connection.protocol != "mptcp":
         return
     manager = connection.path_manager

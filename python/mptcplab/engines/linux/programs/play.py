@@ -145,7 +145,7 @@ class Programs:
         for end in _END:
             (cast.directory / end).mkdir(parents=True)
         for name, size in program.files.items():
-            _write(cast.directory / _END[cast.ledger.sender] / name, size)
+            write_file(cast.directory / _END[cast.ledger.sender] / name, size)
         cast.sockets = (client.run(Sockets), server.run(Sockets))
         cast.begin(SERVER)
         _await_listening(cast)
@@ -236,7 +236,8 @@ def _stop_client(cast: Cast) -> None:
         cast.processes[CLIENT].ask_to_stop()
 
 
-def _write(path: Path, size: int) -> None:
+def write_file(path: Path, size: int) -> None:
+    """A file of so many bytes, which cannot be compressed and are always the same."""
     with path.open("wb") as file:
         for _ in range(size // len(_BLOCK)):
             file.write(_BLOCK)
@@ -246,7 +247,7 @@ def _write(path: Path, size: int) -> None:
 def _await_listening(cast: Cast) -> None:
     process = cast.processes[SERVER]
     until_s = time.monotonic() + _READY_WITHIN_S
-    while not cast.server.run(partial(_listens, cast.pair.server)):
+    while not cast.server.run(partial(listens, cast.pair.server)):
         if not process.running:
             raise _core.SimulationError(f"{cast.name}: the server {ended(process)} before it listened{said(process)}")
         if time.monotonic() > until_s:
@@ -257,7 +258,7 @@ def _await_listening(cast: Cast) -> None:
         time.sleep(0.01)
 
 
-def _listens(address: IPv4Address) -> bool:
+def listens(address: IPv4Address) -> bool:
     """Whether a TCP socket of this namespace listens where others reach it."""
     places = {f"{int.from_bytes(address.packed, 'little'):08X}", "0" * 8, "0" * 32}
     for table in ("tcp", "tcp6"):

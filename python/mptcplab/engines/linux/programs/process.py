@@ -7,12 +7,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from mptcplab.engines.live import Namespace
+T = TypeVar("T")
 
 KEPT_BYTES: Final = 1 << 20
 """Of each output; what comes after is not kept."""
@@ -33,6 +33,14 @@ CONTAINERS: Final = {"setpriv": "util-linux", "unshare": "util-linux", "sh": "da
 _MPTCPIZE: Final = ("mptcpize", "run")
 
 
+class Host(Protocol):
+    """Where a program runs: a namespace, or this machine."""
+
+    def run(self, work: Callable[[], T]) -> T:
+        """What `work` answers there, on a thread that lasts as long as the host."""
+        ...
+
+
 @dataclass(frozen=True)
 class Ended:
     """What came of a program."""
@@ -48,7 +56,7 @@ class Ended:
 class Process:
     """A program that runs. Times are those of CLOCK_MONOTONIC."""
 
-    def __init__(self, host: Namespace, command: Sequence[str], directory: Path, *, mptcpize: bool, name: str) -> None:
+    def __init__(self, host: Host, command: Sequence[str], directory: Path, *, mptcpize: bool, name: str) -> None:
         """Begin it on `host`, in `directory`, which takes its outputs too. Raises OSError when it cannot be begun."""
         self.command = tuple(command)
         self._outputs = {stream: directory.parent / f"{name}.{stream}" for stream in ("stdout", "stderr")}

@@ -1,0 +1,111 @@
+//! One end of a run between real machines: the engine `testbed` has an agent on each, which plays its end of every connection
+//! over the kernel's sockets and tells what it saw. Nothing here emulates anything.
+
+mod callers;
+mod half;
+mod opening;
+mod plan;
+mod traffic;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use application::outcome::{Connection, SubflowSamples};
+use application::{Application, Runtime};
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::emulator::FlowKey;
+use crate::linux::sampling;
+use half::Half;
+pub use plan::{End, Host, Plan};
+use traffic::Traffic;
+
+const LOOK_AFTER: Duration = Duration::from_millis(20);
+/// How long sockets stay open after the end, so that the other end, whose clock may be behind, sees no early close.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// The plan does not fit together.
+    #[error("{0}")]
+    Invalid(String),
+    /// `watch` answered that the run shall end.
+    #[error("stopped")]
+    Stopped,
+    /// The kernel refused something.
+    #[error(transparent)]
+    Kernel(#[from] io::Error),
+}
+
+/// What one end saw.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The few rows.
+    pub summary: Summary,
+    /// Samples of subflows, ordered by time.
+    pub subflow_samples: SubflowSamples,
+}
+
+/// Rows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Connections, in the scenario's order, `count` of each. Of what only the other end knows there are zeros or nothing.
+    pub connections: Vec<Connection>,
+    /// Callers that were hung up on.
+    pub refused: u64,
+}
+
+/// Plays one end of a plan by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it answers
+/// false the run ends with [`TestbedError::Stopped`].
+///
+/// # Errors
+/// [`TestbedError`].
+pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, TestbedError> {
+    if plan.hosts.len() != plan.description.connections.len() {
+        return Err(TestbedError::Invalid("each kind of connection has its hosts".into()));
+    }
+    let paths = plan.description.paths.len();
+    if plan.hosts.iter().any(|host| host.paths.is_empty() || host.paths.iter().any(|&(_, path)| path >= paths)) {
+        return Err(TestbedError::Invalid("the client's addresses are those of the description's paths".into()));
+    }
+    let clock = Clock::from(plan.zero_ns);
+    let stop = AtomicBool::new(false);
+    let mut stopped = false;
+    let mut traffic = Traffic::new(plan, clock)?;
+    std::thread::scope(|scope| {
+        let played = std::thread::Builder::new().name("testbed".into()).spawn_scoped(scope, || traffic.run(&stop))?;
+        while !played.is_finished() {
+            #[allow(clippy::disallowed_methods)] // the wall clock is what this crate is about
+            std::thread::sleep(LOOK_AFTER);
+            if !stopped && !watch(clock.now_ns()) {
+                stopped = true;
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        played.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if stopped {
+        return Err(TestbedError::Stopped);
+    }
+    #[allow(clippy::disallowed_methods)] // as above
+    std::thread::sleep(LINGER);
+    let end_ns = clock.now_ns().min(plan.description.duration_ns);
+    let Traffic { runtime, transfers, samples, refused, .. } = traffic;
+    let connections = rows(&runtime, &transfers, (plan.description.warmup_ns, end_ns));
+    Ok(Outcome { summary: Summary { connections, refused }, subflow_samples: samples })
+}
+
+fn rows(runtime: &Runtime<FlowKey>, transfers: &[Option<Half>], run_ns: (u64, u64)) -> Vec<Connection> {
+    let row = |application: &Application<FlowKey>| {
+        let mut record = application.record.clone();
+        for half in application.transfers.iter().filter_map(|&place| transfers[place as usize].as_ref()) {
+            record.add(&half.stream, half.tallies(run_ns.0, run_ns.1), None);
+            record.fallback |= half.fallback;
+        }
+        application.row(record, |place| sampling::stream(transfers, place), run_ns, |_| (0, 0))
+    };
+    runtime.applications.iter().map(row).collect()
+}

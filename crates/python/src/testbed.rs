@@ -1,0 +1,36 @@
+//! One end of a run of the engine `testbed`, for Python.
+
+use live::testbed::{Plan, TestbedError};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::SimulationError;
+use crate::columns::{self, Form};
+use crate::watch::Watch;
+
+/// Play one end of a plan of the engine testbed (JSON of `live::testbed::Plan`) to its end, by the machine's clock, in the
+/// caller's network namespace.
+///
+/// The GIL is released; signals and `progress` as for `simulate`. A column of samples is the bytes of an array.
+///
+/// Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
+#[pyfunction]
+#[pyo3(signature = (plan, progress=None))]
+pub fn run_testbed_end<'py>(py: Python<'py>, plan: &str, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+    let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut watch = Watch::new(progress);
+    let ran = py.detach(|| live::testbed::run(&plan, &mut |now_ns| watch.go_on(now_ns)));
+    if let Some(raised) = watch.into_error() {
+        return Err(raised);
+    }
+    let outcome = ran.map_err(|error| match error {
+        TestbedError::Invalid(problem) => PyValueError::new_err(problem),
+        other => SimulationError::new_err(other.to_string()),
+    })?;
+    let summary = serde_json::to_string(&outcome.summary).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let answer = PyDict::new(py);
+    answer.set_item("summary", summary)?;
+    answer.set_item("subflow_samples", columns::of_subflows(py, outcome.subflow_samples, Form::Bytes)?)?;
+    Ok(answer)
+}

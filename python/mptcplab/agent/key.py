@@ -1,0 +1,95 @@
+"""The key that agents and controllers share: a certificate with its private key, in one file.
+
+Both ends of a control channel show the certificate, prove with TLS 1.3 that they have its private key, and accept no
+other: whoever has the file belongs to the testbed, and nobody else does.
+"""
+
+import hashlib
+import os
+import shutil
+import ssl
+import stat
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from mptcplab.errors import EngineUnavailableError
+
+_DAYS: Final = 3650
+
+
+class KeyFileError(EngineUnavailableError):
+    """A key that is not there, or is none; the message says what to do."""
+
+
+def make(path: Path) -> str:
+    """Write a new key to `path`, readable by its owner only; answers its fingerprint.
+
+    Raises KeyFileError when there is a file already or it cannot be written, EngineUnavailableError without openssl.
+    """
+    if shutil.which("openssl") is None:
+        raise EngineUnavailableError(
+            "a key is made by openssl, which is not found; install it, on Debian: apt-get install openssl"
+        )
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-sha256", "-days", str(_DAYS), "-subj", "/CN=mptcplab testbed", "-keyout", "-"]
+    made = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    if made.returncode:
+        raise KeyFileError(f"openssl made no key: {made.stderr.decode(errors='replace').strip()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise KeyFileError(f"{path} exists already; choose another file, or remove it") from None
+    except OSError as error:
+        raise KeyFileError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(made.stdout)
+    return fingerprint(path)
+
+
+def fingerprint(path: Path) -> str:
+    """The SHA-256 of a key's certificate, in hexadecimal; two files with the same are the same key."""
+    return hashlib.sha256(_certificate(path)).hexdigest()
+
+
+def context(path: Path, *, server: bool) -> ssl.SSLContext:
+    """The TLS settings of an end. Raises KeyFileError."""
+    _certificate(path)
+    settings = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    settings.minimum_version = ssl.TLSVersion.TLSv1_3
+    settings.check_hostname = False  # who has the key is meant, at whatever address
+    settings.verify_mode = ssl.CERT_REQUIRED
+    try:
+        settings.load_cert_chain(path)
+        settings.load_verify_locations(path)
+    except (ssl.SSLError, OSError) as error:
+        raise KeyFileError(f"{path} is no key: {error}") from None
+    return settings
+
+
+def is_ours(channel: ssl.SSLSocket, path: Path) -> bool:
+    """Whether the other end, which has proved to have its private key, shows the very certificate of `path`."""
+    return channel.getpeercert(binary_form=True) == _certificate(path)
+
+
+def _certificate(path: Path) -> bytes:
+    """The certificate of a key, as DER. Raises KeyFileError."""
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise KeyFileError(
+            f"{path}: {error.strerror}; mptcplab agent --new-key {path} makes a key, which all hosts share"
+        ) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise KeyFileError(f"{path} can be read by others than its owner; chmod 600 {path}")
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    at = text.find(begin)
+    until = text.find(end, at)
+    if at < 0 or until < 0 or "PRIVATE KEY-----" not in text:
+        raise KeyFileError(f"{path} is no key: it needs a certificate and its private key, as --new-key writes them")
+    try:
+        return ssl.PEM_cert_to_DER_cert(text[at : until + len(end)] + "\n")
+    except ValueError:
+        raise KeyFileError(f"{path} is no key: its certificate cannot be read") from None

@@ -1,0 +1,245 @@
+"""The programs of a run that are this machine's: begun, ended, and measured by what the kernel tells of their sockets.
+
+As on the engine `linux` (`mptcplab.engines.linux.programs`), but of one end: the other's sockets are another machine's.
+"""
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from mptcplab.agent.requests import ProgramOfEnd
+from mptcplab.agent.system import Refused
+from mptcplab.engines.linux.programs.diagnostics import LostError, Sockets, TcpSocket
+from mptcplab.engines.linux.programs.ledger import CLIENT, SERVER, Ledger
+from mptcplab.engines.linux.programs.play import ended, listens, said, write_file
+from mptcplab.engines.linux.programs.process import Process, words
+
+T = TypeVar("T")
+
+_LOOK_NS: Final = 20_000_000
+_READY_WITHIN_S: Final = 10.0
+_NOBODY: Final = 65_534
+_WITHOUT_RIGHTS: Final = (
+    *("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"),
+    *("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"),
+)
+"""Programs are the scenario's, and its arguments are anybody's: they run as nobody."""
+
+
+class _Thread:
+    """A thread in place of a namespace's, for `Process`."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+
+    def run(self, work: Callable[[], T]) -> T:
+        """What `work` answers there."""
+        return self._pool.submit(work).result()
+
+
+@dataclass
+class _One:
+    """The program of one kind of connection."""
+
+    asked: ProgramOfEnd
+    name: str
+    start_ns: int
+    stop_ns: int | None
+    ledger: Ledger
+    directory: Path
+    values: Mapping[str, str]
+    process: Process | None = None
+
+
+class Programs:
+    """All of them, which is one: the kernel's sockets do not say whose they are, so whatever connects the two machines
+    during the run counts, but for the control channel, our own connections, and what was there before."""
+
+    def __init__(
+        self,
+        end: int,
+        description: Mapping[str, Any],
+        hosts: Mapping[int, Mapping[str, Any]],
+        asked: Sequence[ProgramOfEnd],
+        directory: Path,
+        control_port: int,
+    ) -> None:
+        self._end = end
+        self._description = description
+        # The kernel ends a program with the thread that began it: one that lasts as long as this.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="programs")
+        self._here = _Thread(self._thread)
+        self._sockets = Sockets()
+        self._before = {each.cookie for each in self._sockets.standing()}
+        ports = [int(str(host["server"]).rpartition(":")[2]) for host in hosts.values()]
+        self._not_ports = {control_port, *ports}
+        self._all = [_one(end, description, hosts[each.kind], each, directory) for each in asked]
+
+    def begin_servers(self) -> None:
+        """Raises Refused when one does not come to listen."""
+        for one in self._all if self._end == SERVER else ():
+            process = self._begin(one)
+            until_s = time.monotonic() + _READY_WITHIN_S
+            while not listens(IPv4Address(one.values["server"])):
+                if not process.running:
+                    raise Refused(f"{one.name}: the server {ended(process)} before it listened{said(process)}")
+                if time.monotonic() > until_s:
+                    raise Refused(f"{one.name}: the server does not listen, after {_READY_WITHIN_S:g} s{said(process)}")
+                time.sleep(0.02)
+
+    def play(self, zero_ns: int, stopped: Any) -> None:  # noqa: ANN401 - threading.Event
+        """Until the end of the run, or until the event is set."""
+        of = self._description
+        duration_ns, warmup_ns, sample_ns = of["duration_ns"], of["warmup_ns"], of["sample_ns"]
+        looks = -(-sample_ns // _LOOK_NS) if sample_ns else 1
+        look_ns = sample_ns // looks if sample_ns else 5 * _LOOK_NS
+        agenda: list[tuple[int, int, _One | None]] = []
+        if self._end == CLIENT:
+            agenda += [(one.start_ns, 0, one) for one in self._all]
+            agenda += [(one.stop_ns, 1, one) for one in self._all if one.stop_ns is not None]
+        if 0 < warmup_ns < duration_ns:
+            agenda.append((warmup_ns, 2, None))
+        agenda = sorted((item for item in agenda if item[0] < duration_ns), key=lambda item: item[:2])
+        number = 1
+        while True:
+            look_at_ns = min(number * look_ns, duration_ns)
+            at_ns = min(agenda[0][0], look_at_ns) if agenda else look_at_ns
+            if stopped.wait(max(0.0, (zero_ns + at_ns - time.monotonic_ns()) / 1e9)):
+                return
+            while agenda and agenda[0][0] <= at_ns:
+                _, what, one = agenda.pop(0)
+                self._do(what, one, time.monotonic_ns() - zero_ns)
+            if at_ns < look_at_ns:
+                continue
+            self._look(time.monotonic_ns() - zero_ns)
+            if sample_ns and number % looks == 0:
+                for one in self._all:
+                    one.ledger.sample(number * look_ns, sample_ns)
+            if look_at_ns >= duration_ns:
+                return
+            number += 1
+
+    def _do(self, what: int, one: _One | None, now_ns: int) -> None:
+        if one is None:
+            self._look(now_ns)
+            for each in self._all:
+                each.ledger.warm_up_ends()
+        elif what == 0:
+            self._begin(one)
+        elif one.process is not None:
+            one.process.ask_to_stop()
+
+    def _begin(self, one: _One) -> Process:
+        command = (*_WITHOUT_RIGHTS, *words(one.asked.words, one.values))
+        mptcp = self._description["connections"][one.asked.kind]["protocol"] == "mptcp"
+        try:
+            name = f"{one.asked.kind}"
+            mptcpize = one.asked.mptcpize and mptcp
+            one.process = Process(self._here, command, one.directory, mptcpize=mptcpize, name=name)
+        except OSError as error:
+            raise Refused(f"{one.name}: {one.asked.words[0]}: {error.strerror}") from None
+        return one.process
+
+    def _look(self, now_ns: int) -> None:
+        found: list[TcpSocket] = self._sockets.standing()
+        whole = True
+        try:
+            found += self._sockets.gone()
+        except LostError:
+            whole = False
+        seen = [each for each in found if self._counts(each)]
+        for one in self._all:
+            one.ledger.whole &= whole
+            one.ledger.look(now_ns, (seen, ()) if self._end == CLIENT else ((), seen))
+
+    def _counts(self, each: TcpSocket) -> bool:
+        server = each.remote if self._end == CLIENT else each.local
+        return each.cookie not in self._before and server.port not in self._not_ports
+
+    def end(self) -> None:
+        """End what still runs."""
+        running = [one.process for one in self._all if one.process is not None]
+        for process in running:
+            process.ask_to_stop()
+        for process in running:
+            process.stop()
+        self._thread.shutdown()
+        self._sockets.close()
+
+    def tell(self, zero_ns: int) -> list[dict[str, Any]]:
+        """Of each, what it came to at this end."""
+        return [self._told(one, zero_ns) for one in self._all]
+
+    def _told(self, one: _One, zero_ns: int) -> dict[str, Any]:
+        of, ledger = self._description, one.ledger
+        outcome = None if one.process is None else one.process.outcome()
+        began_ns = one.start_ns if outcome is None or self._end == SERVER else outcome.began_ns - zero_ns
+        finished_ns = None if outcome is None or outcome.ended_ns is None else outcome.ended_ns - zero_ns
+        until_ns = min(of["duration_ns"], one.stop_ns or of["duration_ns"])
+        if finished_ns is not None and self._end == CLIENT:
+            until_ns = min(until_ns, finished_ns)
+        window_ns = until_ns - max(began_ns, of["warmup_ns"])
+        return {
+            "kind": one.asked.kind,
+            "began_ns": began_ns,
+            "finished_ns": finished_ns,
+            "window_ns": window_ns,
+            "measured_bytes": sum(count.arrived - count.warm_arrived for count in ledger.counts.values()),
+            "bytes": ledger.arrived,
+            "whole": ledger.whole,
+            "subflows": ledger.rows(window_ns, {}),
+            "samples": {**asdict(ledger.samples), "srtt_s": [_number(each) for each in ledger.samples.srtt_s]},
+            "congestion": sorted(ledger.congestion),
+            "command": [] if one.process is None else list(one.process.command[len(_WITHOUT_RIGHTS) :]),
+            "status": None if outcome is None else outcome.status,
+            "signal": None if outcome is None else outcome.signal,
+            "stdout": "" if one.process is None else one.process.output("stdout"),
+            "stderr": "" if one.process is None else one.process.output("stderr"),
+            "how": "" if one.process is None or finished_ns is None else ended(one.process) + said(one.process),
+        }
+
+
+def _number(value: float) -> float | None:
+    """None for what is no number, which JSON does not have."""
+    return value if value == value else None
+
+
+def _one(
+    end: int, description: Mapping[str, Any], host: Mapping[str, Any], asked: ProgramOfEnd, directory: Path
+) -> _One:
+    connection, seed = description["connections"][asked.kind], description["seed"]
+    sender = CLIENT if connection["direction"] == "up" else SERVER
+    place = directory / f"program-{asked.kind}" / "here"
+    place.mkdir(parents=True)
+    os.chown(place, _NOBODY, _NOBODY)
+    for name, size in asked.files.items() if end == sender else ():
+        write_file(place / name, size)
+    server = str(host["server"]).rpartition(":")[0]
+    return _One(
+        asked=asked,
+        name=str(connection["name"]),
+        start_ns=random.Random(f"{seed}/{connection['name']}/start").randint(*connection["start_ns"]),
+        stop_ns=connection["stop_ns"],
+        ledger=Ledger({IPv4Address(address).packed: path for address, path in host["paths"]}, sender),
+        directory=place,
+        values={"server": server, "client": host["client"], "seed": str(seed), "directory": str(place)},
+    )
+
+
+def check_allowed(asked: Sequence[ProgramOfEnd], allowed: Collection[str]) -> None:
+    """Raises Refused unless every program is one that the owner of this machine allows."""
+    for each in asked:
+        if each.words[0] not in allowed:
+            raise Refused(
+                f"the program {each.words[0]} is none of those that this agent may run; "
+                f"its owner can allow it with --allow {each.words[0]}"
+            )
+        if shutil.which(each.words[0]) is None:
+            raise Refused(f"the program {each.words[0]} is not found here")
