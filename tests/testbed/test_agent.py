@@ -16,6 +16,7 @@ from mptcplab.agent import frames, key, system, undo
 from mptcplab.agent.frames import ProtocolError
 from mptcplab.agent.key import KeyFileError
 from mptcplab.agent.requests import PARAMETERS, Play, Prepare, Simple, parse
+from mptcplab.agent.session import Permissions, Session
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario, ScenarioError
 from mptcplab.scenario.machines import address
@@ -223,6 +224,21 @@ def test_one_key_opens_and_another_does_not(key_file: Path, tmp_path: Path) -> N
     server, client = handshake(key_file, other)
     assert isinstance(server, ssl.SSLError)
     assert isinstance(client, ssl.SSLError)
+
+
+def test_a_session_does_things_in_their_order(tmp_path: Path) -> None:
+    noted = undo.Undo(tmp_path / "state.json")
+    session = Session(Permissions((), ()), noted, 7413)
+    assert session.answer({"do": "clock"})["now_ns"] > 0
+    for early in (PLAY, {"do": "status"}, {"do": "result"}, {"do": "fetch", "name": "../key", "offset": 0}):
+        assert session.answer(early)["refused"]
+    missing = session.answer({**PREPARE, "interfaces": ["nothere0"], "shaping": {}, "joining": []})
+    assert "no interface nothere0" in missing["refused"]
+    with pytest.raises(ProtocolError):
+        session.answer({"do": "sh", "command": "id"})
+    assert session.answer({"do": "release"}) == {"refused": None, "problems": []}
+    assert not (tmp_path / "state.json").exists()
+    noted.close()
 
 
 def test_what_is_noted_is_put_back_even_by_another_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,9 @@ class Session:
             return {"refused": None, **self._do(request)}
         except OSError as error:
             return {"refused": str(error.strerror or error)}
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # Inside what is the core's to check, or a program's.
+            raise ProtocolError(f"a request that makes no sense: {error!r}") from None
 
     def _do(self, request: Request) -> dict[str, Any]:
         match request:

@@ -202,8 +202,12 @@ impl<'p> Traffic<'p> {
         }
     }
 
+    fn has_room(&self) -> bool {
+        self.transfers.len() - self.free.len() < TRANSFER_LIMIT
+    }
+
     fn place(&mut self) -> io::Result<usize> {
-        if self.transfers.len() - self.free.len() >= TRANSFER_LIMIT {
+        if !self.has_room() {
             return Err(io::Error::other(format!("more than {TRANSFER_LIMIT} connections at one time")));
         }
         Ok(self.free.pop().unwrap_or_else(|| {
@@ -328,6 +332,7 @@ impl<'p> Traffic<'p> {
         let opening = &caller.opening;
         let application = self.runtime.applications.get(opening.application as usize);
         opening.knows(&self.plan.token)
+            && self.has_room()
             && application.is_some_and(|application| {
                 application.kind as usize == caller.kind
                     && (opening.sender == application.sender || opening.amount == Amount::Answers)

@@ -102,6 +102,8 @@ def _play(
     capture: Capture | None,
 ) -> dict[str, dict[str, Any]]:
     server = _server_address(testbed, remotes["server"])
+    if linux.commands(scenario) and ipaddress.ip_address(server).version == 6:
+        raise EngineUnavailableError(f"programs are measured over IPv4 only, and the server is at {server}")
     there = remotes["server"].ask("prepare", **layout.prepare("server", server))
     prepared = remotes["client"].ask("prepare", **layout.prepare("client", server))
     # Behind a box that forwards ports, the server's own address is another.
