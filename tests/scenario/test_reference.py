@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mptcplab import registry
+from mptcplab.engines.catalogue import REMOTE
 from mptcplab.scenario import Scenario, ScenarioError, units
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.kinds import Table
@@ -161,6 +162,8 @@ def test_commands_in_the_scenarios_apply() -> None:
                 assert words[3] == f"scenarios/{path.name}"
                 overrides = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
                 engine = words[words.index("--engine") + 1] if "--engine" in words else "sim"
-                assert Scenario.load(root / words[3], overrides).unsupported(engine) == []
+                scenario = Scenario.load(root / words[3], overrides)
+                remote = REMOTE.get(engine)
+                assert (scenario.unsupported(engine) if remote is None else remote.unsupported(scenario)) == []
                 found += 1
     assert found

@@ -204,10 +204,10 @@ mod tests {
             let _ = questions.read(&bytes, |question, answer| {
                 assert!(question <= LARGEST_BYTES && answer <= LARGEST_BYTES);
             });
-            if let Some(first) = bytes.first_chunk::<OPENING_BYTES>() {
-                if let Some(opening) = Opening::decode(first) {
-                    assert_eq!(opening.encode()[..26], first[..26]);
-                }
+            if let Some(first) = bytes.first_chunk::<OPENING_BYTES>()
+                && let Some(opening) = Opening::decode(first)
+            {
+                assert_eq!(opening.encode()[..26], first[..26]);
             }
         }
     }
