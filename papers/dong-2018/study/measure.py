@@ -74,7 +74,7 @@ def mean(values: pl.Series) -> float:
 
 def cause(check: Check, text: str) -> str:
     """Only of a claim that does not hold as a whole."""
-    return "" if check.verdict == "holds" else text
+    return "" if check.holds else text
 
 
 def least(values: Mapping[str, float], name: str) -> Check:

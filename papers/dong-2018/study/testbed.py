@@ -127,7 +127,7 @@ def _why(
     full: int = 10,
 ) -> str:
     """The cause of what does not hold as a whole, by experiments."""
-    if verdict.verdict == "holds":
+    if verdict.holds:
         return ""
     busy = variants.ALONE if point.get("background") else {}
     return variants.tried(
@@ -706,7 +706,7 @@ def _margins(context: Context) -> pl.DataFrame:
 
 def _why_short(context: Context, verdict: Check, printed: float) -> str:
     """The gain for short flows under other settings of the text."""
-    if verdict.verdict == "holds":
+    if verdict.holds:
         return ""
     tries: dict[str, dict[str, Any]] = {
         "subflows at once": {"at_once": True},

@@ -58,8 +58,8 @@ def tried(
     whole = now.verdict != "differs"
 
     def enough(variant: str) -> bool:
-        verdict = reached(values[variant]).verdict
-        return verdict == "holds" or (verdict == "holds in part" and not whole)
+        check = reached(values[variant])
+        return check.holds or (check.verdict != "differs" and not whole)
 
     first, *others = values
     good = [variant for variant in others if enough(variant)]

@@ -59,6 +59,11 @@ class Check(ABC):
     def verdict(self) -> Verdict:
         """Computed from the fields, and from nothing else."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether there is nothing to explain."""
+        return self.verdict == VERDICTS[0]
+
     @abstractmethod
     def text(self) -> str:
         """The comparison in words: the result with its interval, the published value, and the tolerance."""
