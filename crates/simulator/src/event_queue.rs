@@ -9,14 +9,14 @@ mod calendar;
 
 pub use calendar::Cursor;
 use calendar::{Calendar, NOTHING};
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// The most targets there can be.
 pub const TARGET_LIMIT: usize = 1 << 24;
 
 /// What orders events: their time, then their numbers in the order of insertion.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stamp {
     time_ns: u64,
     sequence: u64,
@@ -26,6 +26,51 @@ impl Stamp {
     /// After every other.
     const LAST: Stamp = Stamp { time_ns: u64::MAX, sequence: u64::MAX };
 }
+
+impl Ord for Stamp {
+    /// As one number of 128 bits, which is compared without a branch.
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |stamp: &Stamp| u128::from(stamp.time_ns) << 64 | u128::from(stamp.sequence);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Stamp {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// An entry of the heap; that of the earliest event is the greatest.
+#[derive(Clone, Copy, Debug)]
+struct Far {
+    stamp: Stamp,
+    target: u32,
+}
+
+impl Ord for Far {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.stamp.cmp(&self.stamp)
+    }
+}
+
+impl PartialOrd for Far {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Far {
+    fn eq(&self, other: &Self) -> bool {
+        self.stamp == other.stamp
+    }
+}
+
+impl Eq for Far {}
 
 /// A queue of `(time_ns, target)`.
 pub struct EventQueue {
@@ -37,7 +82,9 @@ pub struct EventQueue {
     limit_ns: u64,
     /// The earliest of `far`; [`Stamp::LAST`] without one.
     first_far: Stamp,
-    far: BinaryHeap<Reverse<(Stamp, u32)>>,
+    far: BinaryHeap<Far>,
+    /// The top of `far` was taken and still stands there: mostly a new entry follows, and takes its place.
+    taken: bool,
 }
 
 impl EventQueue {
@@ -56,6 +103,7 @@ impl EventQueue {
             limit_ns: 0,
             first_far: Stamp::LAST,
             far: BinaryHeap::new(),
+            taken: false,
         }
     }
 
@@ -87,7 +135,15 @@ impl EventQueue {
     #[inline(never)]
     fn push_far(&mut self, stamp: Stamp, target: u32) {
         debug_assert!((target as usize) < TARGET_LIMIT);
-        self.far.push(Reverse((stamp, target)));
+        let entry = Far { stamp, target };
+        if self.taken
+            && let Some(mut top) = self.far.peek_mut()
+        {
+            *top = entry;
+        } else {
+            self.far.push(entry);
+        }
+        self.taken = false;
         self.first_far = self.first_far.min(stamp);
         self.horizon = self.horizon.min(stamp);
     }
@@ -113,14 +169,26 @@ impl EventQueue {
         if self.first_far.time_ns >= self.limit_ns {
             return NOTHING;
         }
-        let Some(Reverse((Stamp { time_ns, .. }, target))) = self.far.pop() else { return NOTHING };
+        self.let_go_of_taken();
+        let Some(&Far { stamp: Stamp { time_ns, .. }, target }) = self.far.peek() else { return NOTHING };
+        self.taken = true;
         self.near.advance(time_ns);
         self.find_first_far();
         (time_ns, target)
     }
 
+    fn let_go_of_taken(&mut self) {
+        if std::mem::take(&mut self.taken) {
+            self.far.pop();
+        }
+    }
+
+    #[inline]
     fn find_first_far(&mut self) {
-        self.first_far = self.far.peek().map_or(Stamp::LAST, |&Reverse((stamp, _))| stamp);
+        // Below the top of a heap of two branches stand the next two.
+        let heap = self.far.as_slice();
+        let first = if self.taken { heap.get(1).max(heap.get(2)) } else { heap.first() };
+        self.first_far = first.map_or(Stamp::LAST, |far| far.stamp);
         self.horizon = self.first_far.min(Stamp { time_ns: self.limit_ns, sequence: 0 });
     }
 
@@ -138,7 +206,8 @@ impl EventQueue {
     /// Takes out every entry of `target`. Looks at all entries: for rare occasions.
     pub fn remove(&mut self, target: u32) {
         self.near.remove(target);
-        self.far.retain(|&Reverse((_, of))| of != target);
+        self.let_go_of_taken();
+        self.far.retain(|far| far.target != target);
         self.find_first_far();
     }
 }
@@ -147,6 +216,7 @@ impl EventQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cmp::Reverse;
 
     /// The same order from the standard library: (time, sequence, target).
     #[derive(Default)]

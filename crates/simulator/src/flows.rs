@@ -7,14 +7,14 @@ use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Description};
 use crate::event_queue::EventQueue;
-use crate::in_flight::InFlight;
+use crate::in_flight::{Held, InFlight};
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
 use network::{Ecn, Enqueue, Link, Medium, Packet, prefetch};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use transport::{Handle, Tuple};
-use wire::{Compact, IPV4_HEADER_LEN, Segment, Span};
+use transport::{Handle, Outgoing, Tuple};
+use wire::{Compact, IPV4_HEADER_LEN, SackBlocks, Segment, Span};
 
 /// A connection of the description's kind `k` calls this port plus `k` of the server.
 pub const FIRST_PORT: u16 = 1024;
@@ -325,6 +325,26 @@ impl Fabric {
         Ok(())
     }
 
+    /// As [`Self::send_compact`], for a bare acknowledgment with SACK blocks.
+    #[inline(never)]
+    pub fn send_selective(
+        &mut self,
+        now_ns: u64,
+        flow: u32,
+        out: &mut Outgoing<Span>,
+        ecn: Ecn,
+    ) -> Result<(), Box<SimulateError>> {
+        if !self.looked_at
+            && let Some(slot) = self.segments.insert_selective(flow, &out.compact, &out.blocks)
+        {
+            let header_len = out.compact.header_len() + out.blocks.wire_len();
+            self.send_slot(now_ns, flow, slot, (header_len, 0), ecn);
+            return Ok(());
+        }
+        out.expand();
+        self.send(now_ns, flow, &mut out.segment, ecn)
+    }
+
     /// As [`Self::send_compact`], for any segment. What of it is boxed is taken out.
     #[inline(never)]
     pub fn send(
@@ -465,16 +485,28 @@ impl Fabric {
     }
 
     /// The segment of a packet that has arrived, if it is compact and its receiver known, and this one: endpoint and handle.
-    /// It is to be received where it stands and then to be let go with [`Self::received`].
+    /// It is to be received where it stands and then to be let go.
     #[inline]
-    pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>)> {
-        let segment = self.segments.compact(arrived.slot & !(COUNTED | MARKED))?;
+    pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, Held<'_>)> {
+        let held = self.segments.compact(arrived.slot & !(COUNTED | MARKED))?;
+        let segment = &*held.segment;
         let flow = &mut self.flows[segment.tag as usize];
         let handle = flow.handle?;
         flow.under_way -= 1;
         self.delivered += 1;
         self.segments_delivered += u64::from(segment.payload.len > 0);
-        Some((flow.to, handle, segment))
+        Some((flow.to, handle, held))
+    }
+
+    /// The same of an acknowledgment with SACK blocks, to be let go with [`Self::received`].
+    pub fn arrived_selective(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>, SackBlocks)> {
+        let slot = arrived.slot & !(COUNTED | MARKED);
+        let flow = &mut self.flows[self.segments.flow(slot) as usize];
+        let handle = flow.handle?;
+        let (segment, blocks) = self.segments.selective(slot)?;
+        flow.under_way -= 1;
+        self.delivered += 1;
+        Some((flow.to, handle, segment, blocks))
     }
 
     /// Lets go of a compact segment that was received.

@@ -4,7 +4,6 @@
 
 use crate::slab::Slab;
 use network::prefetch;
-use wire::compact::HAS_MAPPING;
 use wire::{Compact, SackBlock, SackBlocks, Segment, Span};
 
 /// Of [`Compact::parts`], beside the parts of the segment: how many SACK blocks there are, in these two bits.
@@ -36,6 +35,21 @@ pub struct InFlight {
 const SLOT_LIMIT: usize = 1 << 30;
 /// Ends the list of empty slots.
 const NONE: u32 = u32::MAX;
+
+/// A compact segment in its slot.
+pub struct Held<'a> {
+    pub segment: &'a mut Compact<Span>,
+    slot: u32,
+    free: &'a mut u32,
+}
+
+impl Held<'_> {
+    /// Frees the slot; the segment was received.
+    #[inline]
+    pub fn let_go(self) {
+        self.segment.seq = std::mem::replace(self.free, self.slot);
+    }
+}
 
 impl Default for InFlight {
     fn default() -> Self {
@@ -87,18 +101,33 @@ impl InFlight {
 
     /// As [`Self::insert`], for any segment. Of `segment`, what is boxed is taken out.
     pub fn insert_any(&mut self, flow: u32, segment: &mut Segment<Span>) -> u32 {
-        let packed = Compact::of(segment).or_else(|| with_blocks(segment)).unwrap_or_else(|| {
+        let packed = Compact::of(segment).or_else(|| packed_with_blocks(segment)).unwrap_or_else(|| {
             let seq = self.whole.insert(std::mem::take(segment));
             Compact { seq, parts: WHOLE, ..Compact::default() }
         });
         self.insert(flow, &packed)
     }
 
-    /// What stands in `slot`, to be received in its place, if it is compact; else it must be taken out.
-    #[inline]
-    pub fn compact(&mut self, slot: u32) -> Option<&mut Compact<Span>> {
+    /// Puts a compact acknowledgment of `flow` with SACK blocks in and answers its slot, if there is room for the blocks.
+    pub fn insert_selective(&mut self, flow: u32, segment: &Compact<Span>, blocks: &SackBlocks) -> Option<u32> {
+        let packed = with_blocks(segment, blocks)?;
+        Some(self.insert(flow, &packed))
+    }
+
+    /// A compact acknowledgment with SACK blocks, to be received in its place, if that stands in `slot`.
+    pub fn selective(&mut self, slot: u32) -> Option<(&mut Compact<Span>, SackBlocks)> {
         let packed = self.at_mut(slot);
-        (packed.parts & (WHOLE | BLOCKS) == 0).then_some(packed)
+        (packed.parts & BLOCKS != 0).then(|| {
+            let blocks = take_blocks(packed);
+            (packed, blocks)
+        })
+    }
+
+    /// What stands in `slot`, to be received in its place, if it is compact and without SACK blocks; else it must be taken out.
+    #[inline]
+    pub fn compact(&mut self, slot: u32) -> Option<Held<'_>> {
+        let segment = &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0;
+        (segment.parts & (WHOLE | BLOCKS) == 0).then_some(Held { segment, slot, free: &mut self.free })
     }
 
     /// Takes out what stands in `slot` and writes it over `segment`. The slot was given by [`Self::insert`] and not yet
@@ -170,18 +199,12 @@ impl InFlight {
 }
 
 /// A bare acknowledgment with as many SACK blocks as have room beside timestamps: they stand in place of data.
-fn with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
-    let blocks = segment.options.sack;
-    let (count, bare) = (blocks.len(), segment.payload.len == 0);
-    if count == 0 || count > 3 || !bare || segment.options.rare.is_some() {
+fn with_blocks(segment: &Compact<Span>, blocks: &SackBlocks) -> Option<Compact<Span>> {
+    let count = blocks.len();
+    if count == 0 || count > 3 {
         return None;
     }
-    segment.options.sack = SackBlocks::default();
-    let packed = Compact::of(segment).filter(|packed| packed.parts & HAS_MAPPING == 0);
-    let Some(mut packed) = packed else {
-        segment.options.sack = blocks;
-        return None;
-    };
+    let mut packed = *segment;
     let mut edges = [(0, 0); 3];
     for (edge, block) in edges.iter_mut().zip(blocks.as_slice()) {
         *edge = (block.left, block.right);
@@ -194,7 +217,17 @@ fn with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
     Some(packed)
 }
 
-fn unpack(mut packed: Compact<Span>, segment: &mut Segment<Span>) {
+/// As [`with_blocks`], of a segment that is not packed yet.
+fn packed_with_blocks(segment: &mut Segment<Span>) -> Option<Compact<Span>> {
+    if segment.options.sack.len() > 3 {
+        return None;
+    }
+    let (compact, blocks) = Compact::selective_of(segment)?;
+    with_blocks(&compact, &blocks)
+}
+
+/// Takes the SACK blocks out of a segment that has some.
+fn take_blocks(packed: &mut Compact<Span>) -> SackBlocks {
     let count = usize::from((packed.parts & BLOCKS) >> BLOCKS_SHIFT);
     let mut sack = SackBlocks::default();
     if count > 0 {
@@ -205,6 +238,11 @@ fn unpack(mut packed: Compact<Span>, segment: &mut Segment<Span>) {
         }
         packed.payload = Span::default();
     }
+    sack
+}
+
+fn unpack(mut packed: Compact<Span>, segment: &mut Segment<Span>) {
+    let sack = take_blocks(&mut packed);
     packed.expand_into(segment);
     segment.options.sack = sack;
 }

@@ -20,7 +20,7 @@ use crate::{Plugins, SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
-use transport::{Config, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
+use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
 use wire::Span;
 
 type Step = Result<(), Box<SimulateError>>;
@@ -525,20 +525,35 @@ impl<'d> World<'d> {
     /// A packet reaches a host.
     #[inline(never)]
     fn receive(&mut self, arrived: Arrived) -> Step {
-        if let Some((to, handle, segment)) = self.fabric.arrived_compact(arrived) {
+        if let Some((to, handle, held)) = self.fabric.arrived_compact(arrived) {
             let host = &mut self.hosts[to as usize % 2];
             if arrived.is_marked() {
                 host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
             }
-            let (flow, seq) = (segment.tag, segment.seq);
-            let freed = host.receive_compact_on(self.now_ns, handle, segment, &mut self.outgoing.segment);
-            self.fabric.received(arrived);
+            let (flow, seq) = (held.segment.tag, held.segment.seq);
+            let freed = host.receive_compact_on(self.now_ns, handle, held.segment, &mut self.outgoing.segment);
+            held.let_go();
             if freed {
                 self.attribute(flow, seq, to as usize % 2, handle);
             }
-            return self.drive_on(to as usize);
+            return self.drive_on(to as usize, handle.connection);
         }
-        self.receive_any(arrived)
+        self.receive_other(arrived)
+    }
+
+    /// [`Self::receive`] for an acknowledgment with SACK blocks, or any other segment.
+    #[inline(never)]
+    fn receive_other(&mut self, arrived: Arrived) -> Step {
+        let Some((to, handle, segment, blocks)) = self.fabric.arrived_selective(arrived) else {
+            return self.receive_any(arrived);
+        };
+        let host = &mut self.hosts[to as usize % 2];
+        if arrived.is_marked() {
+            host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
+        }
+        host.receive_selective_on(self.now_ns, handle, segment, &blocks, &mut self.outgoing.segment);
+        self.fabric.received(arrived);
+        self.drive(to as usize)
     }
 
     /// [`Self::receive`] for any segment.
@@ -636,22 +651,31 @@ impl<'d> World<'d> {
         if connection.next_timeout_ns() <= self.now_ns {
             connection.handle_timeout(self.now_ns);
         }
-        self.drive(endpoint)
+        if connection.has_news() || connection.has_due() {
+            return self.drive(endpoint);
+        }
+        let timeout_ns = connection.next_timeout_ns();
+        if timeout_ns < end.timer_ns {
+            end.timer_ns = timeout_ns.max(self.now_ns);
+            self.fabric.queue.push(end.timer_ns, self.first_timer + endpoint as u32);
+        }
+        Ok(())
     }
 
     /// Lets an endpoint do all it can: read, handle events, send, set its timer.
     #[inline(never)]
     fn drive(&mut self, endpoint: usize) -> Step {
-        self.drive_on(endpoint)
+        let Some(id) = self.endpoints[endpoint].id else { return Ok(()) };
+        self.hosts[endpoint % 2].connection_mut(id);
+        self.drive_on(endpoint, id)
     }
 
-    /// As [`Self::drive`], within the reception of a packet.
+    /// As [`Self::drive`], of an endpoint whose host knows all subflows of its connection `id`.
     #[inline(always)]
-    fn drive_on(&mut self, endpoint: usize) -> Step {
+    fn drive_on(&mut self, endpoint: usize, id: ConnectionId) -> Step {
         let (number, side, now_ns) = (endpoint / 2, endpoint % 2, self.now_ns);
         let end = &mut self.endpoints[endpoint];
-        let Some(id) = end.id else { return Ok(()) };
-        let connection = self.hosts[side].connection_mut(id);
+        let connection = self.hosts[side].known_connection_mut(id);
         let transfer = &mut self.transfers[number];
         if let Err(misplaced) = transfer.poll(now_ns, side, connection) {
             let application = &self.runtime.applications[transfer.application as usize];
@@ -680,6 +704,7 @@ impl<'d> World<'d> {
             match form {
                 Form::Compact => self.fabric.send_compact(now_ns, flow, &mut self.outgoing.compact, ecn)?,
                 Form::Whole => self.fabric.send(now_ns, flow, &mut self.outgoing.segment, ecn)?,
+                Form::Selective => self.fabric.send_selective(now_ns, flow, &mut self.outgoing, ecn)?,
             }
         }
         let timeout_ns = connection.next_timeout_ns();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, Segment};
+use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment};
 
 use crate::backlog::Backlog;
 use crate::mptcp::at_once::agreed_keys;
@@ -358,6 +358,22 @@ impl<P: Stream> Host<P> {
         freed
     }
 
+    /// As [`Self::receive_on`], for a bare acknowledgment with SACK blocks, in little room; `whole` is written over if need be.
+    pub fn receive_selective_on(
+        &mut self,
+        now_ns: u64,
+        at: Handle,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        let connection = self.connections[at.connection.0 as usize].as_mut().expect(KNOWN);
+        connection.receive_selective(now_ns, at.subflow, segment, blocks, whole);
+        if connection.has_unadopted() {
+            self.adopt_new_subflows(at.connection);
+        }
+    }
+
     /// Where a connection stands in memory, and how many bytes it takes there: for a driver that knows to whom the next
     /// segments go, and has them brought into the cache.
     #[inline]
@@ -398,6 +414,15 @@ impl<P: Stream> Host<P> {
             self.adopt_new_subflows(id); // opened by a timer or by the application
         }
         self.connections[id.0 as usize].as_mut().expect(KNOWN)
+    }
+
+    /// As [`Self::connection_mut`], where nothing can have opened a subflow since that was called, or since a segment was
+    /// received for it.
+    #[inline]
+    pub fn known_connection_mut(&mut self, id: ConnectionId) -> &mut Connection<P> {
+        let connection = self.connections[id.0 as usize].as_mut().expect(KNOWN);
+        debug_assert!(!connection.has_unadopted());
+        connection
     }
 
     /// Frees a connection with all it holds, whatever its state; its id goes to a later one. What still comes for it is

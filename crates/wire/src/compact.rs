@@ -163,6 +163,19 @@ impl<P: Payload> Compact<P> {
         })
     }
 
+    /// The same of a bare acknowledgment with SACK blocks, and these; they are taken out of it then.
+    pub fn selective_of(segment: &mut Segment<P>) -> Option<(Self, SackBlocks)> {
+        if segment.options.sack.is_empty() || !segment.payload.is_empty() {
+            return None;
+        }
+        let blocks = std::mem::take(&mut segment.options.sack);
+        let compact = Compact::of(segment).filter(|compact| !compact.has(HAS_MAPPING));
+        if compact.is_none() {
+            segment.options.sack = blocks;
+        }
+        Some((compact?, blocks))
+    }
+
     /// Writes the segment over `segment`; the content is taken out of this one.
     #[inline]
     pub fn expand_into(&mut self, segment: &mut Segment<P>) {

@@ -305,6 +305,13 @@ impl<P: Stream> Connection<P> {
         !self.rx.ready.is_empty() || !self.events.is_empty()
     }
 
+    /// Whether [`transmit`](Self::transmit) may have a segment to send.
+    #[inline]
+    #[must_use]
+    pub fn has_due(&self) -> bool {
+        !self.due.is_nothing()
+    }
+
     /// What happened since the last call, in order.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()

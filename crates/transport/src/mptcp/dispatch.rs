@@ -1,8 +1,7 @@
 //! New data, reinjections and what waits on subflows: where they go, as the scheduler decides.
 
-use wire::Segment;
-
 use super::connection::Connection;
+use super::outgoing::Outgoing;
 use super::plan::Waited;
 use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
@@ -116,7 +115,7 @@ macro_rules! context {
 impl<P: Stream> Connection<P> {
     /// A reinjection, new data, or what waits on a subflow. The scheduler decides first; what it has bound goes out when it
     /// binds no more.
-    pub(super) fn transmit_data(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    pub(super) fn transmit_data(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
         if std::mem::take(&mut self.timers.probe_due) {
             return self.zero_window_probe(now_ns, out);
         }
@@ -147,7 +146,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Asks about the next data, and does what the answer is. `passed`: the scheduler leaves reinjections for later.
-    fn ask(&mut self, now_ns: u64, passed: &mut bool, out: &mut Segment<P>) -> Answer {
+    fn ask(&mut self, now_ns: u64, passed: &mut bool, out: &mut Outgoing<P>) -> Answer {
         if self.plan.is_some() && self.mode == Mode::Mptcp {
             if let Some(r) = self.transmit_promised(now_ns, out) {
                 return Answer::Sent(r);
@@ -252,7 +251,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment goes out on each subflow of the set.
-    fn send(&mut self, now_ns: u64, asked: &Asked, on: SubflowSet, out: &mut Segment<P>) -> Answer {
+    fn send(&mut self, now_ns: u64, asked: &Asked, on: SubflowSet, out: &mut Outgoing<P>) -> Answer {
         let mut others = on;
         let Some(r) = others.pop() else { return Answer::Pause(Pause::Waits) };
         let mss = u64::from(self.views[r].mss);
@@ -325,7 +324,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Nothing is sent now, but for the end of the stream.
-    fn pause(&mut self, now_ns: u64, pause: Pause, out: &mut Segment<P>) -> Option<usize> {
+    fn pause(&mut self, now_ns: u64, pause: Pause, out: &mut Outgoing<P>) -> Option<usize> {
         match pause {
             Pause::NoData if self.plan.as_ref().is_some_and(|plan| plan.never_sent().next().is_some()) => {}
             Pause::NoData => return self.transmit_data_fin(now_ns, out),

@@ -26,6 +26,7 @@ mod reset;
 mod signal;
 mod stale;
 mod state;
+mod steady;
 mod timers;
 mod transmit;
 

@@ -1,6 +1,7 @@
 //! Where a segment that goes out is written, and in which form.
 
-use wire::{Compact, Flags, Options, Payload, Segment};
+use wire::{Compact, Flags, Options, Payload, SackBlocks, Segment};
+
 /// Where a connection writes what it sends.
 #[derive(Clone, Debug)]
 pub struct Outgoing<P> {
@@ -8,27 +9,43 @@ pub struct Outgoing<P> {
     pub segment: Segment<P>,
     /// One in little room.
     pub compact: Compact<P>,
+    /// The SACK blocks that go with [`Self::compact`], in [`Form::Selective`].
+    pub blocks: SackBlocks,
+    /// What was written last.
+    pub(super) form: Form,
 }
 
 impl<P: Payload> Default for Outgoing<P> {
     fn default() -> Self {
-        Outgoing { segment: blank(), compact: Compact::default() }
+        Outgoing { segment: blank(), compact: Compact::default(), blocks: SackBlocks::default(), form: Form::Whole }
     }
 }
 
-/// Which of the two was written.
+impl<P: Payload> Outgoing<P> {
+    /// Writes the segment that is in little room over [`Self::segment`]; its content is taken out.
+    pub fn expand(&mut self) {
+        self.compact.expand_into(&mut self.segment);
+        if self.form == Form::Selective {
+            self.segment.options.sack = self.blocks;
+        }
+    }
+}
+
+/// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// [`Outgoing::segment`].
     Whole,
     /// [`Outgoing::compact`].
     Compact,
+    /// [`Outgoing::compact`], a bare acknowledgment, with [`Outgoing::blocks`].
+    Selective,
 }
 
 /// What came of an attempt to send.
 pub(super) enum Attempt {
     /// New data, on this subflow.
-    Sent(usize, Form),
+    Sent(usize),
     /// There is nothing that may be sent now.
     Nothing,
     /// The case is not plain; nothing was done.

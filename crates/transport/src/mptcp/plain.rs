@@ -7,7 +7,7 @@ use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_DSS, HAS_MAPPING, HAS_TIMEST
 use wire::{Compact, Flags, Timestamps};
 
 use super::connection::Connection;
-use super::outgoing::{Attempt, Form, Outgoing};
+use super::outgoing::{Attempt, Outgoing};
 use super::state::fallback::Mode;
 use crate::LossDetection;
 use crate::congestion::Phase;
@@ -15,7 +15,6 @@ use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::subflow::State;
 
 impl<P: Stream> Connection<P> {
     /// Something else than the plain happens: what is plain, and which subflows can take data, is to be found out anew.
@@ -25,7 +24,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order, and the connection neither.
-    fn is_plain(&self, r: usize) -> bool {
+    fn is_plain(&mut self, r: usize) -> bool {
         let subflow = &self.subflows[r];
         subflow.reorder.is_empty()
             && subflow.duplicate.is_none()
@@ -34,38 +33,21 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether subflow `r` has nothing to look after but that and data behind a hole.
-    pub(super) fn is_settled(&self, r: usize) -> bool {
-        let (subflow, view) = (&self.subflows[r], &self.views[r]);
-        let connection = match self.mode {
-            Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
-            Mode::Mptcp => {
-                self.fully_established
-                    && !self.fallback.receives_single()
-                    && !self.ending.data_fin_sent
-                    && !self.fallback.checksum()
-            }
-        };
-        connection
-            && !self.ending.deaf
-            && view.phase == Phase::Open
-            && subflow.state == State::Established
+    pub(super) fn is_settled(&mut self, r: usize) -> bool {
+        self.is_known_steady(r) && self.has_no_losses(r)
+    }
+
+    /// Whether nothing of what was sent on subflow `r` is lost, or reported out of order, or sent by rules of its own.
+    fn has_no_losses(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        self.views[r].phase == Phase::Open
             && subflow.board.is_unmarked()
-            && !subflow.fin_requested
-            && subflow.fin_at.is_none()
-            && subflow.sack
             && subflow.detection == LossDetection::RackTlp
             && subflow.rack.probe.is_none()
             && subflow.rtt.backoff == 0
             && !subflow.probe_due
-            && !subflow.ecn.enabled
             && subflow.pacing.is_none()
             && subflow.rate.is_none()
-            && subflow.join.is_none_or(|j| j.confirmed)
-            && self.contexts[r].held.is_none()
-            && self.established
-            && !self.removals
-            && !self.rx.is_ending()
-            && self.short.enabled()
     }
 
     /// Takes in the segment if it is plain: data in order that acknowledges nothing new while nothing is outstanding, or a
@@ -242,8 +224,8 @@ impl<P: Stream> Connection<P> {
             self.tx.advance(len);
             self.arm_data_timer(now_ns);
             let payload = self.tx.slice(offset, len);
-            self.first_transmission(now_ns, r, offset, payload, false, &mut out.segment);
-            return Attempt::Sent(r, Form::Whole);
+            self.first_transmission(now_ns, r, offset, payload, false, out);
+            return Attempt::Sent(r);
         }
         debug_assert!(self.is_plain(r));
         self.burst.1 = 0;
@@ -276,16 +258,9 @@ impl<P: Stream> Connection<P> {
         subflow.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, subflow.timer_ns);
         let probe_ns = subflow.rack.probe_ns;
         self.wake_by(probe_ns);
-        let compact = &mut out.compact;
-        self.compact_into(now_ns, r, seq, compact);
-        if self.mode == Mode::Mptcp {
-            compact.parts |= HAS_MAPPING;
-            compact.dsn = self.numbers.ours(offset);
-            compact.ssn = seq as u32;
-        }
-        compact.payload = payload;
+        self.compact_data(now_ns, r, (seq, offset, payload), out);
         debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
-        Attempt::Sent(r, Form::Compact)
+        Attempt::Sent(r)
     }
 
     /// As [`segment_into`](Self::segment_into), of a plain subflow.

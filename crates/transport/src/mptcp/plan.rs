@@ -1,8 +1,7 @@
 //! The send plan at work: data is bound to subflows, waits there for their windows, and is given back when they fail.
 
-use wire::Segment;
-
 use super::connection::Connection;
+use super::outgoing::Outgoing;
 use super::state::fallback::Mode;
 use super::state::plan::{Kind, SendPlan};
 use crate::queue::Stream;
@@ -106,7 +105,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What waits on the first subflow that may send it.
-    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Segment<P>) -> Waited {
+    pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Outgoing<P>) -> Waited {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
         match (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
             Some(r) if self.send_waiting(now_ns, r, out) => Waited::Sent(r),
@@ -116,7 +115,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What a decision to send promised: before the scheduler is asked again.
-    pub(super) fn transmit_promised(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    pub(super) fn transmit_promised(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
         loop {
             let promised = self.plan.as_ref()?.promised;
             if promised.0 == 0 {
@@ -147,7 +146,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The next segment of what waits on the subflow. False: nothing of it is needed any more.
-    fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+    fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         let mss = u64::from(self.views[r].mss);
         let una = self.tx.una();
         let Some(plan) = &mut self.plan else { return false };
@@ -192,7 +191,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The tail loss probe's segment of new data: what waits on the subflow, whatever its window.
-    pub(super) fn probe_with_waiting(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+    pub(super) fn probe_with_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         self.send_waiting(now_ns, r, out)
     }
 

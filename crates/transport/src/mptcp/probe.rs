@@ -1,8 +1,7 @@
 //! Tail loss probes (RFC 8985 §7.3) and the step of F-RTO that sends only new data (RFC 5682 §3.1 step 2b).
 
-use wire::Segment;
-
 use super::connection::Connection;
+use super::outgoing::Outgoing;
 use super::transmit::Carried;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
@@ -10,11 +9,12 @@ use crate::tcp::recovery::Frto;
 impl<P: Stream> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
     /// else the last segment again. False when there is nothing outstanding any more.
-    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+    pub(super) fn tail_loss_probe(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         self.subflows[r].probe_due = false;
         if self.subflows[r].board.is_empty() {
             return false;
         }
+        self.unsettle();
         self.subflows[r].statistics.probes += 1;
         let unsent = self.tx.unsent();
         let open = self.tx.open();

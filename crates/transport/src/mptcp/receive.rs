@@ -1,6 +1,6 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::{Compact, Dss, Flags, Segment};
+use wire::{Compact, Dss, Flags, SackBlocks, Segment};
 
 use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
@@ -9,6 +9,7 @@ use super::state::fallback::Mode;
 use crate::names::SubflowId;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
 
 /// Between two challenge ACKs of a subflow.
@@ -20,8 +21,28 @@ impl<P: Stream> Connection<P> {
         self.clock_ns = now_ns;
         if let Some(mut compact) = Compact::of(segment) {
             self.receive_compact(now_ns, subflow, &mut compact, segment);
+        } else if let Some((mut compact, blocks)) = Compact::selective_of(segment) {
+            self.receive_selective(now_ns, subflow, &mut compact, &blocks, segment);
         } else {
             self.receive_whole(now_ns, subflow.0 as usize, segment);
+        }
+    }
+
+    /// As [`receive`](Self::receive), for a bare acknowledgment with SACK blocks, in little room.
+    pub(crate) fn receive_selective(
+        &mut self,
+        now_ns: u64,
+        subflow: SubflowId,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        self.clock_ns = now_ns;
+        let r = subflow.0 as usize;
+        if !self.receive_acknowledgment(now_ns, r, segment, blocks.as_slice()) {
+            segment.expand_into(whole);
+            whole.options.sack = *blocks;
+            self.receive_whole(now_ns, r, whole);
         }
     }
 
@@ -36,7 +57,10 @@ impl<P: Stream> Connection<P> {
     ) {
         self.clock_ns = now_ns;
         let r = subflow.0 as usize;
-        if !self.receive_plain(now_ns, r, segment) && !self.receive_behind_hole(now_ns, r, segment) {
+        if !self.receive_plain(now_ns, r, segment)
+            && !self.receive_behind_hole(now_ns, r, segment)
+            && !self.receive_acknowledgment(now_ns, r, segment, &[])
+        {
             segment.expand_into(whole);
             self.receive_whole(now_ns, r, whole);
         }
@@ -231,7 +255,16 @@ impl<P: Stream> Connection<P> {
         if !outstanding {
             self.subflows[r].last_window = segment.window;
         } else {
-            self.subflows[r].acknowledged(now_ns, segment, &mut self.views, r, &mut self.controller);
+            let heard = Heard {
+                ack,
+                window: segment.window,
+                timestamps: segment.options.timestamps,
+                blocks: segment.options.sack.as_slice(),
+                empty: segment.payload.is_empty(),
+                signals: segment.flags.fin() || segment.options.rare.is_some(),
+                marked: segment.flags.ece(),
+            };
+            self.subflows[r].acknowledged(now_ns, &heard, &mut self.views, r, &mut self.controller);
             self.due.frto_waits |= self.holds_retransmissions(r);
             let subflow = &self.subflows[r];
             if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {

@@ -1,9 +1,10 @@
 //! Timers: retransmission and delayed acknowledgment of each subflow, retransmission at the data level, zero-window
 //! probes.
 
-use wire::{Flags, Segment};
+use wire::Flags;
 
 use super::connection::Connection;
+use super::outgoing::Outgoing;
 use super::state::ending::AbortReason;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
@@ -17,6 +18,20 @@ impl<P: Stream> Connection<P> {
     /// out when it should have been.
     pub fn handle_timeout(&mut self, now_ns: u64) {
         self.clock_ns = now_ns;
+        // Timers move with nearly every segment and what the driver was told stays: mostly it comes too early.
+        self.next_timeout_ns = self.earliest_ns();
+        if self.next_timeout_ns <= now_ns {
+            self.expire(now_ns);
+        }
+    }
+
+    /// When the first of all timers expires.
+    fn earliest_ns(&self) -> u64 {
+        let own = self.timers.retransmit_ns.min(self.timers.probe_ns).min(self.wait_until_ns).min(self.control.next_ns);
+        self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min)
+    }
+
+    fn expire(&mut self, now_ns: u64) {
         self.unsettle();
         for r in 0..self.subflows.len() {
             if self.subflows[r].ack.deadline_ns <= now_ns {
@@ -61,8 +76,7 @@ impl<P: Stream> Connection<P> {
         if self.control.next_ns <= now_ns {
             self.control_timer(now_ns);
         }
-        let own = self.timers.retransmit_ns.min(self.timers.probe_ns).min(self.wait_until_ns).min(self.control.next_ns);
-        self.next_timeout_ns = self.subflows.iter().map(|s| s.deadline_ns()).fold(own, u64::min);
+        self.next_timeout_ns = self.earliest_ns();
     }
 
     fn subflow_timer(&mut self, now_ns: u64, r: usize) {
@@ -221,10 +235,10 @@ impl<P: Stream> Connection<P> {
 
     /// A segment from below the window, which the peer must answer with its window (RFC 9293 §3.8.6.1). It carries
     /// no data, so it cannot be taken for some.
-    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    pub(super) fn zero_window_probe(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
         let r = self.best_subflow()?;
         let seq = self.subflows[r].snd_nxt - 1;
-        self.segment_into(now_ns, r, seq, Flags::ACK, out);
+        self.segment_into(now_ns, r, seq, Flags::ACK, &mut out.segment);
         Some(r)
     }
 }

@@ -36,8 +36,8 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub fn transmit_into(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<SubflowId> {
         let (subflow, form) = self.transmit_either(now_ns, out)?;
-        if form == Form::Compact {
-            out.compact.expand_into(&mut out.segment);
+        if form != Form::Whole {
+            out.expand();
         }
         Some(subflow)
     }
@@ -51,23 +51,25 @@ impl<P: Stream> Connection<P> {
         if self.due.is_nothing() {
             return None;
         }
-        self.transmit_due(now_ns, out)
+        let r = self.transmit_due(now_ns, out)?;
+        Some((SubflowId(r as u8), out.form))
     }
 
-    fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<(SubflowId, Form)> {
+    fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
+        out.form = Form::Whole;
         if self.due.is_before_data()
-            && let Some(r) = self.transmit_first(now_ns, &mut out.segment)
+            && let Some(r) = self.transmit_first(now_ns, out)
         {
-            return Some((SubflowId(r as u8), Form::Whole));
+            return Some(r);
         }
         if self.due.data {
             let sent = match self.transmit_plain(now_ns, out) {
-                Attempt::Sent(r, form) => Some((r, form)),
+                Attempt::Sent(r) => Some(r),
                 Attempt::Nothing => None,
-                Attempt::Unknown => self.transmit_data(now_ns, &mut out.segment).map(|r| (r, Form::Whole)),
+                Attempt::Unknown => self.transmit_data(now_ns, out),
             };
-            if let Some((r, form)) = sent {
-                return Some((SubflowId(r as u8), form));
+            if sent.is_some() {
+                return sent;
             }
             self.due.data = false;
             if self.due.frto_waits && self.release_retransmissions() {
@@ -77,13 +79,13 @@ impl<P: Stream> Connection<P> {
         while let Some(r) = self.due.acks.pop() {
             if self.subflows[r].ack.now && (self.subflows[r].is_synchronised() || self.is_challenged_early(r)) {
                 if self.short.is_plain(r) {
-                    let seq = self.subflows[r].snd_nxt;
-                    self.compact_into(now_ns, r, seq, &mut out.compact);
-                    out.compact.payload = P::empty();
-                    return Some((SubflowId(r as u8), Form::Compact));
+                    self.compact_acknowledgment(now_ns, r, out);
+                } else if self.is_known_steady(r) {
+                    self.selective_acknowledgment(now_ns, r, out);
+                } else {
+                    self.acknowledgment(now_ns, r, &mut out.segment);
                 }
-                self.acknowledgment(now_ns, r, &mut out.segment);
-                return Some((SubflowId(r as u8), Form::Whole));
+                return Some(r);
             }
         }
         None
@@ -96,11 +98,10 @@ impl<P: Stream> Connection<P> {
     }
 
     /// What goes before all data: SYN, reset, retransmissions, FIN, control options.
-    fn transmit_first(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    fn transmit_first(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
         while self.due.attention.0 != 0 {
             let r = self.due.attention.0.trailing_zeros() as usize;
             if self.transmit_urgent(now_ns, r, out) {
-                self.unsettle();
                 return Some(r);
             }
             self.due.attention.pop();
@@ -109,22 +110,24 @@ impl<P: Stream> Connection<P> {
             && let Some((r, segment)) = self.transmit_signal(now_ns)
         {
             self.unsettle();
-            *out = segment;
+            out.segment = segment;
             return Some(r);
         }
         None
     }
 
     /// SYN, reset, retransmissions as the window allows, FIN.
-    fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) -> bool {
+    fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         if self.subflows[r].reset_due {
             self.subflows[r].reset_due = false;
-            *out = self.reset(now_ns, r);
+            self.unsettle();
+            out.segment = self.reset(now_ns, r);
             return true;
         }
         if self.subflows[r].syn_due {
             self.subflows[r].syn_due = false;
-            *out = self.syn(now_ns, r);
+            self.unsettle();
+            out.segment = self.syn(now_ns, r);
             return true;
         }
         if self.subflows[r].probe_due && self.tail_loss_probe(now_ns, r, out) {
@@ -132,6 +135,7 @@ impl<P: Stream> Connection<P> {
         }
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
+            self.short.disturb(r);
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
@@ -205,7 +209,7 @@ impl<P: Stream> Connection<P> {
         offset: u64,
         payload: P,
         fin: bool,
-        out: &mut Segment<P>,
+        out: &mut Outgoing<P>,
     ) {
         let subflow = &mut self.subflows[r];
         let seq = subflow.snd_nxt;
@@ -236,12 +240,12 @@ impl<P: Stream> Connection<P> {
         let ecn = &mut self.subflows[r].ecn;
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
-            out.flags = out.flags | ecn.flags(true);
+            out.segment.flags = out.segment.flags | ecn.flags(true);
             self.last_ecn = self.ect;
         }
     }
 
-    fn fin(&mut self, now_ns: u64, r: usize, out: &mut Segment<P>) {
+    fn fin(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
         self.note_fin(r);
         let offset = self.tx.nxt();
         self.first_transmission(now_ns, r, offset, P::empty(), true, out);
@@ -259,7 +263,7 @@ impl<P: Stream> Connection<P> {
         };
     }
 
-    pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, segment: &mut Segment<P>) {
+    pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, out: &mut Outgoing<P>) {
         let Carried { seq, offset, payload, fin } = carried;
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
@@ -268,7 +272,12 @@ impl<P: Stream> Connection<P> {
         }
         if fin {
             flags = flags | Flags::FIN;
+        } else if self.is_known_steady(r) && self.is_compact(r, offset + len) {
+            self.compact_data(now_ns, r, (seq, offset, payload), out);
+            out.compact.flags = flags;
+            return;
         }
+        let segment = &mut out.segment;
         self.segment_into(now_ns, r, seq, flags, segment);
         if self.mode == Mode::Mptcp && len > 0 {
             if self.carries_capable(r, offset) {
@@ -456,7 +465,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
-    pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Segment<P>) -> Option<usize> {
+    pub(super) fn transmit_data_fin(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
         if self.mode != Mode::Mptcp
             || !self.ending.requested
             || self.ending.fin_acknowledged
@@ -469,8 +478,9 @@ impl<P: Stream> Connection<P> {
         self.unsettle();
         self.ending.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
-        self.segment_into(now_ns, r, seq, Flags::ACK, out);
-        if let Some(dss) = &mut out.options.dss {
+        let segment = &mut out.segment;
+        self.segment_into(now_ns, r, seq, Flags::ACK, segment);
+        if let Some(dss) = &mut segment.options.dss {
             let (end, ssn, len) = (self.tx.end(), 0, 1);
             let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;

@@ -1,6 +1,6 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{Segment, Timestamps, expand32};
+use wire::{SackBlock, Timestamps, expand32};
 
 use super::acknowledge::NEVER;
 use super::rack::Probe;
@@ -14,21 +14,40 @@ use crate::queue::Stream;
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
+/// What a segment says to the sender of data.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard<'a> {
+    /// The acknowledgment, in 64 bits.
+    pub ack: u64,
+    /// The window field.
+    pub window: u16,
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks.
+    pub blocks: &'a [SackBlock],
+    /// The segment has no content.
+    pub empty: bool,
+    /// It has a FIN, or an option that says something else than data and acknowledgments do.
+    pub signals: bool,
+    /// It has the flag ECE.
+    pub marked: bool,
+}
+
 impl<P: Stream> Subflow<P> {
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
-    /// Answers what was delivered.
+    #[inline(never)]
     pub fn acknowledged(
         &mut self,
         now_ns: u64,
-        segment: &Segment<P>,
+        heard: &Heard<'_>,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
-    ) -> Delivered {
-        let ack = self.our_seq(segment.ack);
+    ) {
+        let ack = heard.ack;
         let (has_room, full) = (group[r].has_room(), group[r].free_segments() == 0);
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
-        let copies = self.copies(segment.options.timestamps, group[r].min_rtt_ns);
+        let copies = self.copies(heard.timestamps, group[r].min_rtt_ns);
         let mut delivered = Delivered { copies, ..Delivered::default() };
         self.board.acknowledge(ack, now_ns, &mut delivered);
         if ack > self.snd_una {
@@ -36,31 +55,28 @@ impl<P: Stream> Subflow<P> {
             self.retries = 0;
             group[r].potentially_failed = false;
         }
-        let window_moved = self.last_window != segment.window;
-        self.last_window = segment.window;
+        let window_moved = self.last_window != heard.window;
+        self.last_window = heard.window;
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
-            let blocks = segment.options.sack;
-            if !blocks.is_empty() {
+            if let Some(&first) = heard.blocks.first() {
                 let (una, iss) = (self.snd_una, self.iss);
                 let expand = |n: u32| expand32(una, n.wrapping_sub(iss));
                 // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
-                let first = blocks.as_slice()[0];
                 let (left, right) = (expand(first.left), expand(first.right));
                 duplicate_end = (right <= una && left < right).then_some(right);
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
-                self.board.selectively_acknowledge(blocks.as_slice(), expand, now_ns, &mut delivered);
+                self.board.selectively_acknowledge(heard.blocks, expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
             let known = self.duplicate_acks.min(delivered.segments.saturating_sub(1));
             self.duplicate_acks -= known;
             delivered.announced = delivered.segments - known;
-        } else if segment.payload.is_empty()
-            && !segment.flags.fin()
+        } else if heard.empty
+            && !heard.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
             && !window_moved // RFC 5681 §2, a duplicate acknowledgment, (e)
-            && segment.options.rare.is_none() // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
             && !self.board.is_empty()
             && ack == self.snd_una
             // After a timeout they tell of segments that were sent again in vain: nothing is estimated from them.
@@ -98,11 +114,11 @@ impl<P: Stream> Subflow<P> {
         if duplicate_reported {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
-        if self.is_spurious(segment, ack, &delivered, duplicate_end, group[r].phase) {
+        if self.is_spurious(heard, &delivered, duplicate_end, group[r].phase) {
             self.undo(now_ns, group, r, controller);
         }
         self.recover(now_ns, &delivered, group, r, controller);
-        let duplicate = !delivered.advanced && segment.payload.is_empty() && segment.options.sack.is_empty();
+        let duplicate = !delivered.advanced && heard.empty && heard.blocks.is_empty();
         self.settle_probe(now_ns, ack, duplicate_reported, duplicate, group, r, controller);
         group[r].in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
@@ -117,13 +133,12 @@ impl<P: Stream> Subflow<P> {
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
         }
         if self.rate.is_some() {
-            let marked = segment.flags.ece() && self.ecn.scalable;
+            let marked = heard.marked && self.ecn.scalable;
             self.report(now_ns, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
-        delivered
     }
 
     /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
@@ -447,8 +462,7 @@ impl<P: Stream> Subflow<P> {
     /// a timeout it acknowledges what was sent only once (F-RTO, RFC 5682 §3.1).
     fn is_spurious(
         &mut self,
-        segment: &Segment<P>,
-        ack: u64,
+        heard: &Heard<'_>,
         delivered: &Delivered,
         duplicate_end: Option<u64>,
         phase: Phase,
@@ -457,8 +471,7 @@ impl<P: Stream> Subflow<P> {
         if phase == Phase::Open {
             return false;
         }
-        if let (true, Some(stamp), Some(t)) =
-            (self.timestamps && delivered.advanced, undo.stamp, segment.options.timestamps)
+        if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, heard.timestamps)
             && t.echo != 0
             && (t.echo.wrapping_sub(stamp) as i32) < 0
         {
@@ -471,6 +484,7 @@ impl<P: Stream> Subflow<P> {
                 return true;
             }
         }
+        let ack = heard.ack;
         match self.frto {
             Frto::Off => false,
             // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment

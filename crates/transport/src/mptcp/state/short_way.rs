@@ -1,4 +1,4 @@
-//! Which subflows may take the short way of `plain.rs` and `behind_hole.rs`, and which can have room for data. All of it can be
+//! Which subflows may take the short way of `plain.rs`, `behind_hole.rs` and `steady.rs`, and which can have room for data. All of it can be
 //! found out anew: it is remembered so that nearly every segment is spared the search.
 
 use crate::scheduler::SubflowSet;
@@ -10,6 +10,8 @@ pub struct ShortWay {
     plain: SubflowSet,
     /// As `plain`, but there may be a hole in what arrived.
     settled: SubflowSet,
+    /// As `settled`, but losses may be repaired.
+    steady: SubflowSet,
     /// Subflows that can have got room in their windows since none had any.
     roomy: SubflowSet,
     /// Of the configuration: whether there is a short way.
@@ -20,8 +22,15 @@ pub struct ShortWay {
 
 impl ShortWay {
     pub fn new(enabled: bool, sends: bool) -> Self {
-        let (plain, settled) = (SubflowSet::default(), SubflowSet::default());
-        ShortWay { plain, settled, roomy: SubflowSet(u64::MAX), enabled, sends: enabled && sends }
+        let none = SubflowSet::default();
+        ShortWay {
+            plain: none,
+            settled: none,
+            steady: none,
+            roomy: SubflowSet(u64::MAX),
+            enabled,
+            sends: enabled && sends,
+        }
     }
 
     /// Something else than the plain happens: all is to be found out anew.
@@ -29,14 +38,32 @@ impl ShortWay {
     pub fn unsettle(&mut self) {
         self.plain = SubflowSet::default();
         self.settled = SubflowSet::default();
+        self.steady = SubflowSet::default();
         self.roomy = SubflowSet(u64::MAX);
     }
 
     /// The same of one subflow, which may have got room as well.
     #[inline]
     pub fn doubt(&mut self, r: usize) {
+        self.disturb(r);
+        self.steady.remove(r);
+    }
+
+    /// Losses of the subflow may be repaired now, or not any more.
+    #[inline]
+    pub fn disturb(&mut self, r: usize) {
         self.plain.remove(r);
         self.settled.remove(r);
+    }
+
+    #[inline]
+    pub fn is_steady(&self, r: usize) -> bool {
+        self.steady.contains(r)
+    }
+
+    #[inline]
+    pub fn note_steady(&mut self, r: usize) {
+        self.steady.insert(r);
     }
 
     #[inline]
