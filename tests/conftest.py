@@ -18,7 +18,7 @@ from tests.networks import WIFI_AND_LTE
 settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes
 settings.load_profile("any machine")
 
-LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/")
+LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/", "testbed/test_testbed.py")
 """Tests on the real clock and real packets: they run one at a time."""
 SLOW = (
     "test_add_an_algorithm.py",
