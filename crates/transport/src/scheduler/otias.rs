@@ -100,6 +100,8 @@ mod tests {
         assert_eq!(Otias::new(true).arrival_ns(&view(20, 6, 3)), 10_000_000);
         assert_eq!(Otias::new(true).arrival_ns(&view(20, 6, 4)), 30_000_000);
         assert_eq!(Otias::new(false).arrival_ns(&view(20, 6, 4)), 10_000_000);
+        // A window of one: two round trips before the third.
+        assert_eq!(Otias::new(false).arrival_ns(&View { cwnd: 1.0, ..view(20, 1, 2) }), 50_000_000);
     }
 
     #[test]

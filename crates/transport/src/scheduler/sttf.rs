@@ -128,6 +128,11 @@ mod tests {
         for (queued, halves) in [(20, 3), (21, 5), (60, 5), (61, 7), (110, 7), (111, 9)] {
             assert_eq!(transfer_ns(&slow, queued), halves * half, "{queued}");
         }
+        // From a window of one: 2, then 4.
+        let first = View { cwnd: 1.0, ..View { in_flight: 1, ..slow } };
+        for (queued, halves) in [(2, 3), (3, 5), (6, 5), (7, 7)] {
+            assert_eq!(transfer_ns(&first, queued), halves * half, "{queued}");
+        }
     }
 
     #[test]
@@ -175,6 +180,12 @@ mod tests {
         assert_eq!(decide(1, &[view(20, 9), slow]), Decision::Send { on: SubflowSet::one(0), burst: 1 });
         let behind = View { queued: 1, ..view(20, 8) };
         assert_eq!(decide(1, &[behind, slow]), Decision::Bind { on: SubflowSet::one(0), bytes: 1000 });
+        let held = View { held: true, ..view(20, 0) };
+        assert_eq!(
+            decide(1, &[held, slow]),
+            Decision::Wait { until_ns: u64::MAX },
+            "pacing has the fast one for later"
+        );
     }
 
     #[test]
