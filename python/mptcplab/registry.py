@@ -183,19 +183,22 @@ PLUGINS = ("sim", "stack")
 TRACES = ("sim", "stack", "linux")
 """Engines that run links with a trace in place of a rate."""
 
+_PACKETS = ("sim", "stack", "linux")
+"""Engines whose links carry packets."""
+
 MIDDLEBOXES = (
     Entry(
-        "strip", "removes Multipath TCP options from SYNs, data or all segments", "Honda 2011; RFC 8684 §3.7", ("sim",)
+        "strip", "removes Multipath TCP options from SYNs, data or all segments", "Honda 2011; RFC 8684 §3.7", _PACKETS
     ),
-    Entry("nat", "translates clients' addresses and ports", "RFC 3022; RFC 5382", ("sim",)),
-    Entry("sequence-rewriting", "changes initial sequence numbers", "Honda 2011", ("sim",)),
-    Entry("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011", ("sim",)),
-    Entry("coalescing", "merges two segments, keeping the options of the first", "Raiciu 2012", ("sim",)),
-    Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", ("sim",)),
-    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", ("sim",)),
-    Entry("reset-injection", "sends resets in the name of either end", "RFC 8684 §3.6", ("sim",)),
-    Entry("syn-filter", "drops SYNs with Multipath TCP options", "Honda 2011; RFC 8684 §3.7", ("sim",)),
-    Entry("captive", "lets connections open, then drops their data", "—", ("sim",)),
+    Entry("nat", "translates clients' addresses and ports", "RFC 3022; RFC 5382", _PACKETS),
+    Entry("sequence-rewriting", "changes initial sequence numbers", "Honda 2011", _PACKETS),
+    Entry("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011", _PACKETS),
+    Entry("coalescing", "merges two segments, keeping the options of the first", "Raiciu 2012", _PACKETS),
+    Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", _PACKETS),
+    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", _PACKETS),
+    Entry("reset-injection", "sends resets in the name of either end", "RFC 8684 §3.6", _PACKETS),
+    Entry("syn-filter", "drops SYNs with Multipath TCP options", "Honda 2011; RFC 8684 §3.7", _PACKETS),
+    Entry("captive", "lets connections open, then drops their data", "—", _PACKETS),
 )
 
 APPLICATIONS = (

@@ -7,6 +7,7 @@
 mod agenda;
 mod ahead;
 mod boxes;
+pub mod chains;
 pub mod convert;
 pub mod description;
 mod endpoint;

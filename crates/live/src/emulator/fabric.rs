@@ -2,18 +2,21 @@
 //! machine's.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
+use network::middlebox::Way;
 use network::{Enqueue, Link, Medium, Packet};
 use simulator::convert;
-use simulator::description::Description;
+use simulator::description::{Description, Path};
 use simulator::link_meter::LinkMeter;
 use simulator::outcome::{self, LinkSamples};
 
+use super::boxes::{self, Boxes, FIRST_CROSSING, Journey, Left};
 use super::header::{self, FlowKey, Header};
 use super::pool::{Pool, Slot};
 use super::{FlowCount, Network};
+use crate::offload::{self, HEADER_LEN};
 
 /// Ends a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -55,14 +58,21 @@ pub struct Fabric<'d> {
     media: (Vec<Medium>, Vec<Option<usize>>),
     meter: LinkMeter,
     /// Heads of links, each with its link; one whose time is no longer the head's is skipped. Numbers behind the links are
-    /// those of media, which are free then.
+    /// those of media, which are free then, and behind them those of chains of boxes, which let out what they hold.
     heads: BinaryHeap<Reverse<(u64, u32)>>,
     /// The earliest last.
     agenda: Vec<(u64, Action)>,
-    /// Links one after another; each route ends with `ROUTE_END` and the port it leads to.
+    /// Links and, from `FIRST_CROSSING` on, crossings of boxes, one after another; each route ends with `ROUTE_END` and the
+    /// port it leads to.
     routes: Vec<u32>,
     /// Of each port, by destination, where the route begins.
     starts: Vec<BTreeMap<IpAddr, u32>>,
+    /// Which way the route goes that begins there.
+    ways: BTreeMap<u32, Way>,
+    /// The boxes on links, when there are any.
+    boxes: Option<Box<Boxes>>,
+    /// What came out of a box at the end of its route.
+    arrived: VecDeque<(u64, Packet<Tag>)>,
     pool: Pool,
     /// Of each slot, the flow that it counts for.
     flow_of: Vec<u32>,
@@ -86,6 +96,7 @@ impl<'d> Fabric<'d> {
         let stages = convert::stages(description);
         let mut routes = Vec::new();
         let mut starts = Vec::new();
+        let mut ways = BTreeMap::new();
         for (number, port) in network.ports.iter().enumerate() {
             let mut of_port = BTreeMap::new();
             for route in &port.routes {
@@ -98,7 +109,8 @@ impl<'d> Fabric<'d> {
                 if of_port.insert(route.destination, routes.len() as u32).is_some() {
                     return Err(format!("{}: twice", place()));
                 }
-                routes.extend(convert::with_stages(&path.crossed(route.down), &stages));
+                ways.insert(routes.len() as u32, if route.down { Way::Down } else { Way::Up });
+                routes.extend(convert::with_stages(&crossed(description, path, route.down), &stages));
                 routes.extend([ROUTE_END, route.port as u32]);
             }
             starts.push(of_port);
@@ -124,7 +136,10 @@ impl<'d> Fabric<'d> {
             routes,
             last_flow: vec![None; starts.len()],
             starts,
-            pool: Pool::new(network.packet_bytes.min(LARGEST_PACKET)),
+            ways,
+            boxes: Boxes::new(description, &network.translations).map(Box::new),
+            arrived: VecDeque::new(),
+            pool: Pool::new(boxes::largest_packet(description, network.packet_bytes).min(LARGEST_PACKET)),
             flow_of: Vec::new(),
             flows: Vec::new(),
             flow_numbers: BTreeMap::new(),
@@ -136,6 +151,9 @@ impl<'d> Fabric<'d> {
 
     /// When something is due next; `u64::MAX` when nothing is.
     pub fn next_ns(&self) -> u64 {
+        if let Some(&(at_ns, _)) = self.arrived.front() {
+            return at_ns;
+        }
         let head_ns = self.heads.peek().map_or(u64::MAX, |&Reverse((at_ns, _))| at_ns);
         head_ns.min(self.agenda.last().map_or(u64::MAX, |&(at_ns, _)| at_ns))
     }
@@ -144,6 +162,9 @@ impl<'d> Fabric<'d> {
     /// goes on to its next link at the moment that the link before says, however late this is called.
     pub fn advance(&mut self, now_ns: u64, deliver: &mut impl FnMut(Delivery)) {
         loop {
+            while let Some((at_ns, packet)) = self.arrived.pop_front() {
+                self.arrive(at_ns, packet, deliver);
+            }
             let head = self.heads.peek().map(|&Reverse(head)| head);
             if let Some(&(at_ns, action)) = self.agenda.last()
                 && at_ns <= now_ns
@@ -158,8 +179,11 @@ impl<'d> Fabric<'d> {
                 return;
             }
             self.heads.pop();
-            if let Some(medium) = (link as usize).checked_sub(self.links.len()) {
-                self.serve(at_ns, medium);
+            if let Some(behind) = (link as usize).checked_sub(self.links.len()) {
+                match behind.checked_sub(self.media.0.len()) {
+                    None => self.serve(at_ns, behind),
+                    Some(chain) => self.release(at_ns, chain),
+                }
             } else if self.links[link as usize].next_arrival_or_max_ns() == at_ns {
                 self.hop(at_ns, link, deliver);
             }
@@ -192,9 +216,15 @@ impl<'d> Fabric<'d> {
         let Ok(size) = u16::try_from(length) else { return self.no_route(slot) };
         self.pool.set_length(slot, size);
         let Some(header) = Header::read(self.pool.packet(slot)) else { return self.no_route(slot) };
-        let Some(&start) = self.starts[port].get(&header.destination) else { return self.no_route(slot) };
+        let direct = self.starts[port].get(&header.destination).copied();
+        let Some(start) = (if self.boxes.is_some() { self.embark(slot, direct) } else { direct }) else {
+            return self.no_route(slot);
+        };
         self.flow_of[slot as usize] = match header.data {
-            Some(key) if self.measuring => self.flow(port, key),
+            Some(key) if self.measuring => {
+                let journey = self.boxes.as_ref().and_then(|boxes| boxes.journey(slot));
+                self.flow(port, journey.map_or(key, |journey| boxes::as_the_client_calls_it(key, journey)))
+            }
             _ => NO_FLOW,
         };
         self.forward(now_ns, Packet::new(Tag { slot, next: start }, size, 0, header.ecn));
@@ -251,9 +281,15 @@ impl<'d> Fabric<'d> {
             return self.lose(packet);
         }
         packet.tag.next += 1;
-        if self.routes[packet.tag.next as usize] != ROUTE_END {
-            return self.forward(at_ns, packet);
+        if self.routes[packet.tag.next as usize] == ROUTE_END {
+            self.arrive(at_ns, packet, deliver);
+        } else {
+            self.forward(at_ns, packet);
         }
+    }
+
+    /// The packet is at the end of its route.
+    fn arrive(&mut self, at_ns: u64, packet: Packet<Tag>, deliver: &mut impl FnMut(Delivery)) {
         let port = self.routes[packet.tag.next as usize + 1] as usize;
         if packet.ce() {
             header::mark_congestion(self.pool.packet(packet.tag.slot));
@@ -265,6 +301,9 @@ impl<'d> Fabric<'d> {
     /// Onto the link where its route goes on.
     fn forward(&mut self, at_ns: u64, packet: Packet<Tag>) {
         let link = self.routes[packet.tag.next as usize];
+        if link >= FIRST_CROSSING {
+            return self.cross(at_ns, packet);
+        }
         let pool = &mut self.pool;
         let flow = || header::flow_number(pool.packet(packet.tag.slot));
         match self.links[link as usize].enqueue_of(at_ns, packet, flow) {
@@ -289,6 +328,9 @@ impl<'d> Fabric<'d> {
             self.pool.memory(copy)[..bytes.len()].copy_from_slice(&bytes);
             self.pool.set_length(copy, packet.size);
             self.flow_of[copy as usize] = NO_FLOW;
+            if let Some(boxes) = &mut self.boxes {
+                boxes.note(copy, boxes.journey(packet.tag.slot));
+            }
             let tag = Tag { slot: copy, next: packet.tag.next };
             let copy = Packet::new(tag, packet.size, 0, packet.ecn());
             let answer = self.links[link as usize].enqueue_copy(at_ns, copy);
@@ -306,6 +348,101 @@ impl<'d> Fabric<'d> {
         let sends = medium.serve(at_ns, links, |link, next_ns| heads.push(Reverse((next_ns, link as u32))));
         if sends {
             heads.push(Reverse((medium.free_ns(), (links.len() + number) as u32)));
+        }
+    }
+
+    /// Where the route of a packet begins that comes in by `port`, when there are boxes; `direct` is what its destination
+    /// says, which a server does not know of a client behind a NAT.
+    #[cold]
+    fn embark(&mut self, slot: Slot, direct: Option<u32>) -> Option<u32> {
+        let flow = header::tcp_flow(self.pool.packet(slot));
+        let boxes = self.boxes.as_mut()?;
+        let Some(start) = direct else {
+            let journey = boxes.behind_nat(flow?)?;
+            boxes.note(slot, Some(journey));
+            return journey.routes[Way::Down as usize];
+        };
+        let journey = flow.map(|flow| {
+            let route = &self.routes[start as usize..];
+            let end = route.iter().position(|&entry| entry == ROUTE_END).unwrap_or_default();
+            let back = self.starts[route[end + 1] as usize].get(&flow.source.0).copied();
+            let (way, mut routes) = (self.ways[&start], [None; 2]);
+            routes[way as usize] = Some(start);
+            routes[way.back() as usize] = back;
+            Journey { routes, ends: boxes::ends(flow, way) }
+        });
+        boxes.note(slot, journey);
+        Some(start)
+    }
+
+    /// The packet meets the boxes at which its route is.
+    #[cold]
+    fn cross(&mut self, at_ns: u64, packet: Packet<Tag>) {
+        let Some(boxes) = &mut self.boxes else { unreachable!("a crossing is of a chain") };
+        let Tag { slot, next } = packet.tag;
+        let (chain, way) = crossing(self.routes[next as usize]);
+        offload::finish_checksum(self.pool.frame(slot));
+        let mut left = Vec::new();
+        if !boxes.cross(at_ns, (chain, way), (slot, self.pool.packet(slot), packet.ce()), &mut left) {
+            return self.go_on(at_ns, packet);
+        }
+        let flow = self.flow_of[slot as usize];
+        self.pool.give_back(slot);
+        self.leave(at_ns, chain, left, flow);
+    }
+
+    /// A chain lets out what it holds no longer.
+    #[cold]
+    fn release(&mut self, at_ns: u64, chain: usize) {
+        let Some(boxes) = &mut self.boxes else { unreachable!("a chain is of boxes") };
+        let mut left = Vec::new();
+        boxes.timeout(at_ns, chain, &mut left);
+        self.leave(at_ns, chain, left, NO_FLOW);
+    }
+
+    /// What leaves a chain goes on.
+    fn leave(&mut self, at_ns: u64, chain: usize, left: Vec<Left>, flow: u32) {
+        let due_ns = self.boxes.as_ref().and_then(|boxes| boxes.next_timeout_ns(chain));
+        if let Some(due_ns) = due_ns {
+            let number = self.links.len() + self.media.0.len() + chain;
+            self.heads.push(Reverse((due_ns, number as u32)));
+        }
+        for Left { journey, way, packet: bytes, ecn, continues } in left {
+            // A client that cannot be reached gets no answer from a box either.
+            let Some(next) = journey.routes[way as usize].and_then(|start| self.position(start, chain)) else {
+                continue;
+            };
+            let slot = self.place();
+            let Some(room) = self.pool.memory(slot).get_mut(..HEADER_LEN + bytes.len()) else {
+                self.no_route(slot);
+                continue;
+            };
+            room[..HEADER_LEN].fill(0);
+            room[HEADER_LEN..].copy_from_slice(&bytes);
+            let size = bytes.len() as u16;
+            self.pool.set_length(slot, size);
+            self.flow_of[slot as usize] = if continues { flow } else { NO_FLOW };
+            if let Some(boxes) = &mut self.boxes {
+                boxes.note(slot, Some(journey));
+            }
+            self.go_on(at_ns, Packet::new(Tag { slot, next }, size, 0, ecn));
+        }
+    }
+
+    /// Where the route that begins at `start` meets a chain.
+    fn position(&self, start: u32, chain: usize) -> Option<u32> {
+        let route = self.routes[start as usize..].iter().take_while(|&&entry| entry != ROUTE_END);
+        let at = route.clone().position(|&entry| entry >= FIRST_CROSSING && crossing(entry).0 == chain)?;
+        Some(start + at as u32)
+    }
+
+    /// From a crossing to what comes after it.
+    fn go_on(&mut self, at_ns: u64, mut packet: Packet<Tag>) {
+        packet.tag.next += 1;
+        if self.routes[packet.tag.next as usize] == ROUTE_END {
+            self.arrived.push_back((at_ns, packet));
+        } else {
+            self.forward(at_ns, packet);
         }
     }
 
@@ -344,5 +481,25 @@ impl<'d> Fabric<'d> {
     }
 }
 
+/// What a packet crosses on a path: directions of links, and the boxes that stand at their ends on the server's side.
+fn crossed(description: &Description, path: &Path, down: bool) -> Vec<u32> {
+    let with_boxes = |direction: u32| {
+        let link = direction / 2;
+        let boxes = !description.links[link as usize].middleboxes.is_empty();
+        let crossing = boxes.then_some(FIRST_CROSSING + 2 * link + u32::from(down));
+        let link = Some(direction);
+        if down { [crossing, link] } else { [link, crossing] }
+    };
+    path.crossed(down).into_iter().flat_map(with_boxes).flatten().collect()
+}
+
+/// The chain of an entry of a route, and the way.
+const fn crossing(entry: u32) -> (usize, Way) {
+    let number = entry - FIRST_CROSSING;
+    ((number / 2) as usize, if number.is_multiple_of(2) { Way::Up } else { Way::Down })
+}
+
+#[cfg(test)]
+mod box_tests;
 #[cfg(test)]
 mod tests;

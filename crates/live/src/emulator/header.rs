@@ -40,8 +40,7 @@ impl Header {
 
     fn read_v4(packet: &[u8]) -> Option<Header> {
         let fixed: &[u8; 20] = packet.first_chunk()?;
-        let address = |at: usize| IpAddr::V4(Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]));
-        let (source, destination) = (address(12), address(16));
+        let (source, destination) = Self::addresses_v4(fixed);
         let header_len = usize::from(fixed[0] & 0xf) * 4;
         let whole = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff == 0;
         let data = if fixed[9] == TCP && whole && header_len >= 20 {
@@ -52,13 +51,50 @@ impl Header {
         Some(Header { destination, ecn: Ecn::from_bits(fixed[1]), data })
     }
 
+    fn addresses_v4(fixed: &[u8; 20]) -> (IpAddr, IpAddr) {
+        let address = |at: usize| IpAddr::V4(Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]));
+        (address(12), address(16))
+    }
+
+    fn addresses_v6(fixed: &[u8; 40]) -> Option<(IpAddr, IpAddr)> {
+        let address = |at: usize| fixed[at..].first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
+        Some((address(8)?, address(24)?))
+    }
+
     fn read_v6(packet: &[u8]) -> Option<Header> {
         let fixed: &[u8; 40] = packet.first_chunk()?;
-        let address = |at: usize| fixed[at..].first_chunk::<16>().map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)));
-        let (source, destination) = (address(8)?, address(24)?);
+        let (source, destination) = Self::addresses_v6(fixed)?;
         let data = if fixed[6] == TCP { flow(&packet[40..], source, destination) } else { None };
         Some(Header { destination, ecn: Ecn::from_bits(fixed[1] >> 4), data })
     }
+}
+
+/// The flow of a packet that [`Header::read`] has read, when it is a whole TCP segment with or without data.
+pub fn tcp_flow(packet: &[u8]) -> Option<FlowKey> {
+    let (ip_len, source, destination) = match packet.first()? >> 4 {
+        4 => {
+            let fixed: &[u8; 20] = packet.first_chunk()?;
+            let whole = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff == 0;
+            let (source, destination) = Header::addresses_v4(fixed);
+            let ip_len = usize::from(fixed[0] & 0xf) * 4;
+            if fixed[9] != TCP || !whole || ip_len < 20 {
+                return None;
+            }
+            (ip_len, source, destination)
+        }
+        6 => {
+            let fixed: &[u8; 40] = packet.first_chunk()?;
+            let (source, destination) = Header::addresses_v6(fixed)?;
+            if fixed[6] != TCP {
+                return None;
+            }
+            (40, source, destination)
+        }
+        _ => return None,
+    };
+    let [a, b, c, d, ..] = *packet.get(ip_len..)? else { return None };
+    let ports = [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])];
+    Some(FlowKey { source: (source, ports[0]), destination: (destination, ports[1]) })
 }
 
 /// Sets Congestion Experienced (RFC 3168 §5) in a packet that [`Header::read`] has read.

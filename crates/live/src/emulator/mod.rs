@@ -7,6 +7,7 @@
 //!
 //! The thread asks for SCHED_FIFO and for idle states without latency, sleeps in `epoll_pwait2` and never spins.
 
+mod boxes;
 mod capture;
 mod fabric;
 mod header;
@@ -20,6 +21,7 @@ use std::net::IpAddr;
 use simulator::outcome::{Link, LinkSamples};
 
 use crate::tun::Tun;
+pub use boxes::Translations;
 pub use capture::{Asked, Captures};
 pub use header::FlowKey;
 pub use lateness::Summary as Lateness;
@@ -34,6 +36,8 @@ pub struct Network {
     pub packet_bytes: usize,
     /// Captures of what passes them.
     pub captures: Captures,
+    /// Clients behind NATs, as they become known.
+    pub translations: Translations,
 }
 
 /// One device.
@@ -62,7 +66,7 @@ pub struct Route {
 /// Segments with data of one flow that came in after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FlowCount {
-    /// Its ends.
+    /// Its ends; the client's is its own, also where a NAT shows servers another.
     pub key: FlowKey,
     /// How many came in.
     pub data_sent: u64,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use simulator::description::{Connection, Protocol};
 
 use crate::clock::Clock;
-use crate::emulator::{self, Asked, Captures, Network, Route, Running};
+use crate::emulator::{self, Asked, Captures, Network, Route, Running, Translations};
 
 /// What the threads need until they stand ready; time 0 is after it.
 pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
@@ -51,7 +51,7 @@ pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -
     let captures = Captures::create(ports.iter().map(|port| port.capture.as_ref()))?;
     let devices = tuns.into_iter().zip(ports);
     let ports = devices.map(|(tun, port)| emulator::Port { tun: tun.into(), routes: port.routes.clone() }).collect();
-    Ok(Network { ports, packet_bytes, captures })
+    Ok(Network { ports, packet_bytes, captures, translations: Translations::default() })
 }
 
 /// What `work`, which is the hosts, answers on a thread of its own, called `name`; it ends soon after its argument has become

@@ -61,6 +61,7 @@ pub fn run(
         return Err(LinuxError::Invalid("each kind of connection has a pair of hosts".into()));
     }
     let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
+    let translations = network.translations.clone();
     let clock = plan.zero_ns.map_or_else(|| Clock::start_in(SET_OFF), Clock::from);
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let pairs: Vec<Pair<'_>> = plan
@@ -70,7 +71,7 @@ pub fn run(
         .map(|(hosts, [client, server])| Pair { hosts, client: borrow(client), server: borrow(server) })
         .collect();
     let play = |stop: &AtomicBool| {
-        let mut traffic = Traffic::new(&description, &pairs, clock)?;
+        let mut traffic = Traffic::new(&description, &pairs, clock, translations)?;
         traffic.run(stop)?;
         let end_ns = clock.now_ns().min(description.duration_ns);
         let Traffic { runtime, transfers, samples, .. } = traffic;

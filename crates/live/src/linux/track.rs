@@ -28,9 +28,11 @@ impl Track {
     /// A subflow that its sender sees for the first time.
     pub fn new(seen: &Subflow, client: SocketAddr, path: u32) -> Track {
         let end = |address: SocketAddr| (address.ip(), address.port());
+        // Its own address, whatever the server sees.
+        let destination = if seen.local == client { seen.remote } else { client };
         Track {
             client,
-            flow: FlowKey { source: end(seen.local), destination: end(seen.remote) },
+            flow: FlowKey { source: end(seen.local), destination: end(destination) },
             path,
             sender: Seen::default(),
             received: 0,

@@ -19,7 +19,7 @@ use super::sampling;
 use super::socket::{self, Options};
 use super::transfer::{Buffers, Left, Transfer};
 use crate::clock::{Clock, sleep_exactly, timespec};
-use crate::emulator::FlowKey;
+use crate::emulator::{FlowKey, Translations};
 use crate::engine::agenda::{self, Agenda, Due};
 use crate::engine::kernel_step_bytes;
 use crate::namespace;
@@ -49,6 +49,8 @@ pub struct Traffic<'p> {
     pairs: &'p [Pair<'p>],
     options: Vec<Options>,
     clock: Clock,
+    /// Clients behind NATs.
+    translations: Translations,
     waiting: OwnedFd,
     listeners: Vec<OwnedFd>,
     pub runtime: Runtime<FlowKey>,
@@ -68,7 +70,12 @@ pub struct Traffic<'p> {
 
 impl<'p> Traffic<'p> {
     /// All servers listen; nobody has called yet.
-    pub fn new(description: &'p Description, pairs: &'p [Pair<'p>], clock: Clock) -> io::Result<Traffic<'p>> {
+    pub fn new(
+        description: &'p Description,
+        pairs: &'p [Pair<'p>],
+        clock: Clock,
+        translations: Translations,
+    ) -> io::Result<Traffic<'p>> {
         let waiting = epoll::create(CreateFlags::CLOEXEC)?;
         let mut options = Vec::new();
         let mut listeners = Vec::new();
@@ -95,6 +102,7 @@ impl<'p> Traffic<'p> {
             pairs,
             options,
             clock,
+            translations,
             waiting,
             listeners,
             runtime,
@@ -290,7 +298,7 @@ impl<'p> Traffic<'p> {
 
     fn accept(&mut self, kind: usize) -> io::Result<()> {
         while let Some((socket, peer)) = socket::accept(&self.listeners[kind])? {
-            let Some(number) = self.callers.remove(&(kind, peer)) else { continue };
+            let Some(number) = self.callers.remove(&(kind, self.translations.inside(peer))) else { continue };
             let Some(transfer) = &mut self.transfers[number] else { continue };
             if transfer.stream.sender == SERVER {
                 socket::check_congestion(&socket, &self.options[kind].congestion)?;
@@ -342,7 +350,7 @@ impl<'p> Traffic<'p> {
         }
         let now_ns = self.clock.now_ns();
         // What cannot be looked at any more stays as it was last seen.
-        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts);
+        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts, &self.translations);
         transfer.stream.end(transfer.stream.last_read_ns);
         transfer.ends = [None, None];
         self.over(number);
@@ -355,7 +363,7 @@ impl<'p> Traffic<'p> {
             return;
         }
         let now_ns = self.clock.now_ns();
-        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts);
+        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts, &self.translations);
         for socket in transfer.ends.iter_mut().filter_map(Option::take) {
             socket::abort(socket);
         }
@@ -393,7 +401,7 @@ impl<'p> Traffic<'p> {
         for transfer in self.transfers.iter_mut().flatten() {
             let hosts = self.pairs[transfer.kind].hosts;
             // One that is being torn down by the kernel does not answer; its own event tells.
-            let _ = transfer.measure(now_ns, hosts);
+            let _ = transfer.measure(now_ns, hosts, &self.translations);
         }
     }
 }

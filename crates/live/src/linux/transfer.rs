@@ -12,7 +12,7 @@ use super::info::{self, Subflow};
 use super::plan::Hosts;
 use super::sampling::Sampled;
 use super::track::Track;
-use crate::emulator::FlowKey;
+use crate::emulator::{FlowKey, Translations};
 
 /// Written at once; the kernel's own scheduler gives a subflow bursts of this size.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -141,15 +141,15 @@ impl Transfer {
     }
 
     /// Looks at all subflows, at both ends.
-    pub fn measure(&mut self, now_ns: u64, hosts: &Hosts) -> io::Result<()> {
+    pub fn measure(&mut self, now_ns: u64, hosts: &Hosts, translations: &Translations) -> io::Result<()> {
         for seen in self.subflows(self.stream.sender)? {
-            let client = if self.stream.sender == CLIENT { seen.local } else { seen.remote };
+            let client = if self.stream.sender == CLIENT { seen.local } else { translations.inside(seen.remote) };
             if let Some(track) = self.track(client, &seen, hosts) {
                 track.sender.says(now_ns, seen.tcp);
             }
         }
         for seen in self.subflows(self.stream.receiver())? {
-            let client = if self.stream.sender == CLIENT { seen.remote } else { seen.local };
+            let client = if self.stream.sender == CLIENT { translations.inside(seen.remote) } else { seen.local };
             if let Some(track) = self.tracks.iter_mut().find(|track| track.is_of(client)) {
                 track.received = track.received.max(seen.tcp.bytes_received);
             }

@@ -14,6 +14,7 @@ use wire::{Payload, Span};
 
 use super::plan::Plan;
 use super::transfer::Transfer;
+use crate::emulator::Translations;
 use crate::linux::info;
 use crate::linux::socket::{self, Options};
 use crate::namespace;
@@ -34,6 +35,8 @@ pub struct Kernel {
     options: Vec<Options>,
     listeners: Vec<OwnedFd>,
     waiting: OwnedFd,
+    /// Clients behind NATs.
+    translations: Translations,
     /// Transfers that have more to do than one turn.
     pub again: Vec<usize>,
     buffer: Box<[u8]>,
@@ -41,7 +44,7 @@ pub struct Kernel {
 
 /// Something has happened on the kernel's side.
 pub enum Happened {
-    /// A client has called: where from, and its socket.
+    /// A client has called: where from (its own address), and its socket.
     Called(SocketAddr, OwnedFd),
     /// A transfer's socket is ready.
     Ready(usize, EventFlags),
@@ -49,7 +52,13 @@ pub enum Happened {
 
 impl Kernel {
     /// The host `side`; as a server it listens.
-    pub fn new(plan: &Plan, side: usize, namespace: OwnedFd, congestion: &[String]) -> io::Result<Kernel> {
+    pub fn new(
+        plan: &Plan,
+        side: usize,
+        namespace: OwnedFd,
+        congestion: &[String],
+        translations: Translations,
+    ) -> io::Result<Kernel> {
         let description: &Description = &plan.description;
         let waiting = epoll::create(CreateFlags::CLOEXEC)?;
         let (mut options, mut listeners) = (Vec::new(), Vec::new());
@@ -69,7 +78,7 @@ impl Kernel {
             options.push(of_kind);
         }
         let buffer = vec![0; PIECE_BYTES].into();
-        Ok(Kernel { side, namespace, options, listeners, waiting, again: Vec::new(), buffer })
+        Ok(Kernel { side, namespace, options, listeners, waiting, translations, again: Vec::new(), buffer })
     }
 
     /// Moves the calling thread to where sockets are made.
@@ -98,7 +107,7 @@ impl Kernel {
                 continue;
             };
             while let Some((socket, client)) = socket::accept(&self.listeners[kind as usize])? {
-                happened.push(Happened::Called(client, socket));
+                happened.push(Happened::Called(self.translations.inside(client), socket));
             }
         }
         Ok(happened)
@@ -118,7 +127,8 @@ impl Kernel {
         }
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.waiting, &socket, EventData::new_u64(number as u64), interest)?;
-        transfer.kernel = Some(End { socket: Some(socket), mptcp: self.options[kind].mptcp, stands });
+        let translations = self.translations.clone();
+        transfer.kernel = Some(End { socket: Some(socket), mptcp: self.options[kind].mptcp, stands, translations });
         Ok(())
     }
 
@@ -166,6 +176,7 @@ pub struct End {
     mptcp: bool,
     /// Whether the connection stands.
     stands: bool,
+    translations: Translations,
 }
 
 impl End {
@@ -190,7 +201,7 @@ impl End {
             _ => info::tcp_subflow(socket.as_fd()).unwrap_or_default(),
         };
         for each in seen {
-            let client = if side == CLIENT { each.local } else { each.remote };
+            let client = if side == CLIENT { each.local } else { self.translations.inside(each.remote) };
             if let Some(subflow) = transfer.subflows.iter_mut().find(|subflow| subflow.client == client) {
                 subflow.kernel.get_or_insert_default().says(now_ns, each.tcp);
             }

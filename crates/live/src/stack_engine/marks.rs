@@ -1,6 +1,6 @@
 //! Where the counters of a subflow stand, and the flow that carries its data.
 
-use application::{Mark, Tally, Told, Window};
+use application::{Mark, SERVER, Tally, Told, Window};
 
 use super::transfer::{Subflow, Transfer};
 use crate::emulator::FlowKey;
@@ -40,6 +40,8 @@ impl Subflow {
         let of = |side: usize| Some(drivers[side].connection(transfer.ids[side]?).tuple(self.ids[side]?));
         let end = |address: std::net::SocketAddr| (address.ip(), address.port());
         let (source, destination) = match of(transfer.stream.sender) {
+            // The client's own address, whatever the server sees.
+            Some(tuple) if transfer.stream.sender == SERVER => (tuple.local, self.client),
             Some(tuple) => (tuple.local, tuple.remote),
             None => of(transfer.stream.receiver()).map(|tuple| (tuple.remote, tuple.local))?,
         };

@@ -61,7 +61,7 @@ pub fn run(
     let description = Arc::new(plan.description.clone());
     let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = Clock::start_in(SET_OFF);
-    let mut world = World::new(plan, plugins, hosts, clock)?;
+    let mut world = World::new(plan, plugins, hosts, clock, network.translations.clone())?;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let play = |stop: &AtomicBool| {
         world.run(stop)?;

@@ -19,7 +19,7 @@ use super::kernel::Kernel;
 use super::plan::{PLACES, Plan};
 use super::transfer::{Subflow, Transfer};
 use crate::clock::{Clock, sleep_exactly, timespec};
-use crate::emulator::FlowKey;
+use crate::emulator::{FlowKey, Translations};
 use crate::engine::agenda::{self, Agenda, Due};
 use crate::stack::{Address, Device, Driver, Settings};
 use crate::system;
@@ -39,6 +39,8 @@ pub struct World<'p> {
     pub plan: &'p Plan,
     pub description: &'p Description,
     pub clock: Clock,
+    /// Clients behind NATs.
+    pub translations: Translations,
     /// All clients, all servers.
     /// The kernel's has no devices, and nothing to do.
     pub drivers: [Driver; 2],
@@ -60,7 +62,13 @@ pub struct World<'p> {
 
 impl<'p> World<'p> {
     /// All servers listen; nobody has called yet.
-    pub fn new(plan: &'p Plan, plugins: &Plugins, hosts: [OwnedFd; 2], clock: Clock) -> Result<World<'p>, StackError> {
+    pub fn new(
+        plan: &'p Plan,
+        plugins: &Plugins,
+        hosts: [OwnedFd; 2],
+        clock: Clock,
+        translations: Translations,
+    ) -> Result<World<'p>, StackError> {
         let description = &plan.description;
         if plan.networks.len() != description.paths.len() {
             return Err(StackError::Invalid("each path has a network of its clients".into()));
@@ -85,7 +93,8 @@ impl<'p> World<'p> {
                     if host.congestion.len() != description.connections.len() {
                         return Err(StackError::Invalid("each kind of connection has a congestion control".into()));
                     }
-                    kernel = Some(Kernel::new(plan, side, descriptor, &host.congestion)?);
+                    let translations = translations.clone();
+                    kernel = Some(Kernel::new(plan, side, descriptor, &host.congestion, translations)?);
                 }
                 _ => devices[side].push(Device::new(descriptor)?),
             }
@@ -114,6 +123,7 @@ impl<'p> World<'p> {
             plan,
             description,
             clock,
+            translations,
             drivers,
             kernel,
             configs,
@@ -204,7 +214,8 @@ impl<'p> World<'p> {
             Some(&number) => number,
             None => {
                 // Someone has called the server.
-                let client = self.drivers[side].connection(id).tuple(SubflowId(0)).remote;
+                let remote = self.drivers[side].connection(id).tuple(SubflowId(0)).remote;
+                let client = self.translations.inside(remote);
                 let Some(number) = self.callers.remove(&client) else {
                     return self.transmit(now_ns, side, id);
                 };
@@ -250,7 +261,7 @@ impl<'p> World<'p> {
         for place in known..connection.subflow_count() {
             let id = SubflowId(place as u8);
             let tuple = connection.tuple(id);
-            let client = if side == CLIENT { tuple.local } else { tuple.remote };
+            let client = if side == CLIENT { tuple.local } else { self.translations.inside(tuple.remote) };
             match transfer.subflows.iter_mut().find(|subflow| subflow.client == client) {
                 Some(subflow) => subflow.ids[side] = Some(id),
                 None => {

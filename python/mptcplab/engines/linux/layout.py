@@ -11,7 +11,7 @@ from functools import cached_property
 from ipaddress import IPv4Address
 from typing import Any, Final
 
-from mptcplab.engines.live import Interface, Route
+from mptcplab.engines.live import OUTSIDE, Interface, Route
 
 KIND_LIMIT: Final = 200
 """Kinds of connections, each with addresses of its own in 10.0.0.0/8."""
@@ -83,7 +83,8 @@ class Pair:
 
     def server_interface(self) -> Interface:
         """The one."""
-        return Interface("net0", [self.server], [Route(f"10.{self.kind}.0.0/16")], self.mtu, alone=True)
+        routes = [Route(f"10.{self.kind}.0.0/16"), Route(OUTSIDE)]
+        return Interface("net0", [self.server], routes, self.mtu, alone=True)
 
     def ports(self, tuns: list[int], first_port: int) -> list[dict[str, Any]]:
         """The emulator's ports for `tuns` (the client's, then the server's), numbered from `first_port` on."""

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
+from typing import Final
 
 from mptcplab import _core
 from mptcplab.engines.live.namespace import Namespace
@@ -12,6 +13,9 @@ from mptcplab.engines.live.netlink import Address, Links
 # What a sender may hand to its interface at once: the kernel's own limits to a socket's burst are far below.
 _QUEUE_PACKETS = 10_000
 _LOOPBACK = 1
+
+OUTSIDE: Final = "100.64.0.0/10"
+"""Where servers see clients that are behind a NAT: the emulator's NATs have their addresses there (RFC 6598)."""
 _FIRST_TABLE = 1000
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.engines.linux import kernel
-from mptcplab.engines.live import Interface, Namespace, Route, add_interface, set_up, timing
+from mptcplab.engines.live import OUTSIDE, Interface, Namespace, Route, add_interface, set_up, timing
 from mptcplab.engines.sim.engine import run_from_outcome
 from mptcplab.engines.stack.layout import CLIENTS, SERVER, Layout
 from mptcplab.engines.stack.peer import End, Peer
@@ -101,15 +101,20 @@ def _furnish(
         router.set_controls({"net/ipv4/ip_forward": 1})
     if peer is not None:
         peer.configure(clients if peer.host == clients.name else servers, description)
+
+    def mtu(host: Namespace) -> int:
+        return layout.routed_bytes if host in ours else layout.packet_bytes
+
     path_tuns = []
     for number, path in enumerate(layout.used):
         addresses = [] if clients in ours else layout.kernel_addresses(path)
-        path_tuns.append(_tun(clients, f"path{number}", [], layout, stack, addresses))
+        path_tuns.append(_tun(clients, f"path{number}", [], mtu(clients), stack, addresses))
         clients.run(_route_by_source, f"path{number}", str(layout.network(path)), _FIRST_TABLE + number)
-    server_tun = _tun(servers, "net0", [Route(str(CLIENTS))], layout, stack, [] if servers in ours else [SERVER])
+    back = [Route(str(CLIENTS)), Route(OUTSIDE)]
+    server_tun = _tun(servers, "net0", back, mtu(servers), stack, [] if servers in ours else [SERVER])
     ends = []
     for host, route in ((clients, str(CLIENTS)), (servers, f"{SERVER}/32")):
-        ends.append(_tun(host, "stack", [Route(route)], layout, stack) if host in ours else host.descriptor)
+        ends.append(_tun(host, "stack", [Route(route)], mtu(host), stack) if host in ours else host.descriptor)
     if peer is not None and peer.host == clients.name:
         peer.join(clients, description, layout)
     plan = layout.plan(path_tuns, server_tun, *ends)
@@ -123,12 +128,12 @@ def _tun(
     host: Namespace,
     name: str,
     routes: list[Route],
-    layout: Layout,
+    mtu: int,
     stack: ExitStack,
     addresses: Sequence[IPv4Address] = (),
 ) -> int:
     # Where a host has several, packets find theirs by rules of another kind (below).
-    descriptor = add_interface(host, Interface(name, addresses, routes, layout.packet_bytes, alone=True))
+    descriptor = add_interface(host, Interface(name, addresses, routes, mtu, alone=True))
     stack.callback(os.close, descriptor)
     return descriptor
 

@@ -19,6 +19,9 @@ CONNECTION_LIMIT: Final = 2000
 SERVER: Final = IPv4Address("10.63.0.1")
 CLIENTS: Final = IPv4Network("10.64.0.0/10")
 _HEADERS_BYTES: Final = 40
+_MOST_HEADERS_BYTES: Final = 80
+"""Of IPv4 and TCP with all options."""
+_LARGEST_MTU: Final = 65_535
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,17 @@ class Layout:
         """The largest packet: a full segment."""
         largest = max(int(connection["mss_bytes"]) for connection in self.description["connections"])
         return max(576, largest + _HEADERS_BYTES)
+
+    @cached_property
+    def routed_bytes(self) -> int:
+        """The largest packet that a router of ours forwards, those that middleboxes made among them."""
+        largest = self.packet_bytes
+        for box in (box for link in self.description["links"] for box in link["middleboxes"]):
+            if box["kind"] == "coalescing":
+                largest = max(largest, int(box["max_bytes"]) + _MOST_HEADERS_BYTES)
+            elif box["kind"] == "payload-rewriting":
+                largest += max(0, int(box["growth_bytes"]))
+        return min(largest, _LARGEST_MTU)
 
     def network(self, path: int) -> IPv4Network:
         """The addresses of clients on a path."""

@@ -3,15 +3,15 @@
 use std::os::fd::OwnedFd;
 
 use super::*;
-use crate::emulator::{Captures, Port, Route};
+use crate::emulator::{Captures, Port, Route, Translations};
 use crate::offload::HEADER_LEN;
 use crate::tun::Tun;
 
-const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
-const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+pub const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+pub const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
 
 /// One path over an access link of 8 Mbit/s and 10 ms and a shared link of 12 Mbit/s and 5 ms, both ways alike.
-fn description(queue: &str, events: &str) -> Description {
+pub fn description(queue: &str, events: &str) -> Description {
     let link = |name: &str, rate_bps: u64, delay_ns: u64| {
         let way = format!(
             r#"{{"rate_bps": {rate_bps}, "trace": null, "delay_ns": {delay_ns}, "loss": {{"kind": "none"}},
@@ -31,7 +31,7 @@ fn description(queue: &str, events: &str) -> Description {
 }
 
 /// Port 0 is the client's, port 1 the server's.
-fn network() -> Network {
+pub fn network() -> Network {
     let device = || Tun::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
     let port =
         |destination, down, port| Port { tun: device(), routes: vec![Route { destination, path: 0, down, port }] };
@@ -39,11 +39,12 @@ fn network() -> Network {
         ports: vec![port(SERVER, false, 1), port(CLIENT, true, 0)],
         packet_bytes: 1500,
         captures: Captures::default(),
+        translations: Translations::default(),
     }
 }
 
 /// An IPv4 packet of 1,000 bytes with TCP data for `destination`.
-fn packet(destination: IpAddr) -> Vec<u8> {
+pub fn packet(destination: IpAddr) -> Vec<u8> {
     let mut packet = vec![0; 1000];
     packet[0] = 0x45;
     packet[9] = 6;
@@ -53,8 +54,9 @@ fn packet(destination: IpAddr) -> Vec<u8> {
     packet
 }
 
-fn send(fabric: &mut Fabric, now_ns: u64, port: usize, bytes: &[u8]) {
+pub fn send(fabric: &mut Fabric, now_ns: u64, port: usize, bytes: &[u8]) {
     let slot = fabric.place();
+    fabric.memory(slot)[..HEADER_LEN].fill(0);
     fabric.memory(slot)[HEADER_LEN..][..bytes.len()].copy_from_slice(bytes);
     fabric.accept(now_ns, port, slot, bytes.len());
 }
