@@ -44,6 +44,7 @@ protocol = "tcp"
 application = "bulk"
 congestion = {congestion}
 start = ["0 s", "100 ms"]
+receive_buffer = "16 MB"
 tcp = {{ {tcp} }}
 [measure]
 sample = "never"

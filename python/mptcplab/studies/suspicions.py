@@ -48,6 +48,7 @@ queue = "83 packets"
 paths = ["first", "second"]
 direction = "down"
 congestion = {control}
+scheduler = "{scheduler}"
 tcp = {{ {tcp} }}
 [measure]
 warmup = "5 s"
@@ -57,8 +58,10 @@ PAPER: Final = '"lia"'
 KERNEL: Final = '{ name = "lia", variant = "linux" }'
 _BOTH: Final = ('loss = "1 %"', 'loss = "{p:g} %"')
 _DATA_ONLY: Final = ('down.loss = "1 %"', 'down.loss = "{p:g} %"')
+_AHEAD: Final = "as equations have it, bound ahead by the kernel's scheduler"
 LIA: Final[Mapping[str, tuple[str, str, tuple[str, str]]]] = {
     "as equations have it": (PAPER, "", _BOTH),
+    _AHEAD: (PAPER, "", _BOTH),
     "as the kernel has it": (KERNEL, "", _BOTH),
     "kernel's, an ACK for each segment": (KERNEL, "segments_per_ack = 1", _BOTH),
     "kernel's, only data are lost": (KERNEL, "", _DATA_ONLY),
@@ -66,11 +69,20 @@ LIA: Final[Mapping[str, tuple[str, str, tuple[str, str]]]] = {
 }
 
 
-def _lossy(control: str, tcp: str, losses: tuple[str, str], p2: float, *, engine: str = "sim") -> Result:
+def _lossy(
+    control: str,
+    tcp: str,
+    losses: tuple[str, str],
+    p2: float,
+    *,
+    engine: str = "sim",
+    scheduler: str = "min-rtt",
+) -> Result:
     here = engine == "sim"
     text = _LOSSY.format(
         seconds=5 + (SECONDS if here else LINUX_SECONDS),
         control=control,
+        scheduler=scheduler,
         tcp=tcp,
         first=losses[0],
         second=losses[1].format(p=p2),
@@ -90,10 +102,11 @@ def lia_under_loss(p2: Sequence[float] = (2, 10)) -> Iterator[Row]:
         return {"LIA": name, **cells}
 
     for name, (control, tcp, losses) in LIA.items():
-        yield row(name, [_lossy(control, tcp, losses, percent) for percent in p2])
+        scheduler = "linux" if name == _AHEAD else "min-rtt"
+        yield row(name, [_lossy(control, tcp, losses, percent, scheduler=scheduler) for percent in p2])
     engine = _linux("lia")
     if engine is not None:
-        yield row(engine, [_lossy(PAPER, "", _BOTH, percent, engine=engine) for percent in p2])
+        yield row(engine, [_lossy(PAPER, "", _BOTH, percent, engine=engine, scheduler="linux") for percent in p2])
 
 
 _SHARED: Final = """
