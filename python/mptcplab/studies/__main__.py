@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from . import (
+    bbr_share,
     cubic_response,
     emulator,
     engines,
@@ -38,6 +39,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
     "single-path": single_path.main,
+    "bbr-share": bbr_share.main,
     "stack-speed": stack_speed.main,
     "suspicions": suspicions.main,
 }
