@@ -157,6 +157,12 @@ QUEUES = (
     ),
     Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
     Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
+    Entry(
+        "cake",
+        "fair queueing of hosts and of their flows, with controlled delay per flow",
+        "Høiland-Jørgensen 2018",
+        ("sim", "stack", "linux"),
+    ),
     Entry("pie", "keeps the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
     Entry(
         "dualpi2",

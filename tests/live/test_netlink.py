@@ -56,9 +56,18 @@ def test_a_host_has_what_was_asked_for() -> None:
 def test_the_path_manager_has_its_endpoints() -> None:
     with Namespace("host") as host:
         ip = shower(host)
-        kernel.set_path_manager(host, [ip_address("10.0.0.2"), ip_address("fd00::1")], subflows=3, backup=True)
+        endpoints = [
+            kernel.Endpoint(number, ip_address(address), 0, backup=True)
+            for number, address in enumerate(("10.0.0.1", "10.0.0.2", "fd00::1"))
+        ]
+        kernel.set_path_manager(host, endpoints, subflows=3)
         assert ip("mptcp", "limits") == ["add_addr_accepted 0 subflows 3"]
         assert ip("mptcp", "endpoint") == ["10.0.0.2 id 1 subflow backup", "fd00::1 id 2 subflow backup"]
+        kernel.set_backup(host, endpoints[1], backup=False)
+        kernel.withdraw(host, endpoints[2])
+        assert ip("mptcp", "endpoint") == ["10.0.0.2 id 1 subflow"]
+        kernel.restore(host, endpoints[2], backup=True)
+        assert ip("mptcp", "endpoint") == ["10.0.0.2 id 1 subflow", "fd00::1 id 2 subflow backup"]
 
 
 @live

@@ -117,3 +117,44 @@ up.duplicate = "1 %"
     assert one.description()["links"][0]["down"]["shaper"]["queue"]["kind"] == "fq-codel"
     with pytest.raises(mptcplab.Error, match="shaper"):
         mptcplab.run(scenario('shaper = { rate = "5 Mbit/s" }'), engine="model")
+
+
+CAKE = """
+duration = "40 s"
+[link.modem]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "500 ms"
+shaper = {{ rate = "19 Mbit/s", burst = "3 kB", queue = {{ kind = "{queue}" }} }}
+[connection.one]
+paths = ["modem"]
+protocol = "tcp"
+congestion = "cubic"
+[connection.other]
+paths = ["modem"]
+protocol = "tcp"
+congestion = "cubic"
+count = 8
+[measure]
+warmup = "10 s"
+sample = "never"
+"""
+
+
+@pytest.mark.parametrize(("queue", "expected"), [("cake", 1 / 2), ("fq-codel", 1 / 9)])
+def test_cake_gives_hosts_equal_shares(queue: str, expected: float) -> None:
+    """One connection of one host against eight of another."""
+    connections = mptcplab.run(Scenario.from_toml(CAKE.format(queue=queue)), engine="sim").connections
+    one = connections.filter(name="one")["goodput_bps"].sum()
+    assert one / connections["goodput_bps"].sum() == pytest.approx(expected, rel=0.06)
+
+
+def test_with_one_flow_cake_is_fq_codel() -> None:
+    """To the byte: nothing is left to divide."""
+    head, _, rest = CAKE.partition("[connection.one]")
+    text = head + rest[rest.index("[connection.other]") :].replace("count = 8", "")
+    cake, fq_codel = (
+        mptcplab.run(Scenario.from_toml(text.format(queue=queue)), engine="sim").connections["bytes_delivered"]
+        for queue in ("cake", "fq-codel")
+    )
+    assert cake.to_list() == fq_codel.to_list()

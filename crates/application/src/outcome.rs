@@ -27,6 +27,9 @@ pub struct Connection {
     /// The longest time in which nothing arrived in order, from the first byte to the last or, without one, the end of the
     /// run; absent for `requests` and `flows`.
     pub longest_silence_s: Option<f64>,
+    /// From the first end of one of its paths to the first data sent again on another; absent where no path ended, nothing
+    /// was sent again or the sender does not tell, and for `requests` and `flows`.
+    pub notice_s: Option<f64>,
     /// Mean over bytes of the time between a byte's arrival and its in-order delivery; absent where the receiver does not
     /// tell.
     pub out_of_order_delay_mean_s: Option<f64>,

@@ -168,6 +168,7 @@ impl<F: Clone> Record<F> {
             sender_completion_s: None,
             establishment_s: None,
             longest_silence_s: None,
+            notice_s: None,
             out_of_order_delay_mean_s: self.delays.mean_s(),
             out_of_order_delay_p95_s: self.delays.quantile_s(0.95),
             fallback: self.fallback,

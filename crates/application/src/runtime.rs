@@ -141,6 +141,7 @@ impl<F: Clone> Application<F> {
             longest_silence_s: only
                 .and_then(|stream| stream.silence_ns(run_ns.1))
                 .map(|silence_ns| silence_ns as f64 / 1e9),
+            notice_s: only.and_then(Stream::notice_ns).map(|notice_ns| notice_ns as f64 / 1e9),
             playback: self.script.as_ref().and_then(|script| script.playback(until_ns)),
             ..record.row((self.kind, self.index), times_ns, run_ns, ended, counted)
         }

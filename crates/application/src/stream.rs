@@ -86,6 +86,10 @@ pub struct Stream {
     pub longest_silence_ns: u64,
     /// When the sender could write first.
     pub established_ns: Option<u64>,
+    /// When a path of the connection ended first.
+    pub path_end_ns: Option<u64>,
+    /// When data that was sent before was first sent again on another path since then.
+    pub noticed_ns: Option<u64>,
     /// When the last byte arrived, once it is known to be the last.
     pub completion_ns: Option<u64>,
     /// When the sender knew that everything had arrived.
@@ -126,6 +130,8 @@ impl Stream {
             last_read_ns: start_ns,
             longest_silence_ns: 0,
             established_ns: None,
+            path_end_ns: None,
+            noticed_ns: None,
             completion_ns: None,
             flushed_ns: None,
             ended: false,
@@ -330,6 +336,20 @@ impl Stream {
         (self.bytes_read > 0).then(|| self.longest_silence_ns.max(last_ns))
     }
 
+    /// A path of the connection ends while it is not complete. True the first time.
+    pub fn path_ends(&mut self, at_ns: u64) -> bool {
+        let first = self.path_end_ns.is_none() && self.completion_ns.is_none();
+        if first {
+            self.path_end_ns = Some(at_ns);
+        }
+        first
+    }
+
+    /// How long it took until data of the path that ended was first sent again on another.
+    pub fn notice_ns(&self) -> Option<u64> {
+        self.noticed_ns?.checked_sub(self.path_end_ns?)
+    }
+
     /// The reader has come to the end of the stream.
     pub fn end(&mut self, now_ns: u64) {
         match self.amount {
@@ -416,6 +436,18 @@ mod tests {
         let mut empty = download(Amount::Bytes(0));
         empty.end(30);
         assert_eq!(empty.completion_ns, Some(30));
+    }
+
+    #[test]
+    fn the_first_end_of_a_path_counts() {
+        let mut stream = download(Amount::Bytes(100));
+        assert_eq!((stream.path_ends(40), stream.notice_ns()), (true, None));
+        assert!(!stream.path_ends(50));
+        stream.noticed_ns = Some(65);
+        assert_eq!(stream.notice_ns(), Some(25));
+        let mut complete = download(Amount::Bytes(10));
+        complete.read(10, 10);
+        assert!(!complete.path_ends(40), "nothing is left that could be late");
     }
 
     #[test]

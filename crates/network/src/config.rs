@@ -121,6 +121,8 @@ pub enum QueueConfig {
         quantum_bytes: u32,
         /// Whether ECN-capable packets are marked where they would be dropped.
         ecn: bool,
+        /// Whether hosts get equal shares, and their flows equal parts of those, as of Cake (Høiland-Jørgensen 2018).
+        isolates_hosts: bool,
     },
     /// A short queue for scalable controls, known by ECT(1), beside one for all others, with coupled signals (RFC 9332). See
     /// [`QueueConfig::dualpi2`] for the values of the RFC.
@@ -302,8 +304,9 @@ impl QueueConfig {
     /// FQ-CoDel with the values that RFC 8290 recommends: CoDel's, 1,024 queues, a quantum of 1,514 bytes.
     #[must_use]
     pub const fn fq_codel(limit: Limit, ecn: bool) -> Self {
-        let (target_ns, interval_ns, mtu_bytes) = (5_000_000, 100_000_000, 1_500);
-        Self::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues: 1_024, quantum_bytes: 1_514, ecn }
+        let (target_ns, interval_ns, mtu_bytes, isolates_hosts) = (5_000_000, 100_000_000, 1_500, false);
+        let (queues, quantum_bytes) = (1_024, 1_514);
+        Self::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn, isolates_hosts }
     }
 
     /// DualPI2 with the values that RFC 9332 derives in its appendix A from a target of 15 ms and round trips of up to

@@ -48,6 +48,8 @@ pub struct Counters {
     pub marked: u64,
     /// Packets that came to a dead link, or were in its queue when it died.
     pub dropped_dead: u64,
+    /// Their bytes.
+    pub dead_bytes: u64,
     /// Departed packets that do not reach the far end.
     pub lost_on_wire: u64,
     /// Packets that departed, those lost on the wire too. A packet counts as a whole when its last bit leaves.
@@ -70,6 +72,7 @@ impl Counters {
         self.dropped_full += before.dropped_full;
         self.dropped_early += before.dropped_early;
         self.dropped_dead += before.dropped_dead;
+        self.dead_bytes += before.dead_bytes;
         self.marked += before.marked;
         self.queue_packet_ns += before.queue_packet_ns;
         self.queue_max_packets += before.queue_max_packets;

@@ -45,6 +45,6 @@ pub use counters::{Counters, DropReason, Enqueue};
 pub use disorder::DisorderConfig;
 pub use link::Link;
 pub use medium::{Medium, MediumConfig, Share};
-pub use packet::{Ecn, Packet};
+pub use packet::{Ecn, Flow, Packet};
 pub use rand_xoshiro::Xoshiro256PlusPlus;
 pub use trace::{Trace, TraceError};

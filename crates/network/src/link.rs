@@ -7,7 +7,7 @@ use crate::counters::{Counters, DropReason, Enqueue};
 use crate::disorder::Disorder;
 use crate::loss::Loss;
 use crate::medium::MediumConfig;
-use crate::packet::{Packet, Rest};
+use crate::packet::{Flow, Packet, Rest};
 use crate::prefetch;
 use crate::propagation::Propagation;
 use crate::queue::codel::{Head, Verdict};
@@ -79,6 +79,7 @@ pub struct Link<T> {
     dropped_full: u64,
     dropped_early: u64,
     dropped_dead: u64,
+    dead_bytes: u64,
     /// Of a shared link: packets below this number have a departure.
     granted: u64,
     stage: Option<Box<Stage<T>>>,
@@ -138,6 +139,7 @@ impl<T: Copy + Default> Link<T> {
             dropped_full: 0,
             dropped_early: 0,
             dropped_dead: 0,
+            dead_bytes: 0,
         }
     }
 
@@ -147,15 +149,15 @@ impl<T: Copy + Default> Link<T> {
     // where it is given.
     #[inline(always)]
     pub fn enqueue(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
-        self.enqueue_of(now_ns, packet, || 0)
+        self.enqueue_of(now_ns, packet, || 0_u64)
     }
 
     /// As [`Self::enqueue`]; `flow` names the flow that the packet belongs to, and is asked only where the queue tells
     /// flows apart ([`crate::QueueConfig::FqCoDel`]).
     #[inline(always)]
-    pub fn enqueue_of(&mut self, now_ns: u64, packet: Packet<T>, flow: impl FnOnce() -> u64) -> Enqueue {
+    pub fn enqueue_of<F: Into<Flow>>(&mut self, now_ns: u64, packet: Packet<T>, flow: impl FnOnce() -> F) -> Enqueue {
         if !self.plain {
-            let flow = if self.queue.tells_flows_apart() { flow() } else { 0 };
+            let flow = if self.queue.tells_flows_apart() { flow().into() } else { Flow::default() };
             return self.enqueue_unusual(now_ns, packet.tag, packet.rest(), flow);
         }
         self.drain_as::<true>(now_ns);
@@ -176,9 +178,10 @@ impl<T: Copy + Default> Link<T> {
 
     /// [`Self::enqueue`] where the link is not plain. Apart, so that its code has no questions about what is rare.
     #[inline(never)]
-    fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest, flow: u64) -> Enqueue {
+    fn enqueue_unusual(&mut self, now_ns: u64, tag: T, rest: Rest, flow: Flow) -> Enqueue {
         if self.dead {
             self.count_drop(DropReason::Dead);
+            self.dead_bytes += u64::from(rest.size);
             return Enqueue::Dropped(DropReason::Dead);
         }
         if self.stage.is_some() {
@@ -343,7 +346,7 @@ impl<T: Copy + Default> Link<T> {
     /// - `dead`: the queue, the packet being sent included, goes to `dropped`; packets that departed by `now_ns` still
     ///   arrive. A link that comes back is idle.
     /// - `rate_bps` (not of a link with a trace): what the packet in service has sent stays sent; the rest of it and
-    ///   the packets behind go at the new rate.
+    ///   the packets behind go at the new rate. Of a token bucket: the tokens there are stay, and those to come come at it.
     /// - `delay_ns`: packets that departed by `now_ns` keep the old delay; a shorter one overtakes nothing.
     /// - `loss`: for packets that arrive from now on.
     ///
@@ -444,6 +447,7 @@ impl<T: Copy + Default> Link<T> {
             dropped_early: self.dropped_early + self.queue.dropped_at_head(),
             marked: self.queue.marked(),
             dropped_dead: self.dropped_dead,
+            dead_bytes: self.dead_bytes,
             lost_on_wire: self.lost_on_wire,
             sent_packets: self.sent - self.queue.dropped_at_head() - self.queue.overflowed(),
             sent_bytes: self.sent_bytes,
@@ -646,6 +650,7 @@ impl<T: Copy + Default> Link<T> {
         for number in self.sent..self.ring.tail() {
             self.queue_packet_ns = self.queue_packet_ns.wrapping_add(u128::from(now_ns));
             self.dropped_dead += 1;
+            self.dead_bytes += u64::from(self.ring.at(number).size);
             dropped(*self.ring.at(number));
         }
         self.transmitter.stop(now_ns);
@@ -663,6 +668,16 @@ impl<T: Copy + Default> Link<T> {
             self.transmitter.set_rate(rate_bps);
             return;
         }
+        // Of a queue that decides at its head the transmitter knows only the packet in service.
+        let known = if self.queue.decides_at_head() { self.queue_packets().min(1) } else { self.queue_packets() };
+        let taken_bytes = (self.sent..self.sent + known).map(|number| u64::from(self.ring.at(number).size)).sum();
+        if self.transmitter.change_bucket(now_ns, rate_bps, taken_bytes) {
+            for number in self.sent..self.sent + known {
+                let packet = self.ring.at_mut(number);
+                packet.departure_ns = self.transmitter.send(now_ns, packet.size);
+            }
+            return;
+        }
         if self.queue_packets() == 0 {
             // A remainder below a nanosecond is not carried into another rate.
             self.transmitter.stop(now_ns);
@@ -670,7 +685,6 @@ impl<T: Copy + Default> Link<T> {
             return;
         }
         if self.queue.decides_at_head() {
-            // The transmitter knows only the packet in service.
             self.ring.at_mut(self.sent).departure_ns = self.transmitter.change_rate(now_ns, rate_bps, 0);
             return;
         }

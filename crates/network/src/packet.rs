@@ -22,9 +22,24 @@ const _: () = assert!(size_of::<Packet<u64>>() == 24 && size_of::<Packet<[u32; 3
 /// All of a packet but its tag: in a register, where a packet would be passed in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
-    size: u16,
+    pub(crate) size: u16,
     hop: u8,
     flags: u8,
+}
+
+/// Which flow a packet belongs to, for queues that tell flows apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// The flow.
+    pub number: u64,
+    /// Its source and its destination, for queues that tell hosts apart.
+    pub hosts: [u32; 2],
+}
+
+impl From<u64> for Flow {
+    fn from(number: u64) -> Self {
+        Flow { number, hosts: [0; 2] }
+    }
 }
 
 const ECN_MASK: u8 = 0b11;

@@ -5,6 +5,7 @@ pub(crate) mod codel;
 mod drop_tail;
 mod dualpi2;
 mod fq_codel;
+mod isolation;
 mod pie;
 mod places;
 mod red;
@@ -13,7 +14,7 @@ use rand_core::RngCore;
 
 use crate::config::{Limit, QueueConfig};
 use crate::counters::DropReason;
-use crate::packet::Ecn;
+use crate::packet::{Ecn, Flow};
 use crate::transmitter::Transmitter;
 use codel::CoDel;
 pub(crate) use drop_tail::DropTail;
@@ -35,7 +36,7 @@ pub(crate) struct Arrival<'a> {
     /// Their bytes.
     pub(crate) bytes: u64,
     /// Which flow it belongs to; asked of the caller only for a discipline that tells flows apart.
-    pub(crate) flow: u64,
+    pub(crate) flow: Flow,
     /// Whether it waits: behind another packet, or for a medium.
     pub(crate) waits: bool,
     /// The rate, and since when it has been idle if the queue is empty.
@@ -78,10 +79,20 @@ impl Queue {
                     pie::Parameters { target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn };
                 Self::Pie(Box::new(Pie::new(DropTail::new(limit), control)))
             }
-            QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
+            QueueConfig::FqCoDel {
+                limit,
+                target_ns,
+                interval_ns,
+                mtu_bytes,
+                queues,
+                quantum_bytes,
+                ecn,
+                isolates_hosts,
+            } => {
                 let control = codel::Parameters { target_ns, interval_ns, mtu_bytes, ecn };
                 let limit = DropTail::new(limit);
-                Self::FqCoDel(Box::new(FqCoDel::new(limit, control, queues, quantum_bytes, rng.next_u64())))
+                let queue = FqCoDel::new(limit, control, queues, quantum_bytes, rng.next_u64());
+                Self::FqCoDel(Box::new(if isolates_hosts { queue.isolating() } else { queue }))
             }
             QueueConfig::DualPi2 {
                 limit,

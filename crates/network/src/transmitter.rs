@@ -76,7 +76,17 @@ impl Transmitter {
 
     /// Whether its rate cannot be changed.
     pub(crate) fn has_fixed_rate(&self) -> bool {
-        self.unsteady.is_some()
+        matches!(self.unsteady.as_deref(), Some(Unsteady::Trace(_)))
+    }
+
+    /// A bucket takes another rate at `now_ns`; packets of `taken_bytes` that have not departed are to be sent anew. Answers
+    /// whether it is one.
+    pub(crate) fn change_bucket(&mut self, now_ns: u64, rate_bps: u64, taken_bytes: u64) -> bool {
+        let Some(Unsteady::Bucket(bucket)) = self.unsteady.as_deref_mut() else { return false };
+        bucket.change_rate(now_ns, rate_bps, taken_bytes);
+        self.busy_until_ns = self.busy_until_ns.min(now_ns);
+        self.rate_bps = rate_bps;
+        true
     }
 
     /// Whether a packet that comes at `now_ns` is dropped because it would have to wait for tokens.
@@ -163,7 +173,7 @@ impl Transmitter {
     /// departs now; the packets behind it are to be handed to `send` again. (Where its predecessor departed at this
     /// very nanosecond, the remainder of that work is before it, as it would have been at the old rate.)
     pub(crate) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, behind: u64) -> u64 {
-        debug_assert!(self.is_steady(), "a trace has no rate to change");
+        debug_assert!(self.is_steady(), "a trace has no rate to change, and a bucket has tokens");
         let left_ns = self.busy_until_ns.saturating_sub(now_ns);
         let left = u128::from(left_ns) * u128::from(self.rate_bps) + u128::from(self.remainder);
         let of_first = left.saturating_sub(u128::from(behind) * u128::from(WORK_PER_BYTE));

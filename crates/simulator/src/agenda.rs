@@ -71,7 +71,7 @@ mod tests {
     use crate::description::{Change, Event};
 
     fn agenda(sample_ns: Option<u64>, change_at_ns: &[u64]) -> Agenda {
-        let set = Change { dead: None, rate_bps: None, delay_ns: None, loss: None };
+        let set = Change::default();
         let event = |&at_ns| Event { at_ns, link: 0, down: true, up: true, set };
         let description = Description {
             duration_ns: 100,

@@ -75,7 +75,13 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
 /// The stage before a link.
 pub fn shaper(shaper: &Shaper) -> LinkConfig {
     let bucket = Some(BucketConfig { burst_bytes: shaper.burst_bytes, polices: shaper.polices });
-    LinkConfig { bucket, ..LinkConfig::with_rate(shaper.rate_bps, 0, queue(&shaper.queue)) }
+    LinkConfig { bucket, ..LinkConfig::with_rate(shaper_bps(shaper.rate_bps), 0, queue(&shaper.queue)) }
+}
+
+/// The rate of a shaper's tokens: one of 0 lets everything pass, at a rate far above that of any link.
+pub const fn shaper_bps(rate_bps: u64) -> u64 {
+    const OPEN_BPS: u64 = 1_000_000_000_000_000;
+    if rate_bps == 0 { OPEN_BPS } else { rate_bps }
 }
 
 /// The stage behind a link, whose rate and queue mean nothing.
@@ -117,6 +123,23 @@ pub fn change(change: &Change) -> network::Change {
     }
 }
 
+/// A change of the shaper before a link, if it is one.
+pub fn shaper_change(change: &Change) -> Option<network::Change> {
+    change.shaper_bps.map(|bps| network::Change { rate_bps: Some(shaper_bps(bps)), ..network::Change::default() })
+}
+
+/// A client's connection hears what becomes of its address `id`.
+pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now_ns: u64, id: u8, set: &Change) {
+    match set.address {
+        Some(true) => connection.address_back(now_ns, id),
+        Some(false) => connection.address_gone(now_ns, id),
+        None => {}
+    }
+    if let Some(backup) = set.backup {
+        connection.set_address_backup(now_ns, id, backup);
+    }
+}
+
 fn queue(queue: &Queue) -> QueueConfig {
     match *queue {
         Queue::DropTail { limit } => QueueConfig::DropTail { limit: self::limit(limit) },
@@ -128,8 +151,30 @@ fn queue(queue: &Queue) -> QueueConfig {
             QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn }
         }
         Queue::FqCodel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
-            let limit = self::limit(limit);
-            QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn }
+            let (limit, isolates_hosts) = (self::limit(limit), false);
+            QueueConfig::FqCoDel {
+                limit,
+                target_ns,
+                interval_ns,
+                mtu_bytes,
+                queues,
+                quantum_bytes,
+                ecn,
+                isolates_hosts,
+            }
+        }
+        Queue::Cake { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
+            let (limit, isolates_hosts) = (self::limit(limit), true);
+            QueueConfig::FqCoDel {
+                limit,
+                target_ns,
+                interval_ns,
+                mtu_bytes,
+                queues,
+                quantum_bytes,
+                ecn,
+                isolates_hosts,
+            }
         }
         Queue::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn } => {
             let limit = self::limit(limit);

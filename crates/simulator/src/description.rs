@@ -73,6 +73,21 @@ pub struct Link {
     /// Boxes at its end on the server's side, the one nearest to the client first. What goes up passes them after the
     /// link, what goes down before it.
     pub middleboxes: Vec<Middlebox>,
+    /// What its traffic costs; absent: nothing.
+    #[serde(default)]
+    pub metered: Option<Metered>,
+}
+
+/// What the traffic of a link costs. Only `backup` changes what happens.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metered {
+    /// Price of 10⁹ bytes, in whatever currency.
+    pub price_per_gb: f64,
+    /// What the price or the contract holds for.
+    pub cap_bytes: Option<u64>,
+    /// Whether subflows from clients' addresses on this link are backups.
+    pub backup: bool,
 }
 
 /// One direction of a link.
@@ -185,6 +200,24 @@ pub enum Queue {
         /// Values of the hash over flows.
         queues: u16,
         /// Bytes that a queue may send in a round.
+        quantum_bytes: u32,
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: bool,
+    },
+    /// As `FqCodel`, with equal shares for hosts (Høiland-Jørgensen, Täht, Morton 2018). A host is one end of a kind of
+    /// connections.
+    Cake {
+        /// The most that all queues hold together.
+        limit: Limit,
+        /// As of CoDel.
+        target_ns: u64,
+        /// As of CoDel.
+        interval_ns: u64,
+        /// As of CoDel.
+        mtu_bytes: u32,
+        /// How many queues there are, in sets of eight.
+        queues: u16,
+        /// Bytes that a host may send in a round.
         quantum_bytes: u32,
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: bool,
@@ -397,6 +430,32 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// The client's addresses, by number, whose path begins with a link: those that an event of the link concerns.
+    pub fn addresses_on<'c>(&'c self, description: &'c Description, link: usize) -> impl Iterator<Item = u8> + 'c {
+        let begins = move |&path: &usize| description.paths[path].links.first() == Some(&link);
+        (0..).zip(&self.paths).filter(move |&(_, path)| begins(path)).map(|(id, _)| id)
+    }
+
+    /// Whether subflows from the client's address of this number are backups, because its path begins with a link that is
+    /// metered so.
+    pub fn is_backup(&self, description: &Description, address: usize) -> bool {
+        let first = self.paths.get(address).and_then(|&path| description.paths[path].links.first());
+        first.is_some_and(|&link| description.links[link].metered.is_some_and(|metered| metered.backup))
+    }
+
+    /// Whether one of its paths ends with an event.
+    pub fn loses_path(&self, description: &Description, event: &Event) -> bool {
+        event.set.ends_paths() && self.paths.iter().any(|&path| description.paths[path].links.contains(&event.link))
+    }
+
+    /// When its paths end, in order.
+    pub fn path_ends_ns(&self, description: &Description) -> Vec<u64> {
+        let ends = description.events.iter().filter(|event| self.loses_path(description, event));
+        let mut at_ns: Vec<u64> = ends.map(|event| event.at_ns).collect();
+        at_ns.sort_unstable();
+        at_ns
+    }
+
     /// What its applications are.
     pub fn kind(&self) -> application::Kind<'_> {
         application::Kind {
@@ -556,8 +615,15 @@ pub struct Event {
     pub set: Change,
 }
 
+impl Change {
+    /// Whether the paths over the link end with it.
+    pub fn ends_paths(&self) -> bool {
+        self.dead == Some(true) || self.address == Some(false)
+    }
+}
+
 /// What an event sets; what is absent stays.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// True: the link is dead: packets that arrive and those still in the queue are lost. False: it works again.
@@ -568,4 +634,13 @@ pub struct Change {
     pub delay_ns: Option<u64>,
     /// New random loss.
     pub loss: Option<Loss>,
+    /// New rate of the shaper before it; 0 lets everything pass.
+    #[serde(default)]
+    pub shaper_bps: Option<u64>,
+    /// False: clients whose path begins with this link lose their address on it; true: they have it again.
+    #[serde(default)]
+    pub address: Option<bool>,
+    /// True: clients whose path begins with this link ask for it to be a backup (MP_PRIO); false: no longer.
+    #[serde(default)]
+    pub backup: Option<bool>,
 }

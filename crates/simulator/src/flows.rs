@@ -5,7 +5,7 @@ use crate::SimulateError;
 use crate::ahead::{Ahead, BATCH, Few};
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
-use crate::description::{self, Description};
+use crate::description::{self, Change, Description};
 use crate::event_queue::EventQueue;
 use crate::in_flight::{Held, InFlight};
 use crate::tap::Tapped;
@@ -107,6 +107,8 @@ pub struct Flow {
 pub struct Subflow {
     /// Index of its connection.
     pub connection: u32,
+    /// Index into the description's connections: the kind.
+    pub kind: u32,
     /// Index into the description's paths.
     pub path: u32,
     /// The client's end first, as everywhere.
@@ -175,6 +177,8 @@ pub struct Fabric {
     routes: Vec<u32>,
     /// For each path, where its routes client to server and server to client begin.
     path_routes: Vec<[u32; 2]>,
+    /// Of each direction of a link, the stages before and behind it.
+    stages: Vec<[Option<u32>; 2]>,
     through_wire: bool,
     /// Whether packets go through the wire format or somebody sees them: asked once a packet.
     looked_at: bool,
@@ -244,6 +248,7 @@ impl Fabric {
             lost: 0,
             routes,
             path_routes,
+            stages,
             through_wire: description.through_wire,
             looked_at: description.through_wire,
             boxes: boxes.map(Box::new),
@@ -538,7 +543,12 @@ impl Fabric {
         let onto = &mut self.links[link as usize];
         let tag = Tag { slot, place, next };
         let segments = &self.segments;
-        let flow = || u64::from(segments.flow(slot & !(COUNTED | MARKED)));
+        let subflows = &self.subflows;
+        let flow = || {
+            let number = segments.flow(slot & !(COUNTED | MARKED));
+            // Both ends of a kind of connections are hosts of their own.
+            network::Flow { number: u64::from(number), hosts: [subflows[number as usize / 2].kind; 2] }
+        };
         match onto.enqueue_of(now_ns, Packet::new(tag, size, 0, ecn), flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => {
@@ -754,6 +764,13 @@ impl Fabric {
         }
         for packet in lost {
             self.lose(packet.tag.slot);
+        }
+    }
+
+    /// Changes the shaper before a link's direction, if the change is of it; `validate` has seen that there is one.
+    pub fn change_shaper(&mut self, now_ns: u64, link: usize, change: &Change) {
+        if let (Some(change), Some(&[Some(stage), _])) = (convert::shaper_change(change), self.stages.get(link)) {
+            self.change(now_ns, stage, change);
         }
     }
 

@@ -146,6 +146,8 @@ impl LinkMeter {
                 drops,
                 queue_mean_packets: (now.queue_packet_ns - warm.queue_packet_ns) as f64 / (end_ns - warmup_ns) as f64,
                 queue_max_packets: now.queue_max_packets,
+                bytes_sent: now.sent_bytes,
+                dead_bytes: now.dead_bytes,
             }
         });
         (rows.collect(), self.samples)

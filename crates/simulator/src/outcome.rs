@@ -35,6 +35,10 @@ pub struct Link {
     pub queue_mean_packets: f64,
     /// The most there were.
     pub queue_max_packets: u64,
+    /// Bytes sent in the whole run, warm-up included.
+    pub bytes_sent: u64,
+    /// Bytes that came while it was dead, or were in its queue when it died, in the whole run.
+    pub dead_bytes: u64,
 }
 
 /// Samples of links as columns of equal length.

@@ -8,13 +8,25 @@ use transport::Waited;
 use wire::Span;
 
 /// The outcome at `end_ns`. `events` is how many there were.
-pub fn outcome(probe: Probe, view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
+pub fn outcome(probe: Probe, mut view: View, warmup_ns: u64, end_ns: u64, events: u64) -> Outcome {
+    note_reinjections(&mut view);
     let connections =
         (0..view.applications.len()).map(|number| connection(number, &probe, &view, warmup_ns, end_ns)).collect();
     let (links, link_samples) = probe.links.finish(warmup_ns, end_ns, &mut view.fabric.links);
     let work =
         Work { packet_hops: view.fabric.packet_hops, segments_delivered: view.fabric.segments_delivered, events };
     Outcome { connections, links, subflow_samples: probe.subflow_samples, link_samples, work }
+}
+
+/// Senders tell when they noticed that a path had ended.
+fn note_reinjections(view: &mut View) {
+    let ended = |transfer: &&mut Transfer| transfer.stream.path_end_ns.is_some();
+    for transfer in view.transfers.iter_mut().filter(ended) {
+        let side = transfer.stream.sender;
+        let handle = transfer.subflows.iter().find_map(|&number| view.fabric.subflows[number as usize].handles[side]);
+        transfer.stream.noticed_ns =
+            handle.and_then(|handle| view.hosts[side].connection(handle.connection).first_reinjection_ns());
+    }
 }
 
 fn connection(number: usize, probe: &Probe, view: &View, warmup_ns: u64, end_ns: u64) -> Connection {

@@ -126,6 +126,9 @@ fn events(description: &Description) -> Result<(), SimulateError> {
                 false => change.check(),
             };
             checked.map_err(|error| invalid(error.to_string()))?;
+            if changes && event.set.shaper_bps.is_some() && direction.shaper.is_none() {
+                return Err(invalid(format!("link «{}» has no shaper to change", link.name)));
+            }
         }
     }
     Ok(())

@@ -300,9 +300,10 @@ impl<'d> World<'d> {
                     if changes {
                         self.probe.links.change(now_ns, link, &event.set);
                         self.fabric.change(now_ns, link as u32, convert::change(&event.set));
+                        self.fabric.change_shaper(now_ns, link, &event.set);
                     }
                 }
-                Ok(())
+                self.change_addresses(number)
             }
             agenda::Action::Start(number) => {
                 self.runtime.start(number as u32);
@@ -313,6 +314,33 @@ impl<'d> World<'d> {
                 self.carry_out()
             }
         }
+    }
+
+    /// Clients hear what an event does to their addresses.
+    fn change_addresses(&mut self, number: usize) -> Step {
+        let (now_ns, event) = (self.now_ns, &self.description.events[number]);
+        if !event.set.ends_paths() && event.set.address.is_none() && event.set.backup.is_none() {
+            return Ok(());
+        }
+        for place in 0..self.transfers.len() {
+            let transfer = &mut self.transfers[place];
+            let kind =
+                &self.description.connections[self.runtime.applications[transfer.application as usize].kind as usize];
+            if kind.loses_path(self.description, event)
+                && transfer.stray_of.is_none()
+                && transfer.stream.path_ends(now_ns)
+                && let Some(id) = self.endpoints[2 * place + transfer.stream.sender].id
+            {
+                self.hosts[transfer.stream.sender].connection_mut(id).watch_reinjections();
+            }
+            let Some(id) = self.endpoints[2 * place + CLIENT].id else { continue };
+            let connection = self.hosts[CLIENT].connection_mut(id);
+            for address in kind.addresses_on(self.description, event.link) {
+                convert::tell(connection, now_ns, address, &event.set);
+            }
+            self.drive(2 * place + CLIENT)?;
+        }
+        Ok(())
     }
 
     /// The time has come that an application asked for.
@@ -384,7 +412,8 @@ impl<'d> World<'d> {
         self.let_go();
         let Application { kind, sender, .. } = self.runtime.applications[application];
         let kind = kind as usize;
-        let paths = self.description.connections[kind].paths.len() as u32;
+        let described = &self.description.connections[kind];
+        let paths = described.paths.len() as u32;
         let (first_address, from_port) = self.callers[application];
         // No two connections have both ends alike, ever: when the ports are used up, new addresses come.
         self.callers[application] = match from_port.checked_add(PORTS_EACH) {
@@ -400,7 +429,11 @@ impl<'d> World<'d> {
         let number = self.place(transfer)? as usize;
         self.runtime.opened(now_ns, application as u32, number as u32);
         let addresses: Vec<LocalAddress> = (0..paths)
-            .map(|path| LocalAddress { id: path as u8, address: client_address(first_address + path), backup: false })
+            .map(|path| LocalAddress {
+                id: path as u8,
+                address: client_address(first_address + path),
+                backup: described.is_backup(self.description, path as usize),
+            })
             .collect();
         let server = SocketAddr::new(IpAddr::V4(SERVER_ADDRESS), port(kind));
         let config = self.configs[kind][CLIENT].clone();
@@ -690,7 +723,8 @@ impl<'d> World<'d> {
                     let paths = &self.description.connections[application.kind as usize].paths;
                     let tuple = connection.tuple(subflow);
                     let handle = Handle { connection: id, subflow };
-                    let opened = subflow_of(tuple, side, number as u32, transfer.first_address, paths, handle);
+                    let of = (number as u32, application.kind);
+                    let opened = subflow_of(tuple, side, of, transfer.first_address, paths, handle);
                     if application.content.repeats() {
                         application.record.place(opened.path);
                     }
@@ -728,7 +762,7 @@ fn port(kind: usize) -> u16 {
 fn subflow_of(
     tuple: Tuple,
     side: usize,
-    connection: u32,
+    (connection, kind): (u32, u32),
     first_address: u32,
     paths: &[usize],
     handle: Handle,
@@ -739,7 +773,7 @@ fn subflow_of(
     let path = *path.unwrap_or_else(|| panic!("a subflow uses an address that is not its connection's: {tuple:?}"));
     let mut handles = [None; 2];
     handles[side] = Some(handle);
-    Subflow { connection, path: path as u32, ends, handles }
+    Subflow { connection, kind, path: path as u32, ends, handles }
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ fn any_link() -> impl Strategy<Value = Link> {
         down,
         up,
         middleboxes: Vec::new(),
+        metered: None,
         medium: None,
     })
 }
@@ -169,7 +170,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
 
 /// A change, and for one that kills a link its return within five seconds.
 fn any_events() -> impl Strategy<Value = Vec<Event>> {
-    let unchanged = Change { dead: None, rate_bps: None, delay_ns: None, loss: None };
+    let unchanged = Change::default();
     let one = (0..10 * SECOND, 0..3_usize, any::<(bool, bool)>(), 0..4, 1..5 * SECOND, 100_000..30_000_000_u64, loss());
     prop::collection::vec(one, 0..8).prop_map(move |events| {
         let mut all = Vec::new();

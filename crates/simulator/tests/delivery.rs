@@ -105,7 +105,7 @@ fn over_the_other_link_when_one_dies_for_good() {
 fn over_links_that_change_rate_delay_and_loss() {
     let mut description = two_paths(Loss::None);
     description.connections = vec![tcp("tcp", 0, file(3_000_000)), mptcp("mptcp", &[0, 1], file(3_000_000))];
-    let unchanged = Change { dead: None, rate_bps: None, delay_ns: None, loss: None };
+    let unchanged = Change::default();
     description.events = vec![
         event(SECOND, 0, Change { rate_bps: Some(MBIT), ..unchanged }),
         event(2 * SECOND, 0, Change { delay_ns: Some(100 * MS), ..unchanged }),

@@ -36,7 +36,7 @@ fn the_warm_up_is_left_out() {
     // Half the capacity during the warm-up, then all of it; the row of the link knows only the second half.
     let mut description = with_links(description(40 * SECOND), vec![bdp_link("a", 10 * MBIT, 10 * MS)]);
     description.links[0].down.rate_bps = 5 * MBIT;
-    let unchanged = Change { dead: None, rate_bps: None, delay_ns: None, loss: None };
+    let unchanged = Change::default();
     description.events = vec![event(20 * SECOND, 0, Change { rate_bps: Some(10 * MBIT), ..unchanged })];
     description.connections = vec![tcp("t", 0, Application::Bulk)];
     let whole = run(&description);

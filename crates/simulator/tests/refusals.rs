@@ -103,10 +103,7 @@ fn what_is_wrong_is_named() {
             "connection «t»: subflows of the path manager «ndiffports»: found 256; expected a whole number from 1 to 255",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
-        (
-            |d| d.events[0].set = Change { rate_bps: Some(0), dead: None, delay_ns: None, loss: None },
-            "event 0: rate_bps: found 0",
-        ),
+        (|d| d.events[0].set = Change { rate_bps: Some(0), ..Change::default() }, "event 0: rate_bps: found 0"),
     ];
     assert!(try_run(&good()).is_ok());
     for (spoil, expected) in cases {

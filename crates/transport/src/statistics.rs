@@ -17,6 +17,8 @@ pub struct Statistics {
     pub probes: u64,
     /// Segments that carried data sent before on another subflow.
     pub reinjections: u64,
+    /// When the first of them went out since [`crate::Connection::watch_reinjections`]; 0 while none did.
+    pub first_reinjection_ns: u64,
     /// Sum of the RTT samples.
     pub rtt_sum_ns: u128,
     /// Number of RTT samples.
@@ -45,6 +47,14 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// A segment goes out with data sent before on another subflow.
+    pub(crate) fn reinjected(&mut self, now_ns: u64) {
+        self.reinjections += 1;
+        if self.first_reinjection_ns == 0 {
+            self.first_reinjection_ns = now_ns;
+        }
+    }
+
     pub(crate) fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
         if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
             self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;

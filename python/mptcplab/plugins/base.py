@@ -290,11 +290,32 @@ class AddressRemoved(NamedTuple):
     remote_id: int
 
 
+class LocalAddressRemoved(NamedTuple):
+    """An address of this host is gone, its interface with it (an event of the scenario)."""
+
+    local_id: int
+
+
+class LocalAddressAdded(NamedTuple):
+    """An address of this host that was gone is there again."""
+
+    local_id: int
+
+
 class Timer(NamedTuple):
     """The time given in `WakeAt` has been reached."""
 
 
-PathEvent = FullyEstablished | SubflowEstablished | SubflowClosed | AddressAdded | AddressRemoved | Timer
+PathEvent = (
+    FullyEstablished
+    | SubflowEstablished
+    | SubflowClosed
+    | AddressAdded
+    | AddressRemoved
+    | LocalAddressRemoved
+    | LocalAddressAdded
+    | Timer
+)
 
 
 class Join(NamedTuple):

@@ -82,6 +82,21 @@ CONNECTIONS: Final = (
         "null for `requests`, `flows` and programs",
     ),
     Column(
+        "notice_s",
+        "Float64",
+        "s",
+        "from the first end of one of its paths (an event with `down = true` or `address = false`) to the first data "
+        "sent again on another path; null if there is neither, for `requests`, `flows` and programs, and if the sender "
+        "does not report it",
+    ),
+    Column(
+        "packet_overhead",
+        "Float64",
+        "",
+        "bytes of all packets on the client's own links, both directions, beyond the application data, divided by the "
+        "application data; null if another connection uses one of these links or a path begins on none of its own",
+    ),
+    Column(
         "out_of_order_delay_mean_s",
         "Float64",
         "s",
@@ -196,6 +211,27 @@ LINKS: Final = (
     Column("drops", "UInt64", "packets", "packets lost, in the queue and on the wire"),
     Column("queue_mean_packets", "Float64", "packets", "mean over time of the queue, including the packet being sent"),
     Column("queue_max_packets", "UInt64", "packets", "the longest queue"),
+    Column("bytes_sent", "UInt64", "B", "bytes of all packets sent in the whole run, warm-up included"),
+    Column(
+        "dead_bytes",
+        "UInt64",
+        "B",
+        "bytes lost because the link was down, in the whole run: sent to it meanwhile, or in its queue when it went "
+        "down",
+    ),
+    Column(
+        "cost",
+        "Float64",
+        "",
+        "price of `bytes_sent` at the link's `metered` price per GB; null if the link is not metered",
+    ),
+    Column(
+        "over_cap_bytes",
+        "UInt64",
+        "B",
+        "by how much both directions together exceed the link's `metered` cap (the same in both rows); null without "
+        "one",
+    ),
 )
 
 SAMPLES: Final = (

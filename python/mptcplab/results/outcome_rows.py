@@ -27,6 +27,10 @@ class Names:
     """Of each kind of connections, the columns that say what it is."""
     paths: tuple[str, ...]
     links: tuple[str, ...]
+    metered: tuple[Mapping[str, Any] | None, ...]
+    """Of each link."""
+    own_links: tuple[frozenset[int] | None, ...]
+    """Of each kind of connections, the links on which its paths begin; None where it does not have them for itself."""
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Self:
@@ -42,7 +46,25 @@ class Names:
             }
             for kind in description["connections"]
         )
-        return cls(kinds, paths, tuple(link["name"] for link in description["links"]))
+        links = description["links"]
+        return cls(
+            kinds,
+            paths,
+            tuple(link["name"] for link in links),
+            tuple(link.get("metered") for link in links),
+            tuple(_own_links(description, number) for number in range(len(kinds))),
+        )
+
+
+def _own_links(description: Mapping[str, Any], number: int) -> frozenset[int] | None:
+    """The links on which a kind's paths begin, if one connection has them for itself and each but once in a path."""
+    crossed = [[description["paths"][path]["links"] for path in kind["paths"]] for kind in description["connections"]]
+    begins = [links[0] for links in crossed[number] if links]
+    others = {link for kind, of_kind in enumerate(crossed) if kind != number for links in of_kind for link in links} | {
+        link for links in crossed[number] for link in links[1:]
+    }
+    alone = description["connections"][number]["count"] == 1 and not others.intersection(begins)
+    return frozenset(begins) if alone and len(set(begins)) == len(begins) else None
 
 
 def rows_of(name: str, names: Names, summary: Mapping[str, Any]) -> Rows:
@@ -76,9 +98,18 @@ def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
             **row,
             **_transfers(row["transfers"], names.paths),
             **_playback(row.get("playback")),
+            "packet_overhead": _overhead(names.own_links[row["kind"]], row["bytes_delivered"], summary["links"]),
         }
         for row in summary["connections"]
     ]
+
+
+def _overhead(own: frozenset[int] | None, delivered: int | None, links: Sequence[Mapping[str, Any]]) -> float | None:
+    """What all packets have beyond what was delivered, over that."""
+    if own is None or not delivered or any(link.get("bytes_sent") is None for link in links):
+        return None
+    carried: int = sum(link["bytes_sent"] for link in links if link["link"] in own)
+    return carried / delivered - 1
 
 
 def _subflows(names: Names, summary: Mapping[str, Any]) -> Named:
@@ -97,10 +128,31 @@ def _subflows(names: Names, summary: Mapping[str, Any]) -> Named:
 
 def named_links(names: Names, summary: Mapping[str, Any]) -> Named:
     """What is known of each direction of each link."""
+    both: dict[int, int] = {}
+    for row in summary["links"]:
+        both[row["link"]] = both.get(row["link"], 0) + (row.get("bytes_sent") or 0)
     return [
-        {**row, "name": names.links[row["link"]], "direction": "down" if row["down"] else "up"}
+        {
+            "bytes_sent": None,
+            "dead_bytes": None,
+            **row,
+            **_cost(names.metered[row["link"]], row.get("bytes_sent"), both[row["link"]]),
+            "name": names.links[row["link"]],
+            "direction": "down" if row["down"] else "up",
+        }
         for row in summary["links"]
     ]
+
+
+def _cost(metered: Mapping[str, Any] | None, sent: int | None, both: int) -> dict[str, object]:
+    """What one direction of a link costs; the cap is for both."""
+    if metered is None or sent is None:
+        return {"cost": None, "over_cap_bytes": None}
+    cap = metered["cap_bytes"]
+    return {
+        "cost": metered["price_per_gb"] * sent / 1e9,
+        "over_cap_bytes": None if cap is None else max(0, both - cap),
+    }
 
 
 _NAMED: Final[Mapping[str, Callable[[Names, Mapping[str, Any]], Named]]] = {

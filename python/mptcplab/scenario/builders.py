@@ -28,6 +28,7 @@ def link(
     up: Mapping[str, Any] | None = None,
     middleboxes: Sequence[str | Mapping[str, Any]] | None = None,
     interface: str | Mapping[str, str] | None = None,
+    metered: Mapping[str, Any] | None = None,
 ) -> Part:
     """A link: `rate` ("25 Mbit/s") or `trace`, one-way `delay` ("12.5 ms"), `queue` ("100 ms", "64 packets", "1 BDP").
 
@@ -54,6 +55,7 @@ def link(
         up=up,
         middleboxes=middleboxes,
         interface=interface,
+        metered=metered,
     )
 
 
@@ -110,18 +112,24 @@ def event(
     rate: str | None = None,
     delay: str | None = None,
     loss: str | Mapping[str, Any] | None = None,
+    shaper: str | None = None,
+    address: bool | None = None,
+    backup: bool | None = None,
     direction: Literal["down", "up"] | None = None,
+    over: str | None = None,
 ) -> Part:
     """A change of a link at a given time: `down` (True: down, False: up again), or a new `rate`, `delay` or `loss`.
 
-    Both directions change unless `direction` is given.
+    `shaper` is a new rate of the link's shaper, or "none"; `address` is whether clients have an address there; `backup`
+    is whether the path is a backup. Both directions change unless `direction` is given; rate, delay and loss change
+    gradually with `over`.
 
     >>> from mptcplab import event
     >>> event("10 s", "wifi", down=True)
     {'at': '10 s', 'link': 'wifi', 'set': {'down': True}}
     """
-    change = _given(down=down, rate=rate, delay=delay, loss=loss)
-    return _given(at=at, link=link, set=change, direction=direction)
+    change = _given(down=down, rate=rate, delay=delay, loss=loss, shaper=shaper, address=address, backup=backup)
+    return _given(at=at, link=link, set=change, direction=direction, over=over)
 
 
 def _given(**keys: object) -> Part:

@@ -11,10 +11,11 @@ from fractions import Fraction
 from mptcplab.scenario import fat_tree, units
 from mptcplab.scenario.amounts import exact_packets, round_trips_ns
 from mptcplab.scenario.buffers import BufferRule
+from mptcplab.scenario.changes import overlaps
 from mptcplab.scenario.connections import Connection, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
-from mptcplab.scenario.links import WAYS, Link, Medium, Pie, Queue, Red
+from mptcplab.scenario.links import WAYS, Bernoulli, Link, Medium, Pie, Queue, Red
 from mptcplab.scenario.model import Document, Event, Measure, Path, Topology
 
 Report = Callable[[tuple[Part, ...], str, str], None]
@@ -114,6 +115,68 @@ def traced(parts: Parts, report: Report) -> None:
                     ("event", index, "set", "rate"), found, f"no rate, or a link without the trace {show(trace.file)}"
                 )
                 break
+
+
+def ramps(parts: Parts, report: Report) -> None:
+    """What changes over a time has a value to begin with, and nothing else changes it meanwhile."""
+    events = tuple(event for event in parts.events if event is not None)
+    if len(events) < len(parts.events):
+        return
+    for index, event in enumerate(events):
+        link = parts.links.get(event.link)
+        if event.over is None or link is None:
+            continue
+        key = overlaps(events, index)
+        if key is not None:
+            found = f"{_time(event.over)}, in which another event changes the {key} of {show(event.link)}"
+            report(("event", index, "over"), found, "an event that is over before the next one")
+        for way in WAYS:
+            direction = link.direction(way)
+            if event.direction not in (None, way):
+                continue
+            losses = [direction.loss, *(each.set.loss for each in events[:] if each.link == event.link)]
+            if event.set.loss is not None and any(not isinstance(loss, Bernoulli | None) for loss in losses):
+                found = f"a change over {_time(event.over)} of a loss that is no percentage"
+                report(("event", index, "set", "loss"), found, "no over, or a link whose loss is a percentage")
+                break
+            if event.set.rate is not None and direction.variation is not None:
+                found = f"a change over {_time(event.over)} of a rate that varies at random"
+                report(("event", index, "set", "rate"), found, "no over, or a link without variation")
+                break
+
+
+def shapers(parts: Parts, report: Report) -> None:
+    """An event changes a shaper that is there; the queue of one without a rate has a length that needs none."""
+    for index, event in enumerate(parts.events):
+        link = parts.links.get(event.link) if event is not None else None
+        if event is None or link is None or event.set.shaper is None:
+            continue
+        for way in WAYS:
+            if event.direction in (None, way) and link.direction(way).shaper is None:
+                expected = f'a link with a shaper, if only shaper = {{ rate = "none", … }} of {show(event.link)}'
+                report(("event", index, "set", "shaper"), f"a link without a shaper {way}", expected)
+                break
+    for name, link in parts.links.items():
+        for way in WAYS if link is not None else ():
+            shaper = link.direction(way).shaper
+            lengths = () if shaper is None or shaper.rate else (shaper.queue.limit, shaper.queue.at_least)
+            if any(each is not None and each.dimension not in (units.PACKETS, units.SIZE) for each in lengths):
+                where = ("link", name, *link.origin(way, "shaper"), "queue")
+                found = 'a length that needs a rate, with rate = "none"'
+                report(where, found, 'a length in packets or bytes, such as { limit = "100 packets" }')
+                break
+
+
+def metered(parts: Parts, report: Report) -> None:
+    """The path that opens a connection is no backup."""
+    for name, connection in parts.connections.items():
+        if connection is None or connection.protocol != "mptcp" or not connection.paths:
+            continue
+        path = parts.paths.get(connection.paths[0])
+        link = parts.links.get(path.links[0] if path is not None and path.links else connection.paths[0])
+        if link is not None and link.metered is not None and link.metered.use == "backup":
+            found = f'{show(connection.paths[0])}, which is metered with use = "backup"'
+            report(("connection", name, "paths", 0), found, "a path to begin with that is no backup")
 
 
 def proxies(parts: Parts, report: Report) -> None:

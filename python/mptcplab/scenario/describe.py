@@ -4,6 +4,7 @@ Its shape is that of crates/simulator/src/description.rs.
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Any
 
 from mptcplab import registry
@@ -28,6 +29,7 @@ from mptcplab.scenario.applications import (
     Video,
     Web,
 )
+from mptcplab.scenario.changes import Step, steps
 from mptcplab.scenario.connections import Sender
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
 from mptcplab.scenario.links import (
@@ -57,7 +59,7 @@ from mptcplab.scenario.middleboxes import (
     Strip,
     SynFilter,
 )
-from mptcplab.scenario.model import Document, Event, Topology
+from mptcplab.scenario.model import Document, Topology
 from mptcplab.scenario.tcp import Tcp
 from mptcplab.scenario.variation import generator
 
@@ -116,11 +118,12 @@ def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict
     }
 
 
-def _loss(loss: Loss) -> dict[str, Any]:
+def _loss(loss: Loss | Fraction) -> dict[str, Any]:
+    """Also of a mere probability."""
     if isinstance(loss, Bernoulli):
-        if loss.probability == 0:
-            return {"kind": "none"}
-        return {"kind": "bernoulli", "probability": float(loss.probability)}
+        return _loss(loss.probability)
+    if isinstance(loss, Fraction):
+        return {"kind": "bernoulli", "probability": float(loss)} if loss else {"kind": "none"}
     if isinstance(loss, PeriodicLoss):
         return {"kind": "periodic", "every_packets": loss.every}
     return {
@@ -315,24 +318,35 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
     }
 
 
-def _event(event: Event, links: list[str]) -> dict[str, Any]:
+def _event(step: Step, links: list[str]) -> dict[str, Any]:
+    change, loss = step.event.set, step.values.get("loss")
+    described = {
+        "dead": change.is_down,
+        "rate_bps": step.values.get("rate"),
+        "delay_ns": step.values.get("delay"),
+        "loss": None if loss is None else _loss(loss),
+    }
+    # What few events have is left out of the others: a scenario's hash does not change with what it does not use.
+    own = {"shaper_bps": change.shaper, "address": change.address, "backup": change.backup}
     return {
-        "at_ns": event.at,
-        "link": links.index(event.link),
-        "down": event.direction in (None, "down"),
-        "up": event.direction in (None, "up"),
-        "set": {
-            "dead": event.set.down,
-            "rate_bps": event.set.rate,
-            "delay_ns": event.set.delay,
-            "loss": None if event.set.loss is None else _loss(event.set.loss),
-        },
+        "at_ns": step.at_ns,
+        "link": links.index(step.event.link),
+        "down": "down" in step.ways,
+        "up": "up" in step.ways,
+        "set": described | {key: value for key, value in own.items() if value is not None},
     }
 
 
 def _largest_bytes(senders: Iterable[Sender]) -> int:
     """The largest packet that there can be."""
     return max(PACKET_BYTES, *(sender.mss + _HEADERS_BYTES for sender in senders))
+
+
+def _metered(link: Link) -> dict[str, Any]:
+    if link.metered is None:
+        return {}
+    metered = link.metered
+    return {"metered": {"price_per_gb": metered.price, "cap_bytes": metered.cap, "backup": metered.use == "backup"}}
 
 
 def _written(document: Document) -> dict[str, Any]:
@@ -371,6 +385,7 @@ def _written(document: Document) -> dict[str, Any]:
                 "down": direction(name, link, "down"),
                 "up": direction(name, link, "up"),
                 "middleboxes": [_middlebox(box) for box in link.middleboxes],
+                **_metered(link),
             }
             for name, link in document.links.items()
         ],
@@ -439,5 +454,5 @@ def description(document: Document, seed: int, through_wire: bool) -> dict[str, 
         "sample_ns": document.measure.sample,
         "through_wire": through_wire,
         **network,
-        "events": [*(_event(event, links) for event in document.events), *_variations(document, seed)],
+        "events": [*(_event(step, links) for step in steps(document)), *_variations(document, seed)],
     }

@@ -15,6 +15,7 @@ from mptcplab.scenario.kinds import (
     Table,
     Wrong,
     amount,
+    attempt,
     boolean,
     choice,
     fault,
@@ -106,6 +107,13 @@ class FqCoDel(CoDel):
     quantum: Annotated[int, quantity(units.SIZE, 1, 1_000_000)] = 1514
 
 
+class Cake(FqCoDel):
+    """As FQ-CoDel, with equal shares for hosts (Høiland-Jørgensen, Täht, Morton 2018)."""
+
+    expected: ClassVar[str] = "a Cake queue"
+    kind: Annotated[str, choice("cake")] = "cake"
+
+
 class Pie(Limited):
     """Proportional integral controller enhanced (RFC 8033)."""
 
@@ -166,13 +174,14 @@ class PeriodicLoss(Table):
     every: Annotated[int, quantity(units.PACKETS, 1, 10**12)]
 
 
-Queue = DropTail | Red | CoDel | FqCoDel | Pie | DualPi2
+Queue = DropTail | Red | CoDel | FqCoDel | Cake | Pie | DualPi2
 Loss = Bernoulli | GilbertElliott | PeriodicLoss
 QUEUES: dict[str, type[Table]] = {
     "drop-tail": DropTail,
     "red": Red,
     "codel": CoDel,
     "fq-codel": FqCoDel,
+    "cake": Cake,
     "pie": Pie,
     "dualpi2": DualPi2,
 }
@@ -203,11 +212,31 @@ QUEUE: Kind = one_kind(
 LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
 
 
+def _shaped(value: object) -> int:
+    if value == "none":
+        return 0
+    wrong: list[Wrong] = []
+    rate = attempt(RATE.validate, value, (), wrong)
+    for _, found, want in wrong:
+        raise fault(found, f'"none" or {want}')
+    assert rate is not None, "a rate, or something wrong"
+    return int(rate)
+
+
+SHAPED = Kind(
+    f'"none" or {RATE.expected}',
+    _shaped,
+    lambda rate: RATE.write(rate) if rate else "none",
+    {"anyOf": [{"const": "none"}, RATE.schema]},
+)
+"""The rate of a shaper; 0 stands for none, which lets everything pass."""
+
+
 class Shaper(Table):
     """A token bucket in front of a link: excess packets wait or, with `policing`, are dropped."""
 
     expected: ClassVar[str] = "a shaper"
-    rate: Rate
+    rate: Annotated[int, SHAPED]
     burst: Annotated[int, quantity(units.SIZE, 0, 10**9)] = 32_000
     policing: Annotated[bool, boolean()] = False
     queue: Annotated[Queue, QUEUE] = HUNDRED_MS
@@ -266,6 +295,18 @@ class Direction:
     duplicate: Fraction | None = None
 
 
+class Metered(Table):
+    """What the traffic of a link costs, both directions together."""
+
+    expected: ClassVar[str] = "what the traffic of the link costs"
+    price: Annotated[float, number(lambda x: 0 <= x <= 1_000_000, "a price per GB, a number from 0 to 1000000")] = 0.0
+    cap: Annotated[int, quantity(units.SIZE, 1, 10**15)] | None = None
+    use: Annotated[str, choice("always", "backup")] = "always"
+
+
+_METERED = table_of(Metered, 'a table such as { price = 4.0, cap = "20 GB" }')
+
+
 class Medium(Table):
     """A half-duplex medium: only one direction of the links on it sends at a time."""
 
@@ -283,6 +324,7 @@ class Link(Side):
     down: Side = Field(default_factory=Side)
     up: Side = Field(default_factory=Side)
     medium: Annotated[str, text("the name of a medium")] | None = None
+    metered: Annotated[Metered, _METERED] | None = None
     middleboxes: Annotated[tuple[Middlebox, ...], BOXES] = ()
     interface: Annotated[Interfaces, INTERFACES] | None = None
 
@@ -321,6 +363,8 @@ class Link(Side):
                         table.setdefault(way, {})[key] = side[key]
         if self.medium is not None:
             table["medium"] = self.medium
+        if self.metered is not None:
+            table["metered"] = _METERED.write(self.metered)
         if self.middleboxes:
             table["middleboxes"] = BOXES.write(self.middleboxes)
         if self.interface is not None:

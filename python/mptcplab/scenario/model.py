@@ -28,7 +28,21 @@ from mptcplab.scenario.kinds import (
     quantity,
     text,
 )
-from mptcplab.scenario.links import LOSS, ONE_BDP, QUEUE, WAYS, Delay, Direction, Link, Loss, Medium, Queue, Rate
+from mptcplab.scenario.links import (
+    LOSS,
+    ONE_BDP,
+    QUEUE,
+    SHAPED,
+    WAYS,
+    Bernoulli,
+    Delay,
+    Direction,
+    Link,
+    Loss,
+    Medium,
+    Queue,
+    Rate,
+)
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.traces import Trace
 
@@ -54,12 +68,25 @@ class Change(Table):
     rate: Rate | None = None
     delay: Delay | None = None
     loss: Annotated[Loss, LOSS] | None = None
+    shaper: Annotated[int, SHAPED] | None = None
+    address: Annotated[bool, boolean("false (the interface is gone, with its address) or true (it is back)")] | None = (
+        None
+    )
+    backup: Annotated[bool, boolean("true (the path becomes a backup) or false (it is none any more)")] | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_fields_set:
             raise fault("an empty table", f"at least one of {', '.join(self.keys())}")
+        if self.down is not None and self.address is not None:
+            found = f"address beside down = {show(self.down)}"
+            raise faults("Change", [(("address",), found, "one of them: without its address a path is down, too")])
         return self
+
+    @property
+    def is_down(self) -> bool | None:
+        """Whether the link is dead from now on, of itself or without an address; None where that stays as it is."""
+        return self.down if self.address is None else not self.address
 
 
 def _change(value: object) -> Change:
@@ -67,13 +94,29 @@ def _change(value: object) -> Change:
 
 
 class Event(Table):
-    """A change of a link at a given time."""
+    """A change of a link at a given time, or over a time."""
 
     expected: ClassVar[str] = "an event"
     at: Annotated[int, MOMENT]
     link: Annotated[str, text("the name of a link")]
     set: Annotated[Change, Kind("what changes, such as { down = true }", _change, Change.written, {"anyOf": [Change]})]
     direction: Annotated[str, choice("down", "up")] | None = None
+    over: Annotated[int, quantity(units.TIME, MICROSECOND, LONGEST)] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        at_once = [key for key in ("down", "shaper", "address", "backup") if getattr(self.set, key) is not None]
+        if self.over is not None and at_once:
+            found = f"{show(units.write(units.TIME, self.over))} for {at_once[0]}, which changes at once"
+            raise faults("Event", [(("over",), found, "rate, delay and loss only in this event")])
+        if self.over is not None and not isinstance(self.set.loss, Bernoulli | None):
+            found = f"a loss of kind {show(self.set.loss.kind)} with over"
+            raise faults("Event", [(("set", "loss"), found, 'a percentage, such as "5 %"')])
+        whole = [key for key in ("address", "backup") if getattr(self.set, key) is not None]
+        if self.direction is not None and whole:
+            found = f"{show(self.direction)} for {whole[0]}"
+            raise faults("Event", [(("direction",), found, "none: an address is that of both directions")])
+        return self
 
 
 class Measure(Table):

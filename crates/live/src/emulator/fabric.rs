@@ -73,6 +73,8 @@ pub struct Fabric<'d> {
     boxes: Option<Box<Boxes>>,
     /// What came out of a box at the end of its route.
     arrived: VecDeque<(u64, Packet<Tag>)>,
+    /// Of each direction of a link, the stages before and behind it.
+    stages: Vec<[Option<u32>; 2]>,
     pool: Pool,
     /// Of each slot, the flow that it counts for.
     flow_of: Vec<u32>,
@@ -134,6 +136,7 @@ impl<'d> Fabric<'d> {
             media: convert::media(description),
             agenda,
             routes,
+            stages,
             last_flow: vec![None; starts.len()],
             starts,
             ways,
@@ -267,11 +270,18 @@ impl<'d> Fabric<'d> {
             }
             let link = 2 * event.link + up;
             self.meter.change(at_ns, link, &event.set);
-            let mut lost = Vec::new();
-            self.links[link].change(at_ns, convert::change(&event.set), &mut |packet| lost.push(packet));
-            lost.into_iter().for_each(|packet| self.lose(packet));
-            self.schedule(link as u32);
+            self.change_link(at_ns, link as u32, convert::change(&event.set));
+            if let (Some(change), [Some(stage), _]) = (convert::shaper_change(&event.set), self.stages[link]) {
+                self.change_link(at_ns, stage, change);
+            }
         }
+    }
+
+    fn change_link(&mut self, at_ns: u64, link: u32, change: network::Change) {
+        let mut lost = Vec::new();
+        self.links[link as usize].change(at_ns, change, &mut |packet| lost.push(packet));
+        lost.into_iter().for_each(|packet| self.lose(packet));
+        self.schedule(link);
     }
 
     fn hop(&mut self, at_ns: u64, link: u32, deliver: &mut impl FnMut(Delivery)) {
@@ -305,7 +315,7 @@ impl<'d> Fabric<'d> {
             return self.cross(at_ns, packet);
         }
         let pool = &mut self.pool;
-        let flow = || header::flow_number(pool.packet(packet.tag.slot));
+        let flow = || header::flow_of(pool.packet(packet.tag.slot));
         match self.links[link as usize].enqueue_of(at_ns, packet, flow) {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => self.schedule(link),

@@ -135,6 +135,20 @@ pub fn flow_number(packet: &[u8]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
+/// The flow of a packet, and its hosts: by their addresses.
+pub fn flow_of(packet: &[u8]) -> network::Flow {
+    let address = |bytes: Option<&[u8]>| {
+        let bytes = bytes.and_then(<[u8]>::last_chunk::<4>);
+        bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
+    };
+    let hosts = match packet.first().map(|first| first >> 4) {
+        Some(4) => [address(packet.get(12..16)), address(packet.get(16..20))],
+        Some(6) => [address(packet.get(8..24)), address(packet.get(24..40))],
+        _ => [0; 2],
+    };
+    network::Flow { number: flow_number(packet), hosts }
+}
+
 fn flow(segment: &[u8], source: IpAddr, destination: IpAddr) -> Option<FlowKey> {
     let fixed: &[u8; 20] = segment.first_chunk()?;
     let data_at = usize::from(fixed[12] >> 4) * 4;

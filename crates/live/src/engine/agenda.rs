@@ -15,6 +15,8 @@ pub enum Due {
     Sample,
     /// Note where all counters stand.
     WarmUpEnds,
+    /// An event of the scenario, that its links hear of elsewhere.
+    Change(usize),
     /// An application starts.
     Start(u32),
     /// The time has come that an application asked for.
@@ -74,6 +76,6 @@ pub fn tell<'s, F: Clone>(applications: &mut Runtime<F>, due: Due, stream: impl 
         Due::Start(number) => applications.start(number),
         Due::Wake(number) => applications.wake(number, stream),
         Due::Stop(number) => applications.stop(number),
-        Due::Look | Due::Sample | Due::WarmUpEnds => {}
+        Due::Look | Due::Sample | Due::WarmUpEnds | Due::Change(_) => {}
     }
 }

@@ -80,6 +80,14 @@ pub fn fell_back(socket: BorrowedFd<'_>) -> bool {
     }
 }
 
+/// Bytes that a socket of protocol IPPROTO_MPTCP has sent again on another subflow; `None` before Linux 6.5, which does not
+/// count them, and for a socket that speaks TCP.
+pub fn repeated_bytes(socket: BorrowedFd<'_>) -> Option<u64> {
+    let mut info = [0; 80];
+    let known = get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut info).ok()?;
+    (known >= 56).then(|| u64_at(&info, 48))
+}
+
 /// The elements of one of the options that give an array, with the bytes of each that the kernel knows.
 fn elements<const SIZE: usize>(socket: impl AsFd, option: i32) -> io::Result<Vec<([u8; SIZE], usize)>> {
     let mut buffer = vec![0; HEADER + SUBFLOWS * SIZE];

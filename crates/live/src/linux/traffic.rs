@@ -53,6 +53,8 @@ pub struct Traffic<'p> {
     translations: Translations,
     waiting: OwnedFd,
     listeners: Vec<OwnedFd>,
+    /// Of each kind, when its paths end.
+    path_ends: Vec<Vec<u64>>,
     pub runtime: Runtime<FlowKey>,
     pub transfers: Vec<Option<Transfer>>,
     free: Vec<usize>,
@@ -105,6 +107,7 @@ impl<'p> Traffic<'p> {
             translations,
             waiting,
             listeners,
+            path_ends: description.connections.iter().map(|each| each.path_ends_ns(description)).collect(),
             runtime,
             transfers: Vec::new(),
             free: Vec::new(),
@@ -178,7 +181,7 @@ impl<'p> Traffic<'p> {
                 self.transfers.iter_mut().flatten().for_each(|transfer| transfer.warm_up_ends(at_ns));
                 self.runtime.warm_up_ends();
             }
-            Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
+            Due::Change(_) | Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
                 agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
             }
@@ -402,6 +405,10 @@ impl<'p> Traffic<'p> {
             let hosts = self.pairs[transfer.kind].hosts;
             // One that is being torn down by the kernel does not answer; its own event tells.
             let _ = transfer.measure(now_ns, hosts, &self.translations);
+            let start_ns = transfer.stream.start_ns;
+            if let Some(&end_ns) = self.path_ends[transfer.kind].iter().find(|&&at_ns| at_ns > start_ns) {
+                transfer.notice(now_ns, end_ns);
+            }
         }
     }
 }

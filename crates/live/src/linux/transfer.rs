@@ -53,6 +53,8 @@ pub struct Transfer {
     pub writable: [bool; 2],
     pub tracks: Vec<Track>,
     pub fallback: bool,
+    /// What its sender had sent again on another subflow when it was last looked at before a path ended.
+    repeated_bytes: Option<u64>,
 }
 
 impl Transfer {
@@ -66,6 +68,7 @@ impl Transfer {
             writable: [false; 2],
             tracks: Vec::new(),
             fallback: false,
+            repeated_bytes: None,
         }
     }
 
@@ -158,6 +161,24 @@ impl Transfer {
             self.fallback = self.ends[SERVER].as_ref().is_some_and(|socket| info::fell_back(socket.as_fd()));
         }
         Ok(())
+    }
+
+    /// Looks whether data was sent again on another subflow since a path ended at `end_ns`: noticed as late as it is looked
+    /// at.
+    pub fn notice(&mut self, now_ns: u64, end_ns: u64) {
+        if self.stream.noticed_ns.is_some() || !self.mptcp {
+            return;
+        }
+        let sender = self.ends[self.stream.sender].as_ref();
+        let repeated = sender.and_then(|socket| info::repeated_bytes(socket.as_fd()));
+        if now_ns <= end_ns {
+            self.repeated_bytes = repeated;
+            return;
+        }
+        self.stream.path_ends(end_ns);
+        if repeated.zip(self.repeated_bytes).is_some_and(|(now, before)| now > before) {
+            self.stream.noticed_ns = Some(now_ns);
+        }
     }
 
     /// All so far belongs to the warm-up.

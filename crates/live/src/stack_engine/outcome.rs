@@ -50,6 +50,11 @@ impl World<'_> {
 
     /// The outcome, at the end of the run.
     pub fn into_outcome(mut self, report: Report) -> Outcome {
+        for transfer in self.transfers.iter_mut().flatten().filter(|each| each.stream.path_end_ns.is_some()) {
+            let side = transfer.stream.sender;
+            let sender = transfer.ids[side].map(|id| self.drivers[side].connection(id));
+            transfer.stream.noticed_ns = sender.and_then(transport::Connection::first_reinjection_ns);
+        }
         let connections = (0..self.runtime.applications.len()).map(|number| self.connection(number, &report)).collect();
         let emulation = Emulation::from(&report);
         Outcome {

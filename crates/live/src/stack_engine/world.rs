@@ -117,6 +117,9 @@ impl<'p> World<'p> {
         if let Some(sample_ns) = description.sample_ns {
             agenda.push(sample_ns, Due::Sample);
         }
+        for (number, event) in description.events.iter().enumerate() {
+            agenda.push(event.at_ns, Due::Change(number));
+        }
         let columns = configs.iter().flat_map(|config| config[SERVER].congestion.columns());
         let samples = SubflowSamples::with_columns(columns);
         Ok(World {
@@ -335,10 +338,32 @@ impl<'p> World<'p> {
                 self.agenda.push(at_ns.saturating_add(sample_ns), Due::Sample);
             }
             Due::WarmUpEnds => self.warm_up_ends(now_ns),
+            Due::Change(number) => self.change(now_ns, number),
             Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
                 agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
             }
+        }
+    }
+
+    /// Clients hear what an event does to their addresses, and senders that a path has ended.
+    fn change(&mut self, now_ns: u64, number: usize) {
+        let event = &self.description.events[number];
+        for transfer in self.transfers.iter_mut().flatten() {
+            let kind = self.runtime.applications[transfer.application as usize].kind as usize;
+            let connection = &self.description.connections[kind];
+            let sender = transfer.stream.sender;
+            if connection.loses_path(self.description, event)
+                && transfer.stream.path_ends(now_ns)
+                && let Some(id) = transfer.ids[sender]
+            {
+                self.drivers[sender].connection_mut(id).watch_reinjections();
+            }
+            let Some(id) = transfer.ids[CLIENT] else { continue };
+            for address in connection.addresses_on(self.description, event.link) {
+                convert::tell(self.drivers[CLIENT].connection_mut(id), now_ns, address, &event.set);
+            }
+            self.drivers[CLIENT].touch(id);
         }
     }
 
@@ -398,7 +423,7 @@ impl<'p> World<'p> {
             .map(|(at, &path)| LocalAddress {
                 id: at as u8,
                 address: self.plan.client(self.opened, path, at),
-                backup: false,
+                backup: self.description.connections[kind].is_backup(self.description, at),
             })
             .collect();
         let port = Plan::client_port(self.opened);

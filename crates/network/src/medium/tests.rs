@@ -162,7 +162,8 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
             mtu_bytes: 1_500,
             queues: 8,
             quantum_bytes: 1_500,
-            ecn: false
+            ecn: false,
+            isolates_hosts: false,
         }),
         Just(QueueConfig::Red {
             limit,

@@ -14,10 +14,13 @@
 //!   queue. Its question whether less than a packet waits behind is asked of that queue.
 //! - Where the limit is exceeded, packets are dropped from the head of the queue with the most bytes: up to half of its
 //!   bytes and at most 64 packets, as in Linux.
+//! - With [`Isolation`] it is Cake's: sets of queues in place of one for each hash, shares of hosts, and one packet dropped at a
+//!   time where the limit is exceeded.
 
 use std::collections::VecDeque;
 
 use super::codel::{CoDel, Head, Parameters, Verdict};
+use super::isolation::Isolation;
 use super::places::{Places, Waiting};
 use super::{Arrival, DropTail, Entry};
 use crate::config::Limit;
@@ -34,6 +37,8 @@ struct FlowQueue {
     /// What it may still send in this round; negative after a packet larger than that.
     credit: i64,
     listed: bool,
+    /// Of the flow that had the first of its packets.
+    hosts: [u32; 2],
     control: CoDel,
 }
 
@@ -43,6 +48,7 @@ pub(crate) struct FqCoDel {
     control: Parameters,
     quantum: i64,
     key: u64,
+    isolation: Option<Isolation>,
     /// The queue of each value of the hash, made when it is first needed.
     queue_of: Box<[Option<u32>]>,
     queues: Vec<FlowQueue>,
@@ -59,6 +65,7 @@ pub(crate) struct FqCoDel {
 impl FqCoDel {
     pub(crate) fn new(limit: DropTail, control: Parameters, queues: u16, quantum_bytes: u32, key: u64) -> Self {
         Self {
+            isolation: None,
             limit,
             control,
             quantum: i64::from(quantum_bytes),
@@ -73,6 +80,12 @@ impl FqCoDel {
             overflowed: 0,
             marked: 0,
         }
+    }
+
+    /// The same that keeps hosts apart too.
+    pub(crate) fn isolating(self) -> Self {
+        let queues = self.queue_of.len() as u16;
+        Self { isolation: Some(Isolation::new(queues)), ..self }
     }
 
     /// Packets dropped by CoDel.
@@ -92,7 +105,7 @@ impl FqCoDel {
     /// The packet enters; with nothing before it, it is in service at once.
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
         let fits = self.fits(arrival);
-        let number = self.queue_of(arrival.flow);
+        let number = self.queue_of(arrival.flow.number);
         let queue = &self.queues[number as usize];
         let bytes = queue.bytes + u64::from(arrival.size);
         if !fits && queue.waiting.is_empty() && self.queues.iter().all(|other| other.bytes <= bytes) {
@@ -124,7 +137,10 @@ impl FqCoDel {
             };
             let queue = &mut self.queues[number as usize];
             if queue.credit <= 0 {
-                queue.credit += self.quantum;
+                queue.credit += match &self.isolation {
+                    Some(isolation) => isolation.quantum(self.quantum, queue.hosts),
+                    None => self.quantum,
+                };
                 self.go_to_old(number, is_new);
                 continue;
             }
@@ -134,6 +150,9 @@ impl FqCoDel {
                     self.go_to_old(number, true);
                 } else {
                     queue.listed = false;
+                    if let Some(isolation) = &mut self.isolation {
+                        isolation.ends(queue.hosts);
+                    }
                     if is_new { &mut self.new } else { &mut self.old }.pop_front();
                 }
                 continue;
@@ -165,6 +184,9 @@ impl FqCoDel {
             queue.listed = false;
             queue.control.emptied();
         }
+        if let Some(isolation) = &mut self.isolation {
+            isolation.clear();
+        }
         self.waiting.clear();
         self.overflow.clear();
     }
@@ -177,11 +199,17 @@ impl FqCoDel {
 
     /// The queue of a flow, made if it is the first with its hash.
     fn queue_of(&mut self, flow: u64) -> u32 {
-        let values = self.queue_of.len() as u64;
-        let place = &mut self.queue_of[(mixed(flow ^ self.key) % values) as usize];
-        *place.get_or_insert_with(|| {
+        let hash = mixed(flow ^ self.key);
+        let place = match &mut self.isolation {
+            None => (hash % self.queue_of.len() as u64) as usize,
+            Some(isolation) => isolation.place(hash, flow, |place| {
+                self.queue_of[place].is_some_and(|queue| self.queues[queue as usize].listed)
+            }),
+        };
+        *self.queue_of[place].get_or_insert_with(|| {
             let control = CoDel::new(DropTail::new(Limit::Packets(u64::MAX)), self.control.clone());
-            self.queues.push(FlowQueue { waiting: VecDeque::new(), bytes: 0, credit: 0, listed: false, control });
+            let (waiting, hosts) = (VecDeque::new(), [0; 2]);
+            self.queues.push(FlowQueue { waiting, bytes: 0, credit: 0, listed: false, hosts, control });
             self.queues.len() as u32 - 1
         })
     }
@@ -194,6 +222,11 @@ impl FqCoDel {
         if !queue.listed {
             queue.listed = true;
             queue.credit = self.quantum;
+            if let Some(isolation) = &mut self.isolation {
+                queue.hosts = arrival.flow.hosts;
+                isolation.begins(queue.hosts);
+                queue.credit = isolation.quantum(self.quantum, queue.hosts);
+            }
             self.new.push_back(number);
         }
     }
@@ -209,7 +242,7 @@ impl FqCoDel {
         let Some(most) = self.queues.iter().map(|queue| queue.bytes).max() else { return };
         let Some(queue) = self.queues.iter_mut().find(|queue| queue.bytes == most) else { return };
         let mut dropped = 0;
-        for _ in 0..BATCH {
+        for _ in 0..if self.isolation.is_some() { 1 } else { BATCH } {
             if 2 * dropped >= most {
                 break;
             }

@@ -32,6 +32,15 @@ impl Bucket {
         departure_ns
     }
 
+    /// Tokens come at another rate from `now_ns` on. What packets of `taken_bytes` in all took that have not departed is given
+    /// back: they are to be sent anew.
+    pub(super) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, taken_bytes: u64) {
+        let taken = u128::from(taken_bytes) * u128::from(WORK_PER_BYTE);
+        let missing = self.full.saturating_sub(taken).saturating_sub(u128::from(now_ns) * self.rate_bps);
+        self.rate_bps = u128::from(rate_bps);
+        self.full = u128::from(now_ns) * self.rate_bps + missing;
+    }
+
     /// Whether what would have to wait is dropped.
     pub(super) const fn polices(&self) -> bool {
         self.polices
@@ -58,6 +67,20 @@ mod tests {
         assert_eq!(later, [9_000_000, 9_000_000, 10_500_000]);
         // Of 1,000 tokens at 11.5 ms a packet of 600 leaves 400, and 1,100 are there 0.7 ms later.
         assert_eq!((bucket.send(11_500_000, 600), bucket.send(11_500_000, 1_100)), (11_500_000, 12_200_000));
+    }
+
+    /// At 8 Mbit/s with a bucket of 3,000 bytes the third packet of 1,500 would leave at 1.5 ms. At 0.5 ms there are 500
+    /// tokens; at 4 Mbit/s, half a byte a microsecond, the other 1,000 take 2 ms more. A bucket that was full stays full.
+    #[test]
+    fn tokens_stay_when_the_rate_changes() {
+        let mut bucket = Bucket::new(8_000_000, 3_000, false);
+        let times: Vec<u64> = (0..3).map(|_| bucket.send(0, 1_500)).collect();
+        assert_eq!(times, [0, 0, 1_500_000]);
+        bucket.change_rate(500_000, 4_000_000, 1_500);
+        assert_eq!(bucket.send(500_000, 1_500), 2_500_000);
+        bucket.change_rate(20_000_000, 1_000, 0);
+        assert_eq!((bucket.send(20_000_000, 1_500), bucket.send(20_000_000, 1_500)), (20_000_000, 20_000_000));
+        assert_eq!(bucket.send(20_000_000, 1), 28_000_000);
     }
 
     proptest! {

@@ -31,12 +31,12 @@ fn a_sparse_flow_does_not_wait_behind_a_full_queue() {
         }
         // 1.5 packets a millisecond of the bulk flow, whatever becomes of them.
         for _ in 0..1 + now_ms % 2 {
-            let _ = link.enqueue_of(now_ns, packet(1_000_000 + tag, 1_500), || 1);
+            let _ = link.enqueue_of(now_ns, packet(1_000_000 + tag, 1_500), || 1_u64);
             tag += 1;
         }
         if now_ms % 20 == 7 {
             sent_ns.insert(now_ms, now_ns);
-            assert_eq!(link.enqueue_of(now_ns, packet(now_ms, 100), || 2), Enqueue::Accepted { first: false });
+            assert_eq!(link.enqueue_of(now_ns, packet(now_ms, 100), || 2_u64), Enqueue::Accepted { first: false });
         }
     }
     assert!(link.queue(2_000 * MS).0 > 50, "the bulk flow keeps a queue");
@@ -74,9 +74,9 @@ fn flows_that_send_too_much_get_equal_shares() {
 fn a_full_queue_drops_from_the_flow_that_fills_it() {
     let mut link = link_of(RATE_BPS, 0, fq_codel(Limit::Packets(20)));
     for tag in 0..20 {
-        assert!(matches!(link.enqueue_of(0, packet(tag, 1_500), || 1), Enqueue::Accepted { .. }));
+        assert!(matches!(link.enqueue_of(0, packet(tag, 1_500), || 1_u64), Enqueue::Accepted { .. }));
     }
-    assert_eq!(link.enqueue_of(0, packet(100, 1_500), || 2), Enqueue::Accepted { first: false });
+    assert_eq!(link.enqueue_of(0, packet(100, 1_500), || 2_u64), Enqueue::Accepted { first: false });
     let mut lost = Vec::new();
     let mut delivered = Vec::new();
     while let Some(at_ns) = link.next_arrival_ns() {
@@ -103,7 +103,8 @@ proptest! {
         let (target_ns, interval_ns, mtu_bytes) = (5 * MS, 20 * MS, 1_500);
         let limit = Limit::Packets(10_000);
         let (queues, quantum_bytes) = (1_024, 1_514);
-        let fair = QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn };
+        let isolates_hosts = false;
+        let fair = QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn, isolates_hosts };
         let alone = QueueConfig::CoDel { limit, target_ns, interval_ns, mtu_bytes, ecn };
         let logs = [fair, alone].map(|queue| {
             let mut link = link_of(RATE_BPS / 2, MS, queue);
@@ -111,7 +112,7 @@ proptest! {
             for (tag, &(wait_ns, size)) in (0..).zip(&arrivals) {
                 now_ns += wait_ns;
                 let packet = Packet::new(tag, size, 0, Ecn::Ect0);
-                if let Enqueue::Dropped(reason) = link.enqueue_of(now_ns, packet, || 3) {
+                if let Enqueue::Dropped(reason) = link.enqueue_of(now_ns, packet, || 3_u64) {
                     assert_eq!(reason, DropReason::Full);
                 }
             }
@@ -122,5 +123,59 @@ proptest! {
             (log, link.counters(now_ns + 10_000 * MS))
         });
         prop_assert_eq!(&logs[0], &logs[1]);
+    }
+}
+
+/// One host with one flow, one with eight, all of them sending more than they may: half of the link each, and an eighth of
+/// that to each flow of the second. Without isolation a ninth each.
+#[test]
+fn hosts_get_equal_shares_and_so_do_their_flows() {
+    for isolates_hosts in [true, false] {
+        let QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn, .. } =
+            fq_codel(Limit::Packets(2_000))
+        else {
+            unreachable!("what it is called")
+        };
+        let queue = QueueConfig::FqCoDel {
+            limit,
+            target_ns,
+            interval_ns,
+            mtu_bytes,
+            queues,
+            quantum_bytes,
+            ecn,
+            isolates_hosts,
+        };
+        let mut link = link_of(RATE_BPS, 0, queue);
+        let mut bytes = [0_u64; 9];
+        for now_ms in 0..10_000_u64 {
+            let now_ns = now_ms * MS;
+            while link.next_arrival_ns().is_some_and(|at_ns| at_ns <= now_ns) {
+                let packet = link.deliver(link.next_arrival_or_max_ns());
+                // Once the queues are there.
+                if !packet.lost() && now_ms > 1_000 {
+                    bytes[(packet.tag % 9) as usize] += u64::from(packet.size);
+                }
+            }
+            for flow in 0..9 {
+                let host = u32::from(flow > 0);
+                let flow = network::Flow { number: flow, hosts: [host; 2] };
+                // The lone flow sends as much as the others together.
+                for _ in 0..if flow.number == 0 { 4 } else { 1 } {
+                    let _ = link.enqueue_of(now_ns, packet(flow.number, 1_500), || flow);
+                }
+            }
+        }
+        let total: u64 = bytes.iter().sum();
+        assert!(total > 13_400_000, "the link is full: {total}");
+        let expected = |flow: usize| match (isolates_hosts, flow) {
+            (false, _) => total / 9,
+            (true, 0) => total / 2,
+            (true, _) => total / 16,
+        };
+        for (flow, &found) in bytes.iter().enumerate() {
+            let share = expected(flow);
+            assert!(found.abs_diff(share) < share / 50, "isolates: {isolates_hosts}, flow {flow}: {bytes:?}");
+        }
     }
 }

@@ -56,6 +56,8 @@ fn told(py: Python<'_>, event: PathEvent) -> PyResult<Bound<'_, PyAny>> {
         }
         PathEvent::AddressAdded { remote_id } => base.call_method1("AddressAdded", (remote_id,)),
         PathEvent::AddressRemoved { remote_id } => base.call_method1("AddressRemoved", (remote_id,)),
+        PathEvent::LocalAddressRemoved { local_id } => base.call_method1("LocalAddressRemoved", (local_id,)),
+        PathEvent::LocalAddressAdded { local_id } => base.call_method1("LocalAddressAdded", (local_id,)),
         PathEvent::Timer => base.call_method0("Timer"),
     }
 }

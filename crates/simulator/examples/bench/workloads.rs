@@ -103,6 +103,7 @@ fn dumbbell(flows: usize, rate_bps: u64, rtt_ns: u64, seconds: f64) -> Workload 
                 down: access.clone(),
                 up: access.clone(),
                 middleboxes: Vec::new(),
+                metered: None,
                 medium: None,
             });
         }
@@ -153,6 +154,7 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
             down: way(SWITCH_QUEUE_PACKETS),
             up,
             middleboxes: Vec::new(),
+            metered: None,
             medium: None,
         }
     };
@@ -180,7 +182,14 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
 fn bdp_link(name: &str, rate_bps: u64, rtt_ns: u64) -> Link {
     let bdp_bytes = rate_bps / 8 * rtt_ns / 1_000_000_000;
     let direction = direction(rate_bps, rtt_ns / 2, Limit::Bytes(bdp_bytes));
-    Link { name: name.into(), down: direction.clone(), up: direction, middleboxes: Vec::new(), medium: None }
+    Link {
+        name: name.into(),
+        down: direction.clone(),
+        up: direction,
+        middleboxes: Vec::new(),
+        medium: None,
+        metered: None,
+    }
 }
 
 fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {

@@ -21,6 +21,7 @@ fn link(name: &str, delay_ns: u64) -> LinkDescription {
         down: direction(8_000_000),
         up: direction(4_000_000),
         middleboxes: Vec::new(),
+        metered: None,
         medium: None,
     }
 }
@@ -42,7 +43,7 @@ fn fabric() -> Fabric {
     };
     let mut fabric = Fabric::new(&description);
     let end = "10.0.0.1:1".parse().unwrap();
-    assert_eq!(fabric.open(Subflow { connection: 3, path: 0, ends: [end; 2], handles: [None; 2] }), 0);
+    assert_eq!(fabric.open(Subflow { connection: 3, kind: 0, path: 0, ends: [end; 2], handles: [None; 2] }), 0);
     assert_eq!((fabric.flows[0].to, fabric.flows[1].to), (7, 6), "up to the server, down to the client");
     fabric
 }
@@ -100,7 +101,7 @@ fn losses_of_packets_sent_during_the_warm_up_do_not_count() {
     fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
     fabric.measuring = true;
     fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
-    let dead = Change { dead: Some(true), rate_bps: None, delay_ns: None, loss: None };
+    let dead = Change { dead: Some(true), ..Change::default() };
     fabric.change(MS / 2, 2, convert::change(&dead));
     assert_eq!(arrivals(&mut fabric), []);
     assert_eq!((fabric.flows[1].data_sent, fabric.flows[1].data_lost, fabric.lost), (1, 1, 2));
@@ -108,7 +109,7 @@ fn losses_of_packets_sent_during_the_warm_up_do_not_count() {
 
 #[test]
 fn a_change_moves_the_head_of_a_link_in_the_event_queue() {
-    let change = |rate_bps| Change { dead: None, rate_bps: Some(rate_bps), delay_ns: None, loss: None };
+    let change = |rate_bps| Change { rate_bps: Some(rate_bps), ..Change::default() };
     // Half a millisecond of the first millisecond is done; the rest at half or twice the rate.
     for (rate_bps, first_ns, second_ns) in
         [(4_000_000, 8 * MS + MS / 2, 10 * MS + MS / 2), (16_000_000, 7 * MS + 3 * MS / 4, 8 * MS + 3 * MS / 4)]

@@ -17,6 +17,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
         down: direction.clone(),
         up: direction.clone(),
         middleboxes: Vec::new(),
+        metered: None,
         medium: None,
     };
     let named = |name: &str| Named { name: name.into(), parameters: serde_json::Map::new() };

@@ -49,7 +49,14 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
         shaper: None,
         disorder: None,
     };
-    Link { name: name.into(), medium: None, down: direction.clone(), up: direction, middleboxes: Vec::new() }
+    Link {
+        name: name.into(),
+        medium: None,
+        down: direction.clone(),
+        up: direction,
+        middleboxes: Vec::new(),
+        metered: None,
+    }
 }
 
 /// As [`link`], with a queue of one bandwidth-delay product for this link alone: rate × 2 delay.
@@ -121,5 +128,5 @@ pub fn event(at_ns: u64, link: usize, set: Change) -> Event {
 }
 
 pub fn dead(dead: bool) -> Change {
-    Change { dead: Some(dead), rate_bps: None, delay_ns: None, loss: None }
+    Change { dead: Some(dead), ..Change::default() }
 }

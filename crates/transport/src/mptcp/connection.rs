@@ -430,6 +430,17 @@ impl<P: Stream> Connection<P> {
         &self.subflows[subflow.0 as usize].timeouts_ns
     }
 
+    /// From now on the first data sent again on another subflow counts as the first: a path has just ended.
+    pub fn watch_reinjections(&mut self) {
+        self.subflows.iter_mut().for_each(|subflow| subflow.statistics.first_reinjection_ns = 0);
+    }
+
+    /// When data was first sent again on another subflow since then.
+    #[must_use]
+    pub fn first_reinjection_ns(&self) -> Option<u64> {
+        self.subflows.iter().map(|subflow| subflow.statistics.first_reinjection_ns).filter(|&at_ns| at_ns > 0).min()
+    }
+
     /// Counters and present state of a subflow. Panics when there is no such subflow.
     #[must_use]
     pub fn statistics(&self, subflow: SubflowId) -> Statistics {

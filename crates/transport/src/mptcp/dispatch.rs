@@ -279,7 +279,7 @@ impl<P: Stream> Connection<P> {
             if from == self.tx.una() {
                 self.timers.hole_tried.insert(r);
             }
-            self.subflows[r].statistics.reinjections += 1;
+            self.subflows[r].statistics.reinjected(now_ns);
         }
         self.arm_data_timer(now_ns);
         // Under TCP the last data carries the FIN.

@@ -7,6 +7,17 @@ use super::state::fallback::Mode;
 use crate::queue::Stream;
 
 impl<P: Stream> Connection<P> {
+    /// Changes the priority of all subflows of a local address, as when its network becomes metered.
+    pub fn set_address_backup(&mut self, now_ns: u64, local_id: u8, backup: bool) {
+        self.clock_ns = now_ns;
+        self.unsettle();
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].local_id == local_id && self.is_open(r) {
+                self.set_backup(local_id, self.subflows[r].remote_id, backup);
+            }
+        }
+    }
+
     /// Changes the priority of the subflows between two addresses and asks the peer to do the same (RFC 8684 §3.3.8).
     pub(super) fn set_backup(&mut self, local_id: u8, remote_id: u8, backup: bool) {
         for r in 0..self.subflows.len() {

@@ -172,7 +172,7 @@ impl<P: Stream> Connection<P> {
                 continue;
             }
             if !new {
-                self.subflows[r].statistics.reinjections += 1;
+                self.subflows[r].statistics.reinjected(now_ns);
                 if from == una {
                     self.timers.hole_tried.insert(r);
                 }

@@ -10,6 +10,22 @@ use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 
 impl<P: Stream> Connection<P> {
+    /// The interface with a local address is gone, says whoever drives the connection: the path manager decides what is
+    /// done about it.
+    pub fn address_gone(&mut self, now_ns: u64, local_id: u8) {
+        self.clock_ns = now_ns;
+        self.unsettle();
+        self.manage_paths(now_ns, PathEvent::LocalAddressRemoved { local_id });
+    }
+
+    /// It is there again.
+    pub fn address_back(&mut self, now_ns: u64, local_id: u8) {
+        self.clock_ns = now_ns;
+        self.unsettle();
+        self.addresses.restore(local_id);
+        self.manage_paths(now_ns, PathEvent::LocalAddressAdded { local_id });
+    }
+
     /// A local address is gone: the peer is told on another subflow, and those of the address are reset (RFC 8684
     /// §3.4.2: "the sending and receipt of this message SHOULD trigger the sending of RSTs by both hosts").
     pub(super) fn withdraw_address(&mut self, now_ns: u64, local_id: u8) {
@@ -42,6 +58,10 @@ impl<P: Stream> Connection<P> {
                 self.contexts[r].removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
                 self.removals = true;
                 self.arm_control(keepalive_ns);
+                // Until then it is treated like one whose timer has expired: others carry what it has.
+                self.views[r].potentially_failed = true;
+                self.give_back(r, false);
+                self.reinject_all(r);
             }
         }
         if known || used {

@@ -14,11 +14,13 @@ const PAGE_BYTES: u64 = 32_768;
 const STALE_PERIODS: u32 = 4;
 
 impl<P: Stream> Connection<P> {
-    /// The data level's timer: the oldest page goes out again on a subflow where nothing is under way. A subflow from which
+    /// The data level's timer: the oldest page goes out again on a subflow where nothing is under way; on a backup only the
+    /// second time that nothing was heard of the others. A subflow from which
     /// nothing was heard for four periods is stale, and what it has goes to others.
     pub(super) fn retransmit_oldest_page(&mut self) {
         let Some(mut silence) = self.silence.take() else { return };
         let mut idle = None;
+        let mut fewest_periods = u32::MAX;
         for (r, subflow) in self.subflows.iter().enumerate().filter(|&(r, _)| self.views[r].active) {
             let Some(silent) = silence.of_mut(r) else { continue };
             if subflow.board.is_empty() && !self.plan.as_ref().is_some_and(|plan| plan.waits_on(r)) {
@@ -29,8 +31,11 @@ impl<P: Stream> Connection<P> {
             } else {
                 let periods = if silent.since.0 == subflow.snd_una { silent.since.1 + 1 } else { 1 };
                 silent.since = (subflow.snd_una, periods);
+                fewest_periods = fewest_periods.min(periods);
             }
         }
+        // A backup helps only when nothing was heard of any other for a period in which it could have been.
+        let idle = idle.filter(|&r| !self.views[r].backup || fewest_periods > 1);
         let works = |r: &usize| self.views[*r].active;
         let periods = |r: usize| silence.of(r).since.1;
         let better = (0..self.views.len()).filter(works).any(|r| periods(r) + 1 < STALE_PERIODS);

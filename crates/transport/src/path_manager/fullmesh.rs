@@ -26,7 +26,8 @@ struct Pair {
 /// The initiator joins from each of its addresses to each of the peer's, once it may, and to each that is announced
 /// later. A pair whose subflow is lost is tried again, at once when no subflow is left, else after 1 s, 2 s, … 64 s, at
 /// most eight times in a row. A pair whose subflow was closed in order, or reset for good (MP_TCPRST without T, RFC 8684
-/// §3.6), is not, until the peer announces the address again. The side that accepted the connection joins nothing; it
+/// §3.6), is not, until the peer announces the address again. An own address that is gone is withdrawn, and joined from
+/// again when it is back. The side that accepted the connection joins nothing; it
 /// announces its addresses.
 #[derive(Debug, Default)]
 pub struct Fullmesh {
@@ -66,7 +67,18 @@ impl Fullmesh {
 
     /// Joins every pair that has no subflow, of one address of the peer or of all.
     fn join(&mut self, only: Option<u8>, context: &PathContext<'_>, actions: &mut Vec<PathAction>) {
-        for local in context.local {
+        self.join_from(None, only, context, actions);
+    }
+
+    /// As [`Self::join`], of one own address `from` or of all.
+    fn join_from(
+        &mut self,
+        from: Option<u8>,
+        only: Option<u8>,
+        context: &PathContext<'_>,
+        actions: &mut Vec<PathAction>,
+    ) {
+        for local in context.local.iter().filter(|a| from.is_none_or(|id| a.id == id)) {
             for remote in context.remote.iter().filter(|r| only.is_none_or(|id| r.id == id)) {
                 let ids = (local.id, remote.id);
                 if local.address.is_ipv4() == remote.address.is_ipv4() && !context.open.contains(&ids) {
@@ -143,6 +155,14 @@ impl PathPolicy for Fullmesh {
             PathEvent::SubflowClosed { local_id, remote_id, transient } => {
                 self.closed((local_id, remote_id), transient, context, actions);
             }
+            PathEvent::LocalAddressRemoved { local_id } => {
+                self.pairs.retain(|p| p.ids.0 != local_id);
+                actions.push(PathAction::Withdraw { local_id });
+            }
+            PathEvent::LocalAddressAdded { local_id } if self.begun => {
+                self.join_from(Some(local_id), None, context, actions);
+            }
+            PathEvent::LocalAddressAdded { .. } => {}
             PathEvent::Timer => self.retry(context, actions),
         }
     }
@@ -167,6 +187,22 @@ mod tests {
         let context = PathContext { remote: &both, open: &open, ..context };
         let actions = ask(&mut mesh, PathEvent::AddressAdded { remote_id: 7 }, &context);
         assert_eq!(actions, [join(1, 7), PathAction::Join { local_id: 2, remote_id: 7, backup: true }]);
+    }
+
+    #[test]
+    fn an_address_that_is_gone_is_withdrawn_and_joined_from_when_it_is_back() {
+        let addresses = [local(0), local(1)];
+        let context =
+            PathContext { now_ns: 0, initiator: true, local: &addresses, remote: &[remote(0)], open: &[(0, 0)] };
+        let mut mesh = Fullmesh::default();
+        let back = PathEvent::LocalAddressAdded { local_id: 1 };
+        assert!(ask(&mut mesh, back, &context).is_empty(), "before the peer has proved that it speaks MPTCP");
+        assert_eq!(ask(&mut mesh, PathEvent::FullyEstablished, &context), [join(1, 0)]);
+        let gone = PathEvent::LocalAddressRemoved { local_id: 1 };
+        assert_eq!(ask(&mut mesh, gone, &context), [PathAction::Withdraw { local_id: 1 }]);
+        assert_eq!(ask(&mut mesh, back, &context), [join(1, 0)]);
+        let there = PathContext { open: &[(0, 0), (1, 0)], ..context };
+        assert!(ask(&mut mesh, back, &there).is_empty(), "it has a subflow");
     }
 
     #[test]

@@ -75,6 +75,16 @@ pub enum PathEvent {
         /// Its id.
         remote_id: u8,
     },
+    /// An address of this host is gone, its interface with it.
+    LocalAddressRemoved {
+        /// Its id.
+        local_id: u8,
+    },
+    /// An address of this host that was gone is there again.
+    LocalAddressAdded {
+        /// Its id.
+        local_id: u8,
+    },
     /// The time of [`PathAction::WakeAt`] has come.
     Timer,
 }

@@ -185,7 +185,9 @@ impl PacketScheduler for Linux {
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
         let Demand::Reinjection { tried } = demand else { return self.bind(group, context) };
-        let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);
+        // Data that is held for one subflow, which then is the only one not tried, has no other choice.
+        let other = |(r, v): (usize, &View)| v.active && !v.potentially_failed && !v.backup && !tried.contains(r);
+        let only_backups = !group.iter().enumerate().any(other);
         let candidates = (0..group.len()).filter(|&r| usable(&group[r]) && (only_backups || !group[r].backup));
         let linger_s = |v: &View| f64::from(v.in_flight + v.queued) * f64::from(v.mss) / pace(v);
         let key = |r: usize| (tried.contains(r), linger_s(&group[r]));

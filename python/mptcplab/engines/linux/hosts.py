@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.capture.settings import Capture, of_ports
 from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux.addresses import Addresses
 from mptcplab.engines.linux.layout import Pair
 from mptcplab.engines.live import Namespace, add_interface, set_up
 from mptcplab.errors import EngineUnavailableError
@@ -76,11 +77,17 @@ def play(
         if capture is not None:
             of_ports(plan["ports"], _interfaces(description), capture)
         own = [kind for kind, each in enumerate(description["connections"]) if each["application"]["kind"] != "program"]
+        addresses = stack.enter_context(Addresses(description, [client for client, _ in hosts]))
         zero_ns = time.monotonic_ns() + _SET_OFF_NS
+        addresses.begin(zero_ns)
         if programs is not None:
             programs.begin(zero_ns)
         of_core = {**_without_programs(plan, own), "zero_ns": zero_ns}
         outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress, raw=raw and programs is None)
+        try:
+            addresses.finish()
+        except OSError as error:
+            raise _core.SimulationError(error.strerror) from None
         if programs is not None:
             programs.finish()
         counters = {host.name: kernel.counters(host) for pair in hosts for host in pair}
@@ -143,8 +150,8 @@ def _furnish(
         tuns.append(_tun(server, pair.server_interface(), stack))
         if pair.mptcp:
             subflows = len(pair.joining)
-            backup = connection["path_manager"]["name"] == "backup"
-            kernel.set_path_manager(client, pair.joining, subflows=subflows, backup=backup)
+            endpoints = pair.endpoints(description["links"], description["paths"])
+            kernel.set_path_manager(client, endpoints, subflows=subflows)
             kernel.set_path_manager(server, (), subflows=subflows)
         ports += pair.ports(tuns, len(ports))
         hosts.append(pair.hosts(client.descriptor, server.descriptor, congestion))

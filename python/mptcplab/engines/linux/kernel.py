@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from mptcplab.engines.linux.layout import Endpoint
 from mptcplab.engines.live import Namespace
-from mptcplab.engines.live.netlink import Address, PathManager
+from mptcplab.engines.live.netlink import PathManager
 
 _DEFAULT_CONTROL: Final = "net/ipv4/tcp_congestion_control"
 _AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -17,6 +18,8 @@ _ALLOWED: Final = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 SUBFLOW_LIMIT: Final = 8
 """Subflows of one connection in the kernel, the first counted (its limit is 8 beyond the first)."""
 
+_OF_FIRST: Final = 100
+"""The number of an endpoint for the first address, beyond those of all others."""
 _FLAG_SUBFLOW: Final = 1 << 1
 _FLAG_BACKUP: Final = 1 << 2
 
@@ -97,16 +100,58 @@ def _allowed(congestion: str) -> Iterator[None]:
         _ALLOWED.write_text(before, encoding="ascii")
 
 
-def set_path_manager(host: Namespace, endpoints: Sequence[Address], *, subflows: int, backup: bool = False) -> None:
-    """Let connections of the host have `subflows` beyond the first, and join from each of `endpoints`."""
-    host.run(_path_manager, endpoints, subflows, _FLAG_SUBFLOW | (_FLAG_BACKUP if backup else 0))
+def set_path_manager(host: Namespace, endpoints: Sequence[Endpoint], *, subflows: int) -> None:
+    """Let connections of the host have `subflows` beyond the first, and join from each of `endpoints` but number 0."""
+    host.run(_path_manager, endpoints, subflows)
 
 
-def _path_manager(endpoints: Sequence[Address], subflows: int, flags: int) -> None:
+def _path_manager(endpoints: Sequence[Endpoint], subflows: int) -> None:
     with PathManager() as manager:
         manager.limit(subflows=subflows, accepted_addresses=0)
-        for number, address in enumerate(endpoints, start=1):
-            manager.add_endpoint(number, address, flags)
+        for each in endpoints:
+            if each.number > 0:
+                manager.add_endpoint(each.number, each.address, _flags(backup=each.backup))
+
+
+def _flags(*, backup: bool) -> int:
+    return _FLAG_SUBFLOW | (_FLAG_BACKUP if backup else 0)
+
+
+def withdraw(host: Namespace, endpoint: Endpoint) -> None:
+    """The address is gone, and the kernel's path manager is told, as a network manager tells it.
+
+    Raises OSError when the kernel refuses.
+    """
+
+    def work() -> None:
+        with PathManager() as manager:
+            manager.delete_endpoint(endpoint.number, endpoint.address)
+
+    host.run(work)
+
+
+def restore(host: Namespace, endpoint: Endpoint, *, backup: bool) -> None:
+    """The address is back: subflows join from it again. Raises OSError when the kernel refuses."""
+
+    def work() -> None:
+        with PathManager() as manager:
+            manager.add_endpoint(endpoint.number or _OF_FIRST, endpoint.address, _flags(backup=backup))
+
+    host.run(work)
+
+
+def set_backup(host: Namespace, endpoint: Endpoint, *, backup: bool) -> None:
+    """Subflows from the address become backups, or cease to be. Raises OSError when the kernel refuses."""
+
+    def work() -> None:
+        with PathManager() as manager:
+            if endpoint.number == 0:
+                # Flags are those of an endpoint, and for the first address there is none.
+                with contextlib.suppress(FileExistsError):
+                    manager.add_endpoint(_OF_FIRST, endpoint.address, _flags(backup=False))
+            manager.set_flags(endpoint.number or _OF_FIRST, endpoint.address, _flags(backup=backup))
+
+    host.run(work)
 
 
 _RECORDED: Final = (

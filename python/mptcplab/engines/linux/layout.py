@@ -5,10 +5,10 @@ subflows on one path (ndiffports) come from several addresses of one interface: 
 by address.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
 from mptcplab.engines.live import OUTSIDE, Interface, Route
@@ -18,6 +18,18 @@ KIND_LIMIT: Final = 200
 
 PORT: Final = 5001
 _HEADERS_BYTES: Final = 40
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An address of a client, as the kernel's path manager knows it."""
+
+    number: int
+    """0 for the address that opens connections, which no endpoint stands for."""
+    address: IPv4Address | IPv6Address
+    link: int
+    """The link that its path begins with."""
+    backup: bool
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,23 @@ class Pair:
         if self.connection["path_manager"]["name"] == "ndiffports":
             return first[1:]
         return tuple(address for of_path in others for address in of_path)
+
+    def endpoints(self, links: Sequence[Mapping[str, Any]], paths: Sequence[Mapping[str, Any]]) -> list[Endpoint]:
+        """All of the client's addresses that the kernel's path manager deals with, the first of all with number 0."""
+        own = [paths[path]["links"][0] for path in self.connection["paths"]]
+        always = self.connection["path_manager"]["name"] == "backup"
+        found = [Endpoint(0, self.addresses[0][0], own[0], backup=False)] if self.manages_addresses else []
+        for number, address in enumerate(self.joining, start=1):
+            place = next(place for place, addresses in enumerate(self.addresses) if address in addresses)
+            metered = links[own[place]].get("metered")
+            backup = always or (metered is not None and metered["backup"])
+            found.append(Endpoint(number, address, own[place], backup=backup))
+        return found
+
+    @property
+    def manages_addresses(self) -> bool:
+        """Whether subflows come and go with the addresses."""
+        return self.mptcp and self.connection["path_manager"]["name"] in ("fullmesh", "backup")
 
     @property
     def mtu(self) -> int:

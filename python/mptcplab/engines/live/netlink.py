@@ -130,12 +130,25 @@ class PathManager(_Socket):
 
     def add_endpoint(self, number: int, address: Address, flags: int) -> None:
         """An address of the host's for further subflows."""
-        inner = attribute(1, struct.pack("=H", _family(address.version))) + attribute(2, bytes([number]))
-        inner += attribute(4 if address.version == 6 else 3, address.packed) + _number(6, flags)
-        self._command(1, attribute(1 | _NESTED, inner))
+        self._command(1, _endpoint(number, address, flags))
+
+    def delete_endpoint(self, number: int, address: Address) -> None:
+        """The address is gone: the peer is told (REMOVE_ADDR), and subflows from it are closed. Number 0 is the address
+        that opened a connection."""
+        self._command(2, _endpoint(number, address, None))
+
+    def set_flags(self, number: int, address: Address, flags: int) -> None:
+        """Make subflows from an endpoint backups, or active ones again (MP_PRIO)."""
+        self._command(7, _endpoint(number, address, flags))
 
     def _command(self, command: int, body: bytes) -> None:
         self.ask(self._kind, struct.pack("=BBH", command, 1, 0) + body)
+
+
+def _endpoint(number: int, address: Address, flags: int | None) -> bytes:
+    inner = attribute(1, struct.pack("=H", _family(address.version))) + attribute(2, bytes([number]))
+    inner += attribute(4 if address.version == 6 else 3, address.packed)
+    return attribute(1 | _NESTED, inner + (b"" if flags is None else _number(6, flags)))
 
 
 def _attributes(data: bytes) -> Iterable[tuple[int, bytes]]:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from mptcplab.engines import catalogue, linux
 from mptcplab.engines.linux import kernel
+from mptcplab.engines.linux.layout import Endpoint
 from mptcplab.engines.live import Namespace
 from mptcplab.engines.stack import refusals
 from mptcplab.engines.stack.layout import Layout
@@ -77,6 +78,14 @@ class Peer:
                 if connection.protocol == "mptcp" and connection.path_manager.name == "ndiffports":
                     expected = "fullmesh, backup or default: the kernel's client has one address for each path"
                     yield ("connection", name, "path_manager"), "ndiffports", expected
+            for number, event in enumerate(self._scenario.document.events):
+                for key in ("address", "backup"):
+                    if getattr(event.set, key) is not None:
+                        found = f"an event with {key}, and clients that are the kernel's"
+                        yield ("event", number, "set", key), found, "none, or the engine sim, stack or linux"
+            for name, link in self._scenario.document.links.items():
+                if link.metered is not None and link.metered.use == "backup":
+                    yield ("link", name, "metered", "use"), '"backup"', '"always": the kernel has the clients'
         for option in ("ecn", "checksum"):
             values = {bool(getattr(connection, option)) for connection in connections.values()}
             if len(values) > 1:
@@ -127,8 +136,12 @@ class Peer:
         if connection["protocol"] != "mptcp" or manager == "default":
             return
         paths = connection["paths"]
-        joining = [_place(layout, path, place) for place, path in enumerate(paths) if place]
-        kernel.set_path_manager(host, joining, subflows=len(joining), backup=manager == "backup")
+        joining = [
+            Endpoint(place, _place(layout, path, place), 0, backup=manager == "backup")
+            for place, path in enumerate(paths)
+            if place
+        ]
+        kernel.set_path_manager(host, joining, subflows=len(joining))
 
     def notes(self) -> list[str]:
         """For the reader of the results."""

@@ -107,6 +107,11 @@ impl Addresses {
         }
     }
 
+    /// A local address may be used again.
+    pub fn restore(&mut self, local_id: u8) {
+        self.withdrawn.retain(|&id| id != local_id);
+    }
+
     /// A local address is to be announced, at once.
     pub fn announce(&mut self, now_ns: u64, option: AddAddr) {
         self.withdrawn.retain(|&id| id != option.id);

@@ -86,6 +86,7 @@ def _row(
         "sender_completion_s": None,
         "establishment_s": None,
         "longest_silence_s": None,
+        "notice_s": None,
         "out_of_order_delay_mean_s": None,
         "out_of_order_delay_p95_s": None,
         "fallback": each.pair.mptcp and _fell_back(each, counters),

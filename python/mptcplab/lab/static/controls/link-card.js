@@ -9,6 +9,7 @@ const QUEUES = {
   red: () => ({ kind: "red", min: "20 packets", max: "60 packets", max_probability: 0.1, limit: "200 packets" }),
   codel: () => ({ kind: "codel" }),
   "fq-codel": () => ({ kind: "fq-codel" }),
+  cake: () => ({ kind: "cake" }),
   pie: () => ({ kind: "pie" }),
 };
 const LOSSES = {
