@@ -153,11 +153,13 @@ def shapers(parts: Parts, report: Report) -> None:
             continue
         for way in WAYS:
             if event.direction in (None, way) and link.direction(way).shaper is None:
-                expected = f'a link with a shaper, if only shaper = {{ rate = "none", … }} of {show(event.link)}'
+                expected = f'a shaper to change: add shaper = {{ rate = "none", … }} to the link {show(event.link)}'
                 report(("event", index, "set", "shaper"), f"a link without a shaper {way}", expected)
                 break
     for name, link in parts.links.items():
-        for way in WAYS if link is not None else ():
+        if link is None:
+            continue
+        for way in WAYS:
             shaper = link.direction(way).shaper
             lengths = () if shaper is None or shaper.rate else (shaper.queue.limit, shaper.queue.at_least)
             if any(each is not None and each.dimension not in (units.PACKETS, units.SIZE) for each in lengths):

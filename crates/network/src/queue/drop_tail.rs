@@ -46,7 +46,7 @@ mod tests {
             ecn: Ecn::NotEct,
             packets,
             bytes,
-            flow: 0,
+            flow: 0_u64.into(),
             waits: packets > 0,
             transmitter: &transmitter,
         };

@@ -149,7 +149,9 @@ def _furnish(
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]
         tuns.append(_tun(server, pair.server_interface(), stack))
         if pair.mptcp:
-            subflows = len(pair.joining)
+            # A first path that comes back is one more: the kernel does not count the one that opened the connection.
+            returns = pair.manages_addresses and any("address" in each["set"] for each in description["events"])
+            subflows = min(len(pair.joining) + returns, kernel.SUBFLOW_LIMIT)
             endpoints = pair.endpoints(description["links"], description["paths"])
             kernel.set_path_manager(client, endpoints, subflows=subflows)
             kernel.set_path_manager(server, (), subflows=subflows)

@@ -21,7 +21,16 @@ fn standard() -> DualPi2 {
 fn arrive(queue: &mut DualPi2, now_ns: u64, ecn: Ecn, packets: u64) -> Result<Entry, DropReason> {
     let transmitter = Transmitter::new(1);
     let (bytes, waits) = (1_500 * packets, packets > 0);
-    queue.admit(Arrival { now_ns, size: 1_500, ecn, packets, bytes, flow: 0, waits, transmitter: &transmitter })
+    queue.admit(Arrival {
+        now_ns,
+        size: 1_500,
+        ecn,
+        packets,
+        bytes,
+        flow: 0_u64.into(),
+        waits,
+        transmitter: &transmitter,
+    })
 }
 
 fn wait(queue: &mut DualPi2, now_ns: u64, ecn: Ecn) {

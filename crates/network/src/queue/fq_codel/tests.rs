@@ -30,7 +30,7 @@ impl Played {
             ecn: Ecn::NotEct,
             packets,
             bytes,
-            flow,
+            flow: flow.into(),
             waits: packets > 0,
             transmitter: &transmitter,
         };

@@ -31,7 +31,16 @@ fn busy(until_ms: u64) -> Transmitter {
 }
 
 fn arrival(now_ns: u64, packets: u64, ecn: Ecn, transmitter: &Transmitter) -> Arrival<'_> {
-    Arrival { now_ns, size: 1_500, ecn, packets, bytes: packets * 1_500, flow: 0, waits: packets > 0, transmitter }
+    Arrival {
+        now_ns,
+        size: 1_500,
+        ecn,
+        packets,
+        bytes: packets * 1_500,
+        flow: 0_u64.into(),
+        waits: packets > 0,
+        transmitter,
+    }
 }
 
 /// RFC 8033 §4.2, worked by hand: 0.125·(30 − 15) ms + 1.25·30 ms = 0.039375, divided by 2048 at p = 0; then

@@ -44,7 +44,7 @@ fn arrive_as(red: &mut Red, packets: u64, ecn: Ecn, rng: &mut impl RngCore) -> R
             ecn,
             packets,
             bytes: packets * 1_500,
-            flow: 0,
+            flow: 0_u64.into(),
             waits: packets > 0,
             transmitter: &transmitter,
         },
@@ -200,7 +200,7 @@ fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
             ecn: Ecn::NotEct,
             packets: 0,
             bytes: 0,
-            flow: 0,
+            flow: 0_u64.into(),
             waits: false,
             transmitter: &transmitter,
         };
