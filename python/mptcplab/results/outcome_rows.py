@@ -94,6 +94,8 @@ def rows_of_summary(names: Names, summary: Mapping[str, Any]) -> tuple[Rows, Row
 def _connections(names: Names, summary: Mapping[str, Any]) -> Named:
     return [
         {
+            # What no program tells, nor a run of an earlier version.
+            "notice_s": None,
             **names.kinds[row["kind"]],
             **row,
             **_transfers(row["transfers"], names.paths),
