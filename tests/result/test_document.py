@@ -69,6 +69,10 @@ LINKS = {
             "drops": COUNTED,
             "queue_mean_packets": NUMBER,
             "queue_max_packets": COUNTED,
+            "bytes_sent": COUNTED,
+            "dead_bytes": COUNTED,
+            "cost": NUMBER,
+            "over_cap_bytes": COUNTED,
         }
     ),
 }
