@@ -170,7 +170,7 @@ impl<'p> Traffic<'p> {
                 self.transfers.iter_mut().flatten().for_each(|transfer| transfer.warm_up_ends(at_ns));
                 self.runtime.warm_up_ends();
             }
-            Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
+            Due::Change(_) | Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
                 agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
             }

@@ -38,6 +38,9 @@ def unsupported(scenario: Scenario) -> list[Problem]:
 def _found(document: Document) -> Iterator[Found]:
     if document.testbed is None:
         yield ("testbed",), "nothing", _TESTBED
+    for name, link in document.links.items():
+        if link.metered is not None and link.metered.use == "backup":
+            yield ("link", name, "metered", "use"), '"backup"', '"always", or the path manager backup'
     for index in range(len(document.events)):
         yield ("event", index), "an event", "none: the links are real, and the engine testbed does not change them"
     yield from _links(document)
