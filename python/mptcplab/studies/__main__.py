@@ -7,6 +7,7 @@ from typing import Final
 from . import (
     bbr_share,
     cubic_response,
+    differential,
     emulator,
     engines,
     kernel_delay,
@@ -36,6 +37,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "model-scenarios": model_scenarios.main,
     "olia-traces": olia_traces.main,
     "emulator": emulator.main,
+    "differential": differential.main,
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
     "single-path": single_path.main,

@@ -22,6 +22,8 @@ pub(super) struct Carried<P> {
     pub payload: P,
     /// Whether the FIN goes with it.
     pub fin: bool,
+    /// Bytes that stood before it when it was first sent, and have been acknowledged since.
+    pub cut: u16,
 }
 
 impl<P: Stream> Connection<P> {
@@ -137,6 +139,7 @@ impl<P: Stream> Connection<P> {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
             self.short.disturb(r);
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
+            let cut = sent.cut_bytes();
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
             subflow.note_retransmission(now_ns);
@@ -155,7 +158,7 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
-            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
+            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, cut }, out);
             return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
@@ -236,7 +239,7 @@ impl<P: Stream> Connection<P> {
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
         let new_data = !payload.is_empty();
-        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin }, out);
+        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, cut: 0 }, out);
         let ecn = &mut self.subflows[r].ecn;
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
@@ -264,7 +267,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, out: &mut Outgoing<P>) {
-        let Carried { seq, offset, payload, fin } = carried;
+        let Carried { seq, offset, payload, fin, cut } = carried;
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
         if offset + len == self.tx.end() {
@@ -272,7 +275,7 @@ impl<P: Stream> Connection<P> {
         }
         if fin {
             flags = flags | Flags::FIN;
-        } else if self.is_known_steady(r) && self.is_compact(r, offset + len) {
+        } else if cut == 0 && self.is_known_steady(r) && self.is_compact(r, offset + len) {
             self.compact_data(now_ns, r, (seq, offset, payload), out);
             out.compact.flags = flags;
             return;
@@ -292,6 +295,10 @@ impl<P: Stream> Connection<P> {
                 }
                 dss.data_fin = end;
                 let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
+                // What is left of a segment repeats the mapping that it was sent with: Linux resets a subflow where another one
+                // begins within the first. A checksum is of all bytes of a mapping, and those cut off are not there any more.
+                let cut = if self.fallback.checksum() { 0 } else { cut };
+                let (offset, ssn, len) = (offset - u64::from(cut), ssn.wrapping_sub(cut.into()), len + cut);
                 let checksum = self.checksum_of(offset, ssn, len, &payload);
                 dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(offset)), ssn, len, checksum });
             }

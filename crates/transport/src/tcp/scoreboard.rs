@@ -22,6 +22,8 @@ pub struct Sent<P: Stream> {
     /// Whether it carries the FIN.
     pub fin: bool,
     marks: u8,
+    /// Bytes that were cut off at its beginning since it was sent.
+    cut: u16,
 }
 
 const SACKED: u8 = 1;
@@ -39,6 +41,11 @@ impl<P: Stream> Sent<P> {
     /// Content.
     pub fn payload(&self) -> P {
         self.kept.payload(self.offset)
+    }
+
+    /// Bytes of data that were acknowledged and cut off at its beginning since it was first sent.
+    pub fn cut_bytes(&self) -> u16 {
+        self.cut
     }
 
     /// Bytes of data.
@@ -68,6 +75,7 @@ impl<P: Stream> Sent<P> {
         self.kept.cut(cut as u32);
         self.seq = ack;
         self.offset += cut;
+        self.cut += cut as u16;
         cut
     }
 }
@@ -223,7 +231,7 @@ impl<P: Stream> Scoreboard<P> {
     #[inline]
     pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
+        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0, cut: 0 });
     }
 
     /// The cumulative acknowledgment is `ack`.
@@ -753,6 +761,8 @@ mod tests {
         b.acknowledge(151, 50, &mut delivered);
         let first = b.iter().next().unwrap();
         assert_eq!((first.seq, first.offset, first.payload().offset, first.len()), (151, 150, 150, 50));
-        assert_eq!((delivered.segments, delivered.bytes), (1, 150));
+        assert_eq!((first.cut_bytes(), delivered.segments, delivered.bytes), (50, 1, 150));
+        b.acknowledge(161, 60, &mut delivered);
+        assert_eq!(b.iter().next().map(Sent::cut_bytes), Some(60));
     }
 }
