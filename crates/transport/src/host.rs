@@ -14,6 +14,7 @@ use crate::queue::Stream;
 use crate::secrets::Secrets;
 use crate::tcp::subflow::ResetAnswer;
 use crate::time_wait::{TimeWait, Verdict};
+use crate::unicast::is_unicast;
 use crate::{Config, LocalAddress};
 
 /// RFC 6056 §3.2: "should use the whole range of available port numbers", the registered ones included.
@@ -205,6 +206,9 @@ impl<P: Stream> Host<P> {
             }
             // The peer uses the port again: what was here is closed, and closed is as if it were not (RFC 9293 §3.3.2).
             self.by_tuple.remove(&tuple);
+        }
+        if !is_unicast(tuple.local.ip()) || !is_unicast(tuple.remote.ip()) {
+            return None; // RFC 9293 §3.9.2.3, MUST-57 and MUST-63: without an answer, which would go to a group
         }
         match self.time_wait.receive(now_ns, tuple, &segment) {
             Some(Verdict::Answer(answer)) => {

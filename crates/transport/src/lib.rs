@@ -31,6 +31,7 @@ mod secrets;
 mod statistics;
 mod tcp;
 mod time_wait;
+mod unicast;
 mod waits;
 
 pub use config::{Config, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
@@ -40,4 +41,5 @@ pub use names::{ConnectionId, Handle, SubflowId, Tuple};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};
+pub use unicast::is_unicast;
 pub use waits::{Sending, Waited};

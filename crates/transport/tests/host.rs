@@ -326,3 +326,59 @@ fn a_connection_whose_ids_are_used_up_opens_no_more_subflows_and_goes_on() {
     assert_eq!([CLIENT, SERVER].map(|side| pair.connection(side).subflow_count()), [SUBFLOW_LIMIT; 2]);
     finish(&mut pair, SERVER, 100 + 70 * 20_000);
 }
+
+/// RFC 9293 §3.9.2.3: MUST-57, MUST-63. A reset would be an answer to a group.
+#[test]
+fn what_comes_from_or_for_a_group_is_discarded_without_an_answer() {
+    let mut host: Host<Span> = Host::new(Xoshiro256PlusPlus::seed_from_u64(1));
+    host.listen(80, Config { protocol: Protocol::Tcp, ..Config::default() });
+    let [one, group, all, nobody] =
+        ["10.0.0.2", "224.0.0.5", "255.255.255.255", "0.0.0.0"].map(|text| text.parse::<IpAddr>().unwrap());
+    let mut receive = |remote, local, flags| {
+        let tuple = Tuple { local: SocketAddr::new(local, 80), remote: SocketAddr::new(remote, 5_000) };
+        let segment = Segment {
+            src_port: 5_000,
+            dst_port: 80,
+            seq: 7,
+            ack: 0,
+            flags,
+            window: 1_000,
+            urgent: 0,
+            options: wire::Options::default(),
+            payload: Span { offset: 0, len: 0 },
+        };
+        let found = host.receive(0, tuple, segment).is_some();
+        (found, host.transmit().is_some())
+    };
+    for flags in [wire::Flags::SYN, wire::Flags::ACK] {
+        for (remote, local) in [(group, one), (all, one), (nobody, one), (one, group), (one, all)] {
+            assert_eq!(receive(remote, local, flags), (false, false), "{remote} to {local}");
+        }
+    }
+    assert_eq!(receive(one, one, wire::Flags::ACK), (false, true), "a stray from one host is answered");
+    assert_eq!(receive(one, one, wire::Flags::SYN), (true, false));
+}
+
+/// RFC 9293 §3.7.1, MUST-15.
+#[test]
+fn without_an_mss_option_the_least_of_the_address_family_is_assumed() {
+    for (remote, mss) in [("10.0.0.2", 536), ("2001:db8::2", 1220), ("::ffff:10.0.0.2", 536)] {
+        let mut host: Host<Span> = Host::new(Xoshiro256PlusPlus::seed_from_u64(1));
+        host.listen(80, Config { protocol: Protocol::Tcp, ..Config::default() });
+        let remote: IpAddr = remote.parse().unwrap();
+        let tuple = Tuple { local: SocketAddr::new(remote, 80), remote: SocketAddr::new(remote, 5_000) };
+        let syn = Segment {
+            src_port: 5_000,
+            dst_port: 80,
+            seq: 7,
+            ack: 0,
+            flags: wire::Flags::SYN,
+            window: 1_000,
+            urgent: 0,
+            options: wire::Options::default(),
+            payload: Span { offset: 0, len: 0 },
+        };
+        let at = host.receive(0, tuple, syn).unwrap();
+        assert_eq!(host.connection(at.connection).views()[0].mss, mss, "{remote}");
+    }
+}

@@ -106,8 +106,11 @@ impl Driver {
     }
 
     /// Opens a connection from the addresses with these ids, or from all; the first of the peer's family opens it.
-    /// None: there is no such address, or no port is free.
+    /// None: there is no such address, no port is free, or the peer's address is not that of one host (RFC 9293, MUST-46).
     pub fn connect(&mut self, now_ns: u64, config: Config, from: &[u8], remote: SocketAddr) -> Option<ConnectionId> {
+        if !transport::is_unicast(remote.ip()) {
+            return None;
+        }
         let mut addresses: Vec<LocalAddress> =
             self.addresses.iter().filter(|a| from.is_empty() || from.contains(&a.id)).map(local).collect();
         let first = addresses.iter().position(|a| a.address.is_ipv4() == remote.is_ipv4())?;

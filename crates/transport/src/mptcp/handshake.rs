@@ -1,5 +1,7 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
+use std::net::IpAddr;
+
 use wire::{MpCapable, Segment};
 
 use super::connection::{Connection, Event};
@@ -20,8 +22,13 @@ use crate::{Config, LocalAddress};
 /// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
 /// of 40 bytes and data must fit.
 const MIN_MSS: u32 = 88;
-/// RFC 9293 §3.7.1: without an MSS option.
-const DEFAULT_MSS: u16 = 536;
+/// Without an MSS option (RFC 9293 §3.7.1, MUST-15): what the smallest packets that every network carries leave.
+const fn default_mss(peer: IpAddr) -> u16 {
+    match peer {
+        IpAddr::V4(_) => 536,
+        IpAddr::V6(_) => 1220,
+    }
+}
 
 /// A round-trip time that is guessed is not less than this.
 const LEAST_GUESS_NS: u64 = 1_000_000;
@@ -329,7 +336,7 @@ pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Sub
     let rare = syn.options.rare.as_deref();
     subflow.irs = syn.seq;
     subflow.rcv_nxt = 1;
-    let peer_mss = rare.and_then(|o| o.mss).unwrap_or(DEFAULT_MSS);
+    let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple.remote.ip().to_canonical()));
     subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
     subflow.sack = config.tcp.sack && rare.is_some_and(|o| o.sack_permitted);
     subflow.ecn.negotiate(config.tcp.ecn, syn.flags);

@@ -231,7 +231,10 @@ impl<P: Stream> Scoreboard<P> {
     #[inline]
     pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0, cut: 0 });
+        push(
+            &mut self.sent,
+            Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0, cut: 0 },
+        );
     }
 
     /// The cumulative acknowledgment is `ack`.

@@ -8,7 +8,9 @@ from typing import Protocol
 
 from mptcplab.stack import Connection
 
-from .program import Ending, Program, Seen
+from .program import Ending, Program, Seen, Step
+
+_LARGE = Step(0.0, 1 << 16)
 
 
 class End(Protocol):
@@ -54,6 +56,8 @@ class KernelEnd:
     def abort(self) -> None:
         """Reset the connection."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # The kernel resets when nobody is in a call any more: this ends one that reads.
+        self._socket.shutdown(socket.SHUT_RD)
         self._socket.close()
 
     def leave(self) -> None:
@@ -141,15 +145,15 @@ class Player:
         reads, number = self._program.sides[self._side].reads, 0
         try:
             while True:
-                step = reads[number % len(reads)]
+                # Once over the list with its pauses; then on in larger reads, or a slow program would take minutes.
+                step = reads[number] if number < len(reads) else _LARGE
+                number += 1
                 time.sleep(step.pause_s)
                 piece = self._end.recv(step.size_bytes)
                 if not piece:
                     self._ending = "end of stream"
                     break
                 self._received.append(piece)
-                # Reads of single bytes would take as long as there are bytes.
-                number += 1 + len(self._received) // 200
         except TimeoutError:
             pass
         except OSError:

@@ -29,7 +29,7 @@ class Side:
     closes_last: bool
     """Whether it closes only when the other has closed."""
     reads: tuple[Step, ...]
-    """The sizes and pauses of reads, over and over."""
+    """Then it reads on without pauses."""
 
     @property
     def sends_bytes(self) -> int:

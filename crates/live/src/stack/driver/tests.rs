@@ -52,3 +52,12 @@ fn a_predictable_driver_repeats() {
     });
     assert_eq!(runs[0], runs[1]);
 }
+
+#[test]
+fn nobody_is_called_at_the_address_of_a_group() {
+    let (mut driver, _far) = driver(Driver::new);
+    for address in [[224, 0, 0, 1], [255, 255, 255, 255], [0, 0, 0, 0]] {
+        assert_eq!(driver.connect(0, Config::default(), &[], SocketAddr::from((address, 80))), None, "{address:?}");
+    }
+    assert!(driver.connect(0, Config::default(), &[], server()).is_some());
+}
