@@ -108,10 +108,17 @@ def judge(program: Program, seen: dict[str, Seen]) -> list[str]:
                 problems.append(f"{side}: {got.ending} after {len(got.received)} of {len(sent)} bytes")
             elif len(got.received) != len(sent):
                 problems.append(f"{side}: the stream ended after {len(got.received)} of {len(sent)} bytes")
-        elif program.aborts[0] != side and got.ending == "unfinished" and program.protocol == "tcp":
-            # Under Multipath TCP an MP_FASTCLOSE that is lost leaves an end that waits a minute for another subflow.
+        elif program.aborts[0] != side and got.ending == "unfinished" and _must_hear(program, side):
             problems.append(f"{side}: has not heard that the other end aborted")
     return problems
+
+
+def _must_hear(program: Program, side: str) -> bool:
+    """Whether an end learns of the other's abort although the reset was lost: TCP answers its data with another.
+
+    Under Multipath TCP an end may wait for a minute for another subflow.
+    """
+    return program.protocol == "tcp" and program.sides[side].sends_bytes > 0
 
 
 def _first_difference(sent: bytes, received: bytes) -> int | None:
