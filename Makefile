@@ -115,7 +115,7 @@ soak-lab: setup  ## Ten open pages of `mptcplab lab` for SOAK_MINUTES (10): erro
 notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 LIVE_CASES ?= 10000
-soak-live: setup  ## LIVE_CASES (10000) random programs between our stack and the kernel, in every pairing, over random networks; root, about 35 minutes
+soak-live: setup  ## LIVE_CASES (10000) random programs between our stack and the kernel, in every pairing, over random networks; root, about two hours
 	MPTCPLAB_DIFFERENTIAL_CASES=$(LIVE_CASES) $(BIN)/python -m mptcplab.studies differential
 
 INTEROP_BYTES ?= 100000000

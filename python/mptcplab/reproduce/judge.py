@@ -399,7 +399,8 @@ class Several(Check):
     @property
     def verdict(self) -> Verdict:
         """The worst of them: a conjunction of which one part is false is false."""
-        return max((check.verdict for check in self.checks), key=VERDICTS.index)
+        verdicts = {check.verdict for check in self.checks}
+        return next(verdict for verdict in reversed(VERDICTS) if verdict in verdicts)
 
     def text(self) -> str:
         """`3 of 4 hold: …`, those that do not hold first."""

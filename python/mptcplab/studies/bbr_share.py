@@ -69,7 +69,7 @@ def _rows(copies: int, repeat: int, seconds: int) -> Iterator[Mapping[str, str]]
             found = shares(result, copies)
             down = result.links.filter(result.links["direction"] == "down")
             row[f"share, {title}"] = f"{np.mean(found):.2f} ({min(found):.2f} to {max(found):.2f})"
-            row[f"full, {title}"] = f"{100 * down['utilization'].mean():.1f} %"
+            row[f"full, {title}"] = f"{100 * np.mean(down['utilization'].to_numpy()):.1f} %"
         yield row
 
 

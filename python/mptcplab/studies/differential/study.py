@@ -15,7 +15,7 @@ from typing import Any, Final
 from mptcplab import _core
 from mptcplab.engines.linux import kernel
 from mptcplab.engines.linux.hosts import LARGEST_BUFFERS
-from mptcplab.engines.linux.layout import Pair
+from mptcplab.engines.linux.layout import Endpoint, Pair
 from mptcplab.engines.live import Interface, Namespace, add_interface, set_up
 from mptcplab.scenario import Scenario
 from mptcplab.stack import Stack, Tun
@@ -172,7 +172,8 @@ def _hosts(pair: Pair, pairing: str, stack: ExitStack) -> tuple[dict[str, _Host]
             hosts[side] = _Host(host, stack.enter_context(host.run(_stack, pair, side)))
             continue
         kernel.configure(host, "reno", ecn=False, checksum=False, largest_buffers=LARGEST_BUFFERS)
-        joining = pair.joining if side == "client" else ()
+        addresses = pair.joining if side == "client" else ()
+        joining = [Endpoint(number, address, 0, backup=False) for number, address in enumerate(addresses, start=1)]
         kernel.set_path_manager(host, joining, subflows=len(pair.joining))
         hosts[side] = _Host(host, None)
     return hosts, tuns
