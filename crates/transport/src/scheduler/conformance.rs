@@ -29,7 +29,8 @@ pub struct Violation {
 /// - data is bound only to what is established, whatever its window, to one at least that is not suspected dead (but
 ///   [as in Linux](super::Repair::Kernel)), and binding comes to an end;
 /// - what is sent again was sent, and the peer has not acknowledged it;
-/// - a backup carries data only where no other subflow works (RFC 8684 §3.3.8);
+/// - a backup carries data only where no other subflow works (RFC 8684 §3.3.8), but repeats [as in Linux](super::Repair::Kernel)
+///   what each of the others has carried in vain;
 /// - a reinjection goes to a subflow that has not carried the data, where one can take it that is as good otherwise;
 /// - new data is not passed over: there is nothing behind it;
 /// - with nothing under way or bound it sends, binds, or names a time: nobody would ask again;
@@ -185,7 +186,8 @@ fn run(mut scheduler: Box<dyn PacketScheduler>, seed: u64) -> Result<Vec<Decisio
             let decision = scheduler.choose(demand, &play.group, &context);
             let endless = (number == MOST_ANSWERS).then_some("binding comes to an end");
             let dead = bound_to_the_dead(&play.group, decision, scheduler.repair());
-            if let Some(rule) = broken(demand, &play.group, &context, decision).or(endless).or(dead) {
+            if let Some(rule) = broken(demand, &play.group, &context, decision, scheduler.repair()).or(endless).or(dead)
+            {
                 return Err(Violation { step, rule, decision });
             }
             answers.push(decision);
@@ -303,8 +305,19 @@ fn broken_when_idle(group: &[View], context: &Context, decision: Decision) -> Op
 }
 
 /// The rule that the answer breaks.
-fn broken(demand: Demand, group: &[View], context: &Context, decision: Decision) -> Option<&'static str> {
+fn broken(
+    demand: Demand,
+    group: &[View],
+    context: &Context,
+    decision: Decision,
+    repair: Repair,
+) -> Option<&'static str> {
     let only_backups = only_backups(group);
+    let in_vain = |tried: SubflowSet| {
+        repair == Repair::Kernel
+            && group.iter().enumerate().all(|(r, v)| v.backup || !v.active || v.potentially_failed || tried.contains(r))
+    };
+    let repeated = matches!(demand, Demand::Reinjection { tried } if in_vain(tried));
     let allowed = |v: &View| usable(v) && (only_backups || !v.backup);
     let idle = group.iter().all(|v| v.in_flight == 0 && v.queued == 0 && !v.held);
     match decision {
@@ -318,7 +331,7 @@ fn broken(demand: Demand, group: &[View], context: &Context, decision: Decision)
                 if !usable(view) {
                     return Some("the subflow can take a segment");
                 }
-                if view.backup && !only_backups {
+                if view.backup && !only_backups && !repeated {
                     return Some("a backup carries data only where no other subflow works");
                 }
                 if let Demand::Reinjection { tried } = demand
