@@ -91,6 +91,10 @@ def survives(mutant: Mutant | None, tests: Sequence[str], seconds: float) -> boo
             os.dup2(nothing.fileno(), 2)
         if mutant is not None:
             sys.meta_path.insert(0, _Changed(mutant))
+            # What was loaded before the fork knows the unchanged module. The core cannot be loaded twice.
+            for name in [each for each in sys.modules if each.partition(".")[0] == "mptcplab"]:
+                if name != "mptcplab._core":
+                    del sys.modules[name]
         os._exit(int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests])))
     until = time.monotonic() + seconds
     while time.monotonic() < until:
