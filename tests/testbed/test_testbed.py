@@ -224,7 +224,7 @@ def test_an_agent_that_is_told_to_end_puts_everything_back(home: Home, key_file:
         assert running["client"].end() == 0
         controller.communicate(timeout=60)
         assert home.state(home.client) == before
-        assert controller.returncode == 1
+        assert controller.returncode in (1, 3)  # 3: the agent ended before the run had begun
 
 
 @pytest.mark.parametrize(
