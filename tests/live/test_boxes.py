@@ -88,7 +88,7 @@ def test_boxes_that_lose_nothing_cost_little(engine: str, name: str) -> None:
 @pytest.mark.parametrize("name", ON_THE_SECOND_PATH)
 def test_a_box_on_the_second_path_leaves_the_connection_whole(engine: str, name: str) -> None:
     if (engine, name) == ("linux", "proactive-acks"):
-        pytest.skip("Linux believes such acknowledgments: what was lost behind the box arrives after 17 s (docs)")
+        pytest.skip("Linux believes such acknowledgments: the file takes 17 s (docs/engines/linux.md)")
     result = run(engine, on("b", ON_THE_SECOND_PATH[name]))
     whole(result, fallback=False)
     assert result.subflows.filter(path="far")["share"].sum() < 0.3
