@@ -1,16 +1,26 @@
 """The repetition of Dong 2018: every published value has a claim or a reason why not, and what is calculated holds."""
 
+from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from mptcplab.reproduce import load_paper
+from mptcplab import cli, machine
+from mptcplab.engines import catalogue
+from mptcplab.reproduce import Context, load_paper
 from mptcplab.sweeps.journal import Journal
 
 from tests.papers.conftest import repeat
 
 PAPER = load_paper("dong-2018")
 repeated = partial(repeat, PAPER)
+MISSING = [finding for finding in machine.live() if not finding.good]
+real = import_module("mptcplab_papers.dong_2018.real")
+points = import_module("mptcplab_papers.dong_2018.points")
+testbed = import_module("mptcplab_papers.dong_2018.testbed")
 
 
 @pytest.mark.parametrize("item", PAPER.items)
@@ -25,3 +35,81 @@ def test_figure_7_holds(journal: Journal, tmp_path: Path) -> None:
 def test_items_are_named_by_sections() -> None:
     assert PAPER.published.items["figure-8"].place == "Section 4.2.2"
     assert PAPER.published.items["figure-8"].page is None
+
+
+@pytest.mark.parametrize(
+    ("real_s", "verdict", "off", "half"),
+    [
+        # Student's t for 2 degrees of freedom is 4.3027; the differences are in % of the mean of 1 s.
+        ([1.03, 1.04, 1.05], "the same", 4.0, 4.3027 * 1 / 3**0.5),
+        ([1.01, 1.07, 1.13], "by chance", 7.0, 4.3027 * 6 / 3**0.5),
+        ([1.06, 1.07, 1.08], "differs", 7.0, 4.3027 * 1 / 3**0.5),
+        ([0.92, 0.93, 0.94], "differs", -7.0, 4.3027 * 1 / 3**0.5),
+    ],
+)
+def test_real_packets_say_the_same_by_the_rule(real_s: list[float], verdict: str, off: float, half: float) -> None:
+    row = real.told([1.0, 1.0, 1.0], real_s)
+    assert row["verdict"] == verdict
+    assert row["difference, %"] == pytest.approx(off)
+    assert row["± (95 %)"] == pytest.approx(half, rel=1e-4)
+
+
+def test_a_transfer_that_does_not_end_is_counted_and_not_averaged() -> None:
+    row = real.told([1.0, None, 2.0], [1.0, 1.0, None])
+    assert (row["pairs"], row["not ended"], row["real, ms"]) == (1, 2, 1000)
+    assert real.told([None], [1.0])["verdict"] == "none ended"
+
+
+def test_a_run_that_is_not_valid_is_made_again_twice_at_most(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tried: list[str] = []
+    valid = 1
+
+    def run_many(_: Context, wanted: list[Any], *, engine: str) -> SimpleNamespace:
+        tried.append(wanted[0][1]["title"])
+        assert engine == "stack"
+        return SimpleNamespace(notes={"run": ("late", *(["INVALID: late"] if len(tried) < valid else []))})
+
+    monkeypatch.setattr(Context, "run_many", run_many)
+    item = PAPER.published.items["figure-27"]
+    context = Context(item, Journal(tmp_path), tmp_path, engine="stack")
+    for first_valid, attempts, complaint in ((1, 1, ""), (3, 3, ""), (9, 3, "INVALID: late")):
+        valid = first_valid
+        tried.clear()
+        assert real._in_real_time(context, {"duration": "1 s"}, 1)[1] == complaint
+        assert len(set(tried)) == len(tried) == attempts
+
+
+def test_every_testbed_item_has_points_whose_transfers_fit_into_the_run() -> None:
+    assert set(points.BUNDLES) == {"table-4", *(f"figure-{number}" for number in (27, 28, 29, 30, 31, 32, 33, 34))}
+    bundles = list({id(bundle): bundle for bundle in points.BUNDLES.values()}.values())
+    assert sum(bundle.seconds * bundle.seeds for bundle in bundles) <= 180
+    for bundle in bundles:
+        made, keys = real.scenario(bundle, testbed.download)
+        starts = [float(each["start"].split()[0]) / 1e6 for name, each in made["connection"].items() if name in keys]
+        assert max(starts) < bundle.seconds
+        assert len(keys) == 5 * sum(point.lanes * point.transfers for point in bundle.points)
+        used = [path for name, each in made["connection"].items() if name.endswith(" 0") for path in each["paths"]]
+        assert len(used) == len(set(used)) == len(made["link"])
+
+
+@pytest.mark.live
+@pytest.mark.skipif(bool(MISSING), reason="no live system here")
+def test_real_packets_say_the_same_of_16_kb(journal: Journal, tmp_path: Path) -> None:
+    """5 s of real time. Three round trips and 16 KB at 8 Mbit/s, by hand: at least 3 · 20 + 16.4 · 0.25 ms."""
+    bundle = replace(points.BUNDLES["figure-27"], points=points.BUNDLES["figure-27"].points[2:3], seconds=4)
+    item = PAPER.published.items["figure-27"]
+    context = Context(item, journal, tmp_path, quick=True, engine="stack")
+    frame, notes = real.compare(context, bundle, testbed.download)
+    assert frame["verdict"].to_list() == ["the same"] * 5, frame.to_dicts()
+    assert frame["real, ms"].min() > 64
+    assert notes[0].startswith("Of 5 points on stack and sim 5 say the same")
+
+
+def test_what_the_machine_cannot_run_is_refused_before_the_first_item(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    no = machine.Finding("privileges", False, "no CAP_NET_ADMIN", "run as root")
+    monkeypatch.setitem(catalogue.ALL, "stack", replace(catalogue.ALL["stack"], requirements=lambda: (no,)))  # type: ignore[misc]
+    out = tmp_path / "out"
+    status = cli.invoke(["reproduce", PAPER.name, "--item", "figure-7", "--engine", "stack", "--out", str(out)])
+    assert (status, "no CAP_NET_ADMIN" in capsys.readouterr().err, out.exists()) == (3, True, False)

@@ -5,9 +5,13 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import beyond, long, model_items, short, testbed
+from . import beyond, long, model_items, points, short, testbed
+from .real import beside, simulated
 
-ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
+ENGINES: Final = ("sim", "stack")
+"""On `stack`, points of the testbed's items stand beside those of `sim`; all else is on `sim`."""
+
+_STUDIES: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-2": short.figure_2,
     "figure-3": short.figure_3,
     "figure-4": short.figure_4,
@@ -41,4 +45,9 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-33": testbed.figure_33,
     "figure-34": testbed.figure_34,
     "section-6.2.2": beyond.section,
+}
+
+ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
+    name: beside(study, points.BUNDLES[name], testbed.download) if name in points.BUNDLES else simulated(study)
+    for name, study in _STUDIES.items()
 }

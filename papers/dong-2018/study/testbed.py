@@ -10,14 +10,14 @@ from mptcplab.reproduce import Check, Claim, Context, Exact, Outcome, below, eve
 from mptcplab.reproduce.context import Wanted
 
 from . import networks, rules, variants
-from .measure import TESTBED, Case, Found, cause, chart, largest, least, table
+from .measure import TESTBED, Case, Found, chart, largest, least, table
 from .short import K, seeds
 
 NAMES: Final = {"min-rtt": "min-RTT", "blest": "BLEST", "daps": "DAPS", "otias": "OTIAS", "dmptcp": "DMPTCP"}
 _MISSING: Final = "The simulator does not run this scheduler yet."
 
 
-def _download(
+def download(
     name: str | None,
     kb: int,
     ways: Sequence[Mapping[str, Any]],
@@ -28,16 +28,22 @@ def _download(
     queue: str | None = None,
     buffer: str | None = None,
     tcp: Mapping[str, Any] | None = None,
+    jitter: str | None = None,
+    both_ways: bool = False,
 ) -> dict[str, Any]:
     """A file to the client over two paths; `background`: so many Reno flows on each, from 5 s before.
 
-    `linux`: schedulers in their kernel form; `queue` of both links; `buffer` of the file's receiver.
+    `linux`: schedulers in their kernel form; `queue` of both links; `buffer` of the file's receiver; `jitter` of the
+    links; `both_ways`: acknowledgments are lost as well.
     """
     links = {}
     for index, way in enumerate(ways):
         made = networks.link(way["rate"], way["rtt"], queue=queue or ("100 packets" if background else "1 BDP"))
         if way.get("loss"):
-            made["down"] = {"loss": f"{100 * way['loss']:.6g} %"}
+            loss = {"loss": f"{100 * way['loss']:.6g} %"}
+            made |= loss if both_ways else {"down": loss}
+        if jitter:
+            made["jitter"] = jitter
         links[f"p{index}"] = made
     start = "5 s" if background else "0 s"
     options: dict[str, Any] = {"direction": "down", "start": start}
@@ -59,13 +65,13 @@ def _download(
 
 
 def _cases(points: Sequence[tuple[dict[str, Any], dict[str, Any]]], *, tcp: bool = False) -> list[Case]:
-    """Every scheduler at every point: labels, and what `_download` takes."""
+    """Every scheduler at every point: labels, and what `download` takes."""
     names: tuple[str | None, ...] = (*TESTBED, None) if tcp else TESTBED
     return [_case(name, labels, given) for labels, given in points for name in names]
 
 
 def _case(name: str | None, labels: dict[str, Any], given: dict[str, Any]) -> Case:
-    return {"scheme": name or "tcp", **labels}, lambda _: _download(name, **given)
+    return {"scheme": name or "tcp", **labels}, lambda _: download(name, **given)
 
 
 def _file(found: Found) -> Found:
@@ -132,7 +138,7 @@ def _why(
     busy = variants.ALONE if point.get("background") else {}
     return variants.tried(
         context,
-        _download,
+        download,
         point,
         value,
         reached,
@@ -225,14 +231,15 @@ def figure_27(context: Context) -> Outcome:
 _WAYS: Final = ({"rate": 8, "rtt": 20}, {"rate": 8, "rtt": 100})
 
 
-def _lossy(loss: float, rate: float = 8) -> tuple[dict[str, Any], ...]:
+def lossy(loss: float, rate: float = 8) -> tuple[dict[str, Any], ...]:
+    """The paths of figures 28 to 30."""
     return tuple({**way, "rate": rate, "loss": loss} for way in _WAYS)
 
 
 def _figure_28(context: Context) -> tuple[Found, tuple[float, ...]]:
     losses = (0.001, 0.01, 0.03) if context.quick else (0.001, 0.005, 0.01, 0.02, 0.03, 0.05)
     points: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({"loss": loss}, {"kb": 256, "ways": _lossy(loss)}) for loss in losses
+        ({"loss": loss}, {"kb": 256, "ways": lossy(loss)}) for loss in losses
     ]
     return Found(context, _cases(points, tcp=True), seeds(context, 200, 20)), losses
 
@@ -253,7 +260,14 @@ def figure_28(context: Context) -> Outcome:
                 printed[key],
                 value,
                 verdict,
-                cause(verdict, _AGAIN),
+                _why(
+                    context,
+                    verdict,
+                    _at(0.03),
+                    partial(_again, name),
+                    partial(rules.points, printed[key]),
+                    full=50,
+                ),
             )
         )
     ms = {loss: {name: found.mean_ms(scheme=name, loss=loss) for name in TESTBED} for loss in losses}
@@ -274,7 +288,14 @@ def figure_28(context: Context) -> Outcome:
                 None,
                 f"ms: {_told(low)}",
                 verdict_low,
-                cause(verdict_low, "They differ without loss already: figure 27."),
+                _why(
+                    context,
+                    verdict_low,
+                    _at(losses[0]),
+                    partial(_ratio, TESTBED, TESTBED),
+                    lambda value: rules.alike(value, 1.0),
+                    full=50,
+                ),
             ),
             Claim(
                 "worse",
@@ -282,7 +303,14 @@ def figure_28(context: Context) -> Outcome:
                 None,
                 f"ms, mean of the other losses: {_told(high)}",
                 verdict_worse,
-                cause(verdict_worse, _EQUAL.format(told=_told(high))),
+                _why(
+                    context,
+                    verdict_worse,
+                    _at(0.03),
+                    partial(_ratio, slower, better, least=True),
+                    lambda value: below(1.0, value),
+                    full=50,
+                ),
             ),
             Claim(
                 "better-than-blest",
@@ -290,7 +318,14 @@ def figure_28(context: Context) -> Outcome:
                 None,
                 f"{high['dmptcp']:.0f} to {high['blest']:.0f} ms",
                 verdict_blest,
-                cause(verdict_blest, _EQUAL.format(told=_told(high))),
+                _why(
+                    context,
+                    verdict_blest,
+                    _at(0.03),
+                    partial(_ratio, ["blest"], ["dmptcp"]),
+                    lambda value: below(1.0, value),
+                    full=50,
+                ),
             ),
         ],
         tables=[("Completion, ms", rows)],
@@ -299,11 +334,20 @@ def figure_28(context: Context) -> Outcome:
     )
 
 
-_AGAIN: Final = "Retransmissions follow the loss rate: with 3 % on both paths less than 3 % is chance over few runs."
-_EQUAL: Final = (
-    "What a scheduler decides matters less than what losses do to a window: means over many runs are {told} ms, where "
-    "the paper has ten runs a point."
-)
+def _at(loss: float) -> dict[str, Any]:
+    """A point of figure 28."""
+    return {"kb": 256, "ways": lossy(loss)}
+
+
+def _again(name: str, found: Found, variant: str) -> float:
+    return _retransmitted(found, scheme=name, variant=variant)
+
+
+def _ratio(slow: Sequence[str], fast: Sequence[str], found: Found, variant: str, *, least: bool = False) -> float:
+    """Completion of the slowest of some over the fastest of others; `least`: of the fastest over the slowest."""
+    above = [found.mean_ms(scheme=name, variant=variant) for name in slow]
+    beneath = [found.mean_ms(scheme=name, variant=variant) for name in fast]
+    return min(above) / max(beneath) if least else max(above) / min(beneath)
 
 
 def _sent(name: str, path: str, found: Found, variant: str) -> float:
@@ -339,7 +383,7 @@ def table_4(context: Context) -> Outcome:
                     _why(
                         context,
                         verdict,
-                        {"kb": 256, "ways": _lossy(0.03)},
+                        {"kb": 256, "ways": lossy(0.03)},
                         partial(_sent, name, f"p{subflow}"),
                         partial(rules.number, printed[key]),
                         full=50,
@@ -358,7 +402,7 @@ def table_4(context: Context) -> Outcome:
 def _figure_29(context: Context) -> tuple[Found, tuple[int, ...]]:
     rates = (2, 20) if context.quick else (2, 8, 20, 50, 100)
     points: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({"rate": rate}, {"kb": 8192, "ways": _lossy(0.03, rate)}) for rate in rates
+        ({"rate": rate}, {"kb": 8192, "ways": lossy(0.03, rate)}) for rate in rates
     ]
     return Found(context, _cases(points), seeds(context, 20, 3)), rates
 
@@ -381,7 +425,7 @@ def figure_29(context: Context) -> Outcome:
             why = _why(
                 context,
                 verdict,
-                {"kb": 8192, "ways": _lossy(0.03, rate)},
+                {"kb": 8192, "ways": lossy(0.03, rate)},
                 partial(_lost_goodput, name),
                 partial(rules.points, printed[key]),
                 full=5,
@@ -400,7 +444,14 @@ def figure_29(context: Context) -> Outcome:
                 None,
                 f"of a link's capacity: {_told(goodput, 3)}",
                 three,
-                cause(three, _WINDOWS),
+                _why(
+                    context,
+                    three,
+                    _BULK,
+                    partial(_ratio, worse, good, least=True),
+                    lambda value: below(1.0, value),
+                    full=5,
+                ),
             )
         )
     claims.append(
@@ -410,7 +461,14 @@ def figure_29(context: Context) -> Outcome:
             None,
             f"of a link's capacity: {_told(goodput, 3)}",
             blest,
-            cause(blest, _WINDOWS),
+            _why(
+                context,
+                blest,
+                _BULK,
+                partial(_ratio, ["blest"], ["dmptcp"]),
+                lambda value: below(1.0, value),
+                full=5,
+            ),
         )
     )
     rows = table(found, ["scheme", "rate"])
@@ -421,13 +479,7 @@ def figure_29(context: Context) -> Outcome:
     )
 
 
-_WINDOWS: Final = (
-    "At 3 % loss windows are a few segments and both paths nearly always have data to send: a scheduler decides only "
-    "the order, and the sum of what the two windows carry hardly differs."
-)
-
-
-_BULK: Final[dict[str, Any]] = {"kb": 8192, "ways": _lossy(0.03, 20)}
+_BULK: Final[dict[str, Any]] = {"kb": 8192, "ways": lossy(0.03, 20)}
 
 
 def figure_30(context: Context) -> Outcome:
@@ -475,7 +527,22 @@ def figure_30(context: Context) -> Outcome:
         fewest = least(again, "otias")
         claims.append(
             Claim(
-                "otias-fewest", "OTIAS retransmits least", None, f"%: {_told(again, 2)}", fewest, cause(fewest, _RATE)
+                "otias-fewest",
+                "OTIAS retransmits least",
+                None,
+                f"%: {_told(again, 2)}",
+                fewest,
+                _why(
+                    context,
+                    fewest,
+                    _BULK,
+                    lambda found, variant: (
+                        _again("otias", found, variant)
+                        / min(_again(name, found, variant) for name in TESTBED if name != "otias")
+                    ),
+                    lambda value: below(value, 1.0),
+                    full=5,
+                ),
             )
         )
     else:
@@ -504,11 +571,7 @@ def figure_30(context: Context) -> Outcome:
     return Outcome(claims, not_covered=left)
 
 
-_RATE: Final = (
-    "3 % of what is sent is lost on both paths, whoever chose them; what differs is what was sent again needlessly."
-)
-
-_LINKS: Final = {
+LINKS: Final = {
     "WLAN+3G": ({"rate": 25, "rtt": 25, "loss": 0.01}, {"rate": 5, "rtt": 65}),
     "WLAN+WLAN": ({"rate": 25, "rtt": 25, "loss": 0.01}, {"rate": 25, "rtt": 25, "loss": 0.01}),
     "3G+3G": ({"rate": 5, "rtt": 65}, {"rate": 5, "rtt": 65}),
@@ -520,7 +583,7 @@ def _figure_31(context: Context) -> Found:
     sizes = (16, 64, 256, 8192)
     points: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"network": name, "kb": kb}, {"kb": kb, "ways": ways, "background": 10, "seconds": 400 if kb > 1000 else 60})
-        for name, ways in _LINKS.items()
+        for name, ways in LINKS.items()
         for kb in sizes
         if not (context.quick and kb > 1000 and name == "WLAN+WLAN")
     ]
@@ -529,7 +592,7 @@ def _figure_31(context: Context) -> Found:
 
 def _busy(network: str, kb: int) -> dict[str, Any]:
     """A point of figure 31."""
-    return {"kb": kb, "ways": _LINKS[network], "background": 10, "seconds": 400 if kb > 1000 else 60}
+    return {"kb": kb, "ways": LINKS[network], "background": 10, "seconds": 400 if kb > 1000 else 60}
 
 
 def figure_31(context: Context) -> Outcome:
@@ -574,33 +637,18 @@ def figure_31(context: Context) -> Outcome:
     claims = []
     for key, (text, value) in values.items():
         verdict = rules.points(printed[key], value)
-        why = cause(verdict, _BUSY)
-        if key == "dmptcp-over-min-rtt":
-            why = _why(
-                context,
-                verdict,
-                _busy("WLAN+3G", 8192),
-                lambda found, variant: (
-                    100
-                    * (
-                        found.mean_ms(scheme="min-rtt", variant=variant)
-                        / found.mean_ms(scheme="dmptcp", variant=variant)
-                        - 1
-                    )
-                ),
-                partial(rules.points, printed[key]),
-                full=3,
-            )
-        elif key == "up-to-short":
+        if key == "up-to-short":
             why = _why_short(context, verdict, printed[key])
+        else:
+            network, kb, gain = _GAINS[key]
+            full = 3 if kb > 1000 else 10
+            why = _why(context, verdict, _busy(network, kb), gain, partial(rules.points, printed[key]), full=full)
         claims.append(Claim(key, text, printed[key], value, verdict, why))
     alike = [
-        rules.alike(max(each), min(each))
-        for network in _LINKS
-        for each in [[ms(name, network, 16) for name in TESTBED]]
+        rules.alike(max(each), min(each)) for network in LINKS for each in [[ms(name, network, 16) for name in TESTBED]]
     ]
     verdict = every(alike)
-    told = "; ".join(f"{network}: " + _told({name: ms(name, network, 16) for name in TESTBED}) for network in _LINKS)
+    told = "; ".join(f"{network}: " + _told({name: ms(name, network, 16) for name in TESTBED}) for network in LINKS)
     claims.append(
         Claim(
             "small-alike",
@@ -608,7 +656,13 @@ def figure_31(context: Context) -> Outcome:
             None,
             f"ms, {told}",
             verdict,
-            cause(verdict, "Where the first path loses packets, a second one is ready before the repair."),
+            _why(
+                context,
+                verdict,
+                _busy("WLAN+3G", 16),
+                partial(_ratio, TESTBED, TESTBED),
+                lambda value: rules.alike(value, 1.0),
+            ),
         )
     )
     rows = table(found, ["network", "kb", "scheme"])
@@ -625,10 +679,31 @@ def figure_31(context: Context) -> Outcome:
     )
 
 
-_BUSY: Final = (
-    "Ten Reno flows on each path keep its queue full: the round trips are those of the queues, not of table 5, and "
-    "nearly equal, so that a scheduler has little to choose. The spread over seeds is larger than the printed gains."
-)
+def _shorter(other: str, found: Found, variant: str) -> float:
+    """% that DMPTCP's completion is shorter."""
+    return 100 * (1 - 1 / _ratio([other], ["dmptcp"], found, variant))
+
+
+def _more(name: str, other: str, found: Found, variant: str) -> float:
+    """% more goodput of `name` than of `other`."""
+    return 100 * (_ratio([other], [name], found, variant) - 1)
+
+
+def _less(names: Sequence[str], other: str, found: Found, variant: str) -> float:
+    """% less goodput, their mean."""
+    return -float(np.mean([_more(name, other, found, variant) for name in names]))
+
+
+_GAINS: Final[Mapping[str, tuple[str, int, Callable[[Found, str], float]]]] = {
+    "over-min-rtt": ("WLAN+3G", 256, partial(_shorter, "min-rtt")),
+    "over-blest": ("WLAN+3G", 256, partial(_shorter, "blest")),
+    "dmptcp-over-blest": ("WLAN+3G", 8192, partial(_more, "dmptcp", "blest")),
+    "dmptcp-over-min-rtt": ("WLAN+3G", 8192, partial(_more, "dmptcp", "min-rtt")),
+    "daps-goodput": ("WLAN+3G", 8192, partial(_less, ["daps"], "min-rtt")),
+    "otias-goodput": ("WLAN+3G", 8192, partial(_less, ["otias"], "min-rtt")),
+    "equal-paths": ("3G+3G", 8192, partial(_less, ["blest", "min-rtt"], "dmptcp")),
+}
+"""Where figure 31's printed gains are tried under variants: of 64 and 256 KB the larger."""
 
 
 def _short_flows(
@@ -819,7 +894,16 @@ def figure_33(context: Context) -> Outcome:
                 None,
                 _both(again, share),
                 little,
-                cause(little, _BUSY),
+                _why(
+                    context,
+                    little,
+                    _busy("3G+3G", 64),
+                    lambda found, variant: (
+                        _share(found, scheme="daps", variant=variant)
+                        - min(_share(found, scheme=name, variant=variant) for name in TESTBED if name != "daps")
+                    ),
+                    lambda value: below(value, 0.0, whole=100),
+                ),
             )
         )
     else:
@@ -860,9 +944,18 @@ def figure_34(context: Context) -> Outcome:
         left["otias-share"] = _MISSING
     if "daps" in again:
         much = below(float(np.mean([value for name, value in again.items() if name != "daps"])), again["daps"])
-        claims.append(
-            Claim("daps-retransmits", "DAPS retransmits much", None, _both(again, share), much, cause(much, _BUSY))
+        why = _why(
+            context,
+            much,
+            _busy("3G+3G", 8192),
+            lambda found, variant: (
+                _again("daps", found, variant)
+                / float(np.mean([_again(name, found, variant) for name in TESTBED if name != "daps"]))
+            ),
+            lambda value: below(1.0, value),
+            full=3,
         )
+        claims.append(Claim("daps-retransmits", "DAPS retransmits much", None, _both(again, share), much, why))
     else:
         left["daps-retransmits"] = _MISSING
     return Outcome(claims, not_covered=left)

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from mptcplab import _core, provenance
+from mptcplab.engines.catalogue import available
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.papers import Paper, load_paper
 from mptcplab.reproduce.report import RUNS, Done, Repetition, check, write
@@ -30,10 +31,12 @@ def repeat(
 
     `progress` gets what is being done and the part that is done; `finished` each item as it is done.
 
-    Raises PaperError (for an engine that the study has not, too), OccupiedError when `directory` holds something
-    else, and what `Context.run_many` raises.
+    Raises PaperError (for an engine that the study has not, too), EngineUnavailableError, OccupiedError when
+    `directory` holds something else, and what `Context.run_many` raises.
     """
     paper.require(engine)
+    # Before the first item, which may take minutes on the simulator.
+    available(engine)
     check(directory)
     done = []
     with Journal(directory / RUNS) as journal:
