@@ -1,4 +1,4 @@
-"""No two source files of these crates import each other, directly or by others."""
+"""No two source files of a crate import each other, directly or by others."""
 
 from pathlib import Path
 
@@ -6,8 +6,14 @@ import pytest
 
 from tools.imports import CRATES, Crate, circles
 
+NAMES = sorted(source.parent.name for source in CRATES.glob("*/src"))
 
-@pytest.mark.parametrize("crate", ["application", "bpf", "capture", "transport"])
+
+def test_every_crate_is_looked_at() -> None:
+    assert {"conformance", "live", "network", "python", "simulator", "transport", "wire"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("crate", NAMES)
 def test_files_do_not_import_each_other_in_a_circle(crate: str) -> None:
     source = CRATES / crate / "src"
     found = circles(Crate(source).imports())
@@ -31,6 +37,15 @@ def test_a_circle_is_found_through_exports_and_others(tmp_path: Path) -> None:
         "sub/c.rs": "use super::super::a::A; // the way back\n\npub struct C;\n",
     }
     assert made_up(tmp_path, files) == [["a.rs", "sub/c.rs"]]
+
+
+def test_a_path_in_the_code_is_an_import(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod a;\nmod b;\n",
+        "a.rs": "pub const LIMIT: u32 = crate::b::HALF * 2;\n",
+        "b.rs": "pub const HALF: u32 = 1;\npub fn whole() -> u32 {\n    super::a::LIMIT\n}\n",
+    }
+    assert made_up(tmp_path, files) == [["a.rs", "b.rs"]]
 
 
 def test_tests_and_lists_of_parts_do_not_count(tmp_path: Path) -> None:

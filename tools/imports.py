@@ -1,7 +1,7 @@
 """Which source files of the Rust crates import which, and circles among them: `python -m tools.imports`.
 
-An import counts for the file that defines the name, wherever it is exported again. Test modules do not count, and
-neither does a module's list of its parts (`mod`, `pub use`).
+An import counts for the file that defines the name, wherever it is exported again; so does a path in the code
+(`crate::queue::LIMIT`). Test modules do not count, and neither does a module's list of its parts (`mod`, `pub use`).
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Final
 CRATES: Final = Path(__file__).resolve().parents[1] / "crates"
 _COMMENT: Final = re.compile(r"//.*?$|/\*.*?\*/", re.M | re.S)
 _USE: Final = re.compile(r"^\s*(?P<pub>pub(?:\([^)]*\))?\s+)?use\s+(?P<path>[^;]+);", re.M)
+_PATH: Final = re.compile(r"(?<!in )\b(?:crate|super|self)(?:::\w+)+")
 _DEFINED: Final = re.compile(
     r"^(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|unsafe\s+|async\s+)*"
     r"(?:fn|struct|enum|trait|type|const|static|union|macro_rules!)\s+(\w+)",
@@ -62,6 +63,10 @@ class Crate:
                     target = self._absolute(module, path)
                     if target is not None:
                         (self._exports if found["pub"] else self._uses)[module].append(target)
+            for written in _PATH.findall(_USE.sub("", text)):
+                target = self._absolute(module, tuple(written.split("::")))
+                if target is not None:
+                    self._uses[module].append(target)
 
     @staticmethod
     def _absolute(module: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...] | None:

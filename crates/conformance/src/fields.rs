@@ -1,7 +1,9 @@
 //! Reads the words of a segment.
 
+use wire::Flags;
+
 use crate::case::{Field, Mptcp, Number, Part};
-use crate::parse::{Mistake, Read, flags};
+use crate::mistake::{Mistake, Read};
 
 /// The options of Multipath TCP with their parts. What a part can be: `f` is there, `n` a number, or one of these words.
 const OPTIONS: [(&str, &[(&str, &str)]); 9] = [
@@ -168,4 +170,28 @@ fn part(word: &str, value: &str, form: &str) -> Read<Part> {
         return Err(Mistake::new(word, format!("a value of the form {form}")));
     }
     Ok(Part::Word(value.to_owned()))
+}
+
+/// The bits of `syn`, `synack`, `syn+fin`, ….
+fn flags(word: &str) -> Option<Flags> {
+    let mut bits = Flags::default();
+    for part in word.split('+') {
+        bits = bits
+            | match part {
+                "syn" => Flags::SYN,
+                "synack" => Flags::SYN | Flags::ACK,
+                "ack" => Flags::ACK,
+                "fin" => Flags::FIN,
+                "finack" => Flags::FIN | Flags::ACK,
+                "rst" => Flags::RST,
+                "rstack" => Flags::RST | Flags::ACK,
+                "psh" => Flags::PSH,
+                "urg" => Flags::URG,
+                "ece" => Flags::ECE,
+                "cwr" => Flags::CWR,
+                "none" => Flags::default(),
+                _ => return None,
+            };
+    }
+    Some(bits)
 }

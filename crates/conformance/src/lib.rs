@@ -12,6 +12,7 @@ mod dialogue;
 mod fields;
 #[cfg(target_os = "linux")]
 pub mod kernel;
+mod mistake;
 mod options;
 mod parse;
 pub mod report;

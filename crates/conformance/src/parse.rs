@@ -2,10 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use wire::Flags;
-
 use crate::case::{Action, Case, Settings, Sight, Step, What, When, Who};
 use crate::fields;
+use crate::mistake::{Mistake, Read};
 
 /// A line that says nothing.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -20,20 +19,6 @@ pub struct ParseError {
     /// What could stand there.
     pub expected: String,
 }
-
-/// A mistake without its place.
-pub struct Mistake {
-    found: String,
-    expected: String,
-}
-
-impl Mistake {
-    pub fn new(found: impl std::fmt::Display, expected: impl Into<String>) -> Mistake {
-        Mistake { found: format!("“{found}”"), expected: expected.into() }
-    }
-}
-
-pub type Read<T> = Result<T, Mistake>;
 
 /// Reads the case `name` from the text of its file.
 ///
@@ -313,28 +298,4 @@ fn set(settings: &mut Settings, word: &str) -> Read<()> {
         }
     }
     Ok(())
-}
-
-/// The bits of `syn`, `synack`, `syn+fin`, ….
-pub fn flags(word: &str) -> Option<Flags> {
-    let mut bits = Flags::default();
-    for part in word.split('+') {
-        bits = bits
-            | match part {
-                "syn" => Flags::SYN,
-                "synack" => Flags::SYN | Flags::ACK,
-                "ack" => Flags::ACK,
-                "fin" => Flags::FIN,
-                "finack" => Flags::FIN | Flags::ACK,
-                "rst" => Flags::RST,
-                "rstack" => Flags::RST | Flags::ACK,
-                "psh" => Flags::PSH,
-                "urg" => Flags::URG,
-                "ece" => Flags::ECE,
-                "cwr" => Flags::CWR,
-                "none" => Flags::default(),
-                _ => return None,
-            };
-    }
-    Some(bits)
 }

@@ -1,8 +1,8 @@
 //! What a link is told when it is made, and when it changes.
 
-use std::fmt;
 use std::sync::Arc;
 
+use crate::config_error::{ConfigError, probability, require};
 use crate::disorder::DisorderConfig;
 use crate::trace::Trace;
 
@@ -187,33 +187,6 @@ pub struct Change {
     pub delay_ns: Option<u64>,
     /// New random loss for packets that arrive from now on; Gilbert–Elliott starts in the good state.
     pub loss: Option<LossConfig>,
-}
-
-/// A parameter outside its range.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConfigError {
-    /// Name of the parameter.
-    pub parameter: &'static str,
-    /// What was found.
-    pub found: f64,
-    /// What would do.
-    pub expected: &'static str,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: found {}, expected {}", self.parameter, self.found, self.expected)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-fn require(holds: bool, parameter: &'static str, found: f64, expected: &'static str) -> Result<(), ConfigError> {
-    if holds { Ok(()) } else { Err(ConfigError { parameter, found, expected }) }
-}
-
-pub(crate) fn probability(parameter: &'static str, found: f64) -> Result<(), ConfigError> {
-    require((0.0..=1.0).contains(&found), parameter, found, "a probability from 0 to 1")
 }
 
 fn rate(found: u64) -> Result<(), ConfigError> {

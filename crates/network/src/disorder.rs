@@ -3,7 +3,7 @@
 
 use rand_core::RngCore;
 
-use crate::config::{ConfigError, probability};
+use crate::config_error::{ConfigError, probability};
 use crate::probability::Probability;
 
 /// A stage with its parameters.

@@ -25,6 +25,7 @@
 //! ```
 
 mod config;
+mod config_error;
 mod counters;
 mod disorder;
 mod link;
@@ -40,7 +41,8 @@ mod ring;
 mod trace;
 mod transmitter;
 
-pub use config::{BucketConfig, Change, ConfigError, Limit, LinkConfig, LossConfig, QueueConfig};
+pub use config::{BucketConfig, Change, Limit, LinkConfig, LossConfig, QueueConfig};
+pub use config_error::ConfigError;
 pub use counters::{Counters, DropReason, Enqueue};
 pub use disorder::DisorderConfig;
 pub use link::Link;

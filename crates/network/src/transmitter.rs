@@ -6,6 +6,7 @@
 
 mod bucket;
 mod opportunities;
+mod work;
 
 use std::sync::Arc;
 
@@ -13,9 +14,7 @@ use crate::config::BucketConfig;
 use crate::trace::Trace;
 use bucket::Bucket;
 use opportunities::Opportunities;
-
-/// Units of work in a byte.
-const WORK_PER_BYTE: u64 = 8_000_000_000;
+use work::WORK_PER_BYTE;
 
 /// The time of a byte if it is a whole number of nanoseconds, else 0.
 const fn ns_per_byte(rate_bps: u64) -> u64 {

@@ -6,9 +6,9 @@
 //! ends, which differ from place to place where a NAT is between them; they are learnt from what goes up.
 
 use crate::SimulateError;
+use crate::arrived::Arrived;
 use crate::chains;
 use crate::description::Description;
-use crate::flows::Arrived;
 use network::Ecn;
 use network::middlebox::{Chain, Ends, Transit, Way};
 use std::collections::{BTreeMap, VecDeque};

@@ -6,42 +6,16 @@
 //! further ahead, stand in a heap.
 
 mod calendar;
+mod stamp;
 
 pub use calendar::Cursor;
 use calendar::{Calendar, NOTHING};
+use stamp::Stamp;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// The most targets there can be.
 pub const TARGET_LIMIT: usize = 1 << 24;
-
-/// What orders events: their time, then their numbers in the order of insertion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stamp {
-    time_ns: u64,
-    sequence: u64,
-}
-
-impl Stamp {
-    /// After every other.
-    const LAST: Stamp = Stamp { time_ns: u64::MAX, sequence: u64::MAX };
-}
-
-impl Ord for Stamp {
-    /// As one number of 128 bits, which is compared without a branch.
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |stamp: &Stamp| u128::from(stamp.time_ns) << 64 | u128::from(stamp.sequence);
-        key(self).cmp(&key(other))
-    }
-}
-
-impl PartialOrd for Stamp {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// An entry of the heap; that of the earliest event is the greatest.
 #[derive(Clone, Copy, Debug)]

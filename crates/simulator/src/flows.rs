@@ -3,6 +3,8 @@
 
 use crate::SimulateError;
 use crate::ahead::{Ahead, BATCH, Few};
+pub use crate::arrived::Arrived;
+use crate::arrived::{COUNTED, MARKED};
 use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Change, Description};
@@ -63,28 +65,10 @@ impl Tag {
     }
 }
 
-/// A packet that has come to the end of its route. Its segment is to be taken with [`Fabric::take`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrived {
-    /// As in [`Tag`], and [`MARKED`].
-    slot: u32,
-}
-
-impl Arrived {
-    /// Whether the packet was marked on its way.
-    #[inline]
-    pub fn is_marked(self) -> bool {
-        self.slot & MARKED != 0
-    }
-}
-
 /// With fewer flows than these, two for a subflow, what segments touch is in the cache anyway.
 const FLOWS_MIN: usize = 1024;
-const COUNTED: u32 = 1 << 31;
 /// Of [`Tag::note`]: the packet comes to the end of its route. No link's number and no crossing's is as large.
 const ENDS: u32 = 1 << 31;
-/// Mark of a packet that arrived with CE (RFC 3168 §5).
-const MARKED: u32 = 1 << 30;
 
 /// One direction of a subflow.
 #[derive(Clone, Copy)]
@@ -413,7 +397,7 @@ impl Fabric {
             self.cross(now_ns, next, slot, packet.ecn());
             return None;
         }
-        let arrived = Arrived { slot: if packet.ce() { slot | MARKED } else { slot } };
+        let arrived = Arrived::new(slot, packet.ce());
         if self.tap.is_some() {
             self.tap_arrived(now_ns, arrived, packet.ecn());
         }
@@ -493,7 +477,7 @@ impl Fabric {
     /// It is to be received where it stands and then to be let go.
     #[inline]
     pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, Held<'_>)> {
-        let held = self.segments.compact(arrived.slot & !(COUNTED | MARKED))?;
+        let held = self.segments.compact(arrived.slot())?;
         let segment = &*held.segment;
         let flow = &mut self.flows[segment.tag as usize];
         let handle = flow.handle?;
@@ -505,7 +489,7 @@ impl Fabric {
 
     /// The same of an acknowledgment with SACK blocks, to be let go with [`Self::received`].
     pub fn arrived_selective(&mut self, arrived: Arrived) -> Option<(u32, Handle, &mut Compact<Span>, SackBlocks)> {
-        let slot = arrived.slot & !(COUNTED | MARKED);
+        let slot = arrived.slot();
         let flow = &mut self.flows[self.segments.flow(slot) as usize];
         let handle = flow.handle?;
         let (segment, blocks) = self.segments.selective(slot)?;
@@ -517,14 +501,14 @@ impl Fabric {
     /// Lets go of a compact segment that was received.
     #[inline]
     pub fn received(&mut self, arrived: Arrived) {
-        self.segments.received(arrived.slot & !(COUNTED | MARKED));
+        self.segments.received(arrived.slot());
     }
 
     /// Writes the segment of a packet that has arrived over `segment`, and answers its flow and that flow's number.
     pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> (u32, &Flow) {
         self.delivered += 1;
         let number = self.flow_of(arrived);
-        self.segments.take(arrived.slot & !(COUNTED | MARKED), segment);
+        self.segments.take(arrived.slot(), segment);
         self.segments_delivered += u64::from(segment.payload.len > 0);
         let flow = &mut self.flows[number as usize];
         flow.under_way -= 1;
@@ -532,7 +516,7 @@ impl Fabric {
     }
 
     fn flow_of(&self, arrived: Arrived) -> u32 {
-        self.segments.flow(arrived.slot & !(COUNTED | MARKED))
+        self.segments.flow(arrived.slot())
     }
 
     /// Puts the packet in slot `slot` onto `link`, which stands at `place` of the routes. Inlined by force, and the packet
@@ -657,7 +641,7 @@ impl Fabric {
         let flow = self.flow_of(arrived) as usize;
         let (number, side) = (flow / 2, 1 - flow % 2);
         let Tuple { local, remote } = self.tuple(number, side);
-        let segment = self.segments.get(arrived.slot & !(COUNTED | MARKED));
+        let segment = self.segments.get(arrived.slot());
         if let Some(tap) = &mut self.tap {
             let sent = Tuple { local: remote, remote: local };
             tap.see(now_ns, (self.subflows[number].path, side), sent, &segment, ecn);
@@ -738,8 +722,7 @@ impl Fabric {
                 let segment = self.segments.get(slot & !COUNTED);
                 tap.see(now_ns, at, Tuple { local, remote }, &segment, ecn);
             }
-            let slot = if ecn == Ecn::Ce { slot | MARKED } else { slot };
-            boxes.arrived.push_back(Arrived { slot });
+            boxes.arrived.push_back(Arrived::new(slot, ecn == Ecn::Ce));
         }
         let due_ns = match boxes.arrived.is_empty() && boxes.error.is_none() {
             true => boxes.next_timeout_ns().max(now_ns),

@@ -6,6 +6,7 @@
 
 mod agenda;
 mod ahead;
+mod arrived;
 mod boxes;
 pub mod chains;
 pub mod convert;

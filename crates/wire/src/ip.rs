@@ -1,9 +1,9 @@
 //! IP packets that carry TCP: IPv4 (RFC 791) and IPv6 (RFC 8200). The fixed headers are
 //! etherparse's work.
 
+use crate::big_endian::be16;
 use crate::checksum::OnesComplement;
 use crate::length::{IPV4_HEADER_LEN, IPV6_HEADER_LEN};
-use crate::tcp_options::be16;
 use crate::{DecodeError, EncodeError, Payload, Segment, tcp};
 use etherparse::err::{ipv4::HeaderError as Ipv4Error, ipv4::HeaderSliceError as Ipv4SliceError};
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};

@@ -39,6 +39,7 @@
 //! They are read for old captures; they can be written too, for tests, and the transport never does. A MP_CAPABLE of
 //! a higher version keeps its version, so that a host can answer with its own.
 
+mod big_endian;
 mod checksum;
 pub mod compact;
 mod error;
@@ -47,6 +48,7 @@ pub mod keys;
 mod length;
 mod mptcp_options;
 mod payload;
+mod raw_option;
 mod segment;
 mod sequence;
 mod tcp;

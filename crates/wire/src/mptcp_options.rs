@@ -2,7 +2,8 @@
 //! subtype is the upper half of the third byte; the length and the option's own flags tell its form. The segment's SYN
 //! and ACK bits are left to the transport.
 
-use crate::tcp_options::{Raw, be16, be32, be64};
+use crate::big_endian::{be16, be32, be64};
+use crate::raw_option::Raw;
 use crate::{AddAddr, DataNumber, Dss, EncodeError, Mapping, MpCapable, MpJoin, MptcpOption, OptionError, Version0};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,8 +1,8 @@
 //! The TCP header (RFC 9293 §3.1).
 
+use crate::big_endian::{be16, be32};
 use crate::checksum::OnesComplement;
 use crate::length::TCP_HEADER_LEN;
-use crate::tcp_options::{be16, be32};
 use crate::{DecodeError, EncodeError, Flags, Options, Payload, Segment};
 use std::net::IpAddr;
 

@@ -4,8 +4,10 @@
 //! options. Each is padded with NOPs to a multiple of four bytes (RFC 7323 appendix A recommends it). Only when
 //! that does not fit in 40 bytes are they packed without padding in between, so that whatever was decoded can be encoded.
 
+use crate::big_endian::{be16, be32};
 use crate::length::{MAX_OPTIONS_LEN, aligned};
 use crate::mptcp_options::{self, Decoded};
+use crate::raw_option::Raw;
 use crate::{EncodeError, OptionError, Options, RareOptions, SackBlock, SackBlocks, Timestamps, UnknownOption};
 
 /// Option kinds, as IANA's registry of TCP option kind numbers has them.
@@ -247,16 +249,6 @@ impl Writer<'_> {
     }
 }
 
-/// One option, its length checked against the bytes there are.
-pub(crate) struct Raw<'a> {
-    pub(crate) kind: u8,
-    pub(crate) name: &'static str,
-    /// What follows kind and length.
-    pub(crate) body: &'a [u8],
-    /// Place of the kind byte.
-    pub(crate) offset: usize,
-}
-
 fn split(bytes: &[u8], offset: usize) -> Result<Raw<'_>, OptionError> {
     let mut raw = Raw { kind: bytes[0], name: name_of(bytes[0]), body: &[], offset };
     let Some(&length) = bytes.get(1) else {
@@ -282,52 +274,4 @@ fn name_of(kind: u8) -> &'static str {
         kind::MPTCP => "MPTCP",
         _ => "unknown",
     }
-}
-
-impl Raw<'_> {
-    /// An error at `at` bytes after the kind byte.
-    pub(crate) fn error(
-        &self,
-        field: &'static str,
-        at: usize,
-        found: Option<u64>,
-        expected: &'static str,
-    ) -> OptionError {
-        OptionError { option: self.name, kind: self.kind, field, offset: self.offset + at, found, expected }
-    }
-
-    pub(crate) fn wrong_length(&self, expected: &'static str) -> OptionError {
-        self.error("length", 1, Some(2 + self.body.len() as u64), expected)
-    }
-
-    fn fixed_length(&self, length: usize) -> Result<(), OptionError> {
-        if self.body.len() + 2 == length {
-            return Ok(());
-        }
-        Err(self.wrong_length(match length {
-            2 => "2",
-            3 => "3",
-            4 => "4",
-            _ => "10",
-        }))
-    }
-
-    fn only_once(&self, there_already: bool) -> Result<(), OptionError> {
-        if there_already {
-            return Err(self.error("kind", 0, Some(self.kind.into()), "this option once in a segment"));
-        }
-        Ok(())
-    }
-}
-
-pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
-}
-
-pub(crate) fn be32(bytes: &[u8], at: usize) -> u32 {
-    u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
-}
-
-pub(crate) fn be64(bytes: &[u8], at: usize) -> u64 {
-    u64::from(be32(bytes, at)) << 32 | u64::from(be32(bytes, at + 4))
 }

@@ -3,48 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use transport::path_manager::PathAction;
 use transport::{Config, ConnectionId};
 
-use super::budget::Budget;
 use super::device::{Counters, Device};
 use super::driver::Driver;
 use super::impairment::{Impair, Impairment};
+use super::mailbox::{Command, Held, Mailbox};
 use super::settings::Settings;
-use super::socket::{Ended, Shared, Socket, SocketError};
+use super::shared::{Ended, Shared};
+use super::socket::{Socket, SocketError};
 use super::state::ConnectionState;
 use crate::clock::Clock;
-
-/// What a program wants of the stack.
-pub(super) enum Command {
-    /// Open a connection.
-    Connect { config: Box<Config>, from: Vec<u8>, remote: SocketAddr, shared: Arc<Shared> },
-    /// Accept connections to a port.
-    Listen { port: u16, config: Box<Config> },
-    /// The program has read or written.
-    Serve(Arc<Shared>),
-    /// Reset the connection.
-    Abort(Arc<Shared>),
-    /// Do what a path manager does.
-    Act(Arc<Shared>, PathAction),
-    /// Tell how a connection stands.
-    Look(Arc<Shared>, Sender<ConnectionState>),
-    /// Tell what the stack holds.
-    Tell(Sender<Held>),
-    /// Tell what the devices have counted.
-    Count(Sender<Vec<Counters>>),
-    /// Change how a device's packets fare.
-    Impair(usize, Box<Impair>),
-    /// End.
-    Stop,
-}
 
 /// Connections whose handshake is not over; one more, and the oldest is forgotten (docs/decisions/0009).
 const BACKLOG: usize = 4_096;
@@ -52,57 +28,6 @@ const BACKLOG: usize = 4_096;
 const ACCEPT_LIMIT: usize = 1_024;
 /// How long a connection that no program holds may go without its peer acknowledging anything.
 const ORPHAN_NS: u64 = 60_000_000_000;
-
-/// What a stack holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Held {
-    /// Connections, half-open ones among them.
-    pub connections: usize,
-    /// Connections whose handshake is not over.
-    pub half_open: usize,
-    /// Handshakes that were given up because too many waited.
-    pub dropped: u64,
-    /// Ends of subflows in TIME-WAIT.
-    pub time_wait: usize,
-    /// Bytes that were written and are not acknowledged, or have come and were not read.
-    pub bytes: u64,
-}
-
-/// Commands to the stack's thread, and what wakes it.
-#[derive(Debug)]
-pub(super) struct Mailbox {
-    pub(super) budget: Budget,
-    commands: Mutex<Vec<Command>>,
-    wake: OwnedFd,
-    /// The thread was woken, and has not looked yet.
-    woken: AtomicBool,
-    /// Accepted connections by the port that they came to.
-    accepted: Mutex<BTreeMap<u16, VecDeque<Arc<Shared>>>>,
-    arrived: Condvar,
-}
-
-impl std::fmt::Debug for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Command")
-    }
-}
-
-impl Mailbox {
-    pub(super) fn post(&self, command: Command) {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
-        if !self.woken.swap(true, Ordering::AcqRel) {
-            // A full counter is a wake too.
-            let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
-        }
-    }
-
-    fn take(&self) -> Vec<Command> {
-        if self.woken.swap(false, Ordering::AcqRel) {
-            let _ = rustix::io::read(&self.wake, &mut [0; 8]);
-        }
-        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// A stack of our own on devices.
 #[derive(Debug)]
@@ -120,14 +45,7 @@ impl Stack {
         let devices = devices.into_iter().map(Device::new).collect::<std::io::Result<Vec<_>>>()?;
         let mut driver = Driver::new(settings, devices);
         driver.limit_backlog(BACKLOG);
-        let mailbox = Arc::new(Mailbox {
-            budget: Budget::default(),
-            commands: Mutex::new(Vec::new()),
-            wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-            woken: AtomicBool::new(false),
-            accepted: Mutex::new(BTreeMap::new()),
-            arrived: Condvar::new(),
-        });
+        let mailbox = Arc::new(Mailbox::new()?);
         let worker = Worker {
             driver,
             mailbox: Arc::clone(&mailbox),

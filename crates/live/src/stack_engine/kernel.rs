@@ -8,10 +8,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use application::CLIENT;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use simulator::description::{Description, Protocol};
 use wire::{Payload, Span};
 
+use super::kernel_end::End;
 use super::plan::Plan;
 use super::transfer::Transfer;
 use crate::emulator::Translations;
@@ -147,7 +148,7 @@ impl Kernel {
             Ok(Done::Nothing | Done::More) => {}
             Ok(Done::Over) => {
                 transfer.stream.end_is_over(side);
-                end.look(now_ns, side, transfer);
+                transfer.look_at(&end, now_ns, side);
                 end.socket = None;
             }
             Err(_) => {
@@ -169,52 +170,29 @@ enum Done {
     Over,
 }
 
-/// A transfer's end in the kernel.
-pub struct End {
-    /// None when it is closed.
-    socket: Option<OwnedFd>,
-    mptcp: bool,
-    /// Whether the connection stands.
-    stands: bool,
-    translations: Translations,
-}
-
-impl End {
-    /// The kernel says this of the socket; answers whether it failed.
-    pub fn hear(&mut self, flags: EventFlags) -> bool {
-        self.stands |= flags.contains(EventFlags::OUT);
-        let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP)
-            && self.socket.as_ref().is_some_and(|socket| !matches!(sockopt::socket_error(socket), Ok(Ok(()))));
-        if failed {
-            self.socket = None;
-        }
-        failed
-    }
-
-    /// Takes down what the kernel says of the subflows now; `side` is the kernel's.
-    fn look(&self, now_ns: u64, side: usize, transfer: &mut Transfer) {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.stands) else { return };
-        transfer.fallback |= self.mptcp && info::fell_back(socket.as_fd());
-        // What cannot be looked at any more stays as it was last seen.
-        let seen = match info::mptcp_subflows(socket.as_fd()) {
-            Ok(seen) if self.mptcp => seen,
-            _ => info::tcp_subflow(socket.as_fd()).unwrap_or_default(),
-        };
-        for each in seen {
-            let client = if side == CLIENT { each.local } else { self.translations.inside(each.remote) };
-            if let Some(subflow) = transfer.subflows.iter_mut().find(|subflow| subflow.client == client) {
-                subflow.kernel.get_or_insert_default().says(now_ns, each.tcp);
-            }
-        }
-    }
-}
-
 impl Transfer {
     /// Takes down what the kernel says of its end, if it has one there.
     pub fn look(&mut self, now_ns: u64, side: usize) {
         if let Some(end) = self.kernel.take() {
-            end.look(now_ns, side, self);
+            self.look_at(&end, now_ns, side);
             self.kernel = Some(end);
+        }
+    }
+
+    /// Takes down what the kernel says of the subflows now; `side` is the kernel's.
+    fn look_at(&mut self, end: &End, now_ns: u64, side: usize) {
+        let Some(socket) = end.socket.as_ref().filter(|_| end.stands) else { return };
+        self.fallback |= end.mptcp && info::fell_back(socket.as_fd());
+        // What cannot be looked at any more stays as it was last seen.
+        let seen = match info::mptcp_subflows(socket.as_fd()) {
+            Ok(seen) if end.mptcp => seen,
+            _ => info::tcp_subflow(socket.as_fd()).unwrap_or_default(),
+        };
+        for each in seen {
+            let client = if side == CLIENT { each.local } else { end.translations.inside(each.remote) };
+            if let Some(subflow) = self.subflows.iter_mut().find(|subflow| subflow.client == client) {
+                subflow.kernel.get_or_insert_default().says(now_ns, each.tcp);
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use application::{CLIENT, SERVER};
 
-use super::StackError;
+use super::error::StackError;
 use super::kernel::{Happened, Kernel, LOOK_NS};
 use super::world::World;
 use crate::engine::agenda::Due;

@@ -5,7 +5,9 @@
 //! any host's. Python furnishes the namespaces and hands over a [`Plan`]. Two threads: the emulator, and one for the
 //! hosts with their programs.
 
+mod error;
 mod kernel;
+mod kernel_end;
 mod kernel_side;
 mod marks;
 mod outcome;
@@ -13,7 +15,6 @@ mod plan;
 mod transfer;
 mod world;
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,26 +23,10 @@ use crate::clock::Clock;
 use crate::emulator::{EmulatorError, Running};
 use crate::engine::outcome::Outcome;
 use crate::engine::{SET_OFF, beside, network};
+pub use error::StackError;
 pub use plan::Plan;
 use simulator::Plugins;
 use world::World;
-
-/// Why there is no outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum StackError {
-    /// The plan does not fit together.
-    #[error("{0}")]
-    Invalid(String),
-    /// `watch` answered that the run shall end.
-    #[error("stopped")]
-    Stopped,
-    /// The emulator failed.
-    #[error(transparent)]
-    Emulator(#[from] EmulatorError),
-    /// The hosts failed.
-    #[error("hosts: {0}")]
-    Hosts(#[from] io::Error),
-}
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
 /// `hosts` those of the clients' and the servers' stack, or, of the

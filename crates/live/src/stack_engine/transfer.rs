@@ -7,7 +7,7 @@ use bytes::Bytes;
 use transport::{Connection, ConnectionId, Event, SubflowId};
 use wire::{Payload, Span};
 
-use super::kernel::End;
+use super::kernel_end::End;
 use crate::engine::seen::Seen;
 use crate::stack::Chunk;
 

@@ -14,7 +14,7 @@ use simulator::convert;
 use simulator::description::{Connection, Description};
 use transport::{Config, ConnectionId, LocalAddress, SubflowId};
 
-use super::StackError;
+use super::error::StackError;
 use super::kernel::Kernel;
 use super::plan::{PLACES, Plan};
 use super::transfer::{Subflow, Transfer};

@@ -20,7 +20,8 @@
 //!
 //! `interval`/√n is ⌊√(⌊interval²/n⌋)⌋ in whole nanoseconds, which is rounded down exactly: no float.
 
-use super::{Arrival, DropTail, Entry};
+use super::arrival::{Arrival, Entry};
+use super::drop_tail::DropTail;
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 

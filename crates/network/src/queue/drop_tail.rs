@@ -1,6 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is dropped.
 
-use super::{Arrival, Limit};
+use super::arrival::Arrival;
+use crate::config::Limit;
 use crate::counters::DropReason;
 
 /// Both kinds of limit, the absent one at its maximum: no branch on the kind.

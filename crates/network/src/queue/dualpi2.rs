@@ -21,9 +21,10 @@
 
 use std::collections::VecDeque;
 
+use super::arrival::{Arrival, Entry};
 use super::codel::Verdict;
+use super::drop_tail::DropTail;
 use super::places::{Places, Waiting};
-use super::{Arrival, DropTail, Entry};
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 

@@ -19,10 +19,11 @@
 
 use std::collections::VecDeque;
 
+use super::arrival::{Arrival, Entry};
 use super::codel::{CoDel, Head, Parameters, Verdict};
+use super::drop_tail::DropTail;
 use super::isolation::Isolation;
 use super::places::{Places, Waiting};
-use super::{Arrival, DropTail, Entry};
 use crate::config::Limit;
 use crate::counters::DropReason;
 

@@ -20,7 +20,8 @@
 
 use rand_core::RngCore;
 
-use super::{Arrival, DropTail, Entry};
+use super::arrival::{Arrival, Entry};
+use super::drop_tail::DropTail;
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 use crate::probability::Probability;

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::Arrival;
+use super::arrival::Arrival;
 use crate::packet::Ecn;
 
 /// A packet that waits.

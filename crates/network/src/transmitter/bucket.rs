@@ -1,7 +1,7 @@
 //! A token bucket: tokens for `rate_bps` come in all the time until `burst` are there, and a packet leaves when there are as
 //! many as it has bytes, which it takes. Within any t seconds no more leaves than rate · t + burst, and one packet.
 
-use super::WORK_PER_BYTE;
+use super::work::WORK_PER_BYTE;
 
 /// Times are kept as the work that the rate does until then, in units of 10⁻⁹ bit: no rounding adds up.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use transport::plugin::{Kind, Origin};
 
-use super::Given;
+use super::given::Given;
 
 /// How many calls of one object there may be within a millisecond of the run: more segments than any host sends.
 const MOST_CALLS: u32 = 100_000;

@@ -2,7 +2,7 @@
 //! ACM 31(10), 1988) of 4,096 days that are laid over time again and again. A day has its events in a list through the
 //! targets themselves, so nothing is allocated or moved, and a bitmap tells the next day that has any: 64 days are a week.
 
-use super::Stamp;
+use super::stamp::Stamp;
 
 const DAYS: usize = 4096;
 const WEEKS: usize = DAYS / 64;
