@@ -123,6 +123,7 @@ def burst(
     at_once: bool = True,
     rivals: Sequence[int] = (),
     seconds: float = 300,
+    queue: str = "1 BDP",
 ) -> Scenario:
     """Flows of these sizes that begin together, over disjoint paths or over a common link (`shared`).
 
@@ -133,14 +134,14 @@ def burst(
     names = [f"p{index}" for index in range(len(rtts_ms))]
     paths: dict[str, Any] | None = None
     if shared:
-        links: dict[str, Any] = {"common": networks.link(rate_mbps, 20, loss=loss)}
+        links: dict[str, Any] = {"common": networks.link(rate_mbps, 20, loss=loss, queue=queue)}
         paths = {}
         for name, rtt in zip(names, rtts_ms, strict=True):
             links[f"{name}-tail"] = networks.link(10 * rate_mbps, max(rtt - 20, 0.1), queue="100000 packets")
             paths[name] = {"links": [f"{name}-tail", "common"]}
     else:
         links = {
-            name: networks.link(rate_mbps, rtt, loss=loss, one_way=one_way)
+            name: networks.link(rate_mbps, rtt, loss=loss, one_way=one_way, queue=queue)
             for name, rtt in zip(names, rtts_ms, strict=True)
         }
     buffer = round(2 * len(rtts_ms) * rate_mbps / 8 * max(rtts_ms) * 1e3 * (2 if one_way else 1))

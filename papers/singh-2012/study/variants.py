@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from .networks import Times
+from .networks import NS2_RENO, PAYLOAD_BYTES, Times
 
 _NEARER: Final = 0.8
 """A variant that leaves more than this of the whole table's distance explains nothing: other seeds do as much."""
@@ -33,18 +33,32 @@ class Variant:
     """Warm-up and what is measured after it."""
     delay: float = 1.0
     """Times the delay of the links."""
+    red: Mapping[str, Any] = field(default_factory=dict)
+    """What RED has instead."""
+    window: int | None = None
+    """The most packets of a window: of a connection the buffer is so many for each of its paths."""
+    tcp: Mapping[str, Any] | None = None
+    """Of flows that answer to losses."""
 
     def of(self, scenario: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario, changed."""
         changed = deepcopy(dict(scenario))
         for link in changed["link"].values():
-            link["queue"] = f"{max(2, round(int(str(link['queue']).split()[0]) * self.queue))} packets"
+            if isinstance(link["queue"], str):
+                link["queue"] = f"{max(2, round(int(link['queue'].split()[0]) * self.queue))} packets"
+            else:
+                link["queue"] = {**link["queue"], **self.red}
             link["delay"] = f"{float(str(link['delay']).split()[0]) * self.delay:g} ms"
         for connection in changed["connection"].values():
             control = connection["congestion"]
             named = {"name": control} if isinstance(control, str) else dict(control)
             if self.parameters and named["name"] in ("pert", "mppert"):
                 connection["congestion"] = {**named, **self.parameters}
+            if self.tcp is not None and named["name"] in ("reno", "lia"):
+                connection["tcp"] = dict(self.tcp)
+            if self.window is not None:
+                payload = PAYLOAD_BYTES[connection.get("protocol", "mptcp")]
+                connection["receive_buffer"] = f"{self.window * len(connection['paths']) * payload} B"
         if self.span is not None:
             changed["duration"] = f"{sum(self.span)} s"
             changed["measure"] = {**changed["measure"], "warmup": f"{self.span[0]} s"}
@@ -61,6 +75,14 @@ DOUBLE: Final = Variant("a buffer of twice the product", queue=2.0)
 TENTH: Final = Variant("a buffer of a tenth of the product", queue=0.1)
 FARTHER: Final = Variant("an RTT of 60 ms instead of 40", queue=1.5, delay=1.5)
 BETA: Final = Variant("β given up at losses too, as the thesis words it", {"on_loss": "beta"})
+WINDOWS: Final = Variant("windows of at most 20 packets, the default of ns-2's agents", window=20)
+"""2500000 bit/s in table IX are 20 packets of 1000 bytes in 64 ms."""
+PLAIN: Final = Variant("ns-2's Reno, without selective acknowledgments and timestamps", tcp=NS2_RENO)
+BOTH: Final = Variant("ns-2's Reno with windows of at most 20 packets", window=20, tcp=NS2_RENO)
+"""Added when each of the two alone had brought table VII nearer."""
+THRESHOLDS: Final = Variant("RED's thresholds halved", red={"min": "2.5 packets", "max": "7.5 packets"})
+AVERAGE: Final = Variant("RED's average as slow as ns-2 chooses it by itself, 0.0008", red={"weight": 0.0008})
+STEEP: Final = Variant("RED dropping all above its upper threshold", red={"gentle": False})
 
 
 @dataclass(frozen=True)
