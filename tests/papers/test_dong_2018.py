@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mptcplab import cli, machine
 from mptcplab.engines import catalogue
-from mptcplab.reproduce import Context, load_paper
+from mptcplab.reproduce import Context, Order, load_paper
 from mptcplab.sweeps.journal import Journal
 
 from tests.papers.conftest import repeat
@@ -113,3 +113,24 @@ def test_what_the_machine_cannot_run_is_refused_before_the_first_item(
     out = tmp_path / "out"
     status = cli.invoke(["reproduce", PAPER.name, "--item", "figure-7", "--engine", "stack", "--out", str(out)])
     assert (status, "no CAP_NET_ADMIN" in capsys.readouterr().err, out.exists()) == (3, True, False)
+
+
+@pytest.mark.parametrize(
+    ("now", "values", "ending"),
+    [
+        (1.1, {"as set": 1.1, "one": 0.9, "two": 1.05}, "With one the claim holds at least in part."),
+        # In part already: a change must make it hold.
+        (0.99, {"as set": 0.99, "one": 0.9, "two": 1.3}, "With one the claim holds."),
+        (1.1, {"as set": 1.1, "one": 1.2}, "None of these is the cause, which is not known."),
+        (1.1, {"as set": 0.9, "one": 0.9}, "its cause is not known."),
+    ],
+)
+def test_a_change_is_the_cause_if_the_claim_is_better_with_it(
+    now: float, values: dict[str, float], ending: str
+) -> None:
+    variants = import_module("mptcplab_papers.dong_2018.variants")
+
+    def reached(value: float) -> Order:
+        return Order(value, 1.0)
+
+    assert variants._told(values, reached, reached(now)).endswith(ending)
