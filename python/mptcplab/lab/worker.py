@@ -4,6 +4,7 @@ It belongs to the server: it ends with its standard input, and is killed with it
 """
 
 import ctypes
+import gc
 import json
 import os
 import queue
@@ -22,6 +23,11 @@ HEAD: Final = struct.Struct("<II")
 """Before each answer: the lengths of its head, which is JSON, and of its content."""
 _PR_SET_PDEATHSIG: Final = 1
 _TELL_EVERY_S: Final = 0.1
+_GIVE_BACK_AFTER_S: Final = 1.0
+"""A worker that has had nothing to do for so long gives back what it does not use; not between two moves of a slider,
+as the next run would have to ask for the memory again."""
+_GIVE_BACK_EVERY_S: Final = 10.0
+"""One that always has something to do gives it back so often."""
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -35,6 +41,7 @@ class _Desk:
         self.stop = threading.Event()
         self.tasks: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._answers = os.fdopen(os.dup(1), "wb", buffering=0)
+        self._gave_back_s = time.monotonic()
         os.dup2(2, 1)  # whatever prints must not come between the answers
 
     def listen(self) -> None:
@@ -45,6 +52,22 @@ class _Desk:
                 self.tasks.put(json.loads(line))
         self.stop.set()
         self.tasks.put(None)
+
+    def next(self) -> dict[str, Any] | None:
+        """The next task, None when there will be no more; memory is given back while there is none."""
+        if time.monotonic() - self._gave_back_s > _GIVE_BACK_EVERY_S:
+            self._give_back()
+        try:
+            return self.tasks.get(timeout=_GIVE_BACK_AFTER_S)
+        except queue.Empty:
+            self._give_back()
+            task = self.tasks.get()
+            self._gave_back_s = time.monotonic()
+            return task
+
+    def _give_back(self) -> None:
+        give_back()
+        self._gave_back_s = time.monotonic()
 
     def answer(self, event: str, head: dict[str, Any], content: bytes) -> None:
         encoded = json.dumps({"event": event, **head}).encode()
@@ -66,7 +89,7 @@ def main() -> None:
     desk = _Desk()
     threading.Thread(target=desk.listen, daemon=True).start()
     desk.answer("ready", {}, b"")
-    while (task := desk.tasks.get()) is not None:
+    while (task := desk.next()) is not None:
         desk.stop.clear()
         last = 0.0
 
@@ -82,6 +105,18 @@ def main() -> None:
             desk.answer(*tasks.carry_out(task, limits, tell, lambda content: desk.answer("progress", {}, content)))
         except _Stopped:
             desk.answer("stopped", {}, b"")
+
+
+def give_back() -> None:
+    """Return to the system what earlier tasks have freed.
+
+    The C library keeps freed memory below whatever is still in use: after a few runs a worker held twice what it used,
+    and held more with each larger run. Libraries other than glibc have no such call, and return memory themselves.
+    """
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _load() -> None:
