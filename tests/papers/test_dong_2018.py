@@ -18,6 +18,7 @@ from tests.papers.conftest import repeat
 PAPER = load_paper("dong-2018")
 repeated = partial(repeat, PAPER)
 MISSING = [finding for finding in machine.live() if not finding.good]
+bundles = import_module("mptcplab_papers.dong_2018.bundles")
 real = import_module("mptcplab_papers.dong_2018.real")
 points = import_module("mptcplab_papers.dong_2018.points")
 testbed = import_module("mptcplab_papers.dong_2018.testbed")
@@ -81,10 +82,10 @@ def test_a_run_that_is_not_valid_is_made_again_twice_at_most(monkeypatch: pytest
 
 def test_every_testbed_item_has_points_whose_transfers_fit_into_the_run() -> None:
     assert set(points.BUNDLES) == {"table-4", *(f"figure-{number}" for number in (27, 28, 29, 30, 31, 32, 33, 34))}
-    bundles = list({id(bundle): bundle for bundle in points.BUNDLES.values()}.values())
-    assert sum(bundle.seconds * bundle.seeds for bundle in bundles) <= 180
-    for bundle in bundles:
-        made, keys = real.scenario(bundle, testbed.download)
+    different = list({id(bundle): bundle for bundle in points.BUNDLES.values()}.values())
+    assert sum(bundle.seconds * bundle.seeds for bundle in different) <= 180
+    for bundle in different:
+        made, keys = bundles.scenario(bundle, testbed.download)
         starts = [float(each["start"].split()[0]) / 1e6 for name, each in made["connection"].items() if name in keys]
         assert max(starts) < bundle.seconds
         assert len(keys) == 5 * sum(point.lanes * point.transfers for point in bundle.points)

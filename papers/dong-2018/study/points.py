@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from .real import Bundle, Point
+from .bundles import Bundle, Point
 from .testbed import LINKS, lossy
 
 _CLEAN: Final = Bundle(

@@ -12,8 +12,8 @@ if the real mean is among the means of these seeds, or at most 5 % away.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from mptcplab.reproduce.context import Wanted
 from mptcplab.sweeps.frames import Runs
 from scipy import stats
 
-from .measure import TESTBED
+from .bundles import Bundle, Key, Make, scenario, transfers
 
 SAME: Final = 0.05
 ATTEMPTS: Final = 3
@@ -31,67 +31,7 @@ JITTERS: Final = ("50 us", "500 us")
 """What packets are late on average, and what a few of them are."""
 JITTER_SEEDS: Final = range(1, 21)
 
-Make = Callable[..., dict[str, Any]]
 Study = Callable[[Context], Outcome]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A network and a size, for every scheduler."""
-
-    label: str
-    given: Mapping[str, Any]
-    """The arguments of `testbed.download`."""
-    lanes: int = 1
-    """Networks side by side for each scheduler: each draws losses of its own."""
-    transfers: int = 1
-    """One after another over each of them."""
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Points that share their runs, as networks that do not touch; transfers begin one after another, so that the
-    emulator, which is a single thread, carries little at a time.
-    """
-
-    points: Sequence[Point]
-    spacing_s: float
-    """Between the transfers over a network; longer than one takes."""
-    seconds: float
-    seeds: int
-    quick: bool = False
-    """Whether a quick repetition runs it, with one seed."""
-
-
-class Key(NamedTuple):
-    """What a transfer belongs to."""
-
-    point: str
-    scheme: str
-
-
-def scenario(bundle: Bundle, make: Make) -> tuple[dict[str, Any], dict[str, Key]]:
-    """All networks of a bundle in one scenario, and what its transfers belong to, by their connections' names."""
-    cells = [(point, scheme) for point in bundle.points for scheme in TESTBED for _ in range(point.lanes)]
-    links: dict[str, Any] = {}
-    connections: dict[str, Any] = {}
-    keys: dict[str, Key] = {}
-    for place, (point, scheme) in enumerate(cells):
-        own = make(scheme, **{**point.given, "seconds": bundle.seconds})
-        prefix = f"n{place} "
-        links |= {prefix + name: link for name, link in own["link"].items()}
-        for name, each in own["connection"].items():
-            connection = {**each, "paths": [prefix + path for path in each["paths"]]}
-            if name != "file":
-                connections[prefix + name] = connection
-                continue
-            begin_s = float(each["start"].split()[0]) + bundle.spacing_s * place / len(cells)
-            for turn in range(point.transfers):
-                start_us = round(1e6 * (begin_s + turn * bundle.spacing_s))
-                connections[f"{prefix}{turn}"] = {**connection, "start": f"{start_us} us"}
-                keys[f"{prefix}{turn}"] = Key(point.label, scheme)
-    made = {"duration": f"{bundle.seconds:g} s", "link": links, "connection": connections}
-    return {**made, "measure": {"sample": "never"}}, keys
 
 
 def beside(study: Study, bundle: Bundle, make: Make) -> Study:
@@ -130,11 +70,11 @@ def compare(context: Context, bundle: Bundle, make: Make) -> tuple[pl.DataFrame,
     made, keys = scenario(bundle, make)
     pairs, notes = [], []
     for seed in range(1, (1 if context.quick else bundle.seeds) + 1):
-        ours = _transfers(context.run_many([({}, made, seed)]), keys)
+        ours = transfers(context.run_many([({}, made, seed)]), keys)
         runs, complaint = _in_real_time(context, made, seed)
         if complaint:
             notes.append(f"Seed {seed} on {context.engine}, after {ATTEMPTS} attempts: {complaint}")
-        real = _transfers(runs, keys).select(
+        real = transfers(runs, keys).select(
             "name", real="seconds", real_second="second", real_segments="segments", real_again="again"
         )
         pairs.append(ours.join(real, on="name"))
@@ -190,19 +130,6 @@ def _in_real_time(context: Context, made: Mapping[str, Any], seed: int) -> tuple
     return runs, complaint
 
 
-def _transfers(runs: Runs, keys: Mapping[str, Key]) -> pl.DataFrame:
-    """A row for each transfer: seconds, segments, those on the second path, retransmissions."""
-    sent = pl.col("segments_sent")
-    by_name = runs.subflows.group_by(name="connection").agg(
-        segments=sent.sum(),
-        second=sent.filter(pl.col("path").str.ends_with("p1")).sum(),
-        again=pl.col("retransmissions").sum(),
-    )
-    own = pl.DataFrame([(name, *key) for name, key in keys.items()], ["name", "point", "scheme"], orient="row")
-    times = runs.connections.select("name", seconds="completion_s")
-    return own.join(times, on="name", maintain_order="left").join(by_name, on="name", maintain_order="left")
-
-
 def _together(engine: str, frame: pl.DataFrame, whole: pl.DataFrame) -> str:
     verdicts = frame["verdict"].to_list()
     ended = whole.drop_nulls(["seconds", "real"])
@@ -226,14 +153,14 @@ def _jittered(context: Context, made: Mapping[str, Any], keys: Mapping[str, Key]
         links = {name: {**link, "jitter": jitter} for name, link in made["link"].items()}
         wanted: list[Wanted] = [({}, {**made, "link": links}, seed) for seed in JITTER_SEEDS]
         found[jitter] = pl.concat(
-            _transfers(context.run_many([each]), keys).with_columns(seed=pl.lit(each[2])) for each in wanted
+            transfers(context.run_many([each]), keys).with_columns(seed=pl.lit(each[2])) for each in wanted
         )
     notes = []
     for row in differing.iter_rows(named=True):
         parts = []
         reached = False
-        for jitter, transfers in found.items():
-            own = transfers.filter((pl.col("point") == row["point"]) & (pl.col("scheme") == row["scheduler"]))
+        for jitter, made_with in found.items():
+            own = made_with.filter((pl.col("point") == row["point"]) & (pl.col("scheme") == row["scheduler"]))
             means = own.group_by("seed").agg(ms=1e3 * pl.col("seconds").mean())["ms"].drop_nulls().to_numpy()
             reached |= means.min() * (1 - SAME) <= row["real, ms"] <= means.max() * (1 + SAME)
             late = jitter.replace("us", "µs")

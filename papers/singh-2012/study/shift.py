@@ -80,7 +80,7 @@ def figure_4(context: Context) -> Outcome:
                     [at_most(flips[k].mean, 0.5) for k in KS],
                     [below(flips[k].mean, coupled.mean, far=True) for k in KS],
                 ),
-                cause="With k = -1/2 a window moves as the fourth power of a lone flow's, and so do its fluctuations.",
+                cause=_calmer(context, seconds),
             ),
             truth(
                 "prefers-better",
@@ -109,6 +109,24 @@ def figure_4(context: Context) -> Outcome:
             "There α would rise to its cap for want of a queue, and is held at 1."
         ],
     )
+
+
+def _calmer(context: Context, seconds: int) -> str:
+    """Flips at a tenth of our losses, which the thesis does not print: windows are three times as large."""
+    flips = {}
+    for k in KS:
+        scenario = _lossy(k, (0.0002, 0.0002), seconds)
+        wanted: list[Wanted] = [({"k": k}, scenario, seed) for seed in networks.seeds(context.quick, 5)]
+        samples = context.run_many(wanted, samples=True).samples
+        assert samples is not None, "asked for"
+        flips[k] = float(analysis.flappiness(samples, since_s=20)["flips_per_min"].to_numpy().mean())
+    told = ", ".join(f"{each:.2f} with k = {k:g}" for k, each in flips.items())
+    ending = (
+        "So the losses are the cause."
+        if all(each <= 0.5 for each in flips.values())
+        else "So the losses are not the whole cause, which is not known."
+    )
+    return f"The thesis prints no losses. With a tenth of ours the flips a minute are {told}. {ending}"
 
 
 def _coupled_flips(context: Context, seconds: int) -> Estimate:
