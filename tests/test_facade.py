@@ -198,7 +198,6 @@ def test_a_notebook_shows_tables(result: Result) -> None:
 def test_pandas_gets_the_same_columns(result: Result) -> None:
     with pytest.raises(ValueError, match="no frame 'nonsense'"):
         result.to_pandas("nonsense")
-    pytest.importorskip("pandas")
     frame = result.to_pandas()
     assert list(frame.columns) == result.connections.columns
     assert frame["goodput_bps"].tolist() == result.connections["goodput_bps"].to_list()
