@@ -18,7 +18,9 @@ def goodput_bps(*overrides: str) -> float:
 
 
 def test_subflows_find_the_capacity_that_single_paths_miss() -> None:
-    tcp, mptcp = goodput_bps("traffic.protocol=tcp"), goodput_bps()
+    tcp = goodput_bps("traffic.protocol=tcp")
+    # Which flows collide is drawn: one seed has 0.79 to 0.86 of the capacity.
+    mptcp = sum(goodput_bps(f"seed={seed}") for seed in (1, 2, 3)) / 3
     capacity = 16 * 100e6
     assert 0.45 * capacity < tcp < 0.75 * capacity
     assert 0.8 * capacity < mptcp < capacity * 1420 / 1500

@@ -29,8 +29,9 @@ def run(application: str, *overrides: str) -> dict[str, Any]:
 def test_a_page_takes_a_round_trip_for_each_object_in_its_chain() -> None:
     row = run('{ kind = "web", objects = [{ size = "1 kB" }, { size = "1 kB" }], pages = 3, think = "2 s" }')
     # SYN and SYN/ACK of 60 bytes; two requests of 452 and answers of 1052; three round trips. What has arrived is
-    # acknowledged at once before it is answered: 52 bytes before each of the four.
-    by_hand = 0.3 + (60 + 60 + 2 * (452 + 1052) + 4 * ACK) * BYTE_S
+    # acknowledged at once before it is answered, 52 bytes, until an end has answered once: the SYN/ACK, the first request
+    # and the first answer, but not the second request.
+    by_hand = 0.3 + (60 + 60 + 2 * (452 + 1052) + 3 * ACK) * BYTE_S
     assert row["transfer_times_s"] == pytest.approx([by_hand] * 3, abs=1e-9)
     assert row["transfer_starts_s"] == pytest.approx([0, 2 + by_hand, 4 + 2 * by_hand], abs=1e-9)
     assert row["transfer_sizes_bytes"] == [2000] * 3
@@ -52,12 +53,11 @@ def test_objects_wait_for_connections_unless_they_are_multiplexed() -> None:
 def test_pings_take_a_round_trip_idle_and_the_queue_under_load() -> None:
     row = run('{ kind = "ping", interval = "0.5 s" }')
     by_hand = 0.1 + 2 * (64 + 52) * BYTE_S
-    # The first follows the acknowledgment of the handshake. The server acknowledges the first 16 before it answers,
-    # the others with its answer.
+    # The first follows the acknowledgment of the handshake. The server acknowledges the first before it answers, the
+    # others with its answer.
     times = row["transfer_times_s"]
     assert times[0] == pytest.approx(by_hand + 2 * ACK * BYTE_S, abs=1e-9)
-    assert times[1:16] == pytest.approx([by_hand + ACK * BYTE_S] * 15, abs=1e-9)
-    assert times[20:] == pytest.approx([by_hand] * 60, abs=1e-9)
+    assert times[1:] == pytest.approx([by_hand] * (len(times) - 1), abs=1e-9)
     loaded = Scenario.from_toml(
         LINK.replace("APPLICATION", '"ping"'),
         overrides=['link.a.queue="200 ms"', 'connection.bulk={ paths = ["a"], protocol = "tcp" }'],
@@ -71,8 +71,8 @@ def test_pings_take_a_round_trip_idle_and_the_queue_under_load() -> None:
 def test_ftp_logs_in_and_opens_a_connection_for_each_file() -> None:
     row = run('{ kind = "ftp", size = "1 kB", files = 2 }')
     # EPSV and its reply, the handshake and the file: three round trips.
-    # What arrives is acknowledged first: the last reply of the login, EPSV, the reply to it, and the SYN/ACK.
-    by_hand = 0.3 + (58 + 100 + 60 + 60 + 1052 + 4 * ACK) * BYTE_S
+    # What arrives on the control connection is acknowledged with the answer; the SYN/ACK first.
+    by_hand = 0.3 + (58 + 100 + 60 + 60 + 1052 + ACK) * BYTE_S
     assert row["transfer_times_s"][0] == pytest.approx(by_hand, abs=1e-9)
     assert row["transfer_times_s"][1] == pytest.approx(by_hand, abs=20e-6)
     # Before them the handshake, half a round trip of which carries the greeting, and three commands: 4.5 round trips.

@@ -65,7 +65,8 @@ pub struct TcpOptions {
     /// Longest time that an acknowledgment is held back (RFC 9293: below 500 ms; Linux: 40 ms).
     pub ack_delay_ns: u64,
     /// Segments at the start of a connection that are acknowledged at once, so that the peer's slow start is not held
-    /// back (Linux's quick-ACK; 0: none).
+    /// back (Linux's quick-ACK). Segments that let the window grow add to them, and what was pushed is acknowledged when it
+    /// is read. 0: nothing of this.
     pub quick_acks: u32,
     /// Retransmissions of the same data before a subflow is given up (RFC 9293 §3.8.3, R2; Linux: 15).
     pub retries: u32,

@@ -284,9 +284,23 @@ impl<P: Stream> Connection<P> {
         if self.rx.window.round_is_over(self.clock_ns) {
             // The slowest subflow's round trip: the buffer must hold what the others deliver in the meantime.
             let rtt_ns = self.subflows.iter().map(|s| s.receive_rtt_ns).max().unwrap_or(0);
-            self.rx.window.next_round(self.clock_ns, rtt_ns, self.config.mss);
+            self.rx.window.next_round(self.clock_ns, rtt_ns, self.config.mss, self.config.tcp.quick_acks == 0);
+        }
+        if self.due.pushed.0 != 0 && self.rx.len() == 0 {
+            self.acknowledge_pushed();
         }
         Some(payload)
+    }
+
+    /// Everything has been read: what came with PSH is acknowledged now. Its sender may have nothing else to send before it
+    /// is (Linux: `tcp_cleanup_rbuf`).
+    #[cold]
+    fn acknowledge_pushed(&mut self) {
+        while let Some(r) = self.due.pushed.pop() {
+            if self.subflows[r].is_synchronised() && self.subflows[r].ack.read_all() {
+                self.due.acks.insert(r);
+            }
+        }
     }
 
     pub(super) fn acknowledge_everywhere(&mut self) {

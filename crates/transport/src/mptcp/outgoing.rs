@@ -22,6 +22,14 @@ impl<P: Payload> Default for Outgoing<P> {
 }
 
 impl<P: Payload> Outgoing<P> {
+    /// Sets PSH on what was written last.
+    pub(super) fn push(&mut self) {
+        match self.form {
+            Form::Whole => self.segment.flags = self.segment.flags | Flags::PSH,
+            _ => self.compact.flags = self.compact.flags | Flags::PSH,
+        }
+    }
+
     /// Writes the segment that is in little room over [`Self::segment`]; its content is taken out.
     pub fn expand(&mut self) {
         self.compact.expand_into(&mut self.segment);

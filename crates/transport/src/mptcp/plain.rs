@@ -126,6 +126,14 @@ impl<P: Stream> Connection<P> {
         subflow.window_seq = seq;
         subflow.take_echo(segment.timestamps(), now_ns);
         subflow.statistics.data_segments_received += 1;
+        if subflow.ack.window < self.rx.window.room() {
+            self.grow_window(r, segment.payload.len());
+        }
+        if segment.flags.psh() && self.config.tcp.quick_acks > 0 {
+            self.due.pushed.insert(r);
+            self.subflows[r].ack.pushed = true;
+        }
+        let subflow = &mut self.subflows[r];
         subflow.ack.data_in_order(now_ns);
         let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
         self.due.acks.0 |= u64::from(due) << r;
@@ -239,6 +247,7 @@ impl<P: Stream> Connection<P> {
         if subflow.board.is_empty() {
             subflow.resume(now_ns, view);
         }
+        subflow.ack.data_sent(now_ns);
         subflow.snd_nxt = seq + len;
         subflow.board.push(seq, offset, payload.clone(), false, now_ns);
         self.contexts[r].sent(seq, offset);

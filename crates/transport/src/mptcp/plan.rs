@@ -181,6 +181,10 @@ impl<P: Stream> Connection<P> {
             let payload = self.tx.slice(from, len);
             self.arm_first_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
+            if new && from + len == first.to {
+                // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.
+                out.push();
+            }
             if !new {
                 self.subflows[r].board.note_reinjection();
             }

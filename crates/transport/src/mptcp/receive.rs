@@ -194,6 +194,10 @@ impl<P: Stream> Connection<P> {
                 subflow.ack.now = true;
                 self.due.acks.insert(r);
             }
+            if segment.flags.psh() && self.config.tcp.quick_acks > 0 {
+                self.due.pushed.insert(r);
+                self.subflows[r].ack.pushed = true;
+            }
             let payload = std::mem::replace(&mut segment.payload, P::empty());
             self.receive_data(now_ns, r, seq, &segment.options, payload);
         }

@@ -35,8 +35,7 @@ impl<P: Stream> Connection<P> {
         self.unsettle();
         for r in 0..self.subflows.len() {
             if self.subflows[r].ack.deadline_ns <= now_ns {
-                self.subflows[r].ack.deadline_ns = NEVER;
-                self.subflows[r].ack.now = true;
+                self.subflows[r].ack.expire();
                 self.due.acks.insert(r);
             }
             if self.subflows[r].pacing.as_mut().is_some_and(|p| p.release(now_ns)) {

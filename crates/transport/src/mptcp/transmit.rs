@@ -219,6 +219,7 @@ impl<P: Stream> Connection<P> {
         if subflow.board.is_empty() {
             subflow.resume(now_ns, &mut self.views[r]);
         }
+        subflow.ack.data_sent(now_ns);
         subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
         subflow.board.push(seq, offset, payload.clone(), fin, now_ns);
         if !payload.is_empty() {

@@ -1,43 +1,96 @@
-//! When a receiver acknowledges (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+//! When a receiver acknowledges (RFC 9293 §3.8.6.3, RFC 5681 §4.2): every second segment, or after a delay; and at once
+//! where Linux does: as long as its quick-ACK budget lasts, and what was pushed when the application has read it all.
+//!
+//! Linux (6.12) renews the budget with each segment that lets it announce a larger window, so it covers most of a
+//! connection's slow start. It also refills it after a pause of more than an RTO, which is not modelled.
 
 use crate::TcpOptions;
 
 /// No timer runs.
 pub const NEVER: u64 = u64::MAX;
 
+/// The window that Linux's receiver announces at first, in bytes: 44 segments of 1,460.
+pub const INITIAL_WINDOW_BYTES: u64 = 64_240;
+
 /// What a subflow owes its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledging {
     /// An acknowledgment is due now.
     pub now: bool,
+    /// What came last in order and is not acknowledged came with PSH.
+    pub pushed: bool,
     /// When one is due at the latest.
     pub deadline_ns: u64,
+    /// The window that this subflow's arrivals have earned, in bytes; never less than any other where quick ACKs are off.
+    pub window: u64,
+    /// When data came last.
+    last_ns: u64,
     pending: u32,
     quick: u32,
-    every: u32,
-    delay_ns: u64,
+    /// At most 255, and half a second: what an idle connection takes counts.
+    every: u8,
+    delay_ns: u32,
+    /// Data goes out in answer to what comes in: acknowledgments wait for it.
+    answers: bool,
 }
 
 impl Acknowledging {
     pub fn new(options: &TcpOptions) -> Self {
         Acknowledging {
             now: false,
+            pushed: false,
             deadline_ns: NEVER,
+            window: if options.quick_acks > 0 { INITIAL_WINDOW_BYTES } else { u64::MAX },
+            last_ns: 0,
             pending: 0,
             quick: options.quick_acks,
-            every: options.segments_per_ack.max(1),
-            delay_ns: options.ack_delay_ns,
+            every: options.segments_per_ack.clamp(1, 255) as u8,
+            delay_ns: options.ack_delay_ns.min(u32::MAX.into()) as u32,
+            answers: false,
         }
     }
 
     /// Data arrived in order and left no hole.
+    #[inline]
     pub fn data_in_order(&mut self, now_ns: u64) {
         self.pending += 1;
-        if self.pending >= self.every || self.quick > 0 {
+        self.last_ns = now_ns;
+        if self.pending >= u32::from(self.every) || (self.quick > 0 && !self.answers) {
             self.now = true;
         } else if self.deadline_ns == NEVER {
-            self.deadline_ns = now_ns + self.delay_ns;
+            self.deadline_ns = now_ns + u64::from(self.delay_ns);
         }
+    }
+
+    /// A segment of `mss` bytes arrived while the buffer had room for a larger window than this subflow's: that grows by two
+    /// of them, up to `room`, and one more segment is acknowledged at once if the budget is spent or even
+    /// (`tcp_grow_window`). To be called before [`Self::data_in_order`].
+    #[cold]
+    pub fn grow(&mut self, room: u64, mss: u64) {
+        self.window = room.min(self.window + 2 * mss);
+        self.quick |= 1;
+    }
+
+    /// The application has read everything. Answers whether an acknowledgment is due now: of what was pushed.
+    #[cold]
+    pub fn read_all(&mut self) -> bool {
+        self.now |= self.pushed && self.pending > 0 && !self.answers;
+        self.now
+    }
+
+    /// Data goes out: an answer, if it follows data from the peer within the delay of an acknowledgment.
+    #[inline]
+    pub fn data_sent(&mut self, now_ns: u64) {
+        if self.last_ns > 0 && now_ns < self.last_ns + u64::from(self.delay_ns) {
+            self.answers = true;
+        }
+    }
+
+    /// The delay is over, and no answer has come.
+    pub fn expire(&mut self) {
+        self.deadline_ns = NEVER;
+        self.now = true;
+        self.answers = false;
     }
 
     /// Whether data is unacknowledged.
@@ -46,10 +99,73 @@ impl Acknowledging {
     }
 
     /// An acknowledgment went out, alone or on data.
+    #[inline]
     pub fn sent(&mut self) {
-        self.quick = self.quick.saturating_sub(self.pending);
+        self.quick -= u32::from(self.pending > 0).min(self.quick);
         self.pending = 0;
-        self.now = false;
+        (self.now, self.pushed) = (false, false);
         self.deadline_ns = NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments after which an acknowledgment went out, of `count` that come a millisecond apart; `room` for the window.
+    fn acknowledged(ack: &mut Acknowledging, count: u64, room: u64) -> Vec<u64> {
+        let mut after = Vec::new();
+        for n in 1..=count {
+            if ack.window < room {
+                ack.grow(room, 1448);
+            }
+            ack.data_in_order(n * 1_000_000);
+            if ack.now {
+                ack.sent();
+                after.push(n);
+            }
+        }
+        after
+    }
+
+    #[test]
+    fn sixteen_segments_and_those_that_enlarge_the_window_are_acknowledged_at_once() {
+        // 79,488 - 64,240 = 15,248 bytes are 5.3 steps of 2 · 1,448: six segments enlarge the window, and 16 more follow,
+        // as a kernel of 6.12 has it.
+        let mut ack = Acknowledging::new(&TcpOptions::default());
+        let after = acknowledged(&mut ack, 28, 79_488);
+        assert_eq!(after, (1..=22).chain([24, 26, 28]).collect::<Vec<_>>());
+        // Room that comes later is worth one acknowledgment a step: all budget is spent.
+        assert_eq!(acknowledged(&mut ack, 6, 79_488 + 2 * 2 * 1448), [1, 2, 4, 6]);
+    }
+
+    #[test]
+    fn without_quick_acks_every_second_segment_is_acknowledged() {
+        let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 0, ..TcpOptions::default() });
+        assert_eq!(acknowledged(&mut ack, 6, 1 << 20), [2, 4, 6]);
+    }
+
+    #[test]
+    fn what_is_read_at_the_end_of_a_push_does_not_wait_unless_an_answer_may_come() {
+        let pushed = |ack: &mut Acknowledging, now_ns| {
+            ack.data_in_order(now_ns);
+            ack.pushed = true;
+            ack.read_all()
+        };
+        let mut ack = Acknowledging::new(&TcpOptions { quick_acks: 1, ..TcpOptions::default() });
+        acknowledged(&mut ack, 2, 0);
+        assert!(ack.is_pending() && !ack.read_all(), "the second waits: it was not pushed");
+        ack.sent();
+        assert!(pushed(&mut ack, 3_000_000));
+        ack.sent();
+        ack.data_sent(4_000_000); // within 40 ms
+        assert!(!pushed(&mut ack, 100_000_000), "it goes with the answer");
+        ack.expire();
+        assert!(ack.now, "which has not come");
+        ack.sent();
+        assert!(pushed(&mut ack, 200_000_000));
+        ack.sent();
+        ack.data_sent(300_000_000); // not an answer: 100 ms after the last data
+        assert!(pushed(&mut ack, 400_000_000));
     }
 }

@@ -11,6 +11,8 @@ pub struct Due {
     pub signals: SubflowSet,
     /// Subflows that owe an acknowledgment.
     pub acks: SubflowSet,
+    /// Subflows whose data came with PSH: they owe an acknowledgment as soon as everything is read.
+    pub pushed: SubflowSet,
     /// New data or reinjections may find a subflow with room.
     pub data: bool,
     /// F-RTO may wait for new data on a subflow: see `release_retransmissions`.

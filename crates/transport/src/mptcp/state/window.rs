@@ -2,10 +2,16 @@
 //! size of its buffer.
 
 use crate::ReceiveBuffer;
+use crate::tcp::acknowledge::INITIAL_WINDOW_BYTES;
 
-/// Linux's `tcp_rmem` and the window it announces at first.
-const INITIAL_AUTO_BYTES: u64 = 65_536;
+/// What Linux's first 131,072 bytes of memory (`tcp_rmem`) hold of data, where 1,424 bytes take 2,304: the largest window that
+/// it announces (621 times 128) before the buffer grows.
+const INITIAL_AUTO_BYTES: u64 = 79_488;
+/// Linux's `tcp_rmem`.
 const MAX_AUTO_BYTES: u64 = 6 << 20;
+
+/// Linux starts with ten segments as what was read before.
+const INITIAL_SEGMENTS: u64 = 10;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
 const LEAST_MEAN_BYTES: u64 = 128;
@@ -15,7 +21,10 @@ const MORE_PIECES: u64 = 256;
 /// The receive buffer of a connection. Places in the stream count from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveWindow {
+    /// What the peer may have outstanding: what arrivals have earned, up to `room`.
     size: u64,
+    /// What the buffer holds now: the window grows up to it. 0: it is announced whole, and nothing grows.
+    room: u64,
     max: u64,
     /// Bytes the application has read.
     read: u64,
@@ -25,16 +34,27 @@ pub struct ReceiveWindow {
     told_scale: u8,
     round_ends_ns: u64,
     round_from: u64,
+    /// Bytes read in the last round trip in which more was read than before.
+    round_bytes: u64,
 }
 
 impl ReceiveWindow {
     pub fn new(buffer: ReceiveBuffer) -> Self {
-        let (size, max) = match buffer {
-            ReceiveBuffer::Auto => (INITIAL_AUTO_BYTES, MAX_AUTO_BYTES),
-            ReceiveBuffer::Fixed(bytes) => (bytes, bytes),
+        let (size, room, max) = match buffer {
+            ReceiveBuffer::Auto => (INITIAL_WINDOW_BYTES, INITIAL_AUTO_BYTES, MAX_AUTO_BYTES),
+            ReceiveBuffer::Fixed(bytes) => (bytes, 0, bytes),
         };
-        let mut window =
-            ReceiveWindow { size, max, read: 0, announced: 0, told_scale: 0, round_ends_ns: 0, round_from: 0 };
+        let mut window = ReceiveWindow {
+            size,
+            room,
+            max,
+            read: 0,
+            announced: 0,
+            told_scale: 0,
+            round_ends_ns: 0,
+            round_from: 0,
+            round_bytes: 0,
+        };
         window.told_scale = window.scale();
         window
     }
@@ -49,9 +69,20 @@ impl ReceiveWindow {
         (0..14).find(|&s| self.max >> s <= 0xffff).unwrap_or(14)
     }
 
-    /// Size of the buffer now, bytes.
+    /// Size of the window now, bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Up to how many bytes the window grows now; 0 if it does not.
+    #[inline]
+    pub fn room(&self) -> u64 {
+        self.room
+    }
+
+    /// A subflow's arrivals have earned so large a window.
+    pub fn grow(&mut self, size: u64) {
+        self.size = self.size.max(size.min(self.room));
     }
 
     /// The end of what the peer may send.
@@ -100,12 +131,22 @@ impl ReceiveWindow {
         now_ns >= self.round_ends_ns && self.size < self.max
     }
 
-    /// Dynamic right-sizing: the buffer is four times what was read in a round trip, so that a sender in slow start,
-    /// which doubles, is held back neither now nor in the next round, and it never shrinks.
-    pub fn next_round(&mut self, now_ns: u64, rtt_ns: u64, mss: u16) {
+    /// Dynamic right-sizing, as in Linux (`tcp_rcv_space_adjust`): if more was read in the last round trip than in any before,
+    /// the buffer holds twice that and 16 segments, and as much more as a sender that goes on growing so needs in the next
+    /// two. It never shrinks. Without quick ACKs the window follows at once, with them as segments arrive.
+    pub fn next_round(&mut self, now_ns: u64, rtt_ns: u64, mss: u16, at_once: bool) {
         if self.round_ends_ns > 0 && rtt_ns > 0 {
-            let wanted = 4 * (self.read - self.round_from) + 16 * u64::from(mss);
-            self.size = self.size.max(wanted.min(self.max));
+            let mss = u64::from(mss);
+            let (bytes, before) = (self.read - self.round_from, self.round_bytes.max(INITIAL_SEGMENTS * mss));
+            if bytes > before {
+                let steady = 2 * bytes + 16 * mss;
+                let wanted = steady + 2 * (u128::from(steady) * u128::from(bytes - before) / u128::from(before)) as u64;
+                self.room = self.room.max(wanted.min(self.max));
+                self.round_bytes = bytes;
+            }
+            if at_once {
+                self.size = self.room;
+            }
         }
         self.round_from = self.read;
         self.round_ends_ns = now_ns + rtt_ns.max(1_000_000);
@@ -140,14 +181,21 @@ mod tests {
     fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
         let mut w = ReceiveWindow::new(ReceiveBuffer::Auto);
         assert_eq!(w.scale(), 7);
-        w.next_round(1, 50_000_000, 1460);
-        w.read(100_000, 100_000, 1460);
-        w.next_round(50_000_001, 50_000_000, 1460);
-        assert_eq!(w.right(), 100_000 + 4 * 100_000 + 16 * 1460);
-        w.next_round(100_000_001, 50_000_000, 1460);
-        assert_eq!(w.right(), 100_000 + 4 * 100_000 + 16 * 1460);
-        w.read(100_000_000, 100_100_000, 1460);
-        w.next_round(150_000_001, 50_000_000, 1460);
-        assert_eq!(w.right(), 100_100_000 + (6 << 20));
+        assert_eq!(w.right(), 64_240);
+        w.next_round(1, 50_000_000, 1460, false);
+        w.read(20_000, 20_000, 1460);
+        w.next_round(50_000_001, 50_000_000, 1460, false);
+        // 2 · 20,000 + 16 · 1,460 = 63,360, and 2 · 63,360 · (20,000 - 14,600)/14,600 = 46,868 more.
+        assert_eq!(w.room(), 63_360 + 46_868);
+        assert_eq!(w.right(), 20_000 + 64_240, "nothing has arrived since");
+        w.grow(70_000);
+        assert_eq!(w.right(), 20_000 + 70_000);
+        w.grow(1 << 20);
+        assert_eq!(w.right(), 20_000 + 63_360 + 46_868);
+        w.next_round(100_000_001, 50_000_000, 1460, true);
+        assert_eq!(w.right(), 20_000 + 63_360 + 46_868);
+        w.read(100_000_000, 100_020_000, 1460);
+        w.next_round(150_000_001, 50_000_000, 1460, true);
+        assert_eq!(w.right(), 100_020_000 + (6 << 20));
     }
 }
