@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import data_centre, scenario_a, scenario_b, scenario_c, traces
+from . import data_centre, scenario_a, scenario_b, scenario_c, theorems, traces
 
 ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-1": scenario_a.figure_1,
@@ -14,6 +14,7 @@ ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "figure-5": scenario_c.figure_5,
     "figure-7": traces.figure_7,
     "figure-8": traces.figure_8,
+    "section-v": theorems.section_v,
     "figure-9": scenario_a.figure_9,
     "figure-10": scenario_a.figure_10,
     "table-2": scenario_b.table_2,
