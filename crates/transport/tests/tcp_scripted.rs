@@ -744,8 +744,10 @@ fn duplicates_of_needless_retransmissions_start_no_recovery() {
         peer.send(peer.segment(ACK, 1, 10_001));
     }
     assert_eq!(peer.statistics().retransmissions, before);
-    // Above it three duplicates are a loss again.
+    // Nor does the acknowledgment of the next segment, which says that it arrived: the six were not of a hole above it.
     peer.send(peer.segment(ACK, 1, 11_001));
+    assert_eq!(peer.statistics().retransmissions, before);
+    // Above it three duplicates are a loss again.
     for _ in 0..3 {
         peer.send(peer.segment(ACK, 1, 11_001));
     }

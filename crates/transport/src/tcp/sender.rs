@@ -74,6 +74,11 @@ impl<P: Stream> Subflow<P> {
             let known = self.duplicate_acks.min(delivered.segments.saturating_sub(1));
             self.duplicate_acks -= known;
             delivered.announced = delivered.segments - known;
+            // Only a recovery accounts for duplicates that are left; those before an acknowledgment that advances are none of
+            // the three in a row that tell of a loss (RFC 5681 §3.2).
+            if phase_before != Phase::Recovery {
+                self.duplicate_acks = 0;
+            }
         } else if heard.empty
             && !heard.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
             && !window_moved // RFC 5681 §2, a duplicate acknowledgment, (e)
@@ -517,6 +522,7 @@ impl<P: Stream> Subflow<P> {
         let Some(undo) = self.undo.take() else { return };
         self.board.forget_losses();
         self.frto = Frto::Off;
+        self.duplicate_acks = 0;
         group[r].phase = Phase::Open;
         // Between the losses that were, everything was acknowledged.
         group[r].bytes_since_loss += undo.bytes.0;
