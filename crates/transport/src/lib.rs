@@ -21,6 +21,7 @@ mod draw;
 mod host;
 mod mptcp;
 mod names;
+mod numbers;
 pub mod path_manager;
 pub mod plugin;
 mod queue;

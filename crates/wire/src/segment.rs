@@ -73,6 +73,15 @@ flag! {
     CWR cwr 0x80;
 }
 
+impl Flags {
+    /// Whether it is data or an acknowledgment and nothing else: ACK, with or without PSH.
+    #[inline]
+    #[must_use]
+    pub const fn is_plain(self) -> bool {
+        self.0 | Flags::PSH.0 == Flags::ACK.0 | Flags::PSH.0
+    }
+}
+
 impl std::ops::BitOr for Flags {
     type Output = Flags;
     fn bitor(self, other: Flags) -> Flags {

@@ -2,11 +2,11 @@
 //! at most has nothing to find, as in the plain case (`plain.rs`). What is done here is what would be done there; whatever
 //! is in doubt goes there. Tests compare the two ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
 
-use wire::compact::{HAS_DATA_ACK, HAS_MAPPING};
-use wire::{Compact, Flags};
+use wire::Compact;
 
 use super::connection::Connection;
 use super::state::fallback::Mode;
+use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 
@@ -19,19 +19,16 @@ impl<P: Stream> Connection<P> {
         } else if segment.payload.is_empty() || !self.is_settled(r) {
             return false;
         }
-        let window = match self.mode {
-            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
-            Mode::Mptcp => 2 * self.rx.window.size(),
-        };
+        let open = self.open_on_subflow();
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64;
-        if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
+        if !segment.flags.is_plain()
             || len == 0
             || seq < subflow.rcv_nxt
             || (seq == subflow.rcv_nxt && subflow.reorder.is_empty())
-            || seq.saturating_add(len) > subflow.rcv_nxt + window
-            || segment.ack != subflow.iss.wrapping_add(subflow.snd_una as u32)
+            || seq.saturating_add(len) > subflow.rcv_nxt + open
+            || SeqNumber::acknowledged(segment.ack) != subflow.our_number(subflow.snd_una)
             || !subflow.board.is_empty()
         {
             return false;
@@ -40,11 +37,7 @@ impl<P: Stream> Connection<P> {
         let (offset, data_ack) = match self.mode {
             Mode::Tcp => (UNMAPPED, None),
             Mode::Mptcp => {
-                let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
-                let offset = self.numbers.their_place(segment.dsn);
-                if segment.ssn != seq as u32 || !self.rx.window.allows(offset, len) {
-                    return false;
-                }
+                let Some((offset, to)) = self.plain_mapping(segment, seq) else { return false };
                 (offset, Some(to))
             }
         };
@@ -63,7 +56,7 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].window_seq = seq;
         }
         let takes = fresh || self.mode == Mode::Mptcp;
-        self.acknowledged_with_edge(now_ns, to, if takes { to.saturating_add(window) } else { self.tx.right() });
+        self.acknowledged_on_subflow(now_ns, to, window, takes);
         self.subflows[r].take_echo(segment.timestamps(), now_ns);
         let payload = std::mem::replace(&mut segment.payload, P::empty());
         self.data_at_hole(now_ns, r, seq, offset, payload);

@@ -16,12 +16,12 @@ pub(super) struct Broken;
 impl<P: Stream> Connection<P> {
     /// The checksum for a mapping of ours; none when checksums are not in use.
     pub(super) fn checksum_of(&self, offset: u64, ssn: u32, len: u16, payload: &P) -> Option<u16> {
-        self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset), ssn, len, payload))
+        self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset).on_wire(), ssn, len, payload))
     }
 
     fn checksum_begun(&self, map: &MapRange) -> DssChecksum {
         let len = (map.to - map.from) as u16 + u16::from(map.data_fin);
-        DssChecksum::new(self.numbers.theirs(map.offset), map.from as u32, len)
+        DssChecksum::new(self.numbers.theirs(map.offset).on_wire(), map.from as u32, len)
     }
 
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
@@ -29,7 +29,7 @@ impl<P: Stream> Connection<P> {
         match (self.fallback.checksum(), checksum) {
             (false, _) => true,
             (true, None) => false,
-            (true, Some(c)) => DssChecksum::new(self.numbers.theirs(offset), 0, 1).matches(c),
+            (true, Some(c)) => DssChecksum::new(self.numbers.theirs(offset).on_wire(), 0, 1).matches(c),
         }
     }
 

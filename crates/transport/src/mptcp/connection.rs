@@ -500,8 +500,7 @@ impl<P: Stream> Connection<P> {
     #[must_use]
     pub fn decision_on(&self, subflow: SubflowId, seq: u32) -> Sending {
         let subflow = &self.subflows[subflow.0 as usize];
-        let place = wire::expand32(subflow.snd_una, seq.wrapping_sub(subflow.iss));
-        subflow.board.sending_of(place)
+        subflow.board.sending_of(subflow.our_seq(seq))
     }
 
     /// What bytes waited at this host for `subflow`, in byte·ns, by the reason for which it was sent. All subflows together

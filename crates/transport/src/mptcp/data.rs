@@ -7,6 +7,7 @@ use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::waiting::Early;
+use crate::numbers::Dsn;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 
@@ -145,7 +146,7 @@ impl<P: Stream> Connection<P> {
 
     /// A place in the stream from its number, unless that is far from anything that could be sent.
     fn place_of(&self, dsn: DataNumber) -> Option<u64> {
-        let offset = self.numbers.their_place(dsn.expand(self.numbers.theirs(self.rx.nxt())));
+        let offset = self.numbers.their_place(Dsn::nearest(dsn, self.numbers.theirs(self.rx.nxt())));
         (offset <= self.rx.window.right().saturating_add(FAR)).then_some(offset)
     }
 

@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::state::context::Run;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
+use crate::numbers::Dsn;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -134,8 +135,8 @@ impl<P: Stream> Connection<P> {
         if self.fallback.receives_single() || (self.mode == Mode::Tcp && r != self.fallback.subflow()) {
             return;
         }
-        let first = self.numbers.theirs(0);
-        let offset = mapping.dsn.expand(first.wrapping_add(self.rx.nxt())).wrapping_sub(first);
+        let dsn = Dsn::nearest(mapping.dsn, self.numbers.theirs(self.rx.nxt()));
+        let offset = self.numbers.their_place(dsn);
         let from = wire::expand32(self.subflows[r].rcv_nxt, mapping.ssn);
         let here = self.first_undelivered(r);
         // It acts on what follows the last byte acknowledged at the data level: it leaves no hole, and does not

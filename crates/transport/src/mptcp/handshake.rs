@@ -11,6 +11,7 @@ use super::state::fallback::Mode;
 use super::transmit::{CAPABLE_A, CAPABLE_C};
 use crate::congestion::Window;
 use crate::names::{SubflowId, Tuple};
+use crate::numbers::SeqNumber;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::reassembly::{Piece, UNMAPPED};
@@ -263,7 +264,7 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         if segment.flags.syn() {
-            if segment.seq == self.subflows[r].irs && !segment.flags.ack() {
+            if SeqNumber::sent(segment.seq) == self.subflows[r].their_number(0) && !segment.flags.ack() {
                 if self.mode == Mode::Mptcp && r == 0 && capable(segment).is_none() {
                     // The peer has given up MP_CAPABLE after losses: so do we (RFC 8684 §3.1).
                     self.become_tcp(r);
@@ -334,7 +335,7 @@ impl<P: Stream> Connection<P> {
 /// Takes what the peer's SYN or SYN/ACK offers.
 pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Subflow<P>, syn: &Segment<P>) {
     let rare = syn.options.rare.as_deref();
-    subflow.irs = syn.seq;
+    subflow.learn_irs(SeqNumber::sent(syn.seq));
     subflow.rcv_nxt = 1;
     let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple.remote.ip().to_canonical()));
     subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));

@@ -5,6 +5,7 @@ use wire::{MptcpOption, Segment};
 use super::connection::Connection;
 use super::signal::attach;
 use super::state::fallback::Mode;
+use crate::numbers::{Dsn, Ours};
 use crate::queue::Stream;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.
@@ -23,7 +24,7 @@ impl<P: Stream> Connection<P> {
     /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
     pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
         if self.contexts[r].held.is_some() {
-            let dsn = self.numbers.theirs(self.contexts[r].failed_at);
+            let dsn = self.numbers.theirs(self.contexts[r].failed_at).on_wire();
             segment.options.sack = wire::SackBlocks::default();
             attach(segment, MptcpOption::MpFail { dsn });
         }
@@ -46,7 +47,7 @@ impl<P: Stream> Connection<P> {
 
     /// MP_FAIL on an acknowledgment: data on the only subflow was changed. "The receiver of an MP_FAIL MUST also respond
     /// with an MP_FAIL in the reverse direction and so bring down both to regular TCP" (RFC 8684 §3.7).
-    pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: u64) {
+    pub(super) fn receive_fail(&mut self, now_ns: u64, r: usize, dsn: Dsn<Ours>) {
         if self.mode == Mode::Tcp {
             // It was lost.
             if r == self.fallback.subflow() && self.fallback.tell_anew() {
@@ -62,7 +63,7 @@ impl<P: Stream> Connection<P> {
         if self.live_subflows() > 1 {
             self.reset_for_middlebox(now_ns, r);
         } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
-            let dsn = self.numbers.theirs(self.rx.nxt());
+            let dsn = self.numbers.theirs(self.rx.nxt()).on_wire();
             self.signal(r, MptcpOption::MpFail { dsn });
         }
     }

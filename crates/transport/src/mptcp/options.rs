@@ -16,6 +16,7 @@ use wire::{MpCapable, MpJoin, MptcpOption, Segment};
 
 use super::connection::Connection;
 use super::transmit::{CAPABLE_B, CAPABLE_H};
+use crate::numbers::Dsn;
 use crate::queue::Stream;
 
 /// Address ids in one REMOVE_ADDR: what fits beside timestamps.
@@ -55,7 +56,7 @@ impl<P: Stream> Connection<P> {
                     }
                 }
                 MptcpOption::MpPrio { backup } => self.receive_prio(r, *backup),
-                MptcpOption::MpFail { dsn } => self.receive_fail(now_ns, r, *dsn),
+                MptcpOption::MpFail { dsn } => self.receive_fail(now_ns, r, Dsn::acknowledged(*dsn)),
                 // They belong to the handshake of the connection or of a subflow, which is over.
                 MptcpOption::MpCapable(_) | MptcpOption::MpJoin(_) => {}
                 // Looked for before the segment's place is, and on a reset.

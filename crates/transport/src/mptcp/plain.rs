@@ -11,6 +11,7 @@ use super::outgoing::{Attempt, Outgoing};
 use super::state::fallback::Mode;
 use crate::LossDetection;
 use crate::congestion::Phase;
+use crate::numbers::{Dsn, SeqNumber};
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
@@ -63,12 +64,10 @@ impl<P: Stream> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         let seq = subflow.rcv_nxt;
-        if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
-            || segment.seq != subflow.irs.wrapping_add(seq as u32)
-        {
+        if !segment.flags.is_plain() || SeqNumber::sent(segment.seq) != subflow.their_number(seq) {
             return false;
         }
-        let acked = segment.ack.wrapping_sub(subflow.iss.wrapping_add(subflow.snd_una as u32)) as i32;
+        let acked = SeqNumber::acknowledged(segment.ack).distance_from(subflow.our_number(subflow.snd_una));
         let taken = match segment.payload.len() as u64 {
             0 => acked > 0 && self.plain_acknowledgment(now_ns, r, u64::from(acked as u32), segment),
             _ => acked == 0 && self.plain_data(now_ns, r, segment),
@@ -85,8 +84,18 @@ impl<P: Stream> Connection<P> {
         if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
             return None;
         }
-        let ahead = self.numbers.our_place(segment.data_ack);
+        let ahead = self.numbers.our_place(Dsn::acknowledged(segment.data_ack));
         (ahead <= self.tx.nxt()).then_some(ahead)
+    }
+
+    /// Where the data of a segment belongs that stands at `seq` on its subflow and has a mapping of its own, and what the
+    /// segment acknowledges. None: that is not plain, or not in the window.
+    #[inline(always)]
+    pub(super) fn plain_mapping(&self, segment: &Compact<P>, seq: u64) -> Option<(u64, u64)> {
+        let to = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING)?;
+        let offset = self.numbers.their_place(Dsn::mapped(segment.dsn));
+        let fits = segment.ssn == seq as u32 && self.rx.window.allows(offset, segment.payload.len() as u64);
+        fits.then_some((offset, to))
     }
 
     /// [`receive_plain`](Self::receive_plain) for data. Where nothing is in doubt, everything is as in
@@ -106,12 +115,8 @@ impl<P: Stream> Connection<P> {
                 (UNMAPPED, self.tx.una())
             }
             Mode::Mptcp => {
-                let Some(to) = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING) else { return false };
-                let offset = self.numbers.their_place(segment.dsn);
-                if segment.ssn != seq as u32 || !self.rx.window.allows(offset, segment.payload.len() as u64) {
-                    return false;
-                }
-                (offset, to)
+                let Some(found) = self.plain_mapping(segment, seq) else { return false };
+                found
             }
         };
         let subflow = &mut self.subflows[r];
@@ -278,7 +283,7 @@ impl<P: Stream> Connection<P> {
         let mut parts = 0;
         if self.mode == Mode::Mptcp {
             parts = HAS_DSS | HAS_DATA_ACK;
-            out.data_ack = self.data_ack();
+            out.data_ack = self.data_ack().on_wire();
         }
         let subflow = &mut self.subflows[r];
         if subflow.timestamps {
@@ -290,8 +295,8 @@ impl<P: Stream> Connection<P> {
         out.window = self.rx.announce(subflow.rcv_wscale);
         subflow.ack.sent();
         (out.src_port, out.dst_port) = subflow.ports;
-        out.seq = subflow.iss.wrapping_add(seq as u32);
-        out.ack = subflow.irs.wrapping_add(subflow.rcv_nxt as u32);
+        out.seq = subflow.our_number(seq).on_wire();
+        out.ack = subflow.their_number(subflow.rcv_nxt).on_wire();
         out.flags = Flags::ACK;
     }
 }

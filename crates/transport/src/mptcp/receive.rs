@@ -1,12 +1,13 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::{Compact, Dss, Flags, SackBlocks, Segment};
+use wire::{Compact, Dss, SackBlocks, Segment};
 
 use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::fallback::Mode;
 use crate::names::SubflowId;
+use crate::numbers::Dsn;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
@@ -85,7 +86,7 @@ impl<P: Stream> Connection<P> {
     /// Whether the segment bears on its subflow only: data or an acknowledgment, whatever its place.
     #[inline]
     fn is_usual(&self, r: usize, segment: &Segment<P>) -> bool {
-        segment.flags.0 | Flags::PSH.0 == Flags::ACK.0 | Flags::PSH.0
+        segment.flags.is_plain()
             && segment.options.rare.is_none()
             && self.subflows[r].state == State::Established
             && match (self.mode, &segment.options.dss) {
@@ -108,17 +109,22 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// How far beyond what came in order a segment may reach on its subflow. Under MPTCP the window is the connection's; what
+    /// a subflow holds out of order is bounded all the same: reinjections may double what the window allows.
+    #[inline(always)]
+    pub(super) fn open_on_subflow(&self) -> u64 {
+        match self.mode {
+            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
+            Mode::Mptcp => 2 * self.rx.window.size(),
+        }
+    }
+
     fn receive_synchronised(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
+        let open = self.open_on_subflow();
         let subflow = &mut self.subflows[r];
         let seq = subflow.their_seq(segment.seq);
         let len = segment.payload.len() as u64 + u64::from(segment.flags.fin()) + u64::from(segment.flags.syn());
-        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones. Under MPTCP the
-        // window is the connection's; what a subflow holds out of order is bounded all the same: reinjections may
-        // double what the window allows.
-        let open = match self.mode {
-            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
-            Mode::Mptcp => 2 * self.rx.window.size(),
-        };
+        // First: is it in the window (RFC 9293 §3.4)? Numbers far below 0 have wrapped to huge ones.
         let limit = subflow.rcv_nxt + open;
         // An empty segment at the very edge is one too: when both directions have filled their windows, all ACKs stand
         // there, and refusing them would be a deadlock (RFC 9293 §3.10.7.4's allowance for a window of zero). So is a FIN
@@ -283,8 +289,7 @@ impl<P: Stream> Connection<P> {
             let window = u64::from(segment.window) << subflow.snd_wscale;
             if r == self.fallback.subflow() {
                 let to = self.acknowledged_by_subflow(r, ack - fin);
-                let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
-                self.acknowledged_with_edge(now_ns, to, right);
+                self.acknowledged_on_subflow(now_ns, to, window, fresh);
                 self.infinite_acknowledged(r, ack);
             }
         }
@@ -331,7 +336,7 @@ impl<P: Stream> Connection<P> {
                     self.manage_paths(now_ns, PathEvent::FullyEstablished);
                 }
                 let reference = self.numbers.ours(self.tx.una());
-                let ahead = self.numbers.our_place(number.expand(reference));
+                let ahead = self.numbers.our_place(Dsn::nearest(number, reference));
                 let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.data_fin_sent));
                 // An acknowledgment of what was never sent is ignored, like one of the past.
                 if ahead <= sent + fin {
@@ -356,6 +361,14 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
         self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
+    }
+
+    /// The same of a segment that may be older than the last of its subflow: then (not `fresh`) the window holds that was told
+    /// since.
+    #[inline(always)]
+    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: u64, window: u64, fresh: bool) {
+        let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
+        self.acknowledged_with_edge(now_ns, to, right);
     }
 
     /// The same, with the end of what the peer has room for.

@@ -74,7 +74,7 @@ impl<P: Stream> Connection<P> {
         let tells = answer.is_none() || reset.fastclose || reset.fail_dsn.is_some();
         if let Some(receiver_key) = self.keys.remote.filter(|_| tells) {
             let mut mptcp = Vec::new();
-            mptcp.extend(reset.fail_dsn.map(|dsn| MptcpOption::MpFail { dsn }));
+            mptcp.extend(reset.fail_dsn.map(|dsn| MptcpOption::MpFail { dsn: dsn.on_wire() }));
             mptcp.extend(reset.fastclose.then_some(MptcpOption::MpFastclose { receiver_key }));
             mptcp.push(reset.reason.option(reset.transient));
             options.rare = Some(Box::new(RareOptions { mptcp, ..RareOptions::default() }));
@@ -82,8 +82,8 @@ impl<P: Stream> Connection<P> {
         Segment {
             src_port: subflow.tuple.local.port(),
             dst_port: subflow.tuple.remote.port(),
-            seq: answer.map_or(subflow.iss.wrapping_add(subflow.snd_nxt as u32), |a| a.seq),
-            ack: answer.map_or(subflow.irs.wrapping_add(subflow.rcv_nxt as u32), |a| a.ack),
+            seq: answer.map_or(subflow.our_number(subflow.snd_nxt).on_wire(), |a| a.seq),
+            ack: answer.map_or(subflow.their_number(subflow.rcv_nxt).on_wire(), |a| a.ack),
             flags: answer.map_or(Flags::RST | Flags::ACK, |a| a.flags),
             window: 0,
             urgent: 0,

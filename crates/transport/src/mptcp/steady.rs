@@ -4,11 +4,12 @@
 //! compare the two ([`TcpOptions::shortcuts`](crate::TcpOptions::shortcuts)).
 
 use wire::compact::{HAS_DATA_ACK, HAS_MAPPING};
-use wire::{Compact, Flags, SackBlock, SackBlocks};
+use wire::{Compact, SackBlock, SackBlocks};
 
 use super::connection::Connection;
 use super::outgoing::{Form, Outgoing};
 use super::state::fallback::Mode;
+use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
@@ -71,8 +72,8 @@ impl<P: Stream> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         let (seq, ack) = (subflow.rcv_nxt, subflow.our_seq(segment.ack));
-        if segment.flags.0 | Flags::PSH.0 != Flags::ACK.0 | Flags::PSH.0
-            || segment.seq != subflow.irs.wrapping_add(seq as u32)
+        if !segment.flags.is_plain()
+            || SeqNumber::sent(segment.seq) != subflow.their_number(seq)
             || ack < subflow.snd_una
             || ack > subflow.snd_nxt
             || subflow.board.is_empty()
@@ -118,8 +119,7 @@ impl<P: Stream> Connection<P> {
         self.due.frto_waits |= self.holds_retransmissions(r);
         if self.mode == Mode::Tcp {
             let to = self.acknowledged_by_subflow(r, ack);
-            let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
-            self.acknowledged_with_edge(now_ns, to, right);
+            self.acknowledged_on_subflow(now_ns, to, window, fresh);
         }
         self.progress_close(now_ns);
         self.wake_by(deadline_ns);
@@ -148,7 +148,7 @@ impl<P: Stream> Connection<P> {
         self.compact_into(now_ns, r, seq, compact);
         if self.mode == Mode::Mptcp {
             compact.parts |= HAS_MAPPING;
-            compact.dsn = self.numbers.ours(offset);
+            compact.dsn = self.numbers.ours(offset).on_wire();
             compact.ssn = seq as u32;
         }
         compact.payload = payload;

@@ -8,6 +8,7 @@ use super::outgoing::{Attempt, Form, Outgoing, blank};
 use super::state::fallback::Mode;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
+use crate::numbers::{Dsn, Theirs};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -301,7 +302,8 @@ impl<P: Stream> Connection<P> {
                 let cut = if self.fallback.checksum() { 0 } else { cut };
                 let (offset, ssn, len) = (offset - u64::from(cut), ssn.wrapping_sub(cut.into()), len + cut);
                 let checksum = self.checksum_of(offset, ssn, len, &payload);
-                dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(offset)), ssn, len, checksum });
+                dss.mapping =
+                    Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(offset).on_wire()), ssn, len, checksum });
             }
         } else if self.mode == Mode::Tcp && self.subflows[r].has_blocks() {
             // Blocks that fit beside a full segment would not: they go where the segment is short enough.
@@ -335,7 +337,7 @@ impl<P: Stream> Connection<P> {
         self.attach_fail(r, segment);
         let subflow = &mut self.subflows[r];
         if let Some((before, flags)) = subflow.ecn.take_before() {
-            segment.ack = subflow.irs.wrapping_add(before as u32);
+            segment.ack = subflow.their_number(before).on_wire();
             segment.flags = Flags::ACK | flags;
             // That of the packet after it follows.
             subflow.ack.now = true;
@@ -374,7 +376,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn segment_into(&mut self, now_ns: u64, r: usize, seq: u64, flags: Flags, out: &mut Segment<P>) {
         match self.mode {
             Mode::Mptcp => {
-                let data_ack = Some(DataNumber::Long(self.data_ack()));
+                let data_ack = Some(DataNumber::Long(self.data_ack().on_wire()));
                 out.options.dss = Some(Dss { data_ack, mapping: None, data_fin: false });
             }
             Mode::Tcp if self.fallback.tells() && r == self.fallback.subflow() => {
@@ -393,8 +395,8 @@ impl<P: Stream> Connection<P> {
         out.options.timestamps = subflow.timestamps_now(now_ns);
         subflow.ack.sent();
         (out.src_port, out.dst_port) = subflow.ports;
-        out.seq = subflow.iss.wrapping_add(seq as u32);
-        out.ack = subflow.irs.wrapping_add(subflow.rcv_nxt as u32);
+        out.seq = subflow.our_number(seq).on_wire();
+        out.ack = subflow.their_number(subflow.rcv_nxt).on_wire();
         out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };
         out.urgent = 0;
         out.payload = P::empty();
@@ -468,8 +470,8 @@ impl<P: Stream> Connection<P> {
 
     /// The DATA_ACK: the next data sequence number expected, the DATA_FIN counted (RFC 8684 §3.3.3).
     #[inline]
-    pub(super) fn data_ack(&self) -> u64 {
-        self.numbers.theirs(self.rx.nxt()).wrapping_add(u64::from(self.rx.ended()))
+    pub(super) fn data_ack(&self) -> Dsn<Theirs> {
+        self.numbers.theirs(self.rx.nxt()).plus(u64::from(self.rx.ended()))
     }
 
     /// A DATA_FIN by itself: a mapping of length 1, subflow sequence number 0, no bytes (RFC 8684 §3.3.3).
@@ -492,7 +494,7 @@ impl<P: Stream> Connection<P> {
             let (end, ssn, len) = (self.tx.end(), 0, 1);
             let checksum = self.checksum_of(end, ssn, len, &P::empty());
             dss.data_fin = true;
-            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(end)), ssn, len, checksum });
+            dss.mapping = Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(end).on_wire()), ssn, len, checksum });
         }
         self.arm_data_timer(now_ns);
         Some(r)

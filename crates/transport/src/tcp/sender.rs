@@ -1,6 +1,6 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{SackBlock, Timestamps, expand32};
+use wire::{SackBlock, Timestamps};
 
 use super::acknowledge::NEVER;
 use super::rack::Probe;
@@ -9,6 +9,7 @@ use super::scoreboard::{Copies, Delivered};
 use super::subflow::Subflow;
 use crate::LossDetection;
 use crate::congestion::{Ack, Controller, Delivery, Phase, Sample, View, Window};
+use crate::numbers::SeqNumber;
 use crate::queue::Stream;
 
 /// RFC 6675 §2: DupThresh.
@@ -62,7 +63,7 @@ impl<P: Stream> Subflow<P> {
         if self.sack {
             if let Some(&first) = heard.blocks.first() {
                 let (una, iss) = (self.snd_una, self.iss);
-                let expand = |n: u32| expand32(una, n.wrapping_sub(iss));
+                let expand = |edge: u32| SeqNumber::acknowledged(edge).place(iss, una);
                 // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
                 let (left, right) = (expand(first.left), expand(first.right));
                 duplicate_end = (right <= una && left < right).then_some(right);

@@ -1,6 +1,6 @@
 //! State of one subflow, and what of it needs no knowledge of the connection.
 
-use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps, expand32};
+use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
 use super::ecn::Ecn;
@@ -14,6 +14,7 @@ use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::names::Tuple;
+use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::queue::Stream;
 use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};
@@ -80,8 +81,8 @@ pub struct Subflow<P: Stream> {
     /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
     pub window_seq: u64,
     /// Initial sequence numbers, ours and the peer's.
-    pub iss: u32,
-    pub irs: u32,
+    pub(super) iss: SeqNumber<Ours>,
+    irs: SeqNumber<Theirs>,
     /// Ours and the peer's, as in the tuple: every segment has them.
     pub ports: (u16, u16),
     ts_recent: u32,
@@ -163,8 +164,8 @@ impl<P: Stream> Subflow<P> {
             active_open: true,
             join: None,
             backup: false,
-            iss,
-            irs: 0,
+            iss: SeqNumber::initial(iss),
+            irs: SeqNumber::sent(0),
             sack: options.sack,
             timestamps: options.timestamps,
             peer_scales: false,
@@ -223,14 +224,31 @@ impl<P: Stream> Subflow<P> {
         !matches!(self.state, State::SynSent | State::SynReceived | State::Closed)
     }
 
-    /// The 64-bit number of a sequence number of the peer.
-    pub fn their_seq(&self, seq: u32) -> u64 {
-        expand32(self.rcv_nxt, seq.wrapping_sub(self.irs))
+    /// The peer's first sequence number, from its SYN.
+    pub fn learn_irs(&mut self, irs: SeqNumber<Theirs>) {
+        self.irs = irs;
     }
 
-    /// The 64-bit number of an acknowledgment, or of a SACK edge, of ours.
+    /// The place of the octet with this sequence number of the peer.
+    pub fn their_seq(&self, seq: u32) -> u64 {
+        SeqNumber::sent(seq).place(self.irs, self.rcv_nxt)
+    }
+
+    /// The place of an acknowledgment, or of a SACK edge, of ours.
     pub fn our_seq(&self, ack: u32) -> u64 {
-        expand32(self.snd_una, ack.wrapping_sub(self.iss))
+        SeqNumber::acknowledged(ack).place(self.iss, self.snd_una)
+    }
+
+    /// The sequence number of a place that the peer sends.
+    #[inline(always)]
+    pub fn their_number(&self, place: u64) -> SeqNumber<Theirs> {
+        self.irs.plus(place)
+    }
+
+    /// The sequence number of a place that we send.
+    #[inline(always)]
+    pub fn our_number(&self, place: u64) -> SeqNumber<Ours> {
+        self.iss.plus(place)
     }
 
     /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
@@ -309,7 +327,7 @@ impl<P: Stream> Subflow<P> {
             return;
         }
         let irs = self.irs;
-        let wire = |n: u64| irs.wrapping_add(n as u32);
+        let wire = |place: u64| irs.plus(place).on_wire();
         if let Some((left, right)) = self.duplicate.take() {
             blocks.push(SackBlock { left: wire(left), right: wire(right) });
         }

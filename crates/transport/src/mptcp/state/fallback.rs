@@ -2,6 +2,8 @@
 
 use wire::{DataNumber, Dss, Mapping};
 
+use crate::numbers::{Dsn, Ours};
+
 /// Whether MPTCP is spoken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -28,7 +30,7 @@ const TELL: u8 = 16;
 /// The infinite mapping as we tell it: from `dsn`, which stands at `ssn`, the subflow is the stream.
 #[derive(Clone, Copy, Debug)]
 struct Infinite {
-    dsn: u64,
+    dsn: Dsn<Ours>,
     ssn: u32,
     /// Data sent from here on carries it: its acknowledgment shows that the peer knows.
     until_seq: u64,
@@ -99,7 +101,7 @@ impl Fallback {
 
     /// The peer is to be told that from `dsn` on, at `ssn`, the subflow is the stream. An acknowledgment of what is sent
     /// from `until_seq` on shows that it knows.
-    pub fn tell(&mut self, dsn: u64, ssn: u32, until_seq: u64) {
+    pub fn tell(&mut self, dsn: Dsn<Ours>, ssn: u32, until_seq: u64) {
         self.infinite = Some(Box::new(Infinite { dsn, ssn, until_seq, left: TELL }));
     }
 
@@ -131,7 +133,7 @@ impl Fallback {
         let infinite = self.infinite.as_mut().filter(|i| i.left > 0)?;
         infinite.left -= 1;
         let mapping = Mapping {
-            dsn: DataNumber::Long(infinite.dsn),
+            dsn: DataNumber::Long(infinite.dsn.on_wire()),
             ssn: infinite.ssn,
             len: 0,
             checksum: self.checksum.then_some(0),

@@ -2,6 +2,8 @@
 
 use wire::MptcpOption;
 
+use crate::numbers::{Dsn, Theirs};
+
 /// Reason codes of MP_TCPRST (RFC 8684 §3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
@@ -32,7 +34,7 @@ pub struct Reset {
     pub reason: ResetReason,
     pub transient: bool,
     /// A checksum failed at this data sequence number (RFC 8684 §3.7).
-    pub fail_dsn: Option<u64>,
+    pub fail_dsn: Option<Dsn<Theirs>>,
     /// The whole connection ends.
     pub fastclose: bool,
 }
