@@ -29,8 +29,8 @@ def run(application: str, *overrides: str) -> dict[str, Any]:
 def test_a_page_takes_a_round_trip_for_each_object_in_its_chain() -> None:
     row = run('{ kind = "web", objects = [{ size = "1 kB" }, { size = "1 kB" }], pages = 3, think = "2 s" }')
     # SYN and SYN/ACK of 60 bytes; two requests of 452 and answers of 1052; three round trips. What has arrived is
-    # acknowledged at once before it is answered, 52 bytes, until an end has answered once: the SYN/ACK, the first request
-    # and the first answer, but not the second request.
+    # acknowledged at once before it is answered, 52 bytes, until an end has answered once: the SYN/ACK, the first
+    # request and the first answer, but not the second request.
     by_hand = 0.3 + (60 + 60 + 2 * (452 + 1052) + 3 * ACK) * BYTE_S
     assert row["transfer_times_s"] == pytest.approx([by_hand] * 3, abs=1e-9)
     assert row["transfer_starts_s"] == pytest.approx([0, 2 + by_hand, 4 + 2 * by_hand], abs=1e-9)
