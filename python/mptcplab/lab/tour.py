@@ -62,8 +62,8 @@ STEPS: Final = (
         "shared",
         "Fair at a shared bottleneck",
         "Two subflows of one connection and one TCP flow share a link of 20 Mbit/s. In A each subflow behaves"
-        " like a TCP flow (reno), so the connection takes about 12 Mbit/s and leaves 7. In B the subflows are"
-        " coupled (LIA): together they are as aggressive as one TCP flow, and both get about 9.5 Mbit/s.",
+        " like a TCP flow (reno), so the connection takes about 12.5 Mbit/s and leaves 6.5. In B the subflows"
+        " are coupled (LIA): together they are about as aggressive as one TCP flow, with 10.5 and 8.5 Mbit/s.",
         {"connection.multipath.congestion": "lia"},
     ),
     Step(
@@ -100,9 +100,9 @@ STEPS: Final = (
         "choice",
         "What DMPTCP chooses",
         "Objects of 400 kB are fetched one after another. In A min-rtt sends the end of an object over the "
-        "path of 200 ms as soon as the short path has no room, and the object is late. In B the scheduler "
-        "DMPTCP asks whether what is left is worth a slower path: an object takes about 0.96 s instead of 1.3"
-        " s.",
+        "path of 400 ms as soon as the short path has no room, and the object is late. In B the scheduler "
+        "DMPTCP asks whether what is left is worth a slower path: an object takes about 0.78 s instead of"
+        " 0.91 s.",
         {"connection.page.scheduler": "dmptcp"},
     ),
     Step(
