@@ -201,10 +201,10 @@ def test_an_agent_that_is_killed_is_put_right_by_the_next(home: Home, key_file: 
     text = SCENARIO.replace('"4 s"', '"60 s"').replace("[connection", 'shaper.rate = "9 Mbit/s"\n[connection', 1)
     with agents(home, key_file, tmp_path) as running:
         controller = starts(home.client, "run", scenario(tmp_path, key_file, text), "--engine", "testbed")
-        until(lambda: "10.71.9.2:7420" in home.say(home.client, "ss", "-Htn state established"))
+        until(lambda: "tbf" in home.state(home.client)["qdiscs"])
         running["client"].end(signal.SIGKILL)
         _, said = controller.communicate(timeout=60)
-        assert controller.returncode == 1
+        assert controller.returncode in (1, 3)  # 3: the agent ended before the run had begun
         assert "the agent of the client" in said
         until(lambda: home.state(home.server) == before["server"])
         left = home.state(home.client)
