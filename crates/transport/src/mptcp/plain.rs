@@ -9,13 +9,13 @@ use wire::{Compact, Flags, Timestamps};
 use super::connection::Connection;
 use super::outgoing::{Attempt, Outgoing};
 use super::state::fallback::Mode;
+use super::transmit::Header;
 use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::numbers::{Dsn, SeqNumber};
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
-use crate::tcp::acknowledge::NEVER;
 
 impl<P: Stream> Connection<P> {
     /// Something else than the plain happens: what is plain, and which subflows can take data, is to be found out anew.
@@ -231,35 +231,20 @@ impl<P: Stream> Connection<P> {
         if unsent <= len || open < len {
             return Attempt::Unknown;
         }
+        self.burst.1 = 0;
+        let offset = self.tx.nxt();
+        self.tx.advance(len);
+        self.arm_data_timer(now_ns);
+        let payload = self.tx.slice(offset, len);
         if !self.short.is_plain(r) {
-            let offset = self.tx.nxt();
-            self.burst.1 = 0;
-            self.tx.advance(len);
-            self.arm_data_timer(now_ns);
-            let payload = self.tx.slice(offset, len);
             self.first_transmission(now_ns, r, offset, payload, false, out);
             return Attempt::Sent(r);
         }
         debug_assert!(self.is_plain(r));
-        self.burst.1 = 0;
-        let offset = self.tx.nxt();
-        let payload = self.tx.slice(offset, len);
-        self.tx.advance(len);
-        self.arm_data_timer(now_ns);
         let others = (u64::MAX >> (64 - self.views.len())) & !(1 << r);
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
-        let seq = subflow.snd_nxt;
-        if subflow.board.is_empty() {
-            subflow.resume(now_ns, view);
-        }
-        subflow.ack.data_sent(now_ns);
-        subflow.snd_nxt = seq + len;
-        subflow.board.push(seq, offset, payload.clone(), false, now_ns);
+        let seq = subflow.send_new(now_ns, (offset, &payload, false), view);
         self.contexts[r].sent(seq, offset);
-        subflow.statistics.data_segments_sent += 1;
-        if subflow.timer_ns == NEVER {
-            subflow.restart_timer(now_ns);
-        }
         view.in_flight = subflow.board.outstanding();
         if !view.has_room() {
             subflow.note_limited();
@@ -292,11 +277,9 @@ impl<P: Stream> Connection<P> {
             (out.value, out.echo) = (value, echo);
         }
         out.parts = parts;
-        out.window = self.rx.announce(subflow.rcv_wscale);
-        subflow.ack.sent();
+        let header = Header::of(subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports;
-        out.seq = subflow.our_number(seq).on_wire();
-        out.ack = subflow.their_number(subflow.rcv_nxt).on_wire();
+        (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.flags = Flags::ACK;
     }
 }

@@ -6,12 +6,13 @@ use wire::{DataNumber, Dss, Ecn, Flags, Mapping, MpCapable, MpJoin, MptcpOption,
 use super::connection::Connection;
 use super::outgoing::{Attempt, Form, Outgoing, blank};
 use super::state::fallback::Mode;
+use super::state::receive_stream::ReceiveStream;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::subflow::State;
+use crate::tcp::subflow::{State, Subflow};
 
 /// What a data segment carries.
 pub(super) struct Carried<P> {
@@ -25,6 +26,24 @@ pub(super) struct Carried<P> {
     pub fin: bool,
     /// Bytes that stood before it when it was first sent, and have been acknowledged since.
     pub cut: u16,
+}
+
+/// What the header of every segment says of its subflow, whichever form the segment has.
+pub(super) struct Header {
+    pub seq: u32,
+    pub ack: u32,
+    pub window: u16,
+}
+
+impl Header {
+    /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
+    /// owed.
+    #[inline(always)]
+    pub fn of<P: Stream>(subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
+        let window = rx.announce(subflow.rcv_wscale);
+        subflow.ack.sent();
+        Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
+    }
 }
 
 impl<P: Stream> Connection<P> {
@@ -216,21 +235,11 @@ impl<P: Stream> Connection<P> {
         out: &mut Outgoing<P>,
     ) {
         let subflow = &mut self.subflows[r];
-        let seq = subflow.snd_nxt;
-        if subflow.board.is_empty() {
-            subflow.resume(now_ns, &mut self.views[r]);
-        }
-        subflow.ack.data_sent(now_ns);
-        subflow.snd_nxt += payload.len() as u64 + u64::from(fin);
-        subflow.board.push(seq, offset, payload.clone(), fin, now_ns);
+        let seq = subflow.send_new(now_ns, (offset, &payload, fin), &mut self.views[r]);
         if !payload.is_empty() {
             self.contexts[r].sent(seq, offset);
         }
         subflow.recovery.sent += 1;
-        subflow.statistics.data_segments_sent += u64::from(!payload.is_empty());
-        if subflow.timer_ns == NEVER {
-            subflow.restart_timer(now_ns);
-        }
         self.views[r].in_flight = subflow.pipe();
         if !self.views[r].has_room() {
             subflow.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
@@ -391,12 +400,10 @@ impl<P: Stream> Connection<P> {
             out.options.rare = None;
         }
         let subflow = &mut self.subflows[r];
-        out.window = self.rx.announce(subflow.rcv_wscale);
-        out.options.timestamps = subflow.timestamps_now(now_ns);
-        subflow.ack.sent();
+        let header = Header::of(subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports;
-        out.seq = subflow.our_number(seq).on_wire();
-        out.ack = subflow.their_number(subflow.rcv_nxt).on_wire();
+        (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
+        out.options.timestamps = subflow.timestamps_now(now_ns);
         out.flags = if flags.syn() { flags } else { flags | subflow.ecn.flags(false) };
         out.urgent = 0;
         out.payload = P::empty();

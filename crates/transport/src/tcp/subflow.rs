@@ -369,6 +369,23 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
+    /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
+    #[inline(always)]
+    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (u64, &P, bool), view: &mut View) -> u64 {
+        let (seq, len) = (self.snd_nxt, payload.len() as u64);
+        if self.board.is_empty() {
+            self.resume(now_ns, view);
+        }
+        self.ack.data_sent(now_ns);
+        self.snd_nxt = seq + len + u64::from(fin);
+        self.board.push(seq, offset, payload.clone(), fin, now_ns);
+        self.statistics.data_segments_sent += u64::from(len > 0);
+        if self.timer_ns == NEVER {
+            self.restart_timer(now_ns);
+        }
+        seq
+    }
+
     /// When this subflow wants attention.
     pub fn deadline_ns(&self) -> u64 {
         let paced_ns = self.pacing.as_ref().map_or(NEVER, Pacing::deadline_ns);
