@@ -22,6 +22,7 @@ from mptcplab.engines import catalogue
 from mptcplab.engines.linux.hosts import Played
 from mptcplab.engines.linux_virtual import columns, guest, refusals
 from mptcplab.engines.linux_virtual.cores import core
+from mptcplab.engines.linux_virtual.cpu_time import cpu_time_s
 from mptcplab.engines.runner import run
 from mptcplab.kernels import store
 from mptcplab.kernels.tools import tools
@@ -190,8 +191,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @virtual
 def test_a_guest_that_hangs_is_ended(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guest, "SILENT_S", 2.0)
-    with pytest.raises(guest.GuestError, match=r"did not advance for 2 s(?s:.)*about to spin"):
+    monkeypatch.setattr(guest, "SILENT_CPU_S", 2.0)
+    with pytest.raises(guest.GuestError, match=r"did not advance in 2 s of CPU time(?s:.)*about to spin"):
         guest.boot(
             kernels.find(KERNEL),
             small,
@@ -199,6 +200,64 @@ def test_a_guest_that_hangs_is_ended(small: Path, monkeypatch: pytest.MonkeyPatc
             progress=None,
             words=["/bin/sh", "-c", "echo about to spin > /dev/console; while :; do :; done"],
         )
+
+
+SPIN = "import os; os.fork(); exec('while True: pass')"
+"""Two processes of a group, as a guest is: half of what they compute is the child's."""
+WAIT = "import time; time.sleep(3600)"
+
+
+def watched(program: str, place: Path, most_looks: int) -> str:
+    """What is said of a process that never advances; nothing when it was left alone so often."""
+    looks = 0
+
+    def progress(_: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks > most_looks:
+            process.terminate()
+
+    (place / "progress").touch()
+    os.utime(place / "progress", (0, 0))
+    process = subprocess.Popen([sys.executable, "-S", "-c", program], start_new_session=True)
+    try:
+        return guest._watch(process, place, progress)
+    finally:
+        guest._end(process)
+
+
+def test_a_guest_is_given_up_by_what_it_computes_not_by_the_wall_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guest, "_LOOK_S", 0.01)
+    monkeypatch.setattr(guest, "_LOOK_AT_CPU_S", 0.0)
+    monkeypatch.setattr(guest, "SILENT_CPU_S", 0.5)
+    assert watched(SPIN, tmp_path, 1_000_000) == "did not advance in 0.5 s of CPU time"
+    # A starved guest: many times as long, and nothing computed.
+    assert not watched(WAIT, tmp_path, 300)
+    monkeypatch.setattr(guest, "SILENT_WALL_S", 0.5)
+    assert watched(WAIT, tmp_path, 1_000_000) == "did not advance in 0.5 s"
+
+
+def test_the_cpu_time_of_a_guest_is_that_of_all_its_processes() -> None:
+    # The child computes for 0.3 s and ends, its parent for 0.2 s and stays.
+    program = (
+        "import os, time\n"
+        "def compute(s):\n"
+        "    while time.process_time() < s: pass\n"
+        "if os.fork() == 0:\n    compute(0.3); os._exit(0)\n"
+        "os.wait(); compute(0.2); print('done', flush=True); time.sleep(3600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-S", "-c", program], start_new_session=True, stdout=subprocess.PIPE) as it:
+        try:
+            assert it.stdout is not None
+            it.stdout.readline()
+            found = cpu_time_s(it.pid)
+        finally:
+            it.kill()
+    # Ticks are of 10 ms, and each process has two counts; starting Python takes tens of milliseconds.
+    assert 0.5 - 0.04 <= found < 1.0
+    assert cpu_time_s(it.pid) == 0.0
 
 
 @virtual

@@ -14,17 +14,21 @@ from typing import Final
 import mptcplab
 from mptcplab import _core
 from mptcplab.engines.linux_virtual.cores import core
+from mptcplab.engines.linux_virtual.cpu_time import cpu_time_s
 from mptcplab.kernels.store import Kernel
 from mptcplab.kernels.tools import tools
 
 MEMORY_MB: Final = 1024
 """What a guest has; of the host it takes what it touches. The kernel's limits of TCP's memory follow from it."""
-SILENT_S: Final = 120.0
-"""A guest whose virtual time has not moved for so long is ended."""
+SILENT_CPU_S: Final = 120.0
+"""A guest whose virtual time has not moved while it computed for so long is ended, however busy the machine is."""
+SILENT_WALL_S: Final = 3600.0
+"""So is one that has not moved for so long by the wall clock, whether it computed or not."""
 
 _EPOCH_NS: Final = 1_700_000_000_000_000_000
 """The guest's date when it starts."""
 _LOOK_S: Final = 0.1
+_LOOK_AT_CPU_S: Final = 1.0
 _LAST_LINES: Final = 12
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from mptcplab.engines.linux_virtual.inside import main; main()"
 
@@ -103,11 +107,11 @@ def boot(
             },
         )
         try:
-            silent = _watch(process, place, progress)
+            stuck = _watch(process, place, progress)
         finally:
             _end(process)
-    if silent:
-        raise GuestError(_words(place, f"did not advance for {SILENT_S:g} s and was killed"))
+    if stuck:
+        raise GuestError(_words(place, f"{stuck} and was killed"))
     status = _status(place)
     if process.returncode or status is None:
         why = "ran out of memory" if b"Out of memory" in (place / "console").read_bytes() else "broke down"
@@ -119,18 +123,28 @@ def boot(
         raise GuestError(_words(place, f"answers that its program {how}{memory}"))
 
 
-def _watch(process: "subprocess.Popen[bytes]", place: Path, progress: Callable[[float], None] | None) -> bool:
-    """Wait for the end; answers whether it never came. `progress` raises to end it."""
+def _watch(process: "subprocess.Popen[bytes]", place: Path, progress: Callable[[float], None] | None) -> str:
+    """Wait for the end; answers why it never came, or nothing. `progress` raises to end it."""
     at_ms, since_s = 0, time.monotonic()
+    # The CPU time at the first look after it advanced: looking costs more than asking how far it is.
+    cpu_s: float | None = None
+    looked_s = since_s
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_LOOK_S)
-            return False
+            return ""
+        now_s = time.monotonic()
         now_ms = int((place / "progress").stat().st_mtime)
         if now_ms != at_ms:
-            at_ms, since_s = now_ms, time.monotonic()
-        elif time.monotonic() - since_s > SILENT_S:
-            return True
+            at_ms, since_s, cpu_s = now_ms, now_s, None
+        elif now_s - looked_s > _LOOK_AT_CPU_S:
+            looked_s = now_s
+            used_s = cpu_time_s(process.pid)
+            cpu_s = used_s if cpu_s is None else cpu_s
+            if used_s - cpu_s > SILENT_CPU_S:
+                return f"did not advance in {SILENT_CPU_S:g} s of CPU time"
+            if now_s - since_s > SILENT_WALL_S:
+                return f"did not advance in {SILENT_WALL_S:g} s"
         if progress is not None:
             progress(at_ms / 1000)
 
