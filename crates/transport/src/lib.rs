@@ -23,6 +23,7 @@ mod mptcp;
 mod names;
 mod numbers;
 pub mod path_manager;
+mod place;
 pub mod plugin;
 mod queue;
 mod reassembly;

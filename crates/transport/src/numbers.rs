@@ -7,6 +7,8 @@ use std::marker::PhantomData;
 
 use wire::{DataNumber, expand32};
 
+use crate::place::Place;
+
 /// This host sends the octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ours {}
@@ -104,10 +106,16 @@ impl<Sender> Dsn<Sender> {
         Dsn(self.0.wrapping_add(places), PhantomData)
     }
 
-    /// The place of its octet, `first` being that of place 0. That of a number far below is huge.
+    /// That of the octet at a place, this being that of the first one.
     #[inline]
-    pub const fn place(self, first: Self) -> u64 {
-        self.0.wrapping_sub(first.0)
+    pub const fn at(self, place: Place) -> Self {
+        Dsn(self.0.wrapping_add(place.octets()), PhantomData)
+    }
+
+    /// The place of its octet, `first` being that of the first one. That of a number far below is huge.
+    #[inline]
+    pub const fn place(self, first: Self) -> Place {
+        Place::after(self.0.wrapping_sub(first.0))
     }
 
     /// As it stands in an option, in 8 bytes.
@@ -139,8 +147,9 @@ mod tests {
     fn a_data_sequence_number_of_four_bytes_is_that_nearest_to_what_is_expected() {
         let first = Dsn::mapped(0x7_ffff_ff00);
         let number = Dsn::nearest(DataNumber::Short(0x40), first);
-        assert_eq!((number.on_wire(), number.place(first)), (0x8_0000_0040, 0x140));
-        assert_eq!(Dsn::nearest(DataNumber::Long(0x40), first).place(first), 0x40_u64.wrapping_sub(0x7_ffff_ff00));
+        assert_eq!((number.on_wire(), number.place(first).octets()), (0x8_0000_0040, 0x140));
+        let far = Dsn::nearest(DataNumber::Long(0x40), first).place(first);
+        assert_eq!(far.octets(), 0x40_u64.wrapping_sub(0x7_ffff_ff00));
     }
 
     proptest! {
@@ -150,7 +159,8 @@ mod tests {
             let near = place.saturating_add_signed(off);
             prop_assert_eq!(initial.plus(place).place(initial, near), place);
             let first = Dsn::<Ours>::initial(place);
-            prop_assert_eq!(first.plus(place).place(first), place);
+            let place = Place::after(place);
+            prop_assert_eq!(first.at(place).place(first), place);
         }
     }
 }

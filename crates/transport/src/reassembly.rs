@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::place::Place;
 use crate::queue::{Kept, Stream};
 
 /// A piece of what is to be put in order.
@@ -57,20 +58,20 @@ pub struct Piece<P> {
     /// Content.
     pub payload: P,
     /// Place of the first byte in the connection's stream; [`UNMAPPED`] while no mapping is known.
-    pub offset: u64,
+    pub offset: Place,
     /// When it reached this host.
     pub arrival_ns: u64,
 }
 
 /// No data sequence mapping is known yet.
-pub const UNMAPPED: u64 = u64::MAX;
+pub const UNMAPPED: Place = Place::LAST;
 
 /// A [`Piece`] in a slot.
 #[derive(Debug)]
 pub struct PieceSlot<K> {
     kept: K,
     /// Its place in the stream: by its mapping and by its own account, or by the latter alone.
-    place: u64,
+    place: Place,
     unmapped: bool,
     arrival_ns: u64,
 }
@@ -102,17 +103,17 @@ impl<P: Stream> Part for Piece<P> {
     }
 
     fn free_slot() -> Self::Slot {
-        PieceSlot { kept: P::Kept::keep(P::empty()), place: 0, unmapped: false, arrival_ns: 0 }
+        PieceSlot { kept: P::Kept::keep(P::empty()), place: Place::FIRST, unmapped: false, arrival_ns: 0 }
     }
 
     #[inline]
     fn fits_slot(&self) -> bool {
-        self.offset == UNMAPPED || self.offset == P::Kept::place(&self.payload, self.offset)
+        self.offset == UNMAPPED || self.offset.octets() == P::Kept::place(&self.payload, self.offset.octets())
     }
 
     #[inline]
     fn into_slot(self) -> Self::Slot {
-        let place = P::Kept::place(&self.payload, self.offset);
+        let place = Place::after(P::Kept::place(&self.payload, self.offset.octets()));
         let unmapped = self.offset == UNMAPPED;
         PieceSlot { kept: P::Kept::keep(self.payload), place, unmapped, arrival_ns: self.arrival_ns }
     }
@@ -126,7 +127,7 @@ impl<P: Stream> Part for Piece<P> {
     fn from_slot(slot: Self::Slot, at: u64) -> Self {
         let PieceSlot { kept, place, unmapped, arrival_ns } = slot;
         let offset = if unmapped { UNMAPPED } else { place };
-        Piece { at, payload: kept.into_payload(place), offset, arrival_ns }
+        Piece { at, payload: kept.into_payload(place.octets()), offset, arrival_ns }
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Place::after(at), arrival_ns: 0 }
     }
 
     proptest! {
@@ -231,7 +232,7 @@ mod tests {
             while let Some(at) = (next..256).find(|&i| held[i as usize]) {
                 next = at;
                 while let Some(p) = r.pop(next) {
-                    prop_assert_eq!((p.at, p.payload.offset, p.offset), (next, next, next));
+                    prop_assert_eq!((p.at, p.payload.offset, p.offset.octets()), (next, next, next));
                     next = p.end();
                 }
                 prop_assert!(next > at && !held.get(next as usize).copied().unwrap_or(false));
@@ -242,9 +243,9 @@ mod tests {
         /// What a slot holds is all of the piece.
         #[test]
         fn a_slot_gives_back_what_it_took(at in 0u64..9, offset in 0u64..9, place in 0u64..9, len in 1u32..9, mapped: bool) {
-            let offset = if mapped { offset } else { UNMAPPED };
+            let offset = if mapped { Place::after(offset) } else { UNMAPPED };
             let piece = Piece { at, payload: Span { offset: place, len }, offset, arrival_ns: 7 };
-            prop_assert_eq!(piece.fits_slot(), !mapped || offset == place);
+            prop_assert_eq!(piece.fits_slot(), !mapped || offset == Place::after(place));
             if piece.fits_slot() {
                 let slot = piece.clone().into_slot();
                 prop_assert_eq!(Piece::<Span>::slot_len(&slot), u64::from(len));

@@ -156,19 +156,20 @@ impl<T: Part> Row<T> {
 mod tests {
     use super::*;
     use crate::mptcp::Early;
+    use crate::place::Place;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, len: u64, via: u8) -> Early<Span> {
-        Early { at, payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
+        Early { at: Place::after(at), payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
     }
 
     /// What comes out from `next` on, as place, length and subflow.
     fn drain(row: &mut Row<Early<Span>>, next: &mut u64) -> Vec<(u64, u64, u8)> {
         let mut out = Vec::new();
         while let Some(p) = row.pop(*next) {
-            assert_eq!((p.payload.offset, p.at, p.arrival_ns), (*next, *next, u64::from(p.via)));
-            out.push((p.at, p.end() - p.at, p.via));
+            assert_eq!((p.payload.offset, p.at(), p.arrival_ns), (*next, *next, u64::from(p.via)));
+            out.push((p.at(), p.len(), p.via));
             *next = p.end();
         }
         out
@@ -249,7 +250,7 @@ mod tests {
                 let came = drain(&mut row, &mut next);
                 let mut expected = Vec::new();
                 while let Some(p) = plain.pop(plain_next) {
-                    expected.push((p.at, p.end() - p.at, p.via));
+                    expected.push((p.at(), p.len(), p.via));
                     plain_next = p.end();
                 }
                 prop_assert_eq!(came, expected);

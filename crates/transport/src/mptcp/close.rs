@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Event};
 use super::state::fallback::Mode;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
@@ -203,7 +204,7 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Tcp {
             return;
         }
-        let mut carried: Vec<(u64, u64)> = Vec::new();
+        let mut carried: Vec<(Place, Place)> = Vec::new();
         let kernel = self.repair() == Repair::Kernel;
         for (r, (subflow, view)) in self.subflows.iter().zip(&self.views).enumerate() {
             let hopeless = if kernel { self.is_stale(r) } else { view.potentially_failed };

@@ -513,7 +513,7 @@ impl<P: Stream> Connection<P> {
     /// Bytes delivered in order so far, read or waiting to be read.
     #[must_use]
     pub fn bytes_in_order(&self) -> u64 {
-        self.rx.nxt()
+        self.rx.nxt().octets()
     }
 
     /// Bytes that were written and the peer has not acknowledged at the data level, sent or not.

@@ -8,6 +8,7 @@ use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::waiting::Early;
 use crate::numbers::Dsn;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 
@@ -62,7 +63,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Data came behind a hole, or fills one.
-    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
@@ -87,7 +88,7 @@ impl<P: Stream> Connection<P> {
 
     /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
     #[inline(always)]
-    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         if subflow.ack.window < self.rx.window.room() {
@@ -134,7 +135,7 @@ impl<P: Stream> Connection<P> {
                     MptcpOption::MpCapable(m) => m.data.map(|(len, checksum)| MapRange {
                         from: 1,
                         to: 1 + u64::from(len),
-                        offset: 0,
+                        offset: Place::FIRST,
                         checksum,
                         data_fin: false,
                     }),
@@ -145,7 +146,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A place in the stream from its number, unless that is far from anything that could be sent.
-    fn place_of(&self, dsn: DataNumber) -> Option<u64> {
+    fn place_of(&self, dsn: DataNumber) -> Option<Place> {
         let offset = self.numbers.their_place(Dsn::nearest(dsn, self.numbers.theirs(self.rx.nxt())));
         (offset <= self.rx.window.right().saturating_add(FAR)).then_some(offset)
     }
@@ -209,7 +210,7 @@ impl<P: Stream> Connection<P> {
     /// A segment in order on a subflow where nothing is verified or held back, of a stream that has not ended. Mostly it
     /// continues the stream too.
     #[inline(always)]
-    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: u64, payload: P) {
+    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.fallback.receives_single() { context.next_offset } else { offset };
         if self.rx.is_next(offset) {

@@ -7,6 +7,7 @@ use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
 use crate::congestion::{Phase, Window};
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
@@ -38,9 +39,11 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
     fn carried(&self, place: u64) -> Option<Carried> {
         let mut all = Carried { from: place, to: u64::MAX, on: SubflowSet::default() };
         for (r, subflow) in self.subflows.iter().enumerate() {
-            if let Some(sent) = subflow.board.iter().find(|s| s.offset <= place && place < s.offset + s.len()) {
+            if let Some(sent) =
+                subflow.board.iter().find(|s| (s.offset..s.offset + s.len()).contains(&Place::after(place)))
+            {
                 all.on.insert(r);
-                all.to = all.to.min(sent.offset + sent.len());
+                all.to = all.to.min((sent.offset + sent.len()).octets());
             }
         }
         (all.on.0 != 0).then_some(all)
@@ -52,7 +55,7 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
 struct Asked {
     source: Source,
     demand: Demand,
-    from: u64,
+    from: Place,
     available: u64,
 }
 
@@ -93,10 +96,10 @@ macro_rules! context {
     ($self:ident, $now_ns:expr, $place:expr, $available:expr) => {
         Context {
             now_ns: $now_ns,
-            place: $place,
+            place: $place.octets(),
             available_bytes: $available,
-            acknowledged_bytes: $self.tx.una(),
-            sent_bytes: $self.tx.nxt(),
+            acknowledged_bytes: $self.tx.una().octets(),
+            sent_bytes: $self.tx.nxt().octets(),
             unsent_bytes: $self.tx.unsent(),
             free_window_bytes: $self.tx.open(),
             window_bytes: $self.tx.window(),
@@ -193,7 +196,7 @@ impl<P: Stream> Connection<P> {
                 self.bind(on, asked.from, asked.from + len, asked.source == Source::Reinjection);
                 Answer::More
             }
-            Decision::Repeat { on, from, to } if self.repeat(on, from, to) => Answer::More,
+            Decision::Repeat { on, from, to } if self.repeat(on, Place::after(from), Place::after(to)) => Answer::More,
             Decision::Pass if asked.source == Source::Reinjection => {
                 *passed = true;
                 Answer::More
@@ -301,7 +304,7 @@ impl<P: Stream> Connection<P> {
             let context = context!(self, now_ns, self.tx.nxt(), 0);
             match self.scheduler.when_idle(&self.views, &context) {
                 Decision::Penalise { subflows } => self.penalise(now_ns, subflows),
-                Decision::Repeat { on, from, to } => return self.repeat(on, from, to),
+                Decision::Repeat { on, from, to } => return self.repeat(on, Place::after(from), Place::after(to)),
                 // Once: what it waited for does not come from asking.
                 Decision::Pass => return !std::mem::replace(relieved, true),
                 _ => return false,

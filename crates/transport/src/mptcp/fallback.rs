@@ -8,6 +8,7 @@ use super::state::context::Run;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::numbers::Dsn;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -43,7 +44,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn unmapped(&mut self, now_ns: u64, r: usize) -> Result<(), Broken> {
         let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
         // What was sent a second time at the data level has no place in the sequence of the stream.
-        let straight = self.contexts[r].next_offset + 1 == self.first_undelivered(r);
+        let straight = self.contexts[r].next_offset.octets() + 1 == self.first_undelivered(r);
         if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r))) {
             return Ok(());
         }
@@ -89,7 +90,7 @@ impl<P: Stream> Connection<P> {
         }
         // "After a sender signals an infinite mapping, it MUST only use subflow ACKs to clear its send buffer" (§3.7).
         let acknowledged = self.acknowledged_by_subflow(r, self.subflows[r].snd_una);
-        let window = self.tx.right().saturating_sub(acknowledged);
+        let window = self.tx.right().beyond(acknowledged);
         self.data_acknowledged(now_ns, acknowledged, window);
         self.due.data = true;
         self.due.attention.insert(r);
@@ -116,7 +117,7 @@ impl<P: Stream> Connection<P> {
 
     /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
     #[inline(always)]
-    pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> u64 {
+    pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> Place {
         let run = self.contexts[r].run;
         if ack < run.seq { self.tx.una() } else { (run.offset + (ack - run.seq)).min(self.tx.nxt()) }
     }

@@ -250,7 +250,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn receive_in_syn_received(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) -> bool {
         // First: the sequence number. The SYN may come again, with data.
         let seq = self.subflows[r].their_seq(segment.seq);
-        let inside = (1..=self.rx.window.right().max(1)).contains(&seq);
+        let inside = (1..=self.rx.window.right().octets().max(1)).contains(&seq);
         if segment.flags.rst() {
             if seq == 1 {
                 self.receive_reset(now_ns, r, segment);

@@ -13,6 +13,7 @@ use super::transmit::Header;
 use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::numbers::{Dsn, SeqNumber};
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
@@ -80,7 +81,7 @@ impl<P: Stream> Connection<P> {
 
     /// What a plain segment acknowledges at the data level: `parts` are all that it has of a DSS. None: it is not plain.
     #[inline(always)]
-    pub(super) fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<u64> {
+    pub(super) fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<Place> {
         if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
             return None;
         }
@@ -91,7 +92,7 @@ impl<P: Stream> Connection<P> {
     /// Where the data of a segment belongs that stands at `seq` on its subflow and has a mapping of its own, and what the
     /// segment acknowledges. None: that is not plain, or not in the window.
     #[inline(always)]
-    pub(super) fn plain_mapping(&self, segment: &Compact<P>, seq: u64) -> Option<(u64, u64)> {
+    pub(super) fn plain_mapping(&self, segment: &Compact<P>, seq: u64) -> Option<(Place, Place)> {
         let to = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING)?;
         let offset = self.numbers.their_place(Dsn::mapped(segment.dsn));
         let fits = segment.ssn == seq as u32 && self.rx.window.allows(offset, segment.payload.len() as u64);
@@ -156,7 +157,7 @@ impl<P: Stream> Connection<P> {
         if ack > subflow.snd_nxt || !subflow.board.covers_first(ack) {
             return false;
         }
-        let mut to = 0;
+        let mut to = Place::FIRST;
         if self.mode == Mode::Mptcp {
             let Some(data_ack) = self.plain_data_ack(segment, HAS_DATA_ACK) else { return false };
             to = data_ack;

@@ -9,6 +9,7 @@ use super::state::fallback::Mode;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::path_manager::PathEvent;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
@@ -114,7 +115,7 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn open_on_subflow(&self) -> u64 {
         match self.mode {
-            Mode::Tcp => self.rx.window.right().saturating_sub(self.rx.nxt()),
+            Mode::Tcp => self.rx.window.right().beyond(self.rx.nxt()),
             Mode::Mptcp => 2 * self.rx.window.size(),
         }
     }
@@ -224,7 +225,7 @@ impl<P: Stream> Connection<P> {
         let len = segment.payload.len() as u64;
         if self.mode == Mode::Tcp && len > 0 {
             let subflow = &mut self.subflows[r];
-            let open = self.rx.window.right().saturating_sub(self.rx.nxt());
+            let open = self.rx.window.right().beyond(self.rx.nxt());
             let fits = (subflow.rcv_nxt + open).saturating_sub(seq);
             if fits < len {
                 segment.payload = segment.payload.slice(0, fits as usize);
@@ -340,7 +341,10 @@ impl<P: Stream> Connection<P> {
                 let (sent, fin) = (self.tx.nxt(), u64::from(self.ending.data_fin_sent));
                 // An acknowledgment of what was never sent is ignored, like one of the past.
                 if ahead <= sent + fin {
-                    if self.ending.data_fin_sent && ahead == self.tx.end().wrapping_add(1) && sent == self.tx.end() {
+                    if self.ending.data_fin_sent
+                        && ahead.octets() == self.tx.end().octets().wrapping_add(1)
+                        && sent == self.tx.end()
+                    {
                         self.ending.fin_acknowledged = true;
                     }
                     let window = u64::from(segment.window) << self.subflows[r].snd_wscale;
@@ -359,21 +363,21 @@ impl<P: Stream> Connection<P> {
     /// than before if the peer says so. Of Multipath TCP the acknowledgments come over several paths, and one that was
     /// overtaken is known by nothing: the largest edge holds (RFC 8684 §3.3.5).
     #[inline(always)]
-    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: u64, window: u64) {
+    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: Place, window: u64) {
         self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
     }
 
     /// The same of a segment that may be older than the last of its subflow: then (not `fresh`) the window holds that was told
     /// since.
     #[inline(always)]
-    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: u64, window: u64, fresh: bool) {
+    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: Place, window: u64, fresh: bool) {
         let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
         self.acknowledged_with_edge(now_ns, to, right);
     }
 
     /// The same, with the end of what the peer has room for.
     #[inline(always)]
-    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: u64, right: u64) {
+    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: Place, right: Place) {
         if self.tx.open_to(right) {
             self.due.data = true;
             self.timers.window_opened();

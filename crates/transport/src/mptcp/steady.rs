@@ -10,6 +10,7 @@ use super::connection::Connection;
 use super::outgoing::{Form, Outgoing};
 use super::state::fallback::Mode;
 use crate::numbers::SeqNumber;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
@@ -80,7 +81,7 @@ impl<P: Stream> Connection<P> {
         {
             return false;
         }
-        let mut to = 0;
+        let mut to = Place::FIRST;
         if self.mode == Mode::Mptcp {
             let Some(data_ack) = self.plain_data_ack(segment, HAS_DATA_ACK) else { return false };
             to = data_ack;
@@ -127,7 +128,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether data up to `end` of the stream goes out on the steady subflow `r` with nothing but its mapping.
-    pub(super) fn is_compact(&self, r: usize, end: u64) -> bool {
+    pub(super) fn is_compact(&self, r: usize, end: Place) -> bool {
         match self.mode {
             Mode::Tcp => !self.subflows[r].has_blocks(),
             Mode::Mptcp => !self.ending.requested || end != self.tx.end(),
@@ -140,7 +141,7 @@ impl<P: Stream> Connection<P> {
         &mut self,
         now_ns: u64,
         r: usize,
-        (seq, offset, payload): (u64, u64, P),
+        (seq, offset, payload): (u64, Place, P),
         out: &mut Outgoing<P>,
     ) {
         out.form = Form::Compact;

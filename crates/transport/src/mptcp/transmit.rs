@@ -10,6 +10,7 @@ use super::state::receive_stream::ReceiveStream;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -19,7 +20,7 @@ pub(super) struct Carried<P> {
     /// First sequence number on the subflow.
     pub seq: u64,
     /// Place in the stream.
-    pub offset: u64,
+    pub offset: Place,
     /// Content.
     pub payload: P,
     /// Whether the FIN goes with it.
@@ -221,15 +222,15 @@ impl<P: Stream> Connection<P> {
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
     /// than a DSS.
-    fn carries_capable(&self, r: usize, from: u64) -> bool {
-        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == 0
+    fn carries_capable(&self, r: usize, from: Place) -> bool {
+        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == Place::FIRST
     }
 
     pub(super) fn first_transmission(
         &mut self,
         now_ns: u64,
         r: usize,
-        offset: u64,
+        offset: Place,
         payload: P,
         fin: bool,
         out: &mut Outgoing<P>,
@@ -295,7 +296,7 @@ impl<P: Stream> Connection<P> {
         self.segment_into(now_ns, r, seq, flags, segment);
         if self.mode == Mode::Mptcp && len > 0 {
             if self.carries_capable(r, offset) {
-                let checksum = self.checksum_of(0, 1, len as u16, &payload);
+                let checksum = self.checksum_of(Place::FIRST, 1, len as u16, &payload);
                 segment.options.dss = None;
                 segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {
@@ -420,7 +421,7 @@ impl<P: Stream> Connection<P> {
         let seq = 0;
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
-        segment.window = self.rx.window.right().min(0xffff) as u16;
+        segment.window = self.rx.window.right().octets().min(0xffff) as u16;
         segment.options.dss = None;
         if !passive {
             segment.ack = 0;

@@ -131,11 +131,12 @@ impl<P: Stream> Held<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: at, arrival_ns: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Place::after(at), arrival_ns: 0 }
     }
 
     fn blocks(r: &Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {
@@ -188,7 +189,7 @@ mod tests {
                 prop_assert!(reported.is_empty() || at < next || reported[0].0 <= at && at + len <= reported[0].1);
                 while let Some(p) = r.pop(next) {
                     prop_assert_eq!(other.pop(next).map(|q| (q.at, q.end())), Some((p.at, p.end())));
-                    prop_assert_eq!((p.at, p.payload.offset, p.offset), (next, next, next));
+                    prop_assert_eq!((p.at, p.payload.offset, p.offset.octets()), (next, next, next));
                     next = p.end();
                 }
                 prop_assert!(!held[next as usize]);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use wire::SackBlock;
 
 use crate::Sending;
+use crate::place::Place;
 use crate::queue::{Kept, Stream, push, trim};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
@@ -14,7 +15,7 @@ pub struct Sent<P: Stream> {
     /// First sequence number.
     pub seq: u64,
     /// Place of the first byte in the connection's stream.
-    pub offset: u64,
+    pub offset: Place,
     /// When it was last sent.
     pub sent_ns: u64,
     /// Content.
@@ -40,7 +41,7 @@ const REINJECTED: u8 = 32;
 impl<P: Stream> Sent<P> {
     /// Content.
     pub fn payload(&self) -> P {
-        self.kept.payload(self.offset)
+        self.kept.payload(self.offset.octets())
     }
 
     /// Bytes of data that were acknowledged and cut off at its beginning since it was first sent.
@@ -229,7 +230,7 @@ impl<P: Stream> Scoreboard<P> {
 
     /// A segment was sent for the first time.
     #[inline]
-    pub fn push(&mut self, seq: u64, offset: u64, payload: P, fin: bool, now_ns: u64) {
+    pub fn push(&mut self, seq: u64, offset: Place, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
         push(
             &mut self.sent,
@@ -626,7 +627,7 @@ mod tests {
     fn board() -> Scoreboard<Span> {
         let mut b = Scoreboard::new();
         for i in 0..10 {
-            b.push(1 + 100 * i, 100 * i, Span { offset: 100 * i, len: 100 }, false, 1 + i);
+            b.push(1 + 100 * i, Place::after(100 * i), Span { offset: 100 * i, len: 100 }, false, 1 + i);
         }
         b
     }
@@ -763,7 +764,7 @@ mod tests {
         let mut delivered = Delivered::default();
         b.acknowledge(151, 50, &mut delivered);
         let first = b.iter().next().unwrap();
-        assert_eq!((first.seq, first.offset, first.payload().offset, first.len()), (151, 150, 150, 50));
+        assert_eq!((first.seq, first.offset.octets(), first.payload().offset, first.len()), (151, 150, 150, 50));
         assert_eq!((first.cut_bytes(), delivered.segments, delivered.bytes), (50, 1, 150));
         b.acknowledge(161, 60, &mut delivered);
         assert_eq!(b.iter().next().map(Sent::cut_bytes), Some(60));

@@ -15,6 +15,7 @@ use super::validation::Validation;
 use crate::congestion::{View, Window};
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::statistics::Statistics;
 use crate::{LossDetection, TcpOptions};
@@ -371,7 +372,7 @@ impl<P: Stream> Subflow<P> {
 
     /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
     #[inline(always)]
-    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (u64, &P, bool), view: &mut View) -> u64 {
+    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Place, &P, bool), view: &mut View) -> u64 {
         let (seq, len) = (self.snd_nxt, payload.len() as u64);
         if self.board.is_empty() {
             self.resume(now_ns, view);

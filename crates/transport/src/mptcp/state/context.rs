@@ -6,6 +6,7 @@ use wire::MptcpOption;
 
 use super::reset::Reset;
 use super::verifying::{MapRange, Verifying};
+use crate::place::Place;
 use crate::reassembly::Piece;
 use crate::tcp::acknowledge::NEVER;
 
@@ -14,7 +15,7 @@ use crate::tcp::acknowledge::NEVER;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     pub seq: u64,
-    pub offset: u64,
+    pub offset: Place,
 }
 
 /// State of one subflow at the level of MPTCP.
@@ -24,7 +25,7 @@ pub struct SubflowContext<P> {
     /// The present run of transmissions.
     pub run: Run,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
-    pub next_offset: u64,
+    pub next_offset: Place,
     /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
     pub mappings: BTreeMap<u64, MapRange>,
     /// A mapping whose data is not complete and whose checksum is not verified yet.
@@ -32,7 +33,7 @@ pub struct SubflowContext<P> {
     /// After a checksum failure on the only subflow: data that waits for the infinite mapping (RFC 8684 §3.7).
     pub held: Option<Vec<Piece<P>>>,
     /// Place in the stream where the checksum failed.
-    pub failed_at: u64,
+    pub failed_at: Place,
     /// Retransmissions of MP_FAIL, or of the keep-alive.
     pub retries: u32,
     /// When MP_FAIL is due again.
@@ -65,11 +66,11 @@ impl<P> SubflowContext<P> {
     pub fn new() -> Self {
         SubflowContext {
             mappings: BTreeMap::new(),
-            run: Run { seq: 1, offset: 0 },
-            next_offset: 0,
+            run: Run { seq: 1, offset: Place::FIRST },
+            next_offset: Place::FIRST,
             verifying: None,
             held: None,
-            failed_at: 0,
+            failed_at: Place::FIRST,
             retries: 0,
             fail_timer_ns: NEVER,
             signals: VecDeque::new(),
@@ -94,8 +95,8 @@ impl<P> SubflowContext<P> {
 
     /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.
     #[inline]
-    pub fn sent(&mut self, seq: u64, offset: u64) {
-        if offset.wrapping_sub(self.run.offset) != seq - self.run.seq {
+    pub fn sent(&mut self, seq: u64, offset: Place) {
+        if offset.octets().wrapping_sub(self.run.offset.octets()) != seq - self.run.seq {
             self.run = Run { seq, offset };
         }
     }

@@ -2,6 +2,7 @@
 //! 0; the first byte of data has the number after the initial one.
 
 use crate::numbers::{Dsn, Ours, Theirs};
+use crate::place::Place;
 
 /// Keys.
 #[derive(Clone, Copy, Debug)]
@@ -31,25 +32,25 @@ impl DataNumbers {
 
     /// The data sequence number of a place in our stream.
     #[inline]
-    pub fn ours(&self, place: u64) -> Dsn<Ours> {
-        self.ours.plus(place)
+    pub fn ours(&self, place: Place) -> Dsn<Ours> {
+        self.ours.at(place)
     }
 
     /// The data sequence number of a place in the peer's stream.
     #[inline]
-    pub fn theirs(&self, place: u64) -> Dsn<Theirs> {
-        self.theirs.plus(place)
+    pub fn theirs(&self, place: Place) -> Dsn<Theirs> {
+        self.theirs.at(place)
     }
 
     /// The place in our stream that has this number. That of a number far below is huge.
     #[inline]
-    pub fn our_place(&self, dsn: Dsn<Ours>) -> u64 {
+    pub fn our_place(&self, dsn: Dsn<Ours>) -> Place {
         dsn.place(self.ours)
     }
 
     /// The place in the peer's stream that has this number; likewise.
     #[inline]
-    pub fn their_place(&self, dsn: Dsn<Theirs>) -> u64 {
+    pub fn their_place(&self, dsn: Dsn<Theirs>) -> Place {
         dsn.place(self.theirs)
     }
 }

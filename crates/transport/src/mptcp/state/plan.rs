@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::place::Place;
 use crate::scheduler::SubflowSet;
 
 /// What a range that waits on a subflow is.
@@ -18,8 +19,8 @@ pub enum Kind {
 /// A range of the stream that waits on a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    pub from: u64,
-    pub to: u64,
+    pub from: Place,
+    pub to: Place,
     pub kind: Kind,
 }
 
@@ -47,7 +48,7 @@ impl Queue {
         self.ranges.front().map(|&first| (first, self.ranges.len() > 1))
     }
 
-    pub fn push(&mut self, from: u64, to: u64, kind: Kind) {
+    pub fn push(&mut self, from: Place, to: Place, kind: Kind) {
         self.bytes += to - from;
         match self.ranges.back_mut() {
             Some(last) if last.to == from && last.kind == kind => last.to = to,
@@ -72,7 +73,7 @@ impl Queue {
     }
 
     /// Of what is shared, what lies below `acknowledged` leaves.
-    fn prune(&mut self, acknowledged: u64) {
+    fn prune(&mut self, acknowledged: Place) {
         while let Some(first) = self.ranges.front()
             && first.kind == Kind::Shared
             && first.from < acknowledged
@@ -82,13 +83,13 @@ impl Queue {
     }
 
     /// The parts of a range that do not wait here.
-    fn gaps(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+    fn gaps(&self, from: Place, to: Place) -> Vec<(Place, Place)> {
         self.ranges.iter().fold(vec![(from, to)], |gaps, waiting| without(&gaps, waiting.from, waiting.to))
     }
 }
 
 /// What is left of ranges without another one.
-fn without(ranges: &[(u64, u64)], from: u64, to: u64) -> Vec<(u64, u64)> {
+fn without(ranges: &[(Place, Place)], from: Place, to: Place) -> Vec<(Place, Place)> {
     let sides = ranges.iter().flat_map(|&(a, b)| [(a, b.min(from)), (a.max(to), b)]);
     sides.filter(|&(a, b)| a < b).collect()
 }
@@ -98,9 +99,9 @@ fn without(ranges: &[(u64, u64)], from: u64, to: u64) -> Vec<(u64, u64)> {
 pub struct SendPlan {
     queues: Vec<Queue>,
     /// Bound to a subflow that failed, never sent, and to be bound again; in the order of the stream.
-    returned: VecDeque<(u64, u64)>,
+    returned: VecDeque<(Place, Place)>,
     /// Of what is shared, what no subflow has sent yet; in the order of the stream, without overlap.
-    unsent: VecDeque<(u64, u64)>,
+    unsent: VecDeque<(Place, Place)>,
     /// Subflows that were promised to send what waits there before the scheduler is asked again.
     pub promised: SubflowSet,
     /// New data is bound ahead: nobody but the scheduler takes any.
@@ -137,7 +138,7 @@ impl SendPlan {
     }
 
     /// Data that was never sent is bound to several subflows, whose queues [get](Queue::push) it.
-    pub fn share(&mut self, from: u64, to: u64) {
+    pub fn share(&mut self, from: Place, to: Place) {
         let i = self.unsent.partition_point(|&(at, _)| at < from);
         match i.checked_sub(1).and_then(|before| self.unsent.get_mut(before)) {
             Some(before) if before.1 == from => before.1 = to,
@@ -146,7 +147,7 @@ impl SendPlan {
     }
 
     /// How many of the `len` bytes of shared data from `from` on are alike, and whether they were never sent.
-    pub fn alike(&self, from: u64, len: u64) -> (u64, bool) {
+    pub fn alike(&self, from: Place, len: u64) -> (u64, bool) {
         let next = self.unsent.iter().find(|&&(_, to)| to > from);
         match next {
             Some(&(at, to)) if at <= from => (len.min(to - from), true),
@@ -156,14 +157,14 @@ impl SendPlan {
     }
 
     /// Shared data was sent for the first time, or needs no sending any more.
-    pub fn note_sent(&mut self, from: u64, to: u64) {
+    pub fn note_sent(&mut self, from: Place, to: Place) {
         if self.unsent.iter().any(|&(a, b)| a < to && from < b) {
             self.unsent = without(self.unsent.make_contiguous(), from, to).into();
         }
     }
 
     /// The parts of a range that subflow `r` does not carry, and that do not wait there, go there once more.
-    pub fn repeat(&mut self, r: usize, from: u64, to: u64, carried: impl Iterator<Item = (u64, u64)>) -> bool {
+    pub fn repeat(&mut self, r: usize, from: Place, to: Place, carried: impl Iterator<Item = (Place, Place)>) -> bool {
         let Some(queue) = self.queues.get_mut(r) else { return false };
         let gaps = carried.fold(queue.gaps(from, to), |gaps, (from, to)| without(&gaps, from, to));
         gaps.iter().for_each(|&(from, to)| queue.push(from, to, Kind::Shared));
@@ -171,7 +172,7 @@ impl SendPlan {
     }
 
     /// Subflow `r` is to send next what another one sends now.
-    pub fn promise(&mut self, r: usize, from: u64, to: u64) {
+    pub fn promise(&mut self, r: usize, from: Place, to: Place) {
         if let Some(queue) = self.queues.get_mut(r) {
             queue.push_front(Waiting { from, to, kind: Kind::Shared });
             self.promised.insert(r);
@@ -179,12 +180,12 @@ impl SendPlan {
     }
 
     /// Of what is shared, what the peer has acknowledged need not be sent.
-    pub fn prune(&mut self, acknowledged: u64) {
+    pub fn prune(&mut self, acknowledged: Place) {
         self.queues.iter_mut().for_each(|queue| queue.prune(acknowledged));
     }
 
     /// The first range to be bound again, above what the peer has acknowledged.
-    pub fn first_returned(&mut self, acknowledged: u64) -> Option<(u64, u64)> {
+    pub fn first_returned(&mut self, acknowledged: Place) -> Option<(Place, Place)> {
         loop {
             let first = self.returned.front_mut()?;
             first.0 = first.0.max(acknowledged);
@@ -208,7 +209,7 @@ impl SendPlan {
     /// Subflow `r` fails: its own data is to be bound again, and so is what it shares where nobody has sent it and it waits
     /// on none of the subflows that `work`. Reinjections are the answer: others must carry them. One that `leaves`
     /// keeps nothing; else it goes on with what it shares when it can.
-    pub fn give_back(&mut self, r: usize, leaves: bool, work: impl Fn(usize) -> bool) -> Vec<(u64, u64)> {
+    pub fn give_back(&mut self, r: usize, leaves: bool, work: impl Fn(usize) -> bool) -> Vec<(Place, Place)> {
         let Some(queue) = self.queues.get_mut(r) else { return Vec::new() };
         let mut again = Vec::new();
         let mut returned: Vec<_> = self.returned.drain(..).collect();
@@ -236,7 +237,7 @@ impl SendPlan {
     }
 
     /// What was bound and never sent.
-    pub fn never_sent(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn never_sent(&self) -> impl Iterator<Item = (Place, Place)> {
         let own = self.queues.iter().flat_map(|queue| &queue.ranges).filter(|waiting| waiting.kind == Kind::Own);
         own.map(|waiting| (waiting.from, waiting.to))
             .chain(self.returned.iter().copied())
@@ -244,13 +245,13 @@ impl SendPlan {
     }
 
     /// Reinjections that wait on a subflow.
-    pub fn again(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn again(&self) -> impl Iterator<Item = (Place, Place)> {
         let again = self.queues.iter().flat_map(|queue| &queue.ranges).filter(|waiting| waiting.kind == Kind::Again);
         again.map(|waiting| (waiting.from, waiting.to))
     }
 
     /// Takes everything out; the answer is what was never sent, in the order of the stream.
-    pub fn drain(&mut self) -> Vec<(u64, u64)> {
+    pub fn drain(&mut self) -> Vec<(Place, Place)> {
         let mut all: Vec<_> = self.never_sent().collect();
         all.sort_unstable();
         for queue in &mut self.queues {
@@ -268,6 +269,18 @@ impl SendPlan {
 mod tests {
     use super::*;
 
+    fn at(octets: u64) -> Place {
+        Place::after(octets)
+    }
+
+    fn octets(ranges: impl IntoIterator<Item = (Place, Place)>) -> Vec<(u64, u64)> {
+        ranges.into_iter().map(|(from, to)| (from.octets(), to.octets())).collect()
+    }
+
+    fn first_returned(plan: &mut SendPlan, acknowledged: u64) -> Option<(u64, u64)> {
+        plan.first_returned(at(acknowledged)).map(|(from, to)| (from.octets(), to.octets()))
+    }
+
     fn plan(subflows: usize) -> SendPlan {
         let mut plan = SendPlan::default();
         plan.grow(subflows);
@@ -275,14 +288,14 @@ mod tests {
     }
 
     fn waiting(plan: &SendPlan, r: usize) -> Vec<(u64, u64)> {
-        plan.queues[r].ranges.iter().map(|waiting| (waiting.from, waiting.to)).collect()
+        octets(plan.queues[r].ranges.iter().map(|waiting| (waiting.from, waiting.to)))
     }
 
     fn bind(plan: &mut SendPlan, on: &[usize], from: u64, to: u64) {
         let kind = if on.len() > 1 { Kind::Shared } else { Kind::Own };
-        on.iter().for_each(|&r| plan.queue_mut(r).unwrap().push(from, to, kind));
+        on.iter().for_each(|&r| plan.queue_mut(r).unwrap().push(at(from), at(to), kind));
         if on.len() > 1 {
-            plan.share(from, to);
+            plan.share(at(from), at(to));
         }
     }
 
@@ -296,44 +309,44 @@ mod tests {
         assert_eq!((waiting(&plan, 0), plan.queues[0].bytes()), (vec![(40, 100), (200, 300)], 160));
         assert_eq!(plan.give_back(0, true, |_| true), []);
         assert_eq!((waiting(&plan, 0), plan.queues[0].bytes()), (vec![], 0));
-        assert_eq!(plan.first_returned(50), Some((50, 100)));
+        assert_eq!(first_returned(&mut plan, 50), Some((50, 100)));
         plan.take_returned(50);
-        assert_eq!(plan.first_returned(50), Some((200, 300)));
-        assert_eq!(plan.first_returned(300), None);
+        assert_eq!(first_returned(&mut plan, 50), Some((200, 300)));
+        assert_eq!(first_returned(&mut plan, 300), None);
     }
 
     #[test]
     fn what_is_shared_comes_back_when_nobody_else_has_it() {
         let mut plan = plan(3);
         bind(&mut plan, &[0, 1], 0, 300);
-        assert_eq!(plan.alike(0, 100), (100, true));
-        plan.note_sent(0, 100);
-        assert_eq!((plan.alike(50, 100), plan.alike(100, 100)), ((50, false), (100, true)));
+        assert_eq!(plan.alike(at(0), 100), (100, true));
+        plan.note_sent(at(0), at(100));
+        assert_eq!((plan.alike(at(50), 100), plan.alike(at(100), 100)), ((50, false), (100, true)));
         // Subflow 1 has it too.
         assert_eq!(plan.give_back(0, true, |_| true), []);
-        assert_eq!(plan.first_returned(0), None);
+        assert_eq!(first_returned(&mut plan, 0), None);
         // Now nobody has; the first 100 bytes are under way. It goes on with them when it can.
         assert_eq!(plan.give_back(1, false, |r| r == 2), []);
-        assert_eq!((plan.first_returned(0), waiting(&plan, 1)), (Some((100, 300)), vec![(0, 300)]));
-        assert_eq!(plan.alike(100, 100), (100, false));
+        assert_eq!((first_returned(&mut plan, 0), waiting(&plan, 1)), (Some((100, 300)), vec![(0, 300)]));
+        assert_eq!(plan.alike(at(100), 100), (100, false));
     }
 
     #[test]
     fn nothing_waits_twice_on_a_subflow() {
         let mut plan = plan(1);
         bind(&mut plan, &[0], 100, 200);
-        assert!(plan.repeat(0, 0, 300, [(20, 30)].into_iter()));
+        assert!(plan.repeat(0, at(0), at(300), [(at(20), at(30))].into_iter()));
         assert_eq!(waiting(&plan, 0), [(100, 200), (0, 20), (30, 100), (200, 300)]);
-        assert!(!plan.repeat(0, 50, 250, std::iter::empty()));
-        assert!(!plan.repeat(7, 0, 10, std::iter::empty()), "there is no such subflow");
+        assert!(!plan.repeat(0, at(50), at(250), std::iter::empty()));
+        assert!(!plan.repeat(7, at(0), at(10), std::iter::empty()), "there is no such subflow");
     }
 
     #[test]
     fn reinjections_go_back_to_where_they_came_from() {
         let mut plan = plan(2);
-        plan.queue_mut(0).unwrap().push(10, 20, Kind::Again);
-        assert_eq!(plan.again().collect::<Vec<_>>(), [(10, 20)]);
-        assert_eq!(plan.give_back(0, true, |_| true), [(10, 20)]);
+        plan.queue_mut(0).unwrap().push(at(10), at(20), Kind::Again);
+        assert_eq!(octets(plan.again()), [(10, 20)]);
+        assert_eq!(octets(plan.give_back(0, true, |_| true)), [(10, 20)]);
         assert_eq!(plan.len(), 0);
     }
 
@@ -342,7 +355,7 @@ mod tests {
         let mut plan = plan(2);
         bind(&mut plan, &[0, 1], 0, 100);
         bind(&mut plan, &[0], 100, 200);
-        plan.prune(150);
+        plan.prune(at(150));
         assert_eq!((waiting(&plan, 0), waiting(&plan, 1)), (vec![(100, 200)], vec![]));
     }
 }

@@ -4,6 +4,7 @@ use super::ready::Ready;
 use super::waiting::{Early, Waiting};
 use super::window::ReceiveWindow;
 use crate::ReceiveBuffer;
+use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::statistics::{DelayHistogram, Statistics};
@@ -14,9 +15,9 @@ use crate::waits::Waits;
 #[repr(C)]
 pub struct ReceiveStream<P: Stream> {
     /// The first byte that has not arrived.
-    nxt: u64,
+    nxt: Place,
     /// Where it ends, as the peer's DATA_FIN has it.
-    end: Option<u64>,
+    end: Option<Place>,
     /// Everything before its end has arrived.
     ended: bool,
     /// Bytes that had waited were freed, and nobody has asked since what for.
@@ -33,7 +34,7 @@ pub struct ReceiveStream<P: Stream> {
 impl<P: Stream> ReceiveStream<P> {
     pub fn new(buffer: ReceiveBuffer) -> Self {
         ReceiveStream {
-            nxt: 0,
+            nxt: Place::FIRST,
             end: None,
             ended: false,
             freed: false,
@@ -46,7 +47,7 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     #[inline]
-    pub fn nxt(&self) -> u64 {
+    pub fn nxt(&self) -> Place {
         self.nxt
     }
 
@@ -92,7 +93,7 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     /// The stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
-    pub fn note_end(&mut self, end: u64) {
+    pub fn note_end(&mut self, end: Place) {
         if !self.ended && end >= self.nxt {
             self.end = Some(end);
         }
@@ -110,7 +111,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// Whether bytes at `place` are the next ones and nothing waits behind them.
     #[inline(always)]
-    pub fn is_next(&self, place: u64) -> bool {
+    pub fn is_next(&self, place: Place) -> bool {
         place == self.nxt && self.waiting.is_empty()
     }
 
@@ -130,13 +131,13 @@ impl<P: Stream> ReceiveStream<P> {
         if !self.window.allows_pieces(self.waiting.len()) {
             return 0;
         }
-        self.waiting.insert(self.nxt, early)
+        self.waiting.insert(self.nxt.octets(), early)
     }
 
     /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
     /// subflow that brought them.
     pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Statistics) {
-        let Some(early) = early.above(self.nxt) else { return };
+        let Some(early) = early.above(self.nxt.octets()) else { return };
         if self.ended {
             return; // nothing follows the end
         }
@@ -147,15 +148,15 @@ impl<P: Stream> ReceiveStream<P> {
         if !(next || self.window.allows(at, len) && self.window.allows_pieces(self.waiting.len())) {
             return;
         }
-        let new = if next && (self.waiting.is_empty() || self.waiting.pass(at, len)) {
+        let new = if next && (self.waiting.is_empty() || self.waiting.pass(at.octets(), len)) {
             self.append(now_ns, via, early, account);
             len
         } else {
-            self.waiting.insert(self.nxt, early)
+            self.waiting.insert(self.nxt.octets(), early)
         };
         account.new_bytes_received += new;
         if next && !self.waiting.is_empty() {
-            while let Some(early) = self.waiting.pop(self.nxt) {
+            while let Some(early) = self.waiting.pop(self.nxt.octets()) {
                 self.append(now_ns, via, early, account);
             }
         }

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
+use crate::place::Place;
 use crate::scheduler::SubflowSet;
 
 /// A range of the stream to send again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
-    pub from: u64,
-    pub to: u64,
+    pub from: Place,
+    pub to: Place,
     /// The subflows that carried it.
     pub tried: SubflowSet,
 }
@@ -26,21 +27,21 @@ impl Reinjections {
     }
 
     /// Adds a range that `subflow` carried. What is waiting already is not added twice.
-    pub fn add(&mut self, from: u64, to: u64, subflow: usize) {
+    pub fn add(&mut self, from: Place, to: Place, subflow: usize) {
         self.add_tried(from, to, SubflowSet::one(subflow));
     }
 
     /// Adds a range that any subflow may carry.
-    pub fn add_untried(&mut self, from: u64, to: u64) {
+    pub fn add_untried(&mut self, from: Place, to: Place) {
         self.add_tried(from, to, SubflowSet::default());
     }
 
     /// Adds a range that these subflows carry.
-    pub fn add_held(&mut self, from: u64, to: u64, holders: SubflowSet) {
+    pub fn add_held(&mut self, from: Place, to: Place, holders: SubflowSet) {
         self.add_tried(from, to, holders);
     }
 
-    fn add_tried(&mut self, from: u64, to: u64, tried: SubflowSet) {
+    fn add_tried(&mut self, from: Place, to: Place, tried: SubflowSet) {
         let mut at = from;
         let mut i = self.ranges.partition_point(|r| r.to <= from);
         while at < to {
@@ -67,7 +68,7 @@ impl Reinjections {
     }
 
     /// The first range above `acknowledged`; what lies below needs no reinjection any more.
-    pub fn first(&mut self, acknowledged: u64) -> Option<Range> {
+    pub fn first(&mut self, acknowledged: Place) -> Option<Range> {
         loop {
             let first = self.ranges.front_mut()?;
             if first.to <= acknowledged {
@@ -94,23 +95,31 @@ impl Reinjections {
 mod tests {
     use super::*;
 
+    fn at(octets: u64) -> Place {
+        Place::after(octets)
+    }
+
+    fn first(r: &mut Reinjections, acknowledged: u64) -> Option<(u64, u64)> {
+        r.first(at(acknowledged)).map(|range| (range.from.octets(), range.to.octets()))
+    }
+
     fn all(r: &Reinjections) -> Vec<(u64, u64, u64)> {
-        r.ranges.iter().map(|r| (r.from, r.to, r.tried.0)).collect()
+        r.ranges.iter().map(|r| (r.from.octets(), r.to.octets(), r.tried.0)).collect()
     }
 
     #[test]
     fn runs_join_and_nothing_waits_twice() {
         let mut r = Reinjections::default();
-        r.add(100, 200, 0);
-        r.add(200, 300, 0);
-        r.add(400, 500, 0);
+        r.add(at(100), at(200), 0);
+        r.add(at(200), at(300), 0);
+        r.add(at(400), at(500), 0);
         assert_eq!(all(&r), [(100, 300, 1), (400, 500, 1)]);
-        r.add(250, 450, 1);
+        r.add(at(250), at(450), 1);
         assert_eq!(all(&r), [(100, 300, 3), (300, 400, 2), (400, 500, 3)]);
-        assert_eq!(r.first(150).map(|f| (f.from, f.to)), Some((150, 300)));
+        assert_eq!(first(&mut r, 150), Some((150, 300)));
         r.sent(150);
-        assert_eq!(r.first(150).map(|f| (f.from, f.to)), Some((300, 400)));
-        assert_eq!(r.first(450).map(|f| (f.from, f.to)), Some((450, 500)));
-        assert!(r.first(500).is_none());
+        assert_eq!(first(&mut r, 150), Some((300, 400)));
+        assert_eq!(first(&mut r, 450), Some((450, 500)));
+        assert!(r.first(at(500)).is_none());
     }
 }

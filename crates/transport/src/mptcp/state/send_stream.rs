@@ -1,5 +1,6 @@
 //! The stream that this host sends: what was written, sent and acknowledged at the data level.
 
+use crate::place::Place;
 use crate::queue::{SendQueue, Stream};
 
 /// Edges of the stream, and its bytes from the first unacknowledged on.
@@ -7,13 +8,13 @@ use crate::queue::{SendQueue, Stream};
 #[repr(C)]
 pub struct SendStream<P: Stream> {
     /// End of what was written.
-    end: u64,
+    end: Place,
     /// First byte not acknowledged at the data level.
-    una: u64,
+    una: Place,
     /// First byte never sent, nor bound to a subflow to be sent.
-    nxt: u64,
+    nxt: Place,
     /// The peer's window ends here.
-    right: u64,
+    right: Place,
     queue: P::Queue,
     /// What the application says that it will have written in all.
     announced: Option<u64>,
@@ -21,26 +22,33 @@ pub struct SendStream<P: Stream> {
 
 impl<P: Stream> SendStream<P> {
     pub fn new() -> Self {
-        SendStream { end: 0, una: 0, nxt: 0, right: 0, queue: P::Queue::default(), announced: None }
+        SendStream {
+            end: Place::FIRST,
+            una: Place::FIRST,
+            nxt: Place::FIRST,
+            right: Place::FIRST,
+            queue: P::Queue::default(),
+            announced: None,
+        }
     }
 
     #[inline]
-    pub fn end(&self) -> u64 {
+    pub fn end(&self) -> Place {
         self.end
     }
 
     #[inline]
-    pub fn una(&self) -> u64 {
+    pub fn una(&self) -> Place {
         self.una
     }
 
     #[inline]
-    pub fn nxt(&self) -> u64 {
+    pub fn nxt(&self) -> Place {
         self.nxt
     }
 
     #[inline]
-    pub fn right(&self) -> u64 {
+    pub fn right(&self) -> Place {
         self.right
     }
 
@@ -53,12 +61,12 @@ impl<P: Stream> SendStream<P> {
     /// New bytes that the peer's window allows.
     #[inline]
     pub fn open(&self) -> u64 {
-        self.right.saturating_sub(self.nxt)
+        self.right.beyond(self.nxt)
     }
 
     /// The whole window: what may be under way at once.
     pub fn window(&self) -> u64 {
-        self.right.saturating_sub(self.una)
+        self.right.beyond(self.una)
     }
 
     /// Whether something is sent and not acknowledged at the data level.
@@ -89,7 +97,8 @@ impl<P: Stream> SendStream<P> {
 
     /// How long the stream will have become, where that is known; `ended`: the application writes no more.
     pub fn flow_bytes(&self, ended: bool) -> Option<u64> {
-        if ended { (self.end < u64::MAX).then_some(self.end) } else { self.announced.map(|bytes| bytes.max(self.end)) }
+        let written = self.end.octets();
+        if ended { (self.end < Place::LAST).then_some(written) } else { self.announced.map(|bytes| bytes.max(written)) }
     }
 
     /// What was written and never sent is taken back.
@@ -99,8 +108,8 @@ impl<P: Stream> SendStream<P> {
 
     /// The bytes `[from, from + len)`.
     #[inline]
-    pub fn slice(&self, from: u64, len: u64) -> P {
-        self.queue.slice(from, len as u32)
+    pub fn slice(&self, from: Place, len: u64) -> P {
+        self.queue.slice(from.octets(), len as u32)
     }
 
     /// The next `len` bytes are sent, or bound to a subflow.
@@ -110,24 +119,24 @@ impl<P: Stream> SendStream<P> {
     }
 
     /// What lies at `to` and beyond was bound to a subflow and not sent: it is unsent again.
-    pub fn retreat(&mut self, to: u64) {
+    pub fn retreat(&mut self, to: Place) {
         self.nxt = to.max(self.una);
     }
 
     /// The window that the peer told on its handshake.
     pub fn begin(&mut self, window: u16) {
-        self.right = u64::from(window);
+        self.right = Place::after(u64::from(window));
     }
 
     /// The peer's window reaches up to `right`, which may be less than before (RFC 9293 §3.8.6).
     #[inline(always)]
-    pub fn draw_back(&mut self, right: u64) {
+    pub fn draw_back(&mut self, right: Place) {
         self.right = right;
     }
 
     /// The peer's window reaches up to `right`. Answers whether it grew: it never shrinks.
     #[inline(always)]
-    pub fn open_to(&mut self, right: u64) -> bool {
+    pub fn open_to(&mut self, right: Place) -> bool {
         let grew = right > self.right;
         if grew {
             self.right = right;
@@ -137,11 +146,11 @@ impl<P: Stream> SendStream<P> {
 
     /// Everything below `to` has arrived. Answers whether that is news.
     #[inline(always)]
-    pub fn acknowledge(&mut self, to: u64) -> bool {
+    pub fn acknowledge(&mut self, to: Place) -> bool {
         let news = to > self.una;
         if news {
             self.una = to;
-            self.queue.release(to);
+            self.queue.release(to.octets());
         }
         news
     }

@@ -1,5 +1,6 @@
 //! Data that is in order on its subflow and waits at the connection for what precedes it in the stream.
 
+use crate::place::Place;
 use crate::queue::{Kept, Stream};
 use crate::reassembly::Part;
 use crate::row::Row;
@@ -11,7 +12,7 @@ pub type Waiting<P> = Row<Early<P>>;
 #[derive(Clone, Debug)]
 pub struct Early<P> {
     /// Place of its first byte.
-    pub at: u64,
+    pub at: Place,
     /// Content.
     pub payload: P,
     /// When it reached this host.
@@ -33,7 +34,7 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn at(&self) -> u64 {
-        self.at
+        self.at.octets()
     }
 
     #[inline]
@@ -42,8 +43,8 @@ impl<P: Stream> Part for Early<P> {
     }
 
     fn cut(&self, from: u64, to: u64) -> Self {
-        let payload = self.payload.slice((from - self.at) as usize, (to - self.at) as usize);
-        Early { at: from, payload, ..*self }
+        let payload = self.payload.slice((from - self.at()) as usize, (to - self.at()) as usize);
+        Early { at: Place::after(from), payload, ..*self }
     }
 
     fn compact(self) -> Self {
@@ -57,7 +58,7 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn fits_slot(&self) -> bool {
-        P::Kept::place(&self.payload, self.at) == self.at
+        P::Kept::place(&self.payload, self.at()) == self.at()
     }
 
     #[inline]
@@ -72,6 +73,6 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn from_slot(slot: Self::Slot, at: u64) -> Self {
-        Early { at, payload: slot.kept.into_payload(at), arrival_ns: slot.arrival_ns, via: slot.via }
+        Early { at: Place::after(at), payload: slot.kept.into_payload(at), arrival_ns: slot.arrival_ns, via: slot.via }
     }
 }

@@ -2,6 +2,7 @@
 //! size of its buffer.
 
 use crate::ReceiveBuffer;
+use crate::place::Place;
 use crate::tcp::acknowledge::INITIAL_WINDOW_BYTES;
 
 /// What Linux's first 131,072 bytes of memory (`tcp_rmem`) hold of data, where 1,424 bytes take 2,304: the largest window that
@@ -29,7 +30,7 @@ pub struct ReceiveWindow {
     /// Bytes the application has read.
     read: u64,
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
-    announced: u64,
+    announced: Place,
     /// The scale of the window field that the peer knows.
     told_scale: u8,
     round_ends_ns: u64,
@@ -49,7 +50,7 @@ impl ReceiveWindow {
             room,
             max,
             read: 0,
-            announced: 0,
+            announced: Place::FIRST,
             told_scale: 0,
             round_ends_ns: 0,
             round_from: 0,
@@ -86,13 +87,13 @@ impl ReceiveWindow {
     }
 
     /// The end of what the peer may send.
-    pub fn right(&self) -> u64 {
-        (self.read + self.size).max(self.announced)
+    pub fn right(&self) -> Place {
+        Place::after(self.read + self.size).max(self.announced)
     }
 
     /// Whether the `len` bytes from `at` on lie below that end.
     #[inline]
-    pub fn allows(&self, at: u64, len: u64) -> bool {
+    pub fn allows(&self, at: Place, len: u64) -> bool {
         // What was announced settles it for every peer that keeps to it.
         let end = at.saturating_add(len);
         end <= self.announced || end <= self.right()
@@ -106,8 +107,8 @@ impl ReceiveWindow {
     }
 
     /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.
-    pub fn announce(&mut self, rcv_nxt: u64, scale: u8) -> u16 {
-        let field = ((self.right().saturating_sub(rcv_nxt)) >> scale).min(0xffff);
+    pub fn announce(&mut self, rcv_nxt: Place, scale: u8) -> u16 {
+        let field = ((self.right().beyond(rcv_nxt)) >> scale).min(0xffff);
         self.announced = self.announced.max(rcv_nxt + (field << scale));
         field as u16
     }
@@ -115,10 +116,10 @@ impl ReceiveWindow {
     /// The application has read `len` bytes. Answers whether the peer should be told at once that the window opened:
     /// when it at least doubles and by a segment or half the buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell:
     /// an acknowledgment with the same window would be a duplicate.
-    pub fn read(&mut self, len: u64, rcv_nxt: u64, mss: u16) -> bool {
+    pub fn read(&mut self, len: u64, rcv_nxt: Place, mss: u16) -> bool {
         self.read += len;
-        let known = self.announced.saturating_sub(rcv_nxt);
-        let room = self.right().saturating_sub(rcv_nxt);
+        let known = self.announced.beyond(rcv_nxt);
+        let room = self.right().beyond(rcv_nxt);
         if room < 2 * known {
             return false; // mostly, and the field tells of no more than there is
         }
@@ -161,41 +162,41 @@ mod tests {
     fn the_right_edge_never_moves_back() {
         let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
         assert_eq!(w.scale(), 0);
-        assert_eq!(w.announce(0, 0), 10_000);
-        assert_eq!(w.announce(4_000, 0), 6_000);
-        assert!(!w.read(1_000, 4_000, 1460));
-        assert_eq!(w.announce(4_000, 0), 7_000);
+        assert_eq!(w.announce(Place::after(0), 0), 10_000);
+        assert_eq!(w.announce(Place::after(4_000), 0), 6_000);
+        assert!(!w.read(1_000, Place::after(4_000), 1460));
+        assert_eq!(w.announce(Place::after(4_000), 0), 7_000);
     }
 
     #[test]
     fn a_closed_window_that_opens_is_announced() {
         let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
-        assert_eq!(w.announce(0, 0), 10_000);
-        assert_eq!(w.announce(10_000, 0), 0);
-        assert!(!w.read(1_000, 10_000, 1460), "not for less than a segment");
-        assert!(w.read(1_000, 10_000, 1460));
-        assert_eq!(w.announce(10_000, 0), 2_000);
+        assert_eq!(w.announce(Place::after(0), 0), 10_000);
+        assert_eq!(w.announce(Place::after(10_000), 0), 0);
+        assert!(!w.read(1_000, Place::after(10_000), 1460), "not for less than a segment");
+        assert!(w.read(1_000, Place::after(10_000), 1460));
+        assert_eq!(w.announce(Place::after(10_000), 0), 2_000);
     }
 
     #[test]
     fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
         let mut w = ReceiveWindow::new(ReceiveBuffer::Auto);
         assert_eq!(w.scale(), 7);
-        assert_eq!(w.right(), 64_240);
+        assert_eq!(w.right().octets(), 64_240);
         w.next_round(1, 50_000_000, 1460, false);
-        w.read(20_000, 20_000, 1460);
+        w.read(20_000, Place::after(20_000), 1460);
         w.next_round(50_000_001, 50_000_000, 1460, false);
         // 2 · 20,000 + 16 · 1,460 = 63,360, and 2 · 63,360 · (20,000 - 14,600)/14,600 = 46,868 more.
         assert_eq!(w.room(), 63_360 + 46_868);
-        assert_eq!(w.right(), 20_000 + 64_240, "nothing has arrived since");
+        assert_eq!(w.right().octets(), 20_000 + 64_240, "nothing has arrived since");
         w.grow(70_000);
-        assert_eq!(w.right(), 20_000 + 70_000);
+        assert_eq!(w.right().octets(), 20_000 + 70_000);
         w.grow(1 << 20);
-        assert_eq!(w.right(), 20_000 + 63_360 + 46_868);
+        assert_eq!(w.right().octets(), 20_000 + 63_360 + 46_868);
         w.next_round(100_000_001, 50_000_000, 1460, true);
-        assert_eq!(w.right(), 20_000 + 63_360 + 46_868);
-        w.read(100_000_000, 100_020_000, 1460);
+        assert_eq!(w.right().octets(), 20_000 + 63_360 + 46_868);
+        w.read(100_000_000, Place::after(100_020_000), 1460);
         w.next_round(150_000_001, 50_000_000, 1460, true);
-        assert_eq!(w.right(), 100_020_000 + (6 << 20));
+        assert_eq!(w.right().octets(), 100_020_000 + (6 << 20));
     }
 }
