@@ -177,7 +177,7 @@ class Subflow:
         """A retransmission timeout occurred and nothing was acknowledged since."""
     @property
     def held(self) -> bool:
-        """Pacing holds it back for the moment."""
+        """Pacing, or the peer's window of this subflow, holds it back for the moment."""
     @property
     def in_slow_start(self) -> bool:
         """The window is below the threshold."""

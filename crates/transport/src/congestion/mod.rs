@@ -138,7 +138,7 @@ pub struct View {
     pub backup: bool,
     /// A retransmission timeout occurred and nothing was acknowledged since.
     pub potentially_failed: bool,
-    /// Pacing holds it back for the moment.
+    /// Pacing, or the peer's window of this subflow, holds it back for the moment.
     pub held: bool,
 }
 
@@ -183,7 +183,8 @@ impl View {
         (self.cwnd as u32).saturating_sub(self.in_flight)
     }
 
-    /// Whether another segment fits in the congestion window, and pacing allows it now.
+    /// Whether another segment fits in the congestion window, and neither pacing nor the peer's window of this subflow holds it
+    /// back.
     #[must_use]
     pub fn has_room(&self) -> bool {
         f64::from(self.in_flight) + 1.0 <= self.cwnd && !self.held

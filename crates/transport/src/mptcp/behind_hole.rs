@@ -48,6 +48,9 @@ impl<P: Stream> Connection<P> {
         // From here on everything is as in `receive_synchronised`.
         let window = u64::from(segment.window) << subflow.snd_wscale;
         let una = subflow.snd_una;
+        if self.mode == Mode::Mptcp {
+            subflow.hear_window(una, window);
+        }
         self.short.note_hole(r);
         self.short.note_room(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));

@@ -113,6 +113,8 @@ pub struct Connection<P: Stream> {
     pub(super) control: ControlTimers,
     /// How often the window kept the fastest subflow from sending though it had room.
     pub(super) window_blocks: u64,
+    /// Subflows that their own windows keep from sending.
+    pub(super) narrow: SubflowSet,
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
 }
@@ -167,6 +169,7 @@ impl<P: Stream> Connection<P> {
             ect: if config.congestion.has(Capability::Ect1) { Ecn::Ect1 } else { Ecn::Ect0 },
             control: ControlTimers::new(),
             window_blocks: 0,
+            narrow: SubflowSet::default(),
             wait_until_ns: NEVER,
             config,
         }
@@ -220,6 +223,7 @@ impl<P: Stream> Connection<P> {
         self.reclaimed.push((old.tuple, SubflowId(r as u8)));
         self.contexts[r] = SubflowContext::new();
         self.views[r] = view;
+        self.narrow.remove(r);
         self.short.unsettle();
         self.unadopted.push(SubflowId(r as u8));
         self.due.attention.insert(r);

@@ -272,6 +272,12 @@ impl<P: Stream> Connection<P> {
             // Nagle (RFC 9293 §3.7.4): a short segment waits for the acknowledgment of what is out.
             return Answer::Pause(Pause::Waits);
         }
+        let Some(len) = self.own_room(r, len) else {
+            // A scheduler that insists on a subflow without room is not asked for ever.
+            let insists = self.views[r].held;
+            self.hold(now_ns, r);
+            return if insists { Answer::Pause(Pause::Blocked) } else { Answer::More };
+        };
         let (from, again) = (asked.from, asked.source == Source::Reinjection);
         self.take(asked, len);
         if others.0 != 0 {
@@ -342,12 +348,13 @@ impl<P: Stream> Connection<P> {
         None
     }
 
-    /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet.
+    /// Data waits for congestion windows to open: those of the subflows `among`, at least, of which it is not known yet. One
+    /// that the peer's window holds back has not used up its congestion window.
     pub(super) fn note_blocked(&mut self, among: SubflowSet) {
         let mut among = SubflowSet(among.0 & (u64::MAX >> (64 - self.views.len())));
         while let Some(r) = among.pop() {
             let view = &self.views[r];
-            if view.active && !view.has_room() {
+            if view.active && !view.has_room() && !self.narrow.contains(r) {
                 self.subflows[r].note_limited();
             }
         }

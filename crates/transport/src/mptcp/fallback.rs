@@ -101,6 +101,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn become_tcp(&mut self, r: usize) {
         self.mode = Mode::Tcp;
         self.fallback.set_subflow(r);
+        self.lift_own_windows();
         self.reinjections = super::state::reinjection::Reinjections::default();
         self.timers.retransmit_ns = NEVER;
         self.ending.data_fin_due = false;

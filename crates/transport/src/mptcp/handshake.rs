@@ -179,6 +179,9 @@ impl<P: Stream> Connection<P> {
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         subflow.snd_una = 1;
         subflow.snd_nxt = 1;
+        if self.mode == Mode::Tcp {
+            subflow.right = u64::MAX;
+        }
         subflow.state = State::Established;
         subflow.timer_ns = NEVER;
         let echo_ms = segment.options.timestamps.filter(|t| subflow.timestamps && t.echo != 0).map(|t| t.echo);
@@ -343,6 +346,7 @@ pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Sub
     subflow.ecn.negotiate(config.tcp.ecn, syn.flags);
     subflow.timestamps = config.tcp.timestamps;
     subflow.learn_timestamps(syn.options.timestamps);
+    subflow.right = 1 + u64::from(syn.window);
     if let Some(shift) = rare.and_then(|o| o.window_scale) {
         subflow.peer_scales = true;
         subflow.snd_wscale = shift.min(14); // RFC 7323 §2.3

@@ -16,6 +16,7 @@ mod mp_fastclose;
 mod mp_prio;
 mod options;
 mod outgoing;
+mod own_window;
 mod paths;
 mod plain;
 mod plan;

@@ -126,6 +126,9 @@ impl<P: Stream> Connection<P> {
         }
         self.short.note_room(r);
         let window = u64::from(segment.window) << subflow.snd_wscale;
+        if self.mode == Mode::Mptcp {
+            subflow.hear_window(subflow.snd_una, window);
+        }
         debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
         self.data_acknowledged(now_ns, to, window);
         let subflow = &mut self.subflows[r];
@@ -170,6 +173,7 @@ impl<P: Stream> Connection<P> {
         self.short.note_room(r);
         self.due.data = true;
         if self.mode == Mode::Mptcp {
+            subflow.hear_window(ack, window);
             self.data_acknowledged(now_ns, to, window);
         }
         let subflow = &mut self.subflows[r];
@@ -229,7 +233,7 @@ impl<P: Stream> Connection<P> {
         }
         let Some(r) = self.choose_smallest_rtt() else { return Attempt::Nothing };
         let len = u64::from(self.views[r].mss);
-        if unsent <= len || open < len {
+        if unsent <= len || open < len || self.subflows[r].snd_nxt + len > self.subflows[r].right {
             return Attempt::Unknown;
         }
         self.burst.1 = 0;

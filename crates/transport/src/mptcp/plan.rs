@@ -108,11 +108,18 @@ impl<P: Stream> Connection<P> {
     /// What waits on the first subflow that may send it.
     pub(super) fn transmit_waiting(&mut self, now_ns: u64, among: SubflowSet, out: &mut Outgoing<P>) -> Waited {
         let subflows = self.plan.as_ref().map_or(0, |plan| plan.subflows());
-        match (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
-            Some(r) if self.send_waiting(now_ns, r, out) => Waited::Sent(r),
-            Some(_) => Waited::Dropped,
-            None => Waited::Nothing,
+        while let Some(r) = (0..subflows).find(|&r| among.contains(r) && self.may_send_waiting(r)) {
+            let first = self.plan.as_ref().and_then(|plan| plan.queue(r)).and_then(|queue| queue.first());
+            let waiting = first.map_or(0, |(first, _)| first.to - first.from);
+            if self.own_room(r, waiting.min(u64::from(self.views[r].mss))).is_none() {
+                self.hold(now_ns, r);
+            } else if self.send_waiting(now_ns, r, out) {
+                return Waited::Sent(r);
+            } else {
+                return Waited::Dropped;
+            }
         }
+        Waited::Nothing
     }
 
     /// What a decision to send promised: before the scheduler is asked again.
@@ -146,9 +153,9 @@ impl<P: Stream> Connection<P> {
         usable(&self.views[r]) && !held
     }
 
-    /// The next segment of what waits on the subflow. False: nothing of it is needed any more.
+    /// The next segment of what waits on the subflow, as far as its own window allows. False: nothing of it is needed any more.
     fn send_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
-        let mss = u64::from(self.views[r].mss);
+        let mss = u64::from(self.views[r].mss).min(self.subflows[r].open());
         let una = self.tx.una();
         let Some(plan) = &mut self.plan else { return false };
         while let Some((first, _)) = plan.queue(r).and_then(|queue| queue.first()) {
@@ -195,7 +202,7 @@ impl<P: Stream> Connection<P> {
         false
     }
 
-    /// The tail loss probe's segment of new data: what waits on the subflow, whatever its window.
+    /// The tail loss probe's segment of new data: what waits on the subflow, whatever its congestion window.
     pub(super) fn probe_with_waiting(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         self.send_waiting(now_ns, r, out)
     }

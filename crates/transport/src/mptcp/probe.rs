@@ -20,9 +20,10 @@ impl<P: Stream> Connection<P> {
         let open = self.tx.open();
         let planned = self.is_bound_ahead();
         let len = if planned { 0 } else { unsent.min(u64::from(self.views[r].mss)) };
-        if planned && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
+        let own = self.subflows[r].open();
+        if planned && own > 0 && self.subflows[r].can_send() && self.probe_with_waiting(now_ns, r, out) {
             self.subflows[r].probe_sent(now_ns, false);
-        } else if len > 0 && len <= open && self.subflows[r].can_send() {
+        } else if len > 0 && len <= open.min(own) && self.subflows[r].can_send() {
             let from = self.tx.nxt();
             let payload = self.tx.slice(from, len);
             self.tx.advance(len);

@@ -257,6 +257,8 @@ impl<P: Stream> Connection<P> {
         if fresh {
             self.subflows[r].window_seq = seq;
         }
+        let own = u64::from(segment.window) << self.subflows[r].snd_wscale;
+        self.subflows[r].hear_window(ack, own);
         let outstanding = !self.subflows[r].board.is_empty();
         let (una, nxt) = (self.subflows[r].snd_una, self.subflows[r].snd_nxt);
         if self.subflows[r].ecn.arrived(segment.flags, una, nxt) && outstanding {
@@ -293,6 +295,9 @@ impl<P: Stream> Connection<P> {
                 self.acknowledged_on_subflow(now_ns, to, window, fresh);
                 self.infinite_acknowledged(r, ack);
             }
+        }
+        if self.narrow.contains(r) {
+            self.release(r);
         }
         let subflow = &mut self.subflows[r];
         if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {

@@ -31,6 +31,7 @@ impl<P: Stream> Connection<P> {
         };
         connection
             && !self.ending.deaf
+            && !self.narrow.contains(r)
             && subflow.state == State::Established
             && !subflow.fin_requested
             && subflow.fin_at.is_none()
@@ -100,6 +101,7 @@ impl<P: Stream> Connection<P> {
         self.short.disturb(r);
         self.due.data = true;
         if self.mode == Mode::Mptcp {
+            self.subflows[r].hear_window(ack, window);
             self.data_acknowledged(now_ns, to, window);
         }
         let heard = Heard {

@@ -118,7 +118,7 @@ impl<P: Stream> Connection<P> {
                     self.due.acks.insert(r);
                 }
             }
-            _ if subflow.board.is_empty() => {}
+            _ if subflow.board.is_empty() => self.probe_own_window(r),
             // A peer that has drawn its window back need not acknowledge what lies beyond it: the retransmissions are
             // probes of a closed window, which are not given up (RFC 9293 §3.8.6, SHLD-17; §3.8.6.1).
             _ if subflow.retries >= self.config.tcp.retries && !beyond_window => {

@@ -43,6 +43,11 @@ impl Pacing {
         if self.held { self.next_ns } else { NEVER }
     }
 
+    /// Whether the next packet waits.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
     /// Whether the time has come; it then lets go.
     pub fn release(&mut self, now_ns: u64) -> bool {
         let due = self.held && self.next_ns <= now_ns;

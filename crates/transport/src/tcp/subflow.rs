@@ -81,6 +81,9 @@ pub struct Subflow<P: Stream> {
     pub snd_nxt: u64,
     /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
     pub window_seq: u64,
+    /// The end of what the peer's window of this subflow allows, the largest that it has told (RFC 8684 §3.3.5). Under TCP
+    /// the window of the stream is this one, and here stands no limit.
+    pub right: u64,
     /// Initial sequence numbers, ours and the peer's.
     pub(super) iss: SeqNumber<Ours>,
     irs: SeqNumber<Theirs>,
@@ -203,6 +206,7 @@ impl<P: Stream> Subflow<P> {
             validation: Validation::new(options.initial_window),
             rcv_nxt: 0,
             window_seq: 0,
+            right: 0,
             receive_rtt_ns: 0,
             reorder: Reorder::new(),
             fin_at: None,
@@ -250,6 +254,19 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     pub fn our_number(&self, place: u64) -> SeqNumber<Ours> {
         self.iss.plus(place)
+    }
+
+    /// The peer has acknowledged up to `ack` and has room for `window` bytes from there on. An acknowledgment that was
+    /// overtaken is known by nothing, so that the edge never moves back.
+    #[inline(always)]
+    pub fn hear_window(&mut self, ack: u64, window: u64) {
+        self.right = self.right.max(ack + window);
+    }
+
+    /// New bytes that the window of this subflow allows.
+    #[inline]
+    pub fn open(&self) -> u64 {
+        self.right.saturating_sub(self.snd_nxt)
     }
 
     /// Segments believed to be in the network. Without SACK each duplicate ACK stands for one that left it.
@@ -374,6 +391,7 @@ impl<P: Stream> Subflow<P> {
     #[inline(always)]
     pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Place, &P, bool), view: &mut View) -> u64 {
         let (seq, len) = (self.snd_nxt, payload.len() as u64);
+        debug_assert!(len == 0 || seq + len <= self.right, "beyond the window of this subflow");
         if self.board.is_empty() {
             self.resume(now_ns, view);
         }

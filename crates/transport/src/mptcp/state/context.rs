@@ -44,6 +44,8 @@ pub struct SubflowContext<P> {
     pub in_a_row: (u8, u64),
     /// When the next one may.
     pub signals_ns: u64,
+    /// Probes of its closed window since it was last open.
+    pub window_probes: u8,
     /// A keep-alive is to be sent.
     pub keepalive_due: bool,
     /// When it will be.
@@ -76,6 +78,7 @@ impl<P> SubflowContext<P> {
             signals: VecDeque::new(),
             in_a_row: (0, 0),
             signals_ns: NEVER,
+            window_probes: 0,
             keepalive_due: false,
             keepalive_ns: NEVER,
             removal_ns: NEVER,

@@ -1,0 +1,76 @@
+//! The window of each subflow (RFC 8684 §3.3.5): beside the connection's window, what a subflow's own acknowledgments allow is
+//! respected on it, since a middlebox that narrows the window has no room for more.
+//!
+//! Of a peer without such a box on the way, the connection's window closes first, and nothing here happens.
+
+use super::connection::Connection;
+use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
+use crate::tcp::pacing::Pacing;
+
+impl<P: Stream> Connection<P> {
+    /// How much of a segment of `len` bytes the subflow's own window allows to send now. None: nothing. Where nothing is
+    /// outstanding a part is sent, else it is better to wait until the window opens (RFC 9293 §3.8.6.2.1).
+    #[inline]
+    pub(super) fn own_room(&self, r: usize, len: u64) -> Option<u64> {
+        let subflow = &self.subflows[r];
+        let open = subflow.open();
+        if len <= open { Some(len) } else { Some(open).filter(|&open| open > 0 && subflow.board.is_empty()) }
+    }
+
+    /// There was no room for what subflow `r` could have carried. What was sent before is sent again all the same (RFC 9293
+    /// §3.8.6, MAY-7).
+    #[cold]
+    pub(super) fn hold(&mut self, now_ns: u64, r: usize) {
+        let fastest = (0..self.views.len())
+            .filter(|&other| self.views[other].active && !self.views[other].potentially_failed)
+            .min_by_key(|&other| self.views[other].srtt_ns);
+        self.window_blocks += u64::from(fastest == Some(r));
+        self.narrow.insert(r);
+        self.views[r].held = true;
+        self.short.doubt(r);
+        let (context, subflow) = (&mut self.contexts[r], &mut self.subflows[r]);
+        if subflow.board.is_empty() && subflow.timer_ns == NEVER {
+            // Nothing is under way on it that would bring news, and what comes on others says nothing of it.
+            let timeout_ns = subflow.rtt.base_rto_ns() << context.window_probes.min(8);
+            context.window_probes = context.window_probes.saturating_add(1);
+            subflow.timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
+            let deadline_ns = subflow.timer_ns;
+            self.wake_by(deadline_ns);
+        }
+    }
+
+    /// The timer of [`hold`](Self::hold): the peer is to answer with its window (RFC 9293 §3.8.6.1).
+    pub(super) fn probe_own_window(&mut self, r: usize) {
+        if self.narrow.contains(r) {
+            self.contexts[r].keepalive_due = true;
+            self.due.signals.insert(r);
+            self.release(r);
+        }
+    }
+
+    /// The subflow may have got room: what there is to send finds out.
+    #[cold]
+    pub(super) fn release(&mut self, r: usize) {
+        self.narrow.remove(r);
+        let subflow = &mut self.subflows[r];
+        self.views[r].held = subflow.pacing.as_ref().is_some_and(Pacing::is_held);
+        if subflow.board.is_empty() && subflow.can_send() {
+            subflow.timer_ns = NEVER;
+        }
+        if subflow.open() > 0 {
+            self.contexts[r].window_probes = 0;
+        }
+        self.due.data = true;
+    }
+
+    /// TCP from now on: the window of the subflow is that of the stream.
+    pub(super) fn lift_own_windows(&mut self) {
+        for r in 0..self.subflows.len() {
+            self.subflows[r].right = u64::MAX;
+            if self.narrow.contains(r) {
+                self.release(r);
+            }
+        }
+    }
+}
