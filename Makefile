@@ -89,8 +89,9 @@ bench-compare: setup  ## The same beside the commit BASE, in turn: make bench-co
 	$(BIN)/python -m tools.bench compare $(BASE) $(WORKLOADS)
 
 SOAK_CASES ?= 20000
+SOAK_SEED ?= $(shell date +%s)
 soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes and faults, in the transport's harness and in the simulator
-	PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
+	PROPTEST_RNG_SEED=$(SOAK_SEED) PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
 	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
 
 soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one

@@ -15,7 +15,8 @@ from mptcplab.scenario import Scenario
 
 from tests.networks import WIFI_AND_LTE
 
-settings.register_profile("any machine", deadline=None)  # no test is about the time that it takes
+# No test is about the time that it takes, and the same cases are drawn everywhere, so that a red run can be repeated.
+settings.register_profile("any machine", deadline=None, derandomize=True)
 settings.load_profile("any machine")
 
 LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/", "testbed/test_testbed.py")
