@@ -20,7 +20,7 @@ settings.register_profile("any machine", deadline=None, derandomize=True)
 settings.load_profile("any machine")
 
 LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/", "testbed/test_testbed.py")
-"""Tests on the real clock and real packets: they run one at a time."""
+"""Tests on the real clock and real packets: not beside those that use all cores."""
 SLOW = (
     "test_add_an_algorithm.py",
     "test_readme.py",

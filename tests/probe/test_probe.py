@@ -34,7 +34,7 @@ def measured(tmp_path: Path, links: dict[str, Any], paths: dict[str, list[str]])
     application = {"kind": "program", "client": client, "server": server, "mptcpize": False}
     table = {"paths": list(paths), "scheduler": "linux", "congestion": "cubic", "application": application}
     routes = {name: {"links": through} for name, through in paths.items() if through != [name]}
-    document = {"duration": "120 s", "link": links, "connection": {"p": table}, "measure": {"sample": "never"}}
+    document = {"duration": "75 s", "link": links, "connection": {"p": table}, "measure": {"sample": "never"}}
     scenario = Scenario.from_toml(tomli_w.dumps(document | ({"path": routes} if routes else {})), "probe.toml")
     mptcplab.run(scenario, "linux").save(tmp_path / "out")
     found: dict[str, Any] = json.loads((tmp_path / "out/programs/p-client.stdout").read_text(encoding="utf-8"))

@@ -69,7 +69,8 @@ def test_a_file_arrives_over_both_paths(engine: str, direction: str) -> None:
     # Bytes in order on each subflow: what was sent again on the other counts twice where the kernel receives.
     assert all(each > 0.1 for each in run.subflows["share"].to_list())
     sent = run.subflows["segments_sent"].to_list()
-    assert SIZE_BYTES / 1460 <= sum(sent) < 1.2 * SIZE_BYTES / 1400
+    # Slow start runs over both queues. The kernel to itself sends 818 to 851 segments, ours to itself 790.
+    assert SIZE_BYTES / 1460 <= sum(sent) < 1.3 * SIZE_BYTES / 1400
     assert all(rtt > 0.02 for rtt in run.subflows["rtt_mean_s"].to_list())
     # Who sends is who tells: the kernel knows of no reinjections.
     ours_sends = (engine == "stack-linux") == (direction == "up")
