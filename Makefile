@@ -133,6 +133,7 @@ fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and 
 	@for target in $$(cargo +nightly fuzz list); do \
 	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
+# With the oldest Python that distributions ship (3.11.2): some packages' newest releases want a later patch of 3.11.
 lock: setup  ## Write requirements.lock anew from what .venv holds
 	@{ echo '# The versions that `make setup` installs and CI tests with; made by `make lock`.'; \
 	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
