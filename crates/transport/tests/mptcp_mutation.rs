@@ -229,7 +229,7 @@ proptest! {
     }
 
     /// Mappings and checksums are changed, nothing else: what is delivered is right, and either all is or the
-    /// connection ends.
+    /// connection ends. Not of every seed: 16 bits miss one of 65,535 changed lengths, and a lost reset leaves one side waiting.
     #[test]
     fn no_wrong_byte_passes_the_checksum(seed: u64, paths in 1usize..4, every in 20u64..2_000) {
         let config = Config { checksum: true, keep_without_subflow_ns: 20 * SECOND, ..Config::default() };

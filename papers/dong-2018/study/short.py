@@ -659,7 +659,10 @@ def _over_loss(context: Context, item: str, *, shared: bool = False) -> Outcome:
                 None,
                 f"{100 * gains['shared']:.1f} % on one link, {100 * gains['disjoint']:.1f} % on disjoint paths",
                 smaller,
-                cause(smaller, f"Without loss a flow repeats so many segments on the common link: {_repeats(found)}."),
+                cause(
+                    smaller,
+                    f"Not known. Without loss a flow repeats so many segments on the common link: {_repeats(found)}.",
+                ),
             ),
         ],
         tables=[("Completion, ms", rows)],
