@@ -19,7 +19,16 @@ from tests.networks import WIFI_AND_LTE
 settings.register_profile("any machine", deadline=None, derandomize=True)
 settings.load_profile("any machine")
 
-LIVE = ("bpf/", "capture/test_live.py", "interop/", "live/", "stack/", "stack_engine/", "testbed/test_testbed.py")
+LIVE = (
+    "bpf/",
+    "capture/test_live.py",
+    "interop/",
+    "live/",
+    "probe/test_probe.py",
+    "stack/",
+    "stack_engine/",
+    "testbed/test_testbed.py",
+)
 """Tests on the real clock and real packets: not beside those that use all cores."""
 SLOW = (
     "test_add_an_algorithm.py",
