@@ -2,6 +2,10 @@
 //! respected on it, since a middlebox that narrows the window has no room for more.
 //!
 //! Of a peer without such a box on the way, the connection's window closes first, and nothing here happens.
+//!
+//! The largest edge told applies, as for the connection: a window is told from the last byte in order of the *stream*, so that data
+//! of other subflows move the edge of this one back although nobody took anything back. A box that narrows the window only later
+//! is therefore not followed.
 
 use super::connection::Connection;
 use crate::queue::Stream;
@@ -29,21 +33,34 @@ impl<P: Stream> Connection<P> {
         self.narrow.insert(r);
         self.views[r].held = true;
         self.short.doubt(r);
-        let (context, subflow) = (&mut self.contexts[r], &mut self.subflows[r]);
+        self.arm_own_probe(now_ns, r);
+    }
+
+    /// Where nothing is under way on it that would bring news, a subflow that is held is probed: what comes on others says
+    /// nothing of its window.
+    fn arm_own_probe(&mut self, now_ns: u64, r: usize) {
+        let subflow = &mut self.subflows[r];
         if subflow.board.is_empty() && subflow.timer_ns == NEVER {
-            // Nothing is under way on it that would bring news, and what comes on others says nothing of it.
-            let timeout_ns = subflow.rtt.base_rto_ns() << context.window_probes.min(8);
-            context.window_probes = context.window_probes.saturating_add(1);
+            let timeout_ns = subflow.rtt.base_rto_ns() << self.contexts[r].window_probes.min(8);
             subflow.timer_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
             let deadline_ns = subflow.timer_ns;
             self.wake_by(deadline_ns);
         }
     }
 
+    /// A segment came on a subflow that is held. While its window stays closed nothing changes, and the probe keeps its time
+    /// (RFC 9293 §3.8.6.1: probes go on, whatever else the peer sends).
+    #[cold]
+    pub(super) fn heard_while_held(&mut self, now_ns: u64, r: usize) {
+        if self.subflows[r].open() > 0 { self.release(r) } else { self.arm_own_probe(now_ns, r) }
+    }
+
     /// The timer of [`hold`](Self::hold): the peer is to answer with its window (RFC 9293 §3.8.6.1).
     pub(super) fn probe_own_window(&mut self, r: usize) {
         if self.narrow.contains(r) {
-            self.contexts[r].keepalive_due = true;
+            let context = &mut self.contexts[r];
+            context.window_probes = context.window_probes.saturating_add(1);
+            context.keepalive_due = true;
             self.due.signals.insert(r);
             self.release(r);
         }

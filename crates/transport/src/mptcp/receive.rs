@@ -297,7 +297,7 @@ impl<P: Stream> Connection<P> {
             }
         }
         if self.narrow.contains(r) {
-            self.release(r);
+            self.heard_while_held(now_ns, r);
         }
         let subflow = &mut self.subflows[r];
         if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {
