@@ -1,5 +1,6 @@
 """The journal: whole after an interruption at any byte."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,23 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 9
     with Journal(tmp_path) as journal:
         assert len(journal) == 0, "what held it is gone, and with it the lock"
+
+
+def test_an_interruption_after_the_write_of_a_record_keeps_it_and_knows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def interrupted(file: int, record: bytes) -> int:
+        write(file, record)
+        raise KeyboardInterrupt
+
+    with Journal(tmp_path) as journal:
+        journal.append(name(0), answer(0))
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "write", interrupted)
+            journal.append(name(1), answer(1))
+        journal.sync()
+        assert len(journal) == 2
+        journal.append(name(2), answer(2))
+        assert [journal.read(name(number)) for number in range(3)] == [answer(number) for number in range(3)]

@@ -101,7 +101,9 @@ class Journal:
             return zlib.decompress(file.read(place.length))
 
     def sync(self) -> None:
-        """Have the disk take what was appended."""
+        """Have the disk take what was appended; know of a record whose `append` Ctrl-C ended after its write."""
+        if self._file is not None:
+            self._end = self._read_records(self._path, self._end)
         if self._file is not None and self._unsynced:
             os.fsync(self._file)
             self._unsynced = False
@@ -116,10 +118,14 @@ class Journal:
         os.close(self._lock)
 
     def _scan(self, file: Path) -> None:
-        size = file.stat().st_size
-        offset = 0
+        if self._read_records(file, 0) < file.stat().st_size:
+            self.discarded += 1
+
+    def _read_records(self, file: Path, offset: int) -> int:
+        """Note the whole records from here on; where they end."""
         with file.open("rb") as opened:
-            while offset < size:
+            opened.seek(offset)
+            while True:
                 header = opened.read(_HEADER.size)
                 if len(header) < _HEADER.size:
                     break
@@ -129,8 +135,7 @@ class Journal:
                     break
                 self._places[name.hex()] = _Place(file, offset + _HEADER.size, length)
                 offset += _HEADER.size + length
-        if offset < size:
-            self.discarded += 1
+        return offset
 
 
 def _checksum(name: bytes, packed: bytes) -> int:
