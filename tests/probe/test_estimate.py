@@ -56,6 +56,21 @@ def test_a_token_bucket_shows_as_a_burst() -> None:
     assert found.burst_bytes == pytest.approx(500e3 - 125e3, rel=0.25)
 
 
+def test_jitter_long_after_a_burst_does_not_hide_it() -> None:
+    """What arrives beyond the lasting rate has its most late, by jitter of 2 ms; the burst was over long before."""
+    arrivals, sent = through_a_link(20e6, 10e6, 2.0, 0.05, bucket_bytes=200e3)
+    jitter = [
+        Arrival(each.number, each.sent_ns, each.arrived_ns - 2_000_000)
+        if each.arrived_ns > CLOCKS_NS + 1_900_000_000
+        else each
+        for each in arrivals
+    ]
+    assert estimate.flood(jitter, sent).burst_bytes == pytest.approx(
+        estimate.flood(arrivals, sent).burst_bytes, rel=0.1
+    )
+    assert estimate.flood(arrivals, sent).burst_bytes > 95e3
+
+
 def test_a_moment_in_which_nothing_is_read_is_no_shaper() -> None:
     """For 50 ms in the second half the reader is away, then everything arrives at once."""
     arrivals, sent = through_a_link(20e6, 10e6, 2.0, 0.08)

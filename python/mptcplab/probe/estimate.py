@@ -13,6 +13,8 @@ _BURST_S: Final = 0.02
 """What arrives beyond the lasting rate must be more than either of these to be called a burst, …"""
 _QUICKER: Final = 1.25
 """… and come this much quicker."""
+_SPENT: Final = 0.9
+"""A burst is over when this part of it has arrived."""
 _FEWEST: Final = 40
 _PARTS: Final = 10
 _FULL: Final = 0.95
@@ -57,13 +59,15 @@ def flood(arrivals: Sequence[Arrival], sent: int) -> Flood:
     queue_s = waits[int(0.9 * len(waits))] / 1e9 if is_full else None
     first = ordered[0].arrived_ns
     beyond = [place * PACKET_BITS - rate_bps * (each.arrived_ns - first) / 1e9 for place, each in enumerate(ordered)]
-    most = max(range(len(ordered)), key=beyond.__getitem__)
+    most = max(beyond)
+    # The first place near the most: with an empty bucket `beyond` stays level, and jitter decides where its most is.
+    end = next(place for place, bits in enumerate(beyond) if bits >= _SPENT * most)
     is_burst = (
         is_full
-        and beyond[most] > max(_BURST_PACKETS * PACKET_BITS, _BURST_S * rate_bps)
-        and received_bps(ordered[: most + 1]) > _QUICKER * rate_bps
+        and most > max(_BURST_PACKETS * PACKET_BITS, _BURST_S * rate_bps)
+        and received_bps(ordered[: end + 1]) > _QUICKER * rate_bps
     )
-    return Flood(rate_bps, queue_s, beyond[most] / 8 if is_burst else 0.0, is_full)
+    return Flood(rate_bps, queue_s, most / 8 if is_burst else 0.0, is_full)
 
 
 def _lasting_bps(ordered: Sequence[Arrival]) -> float:
