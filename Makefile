@@ -91,8 +91,8 @@ bench-compare: setup  ## The same beside the commit BASE, in turn: make bench-co
 SOAK_CASES ?= 20000
 SOAK_SEED ?= $(shell date +%s)
 soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes and faults, in the transport's harness and in the simulator
-	PROPTEST_RNG_SEED=$(SOAK_SEED) PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test property
-	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test any_network -- --nocapture
+	PROPTEST_RNG_SEED=$(SOAK_SEED) PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test connections property::
+	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test networks any_network -- --nocapture
 
 soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one
 	$(BIN)/mptcplab kernel build 6.12 --with balia,ewtcp,lia,mppert,olia,pert,wvegas
@@ -100,7 +100,7 @@ soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled con
 
 SCHEDULER_CASES ?= 10000
 soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths with each scheduler
-	SCHEDULER_CASES=$(SCHEDULER_CASES) cargo test --release --locked -p transport --test property every_scheduler -- --nocapture
+	SCHEDULER_CASES=$(SCHEDULER_CASES) cargo test --release --locked -p transport --test connections property::every_scheduler -- --nocapture
 
 soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
 	cargo run --release --locked -p live --example attack

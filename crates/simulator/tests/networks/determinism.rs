@@ -1,7 +1,6 @@
 //! Same description, same outcome, to the last bit; what takes no part changes nothing.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Description, Limit, Loss};
 use simulator::outcome::Outcome;
 

@@ -4,9 +4,7 @@
 //! every segment: windows grow by the bytes acknowledged, RFC 3465, although ACKs are delayed). Without SACK: Padhye, Firoiu,
 //! Towsley and Kurose 1998, with its timeouts.
 
-mod common;
-
-use common::{MS, Pair, Path, SECOND, SERVER};
+use crate::common::{MS, Pair, Path, SECOND, SERVER};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::Choice;

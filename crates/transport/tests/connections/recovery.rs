@@ -1,10 +1,8 @@
 //! Loss recovery, seen from outside: what is sent again, and what of it was needless.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::congestion::{Ack, Choice, Classic, CongestionControl, Phase, Reno, Sample, View, Window};
 use transport::{Config, Event, LossDetection, Protocol, Statistics, SubflowId, TcpOptions};
 

@@ -1,8 +1,6 @@
 //! DSS checksums: negotiation, mappings over several segments, and what a failure does (RFC 8684 §3.3.1, §3.7).
 
-mod common;
-
-use common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, transfer};
+use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, transfer};
 use transport::{Config, Event, SubflowId};
 use wire::{Dss, Mapping, MptcpOption, Payload, Segment, Span};
 
@@ -226,6 +224,6 @@ fn a_lone_data_fin_has_a_checksum_and_a_wrong_one_is_not_believed() {
     assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
     pair.connection(SERVER).offer(100_000);
     pair.run_until(2 * SECOND, |_| false);
-    common::finish(&mut pair, SERVER, 100_000);
+    crate::common::finish(&mut pair, SERVER, 100_000);
     assert!(!pair.connection(CLIENT).is_fallback());
 }

@@ -2,11 +2,9 @@
 //! subflow or does not mind, and the data is whole. Stripping of options stands in `mptcp_fallback`, rewriting of
 //! payload in `mptcp_checksum`.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
+use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
 use transport::{Config, Event, SubflowId};
 use wire::{Flags, MptcpOption, Options, Payload, SackBlock, SackBlocks, Segment, Span};
 

@@ -1,9 +1,7 @@
 //! Hostile and broken networks: segments are changed, repeated, invented. Nothing panics, no timer stands still (the
 //! harness checks that), memory stays bounded; and where a checksum protects the data, no wrong byte is delivered.
 
-mod common;
-
-use common::{CLIENT, Crossing, MS, Pair, Path, SECOND, SERVER, mptcp_options};
+use crate::common::{CLIENT, Crossing, MS, Pair, Path, SECOND, SERVER, mptcp_options};
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,8 +1,6 @@
 //! Data bound to subflows ahead of their windows: what the scheduler `linux` does to a whole connection.
 
-mod common;
-
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
 use transport::{Config, Event, ReceiveBuffer, SubflowId, path_manager};
 

@@ -1,8 +1,6 @@
 //! Back to TCP wherever options are lost (RFC 8684 §3.7): for each place and direction, the data is whole.
 
-mod common;
-
-use common::{CLIENT, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, strip, transfer};
+use crate::common::{CLIENT, Log, MS, Pair, Path, SECOND, SERVER, mptcp_options, strip, transfer};
 use transport::{Config, Event, SubflowId};
 use wire::{MptcpOption, Segment, Span};
 

@@ -1,8 +1,7 @@
 //! Property: over any network that lets something through, every file arrives whole, and no packet is lost from the
 //! books (the simulator checks at the end of each run that sent = delivered + lost + in flight).
 
-mod common;
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -375,7 +374,9 @@ fn every_file_arrives_whole_or_its_connection_ends() {
         let mut tree = of_seed(seed);
         let Some(mut fault_found) = fault(&tree.current()) else { continue };
         println!("seed {seed}: {fault_found}. Again, and smaller:");
-        println!("    ANY_NETWORK_SEED={seed} cargo test --release -p simulator --test any_network -- --nocapture");
+        println!(
+            "    ANY_NETWORK_SEED={seed} cargo test --release -p simulator --test networks any_network -- --nocapture"
+        );
         failed.push(seed);
         if one.is_none() {
             continue;

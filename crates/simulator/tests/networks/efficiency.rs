@@ -1,8 +1,7 @@
 //! Efficiency as a law: what loses nothing costs next to nothing. Each box, option and kind of loss is held against the
 //! run without it, in goodput, timeouts, and retransmissions for each loss.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Connection, Description, Limit, Loss, LossDetection, Middlebox, Tcp};
 
 /// What a TCP download over 20 Mbit/s and 20 ms of RTT comes to in a minute.
@@ -20,7 +19,7 @@ fn scenario(boxes: &[Middlebox], loss: &Loss, tcp: Tcp) -> Description {
     network.links[0].middleboxes = boxes.to_vec();
     network.links[0].down.loss = *loss;
     let stream = Application::Bulk;
-    network.connections = vec![Connection { tcp, ..common::tcp("t", 0, stream) }];
+    network.connections = vec![Connection { tcp, ..crate::common::tcp("t", 0, stream) }];
     network
 }
 

@@ -1,10 +1,8 @@
 //! Addresses and priorities: ADD_ADDR, REMOVE_ADDR, MP_PRIO, the flag C, limits (RFC 8684 §3.1–§3.4).
 
-mod common;
-
 use std::net::{IpAddr, Ipv4Addr};
 
-use common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
+use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
 use transport::path_manager::{Binder, Choice, PathAction};
 use transport::{Config, Event, LocalAddress, SubflowId};
 use wire::{AddAddr, MptcpOption};

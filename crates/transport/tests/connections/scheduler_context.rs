@@ -1,10 +1,8 @@
 //! What a scheduler is told of its connection beside the views.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::congestion::View;
 use transport::scheduler::{Choice, Context, Counters, Decision, Demand, MinRtt, PacketScheduler};
 use transport::{Config, Event, SubflowId};

@@ -1,8 +1,7 @@
 //! Files arrive whole, in order, once, whatever the network does. The receiving application checks every byte's place,
 //! and every segment goes through the codec.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Change, Description, Limit, Loss, Protocol, Queue, Way};
 
 /// 5 % both ways.

@@ -1,8 +1,7 @@
 //! Middleboxes on links: what RFC 8684 §3.7 and "How hard can it be?" (Raiciu 2012) say becomes of Multipath TCP behind
 //! each, with every byte's place checked by the applications and every segment encoded and decoded.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Connection, Description, Limit, LossDetection, Middlebox, Queue, Stripped, Way};
 use simulator::outcome::Outcome;
 

@@ -1,13 +1,11 @@
 //! The send plan on a whole connection: what a scheduler binds ahead, sends on several subflows, or leaves.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER, wild};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER, wild};
 use transport::congestion::View;
 use transport::path_manager::PathAction;
 use transport::scheduler::{
@@ -283,7 +281,7 @@ fn after_a_fallback_what_was_bound_is_sent_over_tcp() {
         // Options get lost in the middle of the transfer.
         p.tap(|now_ns, _, _, segment| {
             if now_ns > 150 * MS {
-                common::strip(segment);
+                crate::common::strip(segment);
             }
             true
         });
@@ -309,7 +307,7 @@ fn under_tcp_nobody_is_asked() {
     let never = Choice::custom("never", |_| Box::new(Never));
     let config = Config { protocol: Protocol::Tcp, scheduler: never, ..Config::default() };
     let mut p = Pair::new(1, [config.clone(), config], vec![Path::clean(20 * MS)]);
-    common::transfer(&mut p, SERVER, 100_000);
+    crate::common::transfer(&mut p, SERVER, 100_000);
 }
 
 #[derive(Debug)]

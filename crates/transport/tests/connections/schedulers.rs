@@ -1,11 +1,9 @@
 //! What each scheduler does to a whole connection.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
 use transport::{Config, Event, ReceiveBuffer, SubflowId};
 

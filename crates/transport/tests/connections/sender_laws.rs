@@ -1,8 +1,6 @@
 //! What holds for a sender whatever the network does: no new data beyond the window but what limited transmit allows.
 
-mod common;
-
-use common::{CLIENT, MS, Pair, Path};
+use crate::common::{CLIENT, MS, Pair, Path};
 use proptest::prelude::*;
 use transport::congestion::Choice;
 use transport::{Config, LossDetection, Protocol, SubflowId, TcpOptions};

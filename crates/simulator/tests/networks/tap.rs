@@ -1,8 +1,6 @@
 //! What a tap sees: every packet at both ends, as bytes, and the run does not know of it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Limit, Loss, Middlebox};
 use simulator::{Interface, Tap, simulate_tapped};
 use std::sync::{Arc, Mutex};

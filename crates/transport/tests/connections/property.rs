@@ -1,12 +1,10 @@
 //! Whatever the paths do, exactly the bytes that were sent arrive, in order, once, and the connection ends. The
 //! harness checks the place of every span that is read.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use transport::congestion::Choice;
@@ -36,7 +34,7 @@ fn path() -> impl Strategy<Value = Path> {
 fn scheduler() -> impl Strategy<Value = scheduler::Choice> {
     prop_oneof![
         9 => prop::sample::select(scheduler::Choice::samples()),
-        1 => any::<u64>().prop_map(common::wild),
+        1 => any::<u64>().prop_map(crate::common::wild),
     ]
 }
 

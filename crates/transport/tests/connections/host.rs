@@ -1,11 +1,9 @@
 //! A host's table of connections: what is forgotten leaves nothing behind, ports do not collide, ids do not run out
 //! unseen.
 
-mod common;
-
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::path_manager::{Choice, PathAction};

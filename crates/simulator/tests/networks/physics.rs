@@ -1,7 +1,6 @@
 //! A run against what can be worked out by hand: times, capacities, shares.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Limit, Way};
 
 /// 1500 bytes carry 1448: 20 of IPv4, 20 of TCP, 12 of timestamps.

@@ -1,9 +1,7 @@
 //! Ends of connections and of subflows: MP_FASTCLOSE, MP_TCPRST, DATA_FIN in its corner cases, and the time between
 //! the last subflow and the next (RFC 8684 §3.3.3, §3.5, §3.6).
 
-mod common;
-
-use common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
+use crate::common::{CLIENT, Crossing, Log, MS, Pair, Path, SECOND, SERVER, finish, mptcp_options, transfer};
 use transport::{Config, Event, ReceiveBuffer, SubflowId};
 use wire::{Flags, MptcpOption};
 

@@ -1,7 +1,6 @@
 //! What cannot be run is refused before anything runs, with its place and its reason.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::SimulateError;
 use simulator::description::{Application, Arrivals, Change, Description, Limit, Loss, Named, Protocol, Size};
 

@@ -1,7 +1,6 @@
 //! Requests, constant rates and flows, against what can be worked out by hand or by queueing theory.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Arrivals, Description, Limit, Size, Way};
 use simulator::outcome::{Outcome, Transfers};
 

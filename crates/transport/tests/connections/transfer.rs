@@ -1,8 +1,6 @@
 //! Behaviour of whole connections.
 
-mod common;
-
-use common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
+use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::{Config, Event, Protocol, ReceiveBuffer, SubflowId};
 
 fn tcp() -> Config {

@@ -1,10 +1,8 @@
 //! Algorithms from outside: made by closures for each end of each connection, with the connection's name.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Description, Loss};
 use simulator::{Plugins, SimulateError, simulate, simulate_with};
 use transport::congestion::{Choice, Classic, CongestionControl, Reno};

@@ -1,7 +1,6 @@
 //! What is reported is what happened: samples, warm-up, starts and stops, link rows.
 
-mod common;
-use common::*;
+use crate::common::*;
 use simulator::description::{Application, Change, Limit, Loss, Way};
 
 #[test]
