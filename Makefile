@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: pictures soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
+.PHONY: build-tests pictures soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ run: setup  ## Run scenarios/wifi-lte.toml on the simulator; the report goes to 
 	$(BIN)/mptcplab run scenarios/wifi-lte.toml --out $(OUT)
 
 test: test-rust test-python  ## All tests, Rust and Python
+
+build-tests:
+	cargo test --workspace --locked --no-run
 
 test-rust:
 	cargo test --workspace --locked
