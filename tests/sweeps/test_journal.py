@@ -74,9 +74,10 @@ def test_an_interruption_after_the_write_of_a_record_keeps_it_and_knows_it(
 
     with Journal(tmp_path) as journal:
         journal.append(name(0), answer(0))
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(os, "write", interrupted)
+        monkeypatch.setattr(os, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
             journal.append(name(1), answer(1))
+        monkeypatch.undo()
         journal.sync()
         assert len(journal) == 2
         journal.append(name(2), answer(2))
