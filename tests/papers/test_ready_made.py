@@ -69,3 +69,11 @@ def test_it_is_what_the_study_runs(name: str) -> None:
 def test_every_paper_has_one() -> None:
     names = shipped.scenario_names()
     assert [paper for paper in shipped.paper_names() if not any(name.startswith(paper) for name in names)] == []
+
+
+def test_scenario_e_has_the_same_links_on_a_testbed() -> None:
+    """Two files, as one is the study's run and the other needs machines; the network is one."""
+    study, testbed = (Scenario.load(name).description(seed=1) for name in ("amoruso-2021-e", "testbed-e"))
+    for table in ("links", "paths"):
+        bare = [[{key: row[key] for key in row if key != "name"} for row in each[table]] for each in (study, testbed)]
+        assert bare[0] == bare[1]

@@ -82,24 +82,21 @@ class Agent:
     def _let_in(self, caller: socket.socket) -> ssl.SSLSocket | None:
         caller.settimeout(_HANDSHAKE_S)
         channel = self._context.wrap_socket(caller, server_side=True, do_handshake_on_connect=False)
-        # A time for each byte is no time for all of them.
-        deadline = threading.Timer(_HANDSHAKE_S, _hang_up, [channel])
-        deadline.start()
         try:
-            channel.do_handshake()
+            with _deadline(channel):
+                channel.do_handshake()
             if key.is_ours(channel, self._key):
                 return channel
         except BaseException:
             channel.close()
             raise
-        finally:
-            deadline.cancel()
         channel.close()
         return None
 
     def _session(self, channel: ssl.SSLSocket, address: str) -> None:
         if not self._busy.acquire(blocking=False):
-            channel.sendall(frames.encode({"refused": "another controller uses this agent"}))
+            _send_away(channel)
+            _log.warning("%s was sent away: another controller has a session", address)
             return
         self._channels.add(channel)
         try:
@@ -109,6 +106,24 @@ class Agent:
         finally:
             self._channels.discard(channel)
             self._busy.release()
+
+
+def _send_away(channel: ssl.SSLSocket) -> None:
+    """Answer the caller's first request; a connection closed with that unread is reset, and the answer lost."""
+    with _deadline(channel), contextlib.suppress(frames.ProtocolError):
+        frames.read(channel.recv, frames.LARGEST_REQUEST)
+    channel.sendall(frames.encode({"refused": "another controller uses this agent"}))
+
+
+@contextlib.contextmanager
+def _deadline(channel: ssl.SSLSocket) -> Iterator[None]:
+    """A time for all bytes, which a time for each byte is not."""
+    timer = threading.Timer(_HANDSHAKE_S, _hang_up, [channel])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _hang_up(channel: ssl.SSLSocket) -> None:

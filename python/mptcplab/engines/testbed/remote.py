@@ -41,12 +41,20 @@ class Remote:
             self._channel.settimeout(_ANSWER_S)
             if not key.is_ours(self._channel, key_file):
                 raise ssl.SSLError("another certificate")
-            self.about = self.ask("hello")
-        except (OSError, frames.ProtocolError, _core.SimulationError):
+        except OSError:
             connected.close()
             raise EngineUnavailableError(
                 f"the agent of the {end} at {where} has another key than {key_file}, or is no agent"
             ) from None
+        try:
+            # It has shown the same key, so what goes wrong from here on has other causes.
+            self.about = self.ask("hello")
+        except _core.SimulationError as error:
+            self.close()
+            raise EngineUnavailableError(str(error)) from None
+        except EngineUnavailableError:
+            self.close()
+            raise
         if self.about.get("protocol") != VERSION:
             self.close()
             raise EngineUnavailableError(
