@@ -8,7 +8,7 @@ use wire::{Payload, Span};
 const KEPT_PLACES: usize = 32;
 
 /// Appends. A queue that is full grows by a quarter: half of what had doubled would stay empty.
-#[inline]
+#[inline(always)]
 pub fn push<T>(queue: &mut VecDeque<T>, item: T) {
     if queue.len() == queue.capacity() {
         grow(queue);

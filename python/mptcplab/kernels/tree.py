@@ -49,7 +49,10 @@ class Sources:
         stack.callback(shutil.rmtree, place, ignore_errors=True)
         tell(f"unpacking {self.archive.name}")
         with tarfile.open(self.archive) as archive:
-            archive.extractall(place, filter="tar")
+            if hasattr(tarfile, "tar_filter"):
+                archive.extractall(place, filter="tar")
+            else:  # before Python 3.11.4
+                archive.extractall(place)
         (directory,) = place.iterdir()
         return directory
 

@@ -189,10 +189,9 @@ impl<P: Stream> Connection<P> {
         true
     }
 
-    /// The default scheduler's choice for new data. Only subflows that can have got room since none had it are looked at.
+    /// The default scheduler's choice for new data among `all`, a bit for each subflow. Only subflows that can have got room since none had it are looked at.
     #[inline]
-    fn choose_smallest_rtt(&mut self) -> Option<usize> {
-        let all = u64::MAX >> (64 - self.views.len());
+    fn choose_smallest_rtt(&mut self, all: u64) -> Option<usize> {
         let mut among = SubflowSet(self.short.roomy().0 & all);
         let mut best = None;
         if among.0 == all {
@@ -231,7 +230,8 @@ impl<P: Stream> Connection<P> {
         {
             return Attempt::Unknown;
         }
-        let Some(r) = self.choose_smallest_rtt() else { return Attempt::Nothing };
+        let all = u64::MAX >> (64 - self.views.len());
+        let Some(r) = self.choose_smallest_rtt(all) else { return Attempt::Nothing };
         let len = u64::from(self.views[r].mss);
         if unsent <= len || open < len || self.subflows[r].snd_nxt + len > self.subflows[r].right {
             return Attempt::Unknown;
@@ -246,7 +246,7 @@ impl<P: Stream> Connection<P> {
             return Attempt::Sent(r);
         }
         debug_assert!(self.is_plain(r));
-        let others = (u64::MAX >> (64 - self.views.len())) & !(1 << r);
+        let others = all & !(1 << r);
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         let seq = subflow.send_new(now_ns, (offset, &payload, false), view);
         self.contexts[r].sent(seq, offset);

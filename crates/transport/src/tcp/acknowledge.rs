@@ -51,7 +51,7 @@ impl Acknowledging {
     }
 
     /// Data arrived in order and left no hole.
-    #[inline]
+    #[inline(always)]
     pub fn data_in_order(&mut self, now_ns: u64) {
         self.pending += 1;
         self.last_ns = now_ns;
@@ -98,13 +98,16 @@ impl Acknowledging {
         self.pending > 0
     }
 
-    /// An acknowledgment went out, alone or on data.
-    #[inline]
+    /// An acknowledgment went out, alone or on data. Most data that a sender sends acknowledges nothing.
+    #[inline(always)]
     pub fn sent(&mut self) {
-        self.quick -= u32::from(self.pending > 0).min(self.quick);
-        self.pending = 0;
         (self.now, self.pushed) = (false, false);
-        self.deadline_ns = NEVER;
+        if self.pending > 0 {
+            self.quick = self.quick.saturating_sub(1);
+            self.pending = 0;
+            self.deadline_ns = NEVER;
+        }
+        debug_assert_eq!(self.deadline_ns, NEVER, "only what is pending has a deadline");
     }
 }
 

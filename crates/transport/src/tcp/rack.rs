@@ -104,13 +104,21 @@ impl Rack {
 
     /// §7.2: schedules a probe at two smoothed round trips from now, at the latest when the retransmission timer would
     /// expire, in place of it.
+    #[inline(always)]
     pub fn arm_probe(&mut self, now_ns: u64, srtt_ns: u64, outstanding: u32, rto_at_ns: u64) {
-        let mut pto_ns = if srtt_ns == 0 { UNKNOWN_RTT_PTO_NS } else { 2 * srtt_ns };
-        if outstanding == 1 && srtt_ns > 0 {
-            pto_ns += MAX_ACK_DELAY_NS;
-        }
         // §7.3: probes without an RTT sample between them could hide for good that the round trip has grown.
-        self.probe_ns = if self.sampled { (now_ns + pto_ns).min(rto_at_ns) } else { NEVER };
+        if !self.sampled {
+            self.probe_ns = NEVER;
+            return;
+        }
+        let pto_ns = if srtt_ns > 0 && outstanding != 1 { 2 * srtt_ns } else { Self::rare_pto_ns(srtt_ns) };
+        self.probe_ns = (now_ns + pto_ns).min(rto_at_ns);
+    }
+
+    /// §7.2 where a delayed acknowledgment is to be expected, or where no round trip is known.
+    #[cold]
+    fn rare_pto_ns(srtt_ns: u64) -> u64 {
+        if srtt_ns == 0 { UNKNOWN_RTT_PTO_NS } else { 2 * srtt_ns + MAX_ACK_DELAY_NS }
     }
 
     /// Neither losses by time nor probes until something new happens.

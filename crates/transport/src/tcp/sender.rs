@@ -195,7 +195,7 @@ impl<P: Stream> Subflow<P> {
 
     /// [`acknowledged`](Self::acknowledged) without the steps that find nothing when nothing is lost, selectively
     /// acknowledged, sent again or probed for.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged_in_order(
         &mut self,
         now_ns: u64,

@@ -93,6 +93,7 @@ impl Validation {
     /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next. `filled`: they
     /// were sent when the window was full, and so say of themselves that it was used; the round trip that they belong to may
     /// have begun in a recovery and have less to show.
+    #[inline(always)]
     pub fn acknowledged(&mut self, now_ns: u64, segments: f64, (una, nxt): (u64, u64), filled: bool, view: &View) {
         if let Some(heard_ns) = &mut self.linux_heard_ns {
             *heard_ns = now_ns;
@@ -105,9 +106,14 @@ impl Validation {
         if self.round_end == 0 {
             (self.round_end, self.round_cwnd) = (nxt, view.cwnd);
         }
-        if una < self.round_end {
-            return;
+        if una >= self.round_end {
+            self.end_round(now_ns, (una, nxt), filled, view);
         }
+    }
+
+    /// A round trip is over: one more sample of what it delivered.
+    #[cold]
+    fn end_round(&mut self, now_ns: u64, (una, nxt): (u64, u64), filled: bool, view: &View) {
         self.take(now_ns, self.acked, view.srtt_ns);
         let validated = filled || 2.0 * self.samples[0].1 >= self.round_cwnd.min(view.cwnd);
         self.since_ns = if validated { None } else { self.since_ns.or(Some(now_ns)) };
