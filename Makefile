@@ -94,7 +94,7 @@ bench-compare: setup  ## The same beside the commit BASE, in turn: make bench-co
 SOAK_CASES ?= 20000
 SOAK_SEED ?= $(shell date +%s)
 soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes and faults, in the transport's harness and in the simulator
-	PROPTEST_RNG_SEED=$(SOAK_SEED) PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test connections property::
+	PROPTEST_RNG_SEED=$(SOAK_SEED) PROPTEST_CASES=$(SOAK_CASES) cargo test --release --locked -p transport --test connections -- property:: needless_timeouts
 	ANY_NETWORK_CASES=$(SOAK_CASES) cargo test --release --locked -p simulator --test networks any_network -- --nocapture
 
 soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one

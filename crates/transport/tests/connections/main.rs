@@ -14,6 +14,7 @@ mod mptcp_fallback;
 mod mptcp_middlebox;
 mod mptcp_mutation;
 mod mptcp_scripted;
+mod needless_timeouts;
 mod property;
 mod recovery;
 mod scheduler_context;

@@ -52,6 +52,9 @@ impl Path {
 /// What a test sees of a segment on its way.
 pub type Tap = Box<dyn FnMut(u64, usize, usize, &mut Segment<Span>) -> bool>;
 
+/// What a test sees of a segment that arrives: (now, receiving side, path, segment).
+pub type Ear = Box<dyn FnMut(u64, usize, usize, &Segment<Span>)>;
+
 /// A segment as a middlebox sends it on: from the end `from`, or so it seems.
 #[derive(Clone, Debug)]
 pub struct Crossing {
@@ -87,6 +90,7 @@ pub struct Pair {
     sequence: u64,
     rng: Xoshiro256PlusPlus,
     tap: Option<Tap>,
+    ear: Option<Ear>,
     middlebox: Option<Middlebox>,
     /// The server sees the clients behind other addresses and ports.
     pub nat: bool,
@@ -124,6 +128,7 @@ impl Pair {
             sequence: 0,
             rng,
             tap: None,
+            ear: None,
             middlebox: None,
             nat: false,
             checking: true,
@@ -136,6 +141,11 @@ impl Pair {
     #[allow(dead_code)]
     pub fn tap(&mut self, tap: impl FnMut(u64, usize, usize, &mut Segment<Span>) -> bool + 'static) {
         self.tap = Some(Box::new(tap));
+    }
+
+    /// Looks at what arrives.
+    pub fn listen(&mut self, ear: impl FnMut(u64, usize, usize, &Segment<Span>) + 'static) {
+        self.ear = Some(Box::new(ear));
     }
 
     /// Puts a middlebox on all paths.
@@ -172,6 +182,9 @@ impl Pair {
             if arrival <= timer {
                 let (_, (from, tuple, segment)) = self.flying.pop_first().unwrap();
                 let to = 1 - from;
+                if let Some(ear) = &mut self.ear {
+                    ear(self.now_ns, to, path_of(from, tuple), &segment);
+                }
                 let seen = self.translate(to, Tuple { local: tuple.remote, remote: tuple.local });
                 if let Some(at) = self.hosts[to].receive(self.now_ns, seen, segment)
                     && !(self.follow_first && self.ids[to].is_some())
@@ -244,9 +257,7 @@ impl Pair {
         self.segments += 1;
         assert!(self.segments < 3_000_000, "a storm of segments: side {side}, {segment:?}");
         through_wire(tuple, &segment);
-        let ends = [tuple.local, tuple.remote];
-        let IpAddr::V4(client) = ends[side].ip() else { panic!("IPv4 only") };
-        let path = usize::from(client.octets()[2]);
+        let path = path_of(side, tuple);
         if let Some(tap) = &mut self.tap
             && !tap(self.now_ns, side, path, &mut segment)
         {
@@ -284,6 +295,12 @@ impl Pair {
                 .insert((departure + p.delay_ns + jitter + held_ns, self.sequence), (side, tuple, segment.clone()));
         }
     }
+}
+
+/// The path of a segment that `side` sends: a part of the client's address.
+fn path_of(side: usize, tuple: Tuple) -> usize {
+    let IpAddr::V4(client) = [tuple.local, tuple.remote][side].ip() else { panic!("IPv4 only") };
+    usize::from(client.octets()[2])
 }
 
 /// Encodes a segment, decodes it, and checks that nothing was lost, and that its bytes are those of the span.
