@@ -180,7 +180,7 @@ pub fn fits(option: &Mptcp, segment: &Segment<Vec<u8>>, dialogue: &Dialogue, ind
     let kind = option.kind;
     if kind == "dss" {
         let dss = segment.options.dss.as_ref().ok_or("it has no dss")?;
-        return fits_dss(option, dss, segment, dialogue);
+        return fits_dss(option, dss, dialogue);
     }
     let list = segment.options.rare.as_deref().map_or(&[][..], |rare| &rare.mptcp);
     let found: Vec<_> = list.iter().filter(|o| name(o) == kind).collect();
@@ -308,7 +308,7 @@ fn fits_join(option: &Mptcp, join: &MpJoin, dialogue: &Dialogue, index: usize) -
     }
 }
 
-fn fits_dss(option: &Mptcp, dss: &Dss, segment: &Segment<Vec<u8>>, dialogue: &Dialogue) -> Result<(), String> {
+fn fits_dss(option: &Mptcp, dss: &Dss, dialogue: &Dialogue) -> Result<(), String> {
     let (peer, host) = (dialogue.peer_idsn(), dialogue.host_idsn());
     let ack =
         dss.data_ack.map(|ack| ack.expand(peer.wrapping_add(dialogue.peer_data_next as u64)).wrapping_sub(peer) as i64);
@@ -331,7 +331,10 @@ fn fits_dss(option: &Mptcp, dss: &Dss, segment: &Segment<Vec<u8>>, dialogue: &Di
     number(option, "ssn", mapping.map(|m| m.ssn.into()))?;
     number(option, "len", mapping.map(|m| m.len.into()))?;
     if let (true, Some(m), Some(dsn)) = (option.has("csum"), mapping, dsn) {
-        let right = dss_checksum(host.wrapping_add(dsn as u64), m.ssn, m.len, &segment.payload);
+        // The bytes of the whole mapping: the segment may have only some of them.
+        let data =
+            content::bytes((dsn - 1).max(0) as u64, usize::from(m.len).saturating_sub(usize::from(dss.data_fin)));
+        let right = dss_checksum(host.wrapping_add(dsn as u64), m.ssn, m.len, &data);
         let right = if m.len == 0 { 0 } else { right };
         if m.checksum != Some(right) {
             return Err(format!("dss has the checksum {:x?}, {right:#x} is right", m.checksum));

@@ -33,7 +33,7 @@ impl<P: Stream> Connection<P> {
         } else {
             let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
-            let cut = sent.cut_bytes();
+            let part = sent.is_part();
             let subflow = &mut self.subflows[r];
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
@@ -46,7 +46,7 @@ impl<P: Stream> Connection<P> {
                 rate.sent_again(now_ns, end, in_flight, false);
             }
             subflow.probe_sent(now_ns, true);
-            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, cut }, out);
+            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
         }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

@@ -25,8 +25,8 @@ pub(super) struct Carried<P> {
     pub payload: P,
     /// Whether the FIN goes with it.
     pub fin: bool,
-    /// Bytes that stood before it when it was first sent, and have been acknowledged since.
-    pub cut: u16,
+    /// Whether it was first sent as a part of a longer segment.
+    pub part: bool,
 }
 
 /// What the header of every segment says of its subflow, whichever form the segment has.
@@ -160,7 +160,7 @@ impl<P: Stream> Connection<P> {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
             self.short.disturb(r);
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
-            let cut = sent.cut_bytes();
+            let part = sent.is_part();
             let subflow = &mut self.subflows[r];
             subflow.recovery.sent += 1;
             subflow.note_retransmission(now_ns);
@@ -181,7 +181,7 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
-            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, cut }, out);
+            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
             return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
@@ -253,7 +253,7 @@ impl<P: Stream> Connection<P> {
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
         let new_data = !payload.is_empty();
-        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, cut: 0 }, out);
+        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part: false }, out);
         let ecn = &mut self.subflows[r].ecn;
         if ecn.enabled && new_data {
             // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
@@ -281,7 +281,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, out: &mut Outgoing<P>) {
-        let Carried { seq, offset, payload, fin, cut } = carried;
+        let Carried { seq, offset, payload, fin, part } = carried;
         let len = payload.len() as u64;
         let mut flags = Flags::ACK;
         if offset + len == self.tx.end() {
@@ -289,7 +289,7 @@ impl<P: Stream> Connection<P> {
         }
         if fin {
             flags = flags | Flags::FIN;
-        } else if cut == 0 && self.is_known_steady(r) && self.is_compact(r, offset + len) {
+        } else if !part && self.is_known_steady(r) && self.is_compact(r, offset + len) {
             self.compact_data(now_ns, r, (seq, offset, payload), out);
             out.compact.flags = flags;
             return;
@@ -297,8 +297,15 @@ impl<P: Stream> Connection<P> {
         let segment = &mut out.segment;
         self.segment_into(now_ns, r, seq, flags, segment);
         if self.mode == Mode::Mptcp && len > 0 {
-            if self.carries_capable(r, offset) {
-                let checksum = self.checksum_of(Place::FIRST, 1, len as u16, &payload);
+            // A part of a segment repeats the mapping that the whole was sent with, and the checksum of all its bytes: a mapping
+            // does not change (RFC 8684 §3.3.1), and Linux resets a subflow where another one begins within the first.
+            let whole = if part { self.subflows[r].board.whole_of(seq) } else { None };
+            let capable = self.carries_capable(r, offset);
+            let (seq, offset, content) =
+                whole.as_ref().map_or((seq, offset, &payload), |w| (w.seq, w.offset, &w.payload));
+            let len = content.len() as u64;
+            if capable {
+                let checksum = self.checksum_of(Place::FIRST, 1, len as u16, content);
                 segment.options.dss = None;
                 segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {
@@ -309,11 +316,7 @@ impl<P: Stream> Connection<P> {
                 }
                 dss.data_fin = end;
                 let (ssn, len) = (seq as u32, len as u16 + u16::from(end)); // RFC 8684 §3.3.3: DATA_FIN takes one octet
-                // What is left of a segment repeats the mapping that it was sent with: Linux resets a subflow where another one
-                // begins within the first. A checksum is of all bytes of a mapping, and those cut off are not there any more.
-                let cut = if self.fallback.checksum() { 0 } else { cut };
-                let (offset, ssn, len) = (offset - u64::from(cut), ssn.wrapping_sub(cut.into()), len + cut);
-                let checksum = self.checksum_of(offset, ssn, len, &payload);
+                let checksum = self.checksum_of(offset, ssn, len, content);
                 dss.mapping =
                     Some(Mapping { dsn: DataNumber::Long(self.numbers.ours(offset).on_wire()), ssn, len, checksum });
             }

@@ -13,3 +13,4 @@ pub mod scoreboard;
 pub mod sender;
 pub mod subflow;
 pub mod validation;
+pub mod wholes;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use wire::SackBlock;
 
+use super::wholes::{Whole, Wholes};
 use crate::Sending;
 use crate::place::Place;
 use crate::queue::{Kept, Stream, push, trim};
@@ -23,8 +24,6 @@ pub struct Sent<P: Stream> {
     /// Whether it carries the FIN.
     pub fin: bool,
     marks: u8,
-    /// Bytes that were cut off at its beginning since it was sent.
-    cut: u16,
 }
 
 const SACKED: u8 = 1;
@@ -37,6 +36,8 @@ const EVER_RETRANSMITTED: u8 = 8;
 const TIMED_OUT: u8 = 16;
 /// Its data had been sent on another subflow before.
 const REINJECTED: u8 = 32;
+/// It is a part of what was sent as one segment.
+const PART: u8 = 64;
 
 impl<P: Stream> Sent<P> {
     /// Content.
@@ -44,9 +45,9 @@ impl<P: Stream> Sent<P> {
         self.kept.payload(self.offset.octets())
     }
 
-    /// Bytes of data that were acknowledged and cut off at its beginning since it was first sent.
-    pub fn cut_bytes(&self) -> u16 {
-        self.cut
+    /// Whether it is a part of what was first sent as one segment, which [`Scoreboard::whole_of`] tells.
+    pub fn is_part(&self) -> bool {
+        self.is(PART)
     }
 
     /// Bytes of data.
@@ -68,15 +69,13 @@ impl<P: Stream> Sent<P> {
         self.marks & mark != 0
     }
 
-    /// A part was acknowledged, up to `ack`: what remains is a shorter segment (a middlebox has resegmented). Answers
-    /// how much was cut off.
-    #[cold]
+    /// What remains above `ack` is a shorter segment. Answers how much was cut off.
     fn cut(&mut self, ack: u64) -> u64 {
         let cut = ack - self.seq;
         self.kept.cut(cut as u32);
         self.seq = ack;
         self.offset += cut;
-        self.cut += cut as u16;
+        self.marks |= PART;
         cut
     }
 }
@@ -158,6 +157,8 @@ pub struct Scoreboard<P: Stream> {
     losses: u64,
     /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
     previous_blocks: [SackBlock; 4],
+    /// None as long as every segment is outstanding as it was sent.
+    wholes: Option<Box<Wholes<P>>>,
 }
 
 impl<P: Stream> Scoreboard<P> {
@@ -175,6 +176,7 @@ impl<P: Stream> Scoreboard<P> {
             repaired_below: 0,
             losses: 0,
             previous_blocks: [SackBlock::default(); 4],
+            wholes: None,
         }
     }
 
@@ -232,10 +234,7 @@ impl<P: Stream> Scoreboard<P> {
     #[inline]
     pub fn push(&mut self, seq: u64, offset: Place, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
-        push(
-            &mut self.sent,
-            Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0, cut: 0 },
-        );
+        push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
 
     /// The cumulative acknowledgment is `ack`.
@@ -244,13 +243,13 @@ impl<P: Stream> Scoreboard<P> {
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
-                    let cut = first.cut(ack);
-                    delivered.bytes += cut;
-                    delivered.cumulative_bytes += cut;
-                    delivered.advanced = true;
                     if first.is(EVER_RETRANSMITTED) {
                         Self::hear_of_copy(first, now_ns, delivered);
                     }
+                    let cut = self.cut_first(ack);
+                    delivered.bytes += cut;
+                    delivered.cumulative_bytes += cut;
+                    delivered.advanced = true;
                 }
                 break;
             }
@@ -269,6 +268,9 @@ impl<P: Stream> Scoreboard<P> {
             self.first += 1;
         }
         trim(&mut self.sent);
+        if let Some(wholes) = &mut self.wholes {
+            wholes.release(ack);
+        }
         if ambiguous {
             // What stood behind a hole arrived long before the hole was filled: its age is no round trip.
             delivered.rtt_ns = None;
@@ -314,10 +316,8 @@ impl<P: Stream> Scoreboard<P> {
             self.highest_delivered = end;
             self.sent.pop_front();
         }
-        if let Some(first) = self.sent.front_mut()
-            && first.seq < ack
-        {
-            delivered.bytes += first.cut(ack);
+        if self.sent.front().is_some_and(|first| first.seq < ack) {
+            delivered.bytes += self.cut_first(ack);
         }
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
@@ -328,6 +328,24 @@ impl<P: Stream> Scoreboard<P> {
             delivered.last_rtt_ns = Some(now_ns - latest_ns);
         }
         delivered
+    }
+
+    /// A part of the first segment was acknowledged, up to `ack` (a middlebox has resegmented, or the receiver has no room
+    /// for more). Answers how much was cut off it.
+    #[cold]
+    fn cut_first(&mut self, ack: u64) -> u64 {
+        let Some(first) = self.sent.front_mut() else { return 0 };
+        let wholes = self.wholes.get_or_insert_with(|| Box::new(Wholes::new()));
+        wholes.release(first.seq);
+        if !first.is_part() {
+            wholes.remember(first);
+        }
+        first.cut(ack)
+    }
+
+    /// The segment in which the byte with this sequence number was first sent, where only a part of that is outstanding.
+    pub fn whole_of(&self, seq: u64) -> Option<Whole<P>> {
+        self.wholes.as_ref()?.of(seq)
     }
 
     #[inline]
@@ -765,8 +783,12 @@ mod tests {
         b.acknowledge(151, 50, &mut delivered);
         let first = b.iter().next().unwrap();
         assert_eq!((first.seq, first.offset.octets(), first.payload().offset, first.len()), (151, 150, 150, 50));
-        assert_eq!((first.cut_bytes(), delivered.segments, delivered.bytes), (50, 1, 150));
+        assert_eq!((first.is_part(), delivered.segments, delivered.bytes), (true, 1, 150));
         b.acknowledge(161, 60, &mut delivered);
-        assert_eq!(b.iter().next().map(Sent::cut_bytes), Some(60));
+        let whole = |b: &Scoreboard<Span>, seq| b.whole_of(seq).map(|w| (w.seq, w.offset.octets(), w.payload));
+        assert_eq!(whole(&b, 161), Some((101, 100, Span { offset: 100, len: 100 })), "cut twice");
+        assert_eq!(whole(&b, 201), None, "not cut");
+        b.acknowledge(201, 70, &mut delivered);
+        assert_eq!(whole(&b, 161), None, "all of it is acknowledged");
     }
 }
