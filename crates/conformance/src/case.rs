@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::icmp::Icmp;
+
 /// What a case is played to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Who {
@@ -126,6 +128,8 @@ pub enum What {
     Flow(usize, SocketAddr, SocketAddr),
     /// The peer sends.
     Send(usize, Vec<Field>),
+    /// A router tells of a segment of the host.
+    Icmp(usize, Icmp),
     /// The host must send, or may.
     Expect {
         /// The flow.
@@ -185,6 +189,8 @@ pub enum Sight {
     Aborted(Option<String>),
     /// Nothing ended the connection.
     Open,
+    /// It was told of a soft error.
+    SoftError,
     /// Multipath TCP is spoken.
     Mptcp,
     /// It is not.

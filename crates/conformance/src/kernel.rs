@@ -313,6 +313,11 @@ impl Subject for Kernel {
                 let fits = unaccepted || found.is_some() && wanted.is_none_or(|wanted| found == Some(wanted));
                 yes(fits, format!("the socket's error is {error:?}"))
             }
+            Sight::SoftError => {
+                return Err(Cannot(
+                    "it tells only those of soft errors who have set IP_RECVERR, for whom they are hard".into(),
+                ));
+            }
             Sight::Open => yes(error.is_none(), format!("the socket's error is {error:?}")),
             Sight::Mptcp | Sight::Tcp => {
                 let Some(stream) = &self.stream else { return Ok(Err("there is no connection".into())) };

@@ -10,6 +10,7 @@ pub mod case;
 mod content;
 mod dialogue;
 mod fields;
+mod icmp;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 mod mistake;

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::case::{Action, Case, Settings, Sight, Step, What, When, Who};
 use crate::fields;
+use crate::icmp;
 use crate::mistake::{Mistake, Read};
 
 /// A line that says nothing.
@@ -59,7 +60,7 @@ pub fn parse(name: &str, file: &str, text: &str) -> Result<Case, ParseError> {
     Ok(case)
 }
 
-const LINES: &str = "requires:, says:, departs WHO:, cannot WHO:, set, flow, listen, connect, write, read, shutdown, close, abort, announce, withdraw, backup, join, expect, silence, anything, “<” or “>” and a segment";
+const LINES: &str = "requires:, says:, departs WHO:, cannot WHO:, set, flow, listen, connect, write, read, shutdown, close, abort, announce, withdraw, backup, join, icmp, expect, silence, anything, “<” or “>” and a segment";
 
 fn read_line(case: &mut Case, number: usize, line: &str) -> Read<()> {
     if let Some(rest) = line.strip_prefix("requires:") {
@@ -174,6 +175,7 @@ fn step(words: &[String]) -> Read<What> {
         "silence" => return Ok(What::Silence),
         "anything" => return Ok(What::Anything),
         "flow" => return flow(rest),
+        word if word.starts_with("icmp") => return Ok(What::Icmp(flow_number(&word[4..])?, icmp::read(rest)?)),
         "expect" => return sight(rest).map(What::See),
         "listen" => Action::Listen,
         "connect" => Action::Connect,
@@ -227,7 +229,7 @@ const STATES: [&str; 10] = [
 const REASONS: [&str; 4] = ["refused", "reset", "timed-out", "fast-close"];
 
 fn sight(words: &[String]) -> Read<Sight> {
-    let expected = "state STATE [FLOW], readable BYTES, end, aborted [REASON], open, mptcp, tcp, established, unestablished, flushed";
+    let expected = "state STATE [FLOW], readable BYTES, end, aborted [REASON], open, soft-error, mptcp, tcp, established, unestablished, flushed";
     let wrong = || Mistake::new(words.join(" "), expected);
     let second = words.get(1).map(String::as_str);
     Ok(match words.first().map(String::as_str) {
@@ -247,6 +249,7 @@ fn sight(words: &[String]) -> Read<Sight> {
             Sight::Aborted(second.map(str::to_owned))
         }
         Some("open") => Sight::Open,
+        Some("soft-error") => Sight::SoftError,
         Some("mptcp") => Sight::Mptcp,
         Some("tcp") => Sight::Tcp,
         Some("established") => Sight::Established,

@@ -152,6 +152,13 @@ impl<S: Subject> Player<'_, S> {
                 let packet = self.packet(*flow, fields)?;
                 self.subject.arrive(&packet);
             }
+            What::Icmp(flow, icmp) => {
+                self.check_flow(*flow)?;
+                match icmp.packet(self.dialogue.flow(*flow)) {
+                    Some(packet) => self.subject.arrive(&packet),
+                    None => return problem("only flows of IPv4 have ICMP here"),
+                }
+            }
             What::Do(action) => {
                 let ends = self.ends(0);
                 self.subject.act(*action, ends)?;

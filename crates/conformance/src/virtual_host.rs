@@ -159,7 +159,13 @@ impl Subject for VirtualHost {
 
     fn arrive(&mut self, packet: &[u8]) {
         // What cannot be read is dropped, as the engine on real packets does.
-        let Ok((ip, segment)) = wire::decode(packet) else { return };
+        let Ok((ip, segment)) = wire::decode(packet) else {
+            if let Some(error) = wire::decode_icmp(packet) {
+                self.host.icmp(self.now_ns, &error);
+                self.collect();
+            }
+            return;
+        };
         let segment: Segment<Vec<u8>> = segment;
         let local = SocketAddr::new(ip.dst, segment.dst_port);
         let remote = SocketAddr::new(ip.src, segment.src_port);
@@ -247,6 +253,10 @@ impl Subject for VirtualHost {
                 });
                 let fits = reason.as_deref().is_none_or(|wanted| found == Some(wanted));
                 yes(aborted && fits, format!("aborted is {aborted}, the reason {found:?}"))
+            }
+            Sight::SoftError => {
+                let heard = self.events.iter().any(|event| matches!(event, Event::SoftError(..)));
+                yes(heard, "it was told of none".to_owned())
             }
             Sight::Open => yes(!connection.is_over(), "the connection is over".to_owned()),
             Sight::Mptcp => yes(!connection.is_fallback(), "TCP is spoken".to_owned()),

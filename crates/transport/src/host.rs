@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use wire::{Compact, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment};
+use wire::{Compact, IcmpError, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment};
 
 use crate::backlog::Backlog;
 use crate::mptcp::at_once::agreed_keys;
@@ -246,6 +246,17 @@ impl<P: Stream> Host<P> {
             self.refuse(tuple, &segment, None); // LISTEN drops what has neither SYN nor ACK (RFC 9293 §3.10.7.2, fourth)
         }
         None
+    }
+
+    /// An ICMP error has come to this host. Finds the subflow whose segment it quotes (RFC 9293, MUST-54), which
+    /// [judges it](Connection::icmp).
+    pub fn icmp(&mut self, now_ns: u64, error: &IcmpError) -> Option<Handle> {
+        let at = self.subflow_at(Tuple { local: error.local, remote: error.remote })?;
+        self.connection_mut(at.connection).icmp(now_ns, at.subflow, error);
+        if self.backlog.as_ref().is_some_and(|backlog| backlog.is_half_open(at.connection)) {
+            self.note_handshake(at.connection);
+        }
+        Some(at)
     }
 
     fn accept(&mut self, now_ns: u64, tuple: Tuple, syn: &Segment<P>) -> Option<Handle> {

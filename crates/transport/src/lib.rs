@@ -7,7 +7,8 @@
 //! 1. hand a segment that arrives to [`Host::receive`] (or to [`Host::receive_on`], when it knows the subflow);
 //! 2. call [`Connection::transmit`] until it answers `None`, and put each segment on its way;
 //! 3. call [`Connection::handle_timeout`] at [`Connection::next_timeout_ns`], then step 2 again;
-//! 4. ask [`Connection::poll_event`] and [`Connection::read`] for what happened and what arrived.
+//! 4. hand ICMP errors about its segments to [`Host::icmp`];
+//! 5. ask [`Connection::poll_event`] and [`Connection::read`] for what happened and what arrived.
 //!
 //! Nothing here knows a wall clock, draws from a global random source or iterates in hash order: the same calls give
 //! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from

@@ -321,7 +321,7 @@ mod extension {
 /// The protocol after the extension headers, and their length. `payload` is what is there of the packet after the
 /// IPv6 header; `end` is where the packet ends by its length field. By hand: etherparse 0.20 walks past the end of the
 /// slice when it is asked for the headers before a malformed one.
-fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Result<(u8, usize), DecodeError> {
+pub(crate) fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Result<(u8, usize), DecodeError> {
     let mut at = 0;
     loop {
         let offset = IPV6_HEADER_LEN + at;

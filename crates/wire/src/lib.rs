@@ -43,6 +43,7 @@ mod big_endian;
 mod checksum;
 pub mod compact;
 mod error;
+mod icmp;
 mod ip;
 pub mod keys;
 mod length;
@@ -57,6 +58,7 @@ mod tcp_options;
 pub use checksum::{DssChecksum, dss_checksum};
 pub use compact::Compact;
 pub use error::{DecodeError, EncodeError, OptionError};
+pub use icmp::{IcmpError, IcmpKind, decode_icmp};
 pub use ip::{Captured, ChecksumState, Checksums, Ecn, IpHeader, decode, decode_headers, decode_with, encode};
 pub use length::{
     IPV4_HEADER_LEN, IPV6_HEADER_LEN, MAX_OPTIONS_LEN, MSS_LEN, SACK_PERMITTED_LEN, TCP_HEADER_LEN, TIMESTAMPS_LEN,

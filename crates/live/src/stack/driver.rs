@@ -266,8 +266,15 @@ impl Driver {
         let checksums = if offload::is_unfinished(frame) { Checksums::Ignore } else { Checksums::Verify };
         let decoded = wire::decode_with(frame.get(HEADER_LEN..).unwrap_or_default(), checksums);
         let Some((ip, segment)) = decoded.ok().filter(|(ip, _)| self.device_of.contains_key(&ip.dst)) else {
-            // Neighbour discovery and the like come here too: not for us.
-            self.devices[device].count_malformed();
+            match wire::decode_icmp(frame.get(HEADER_LEN..).unwrap_or_default()) {
+                Some(error) => {
+                    if let Some(at) = self.host.icmp(now_ns, &error) {
+                        self.touch(at.connection);
+                    }
+                }
+                // Neighbour discovery and the like come here too: not for us.
+                None => self.devices[device].count_malformed(),
+            }
             return;
         };
         let tuple = Tuple {

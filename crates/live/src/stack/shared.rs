@@ -169,7 +169,7 @@ impl Shared {
                 Event::Flushed => state.flushed = true,
                 Event::Closed => state.ended = state.ended.or(Some(Ended::Closed)),
                 Event::Aborted => state.ended = state.ended.or(Some(Ended::Aborted)),
-                Event::SubflowEstablished(_) | Event::SubflowClosed(_) => {}
+                Event::SubflowEstablished(_) | Event::SubflowClosed(_) | Event::SoftError(..) => {}
             }
         }
         if let Some(bytes) = state.flow_bytes.take() {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wire::{Ecn, Flags, Span};
+use wire::{Ecn, Flags, IcmpKind, Span};
 
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
@@ -48,6 +48,9 @@ pub enum Event {
     SubflowEstablished(SubflowId),
     /// A subflow is gone.
     SubflowClosed(SubflowId),
+    /// ICMP tells of trouble with a segment of a subflow, which ends nothing (RFC 9293 §3.9.2.2): each kind once until it is
+    /// heard of.
+    SoftError(SubflowId, IcmpKind),
     /// The peer sends no more; all it sent can be read.
     EndOfStream,
     /// All that was written, and the end of it, was acknowledged by the peer at the data level.

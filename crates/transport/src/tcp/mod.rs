@@ -12,5 +12,6 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 pub mod subflow;
+mod too_big;
 pub mod validation;
 pub mod wholes;

@@ -144,6 +144,22 @@ impl RateSampler {
         }
     }
 
+    /// Segments are outstanding in parts from now on, first and next sequence number of each: too long for the path, not lost
+    /// for congestion.
+    pub fn split(&mut self, parts: &[(u64, u64)]) {
+        for &(seq, end) in parts {
+            let i = self.records.partition_point(|record| record.end < end);
+            let Some(record) = self.records.get_mut(i) else { return };
+            record.is_lost = true;
+            let part = Record { end, bytes: (end - seq) as u32, ..*record };
+            if record.end == end {
+                record.bytes = part.bytes;
+            } else {
+                self.records.insert(i, part);
+            }
+        }
+    }
+
     fn count_lost(&mut self, i: usize) {
         let begins_range = i == 0 || !self.records[i - 1].is_lost;
         let record = &mut self.records[i];

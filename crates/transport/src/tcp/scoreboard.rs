@@ -1,5 +1,7 @@
 //! What a subflow has sent and not seen acknowledged: the sender's scoreboard (RFC 6675 §3, §4).
 
+mod split;
+
 use std::collections::VecDeque;
 
 use wire::SackBlock;
@@ -69,8 +71,15 @@ impl<P: Stream> Sent<P> {
         self.marks & mark != 0
     }
 
-    /// What remains above `ack` is a shorter segment. Answers how much was cut off.
-    fn cut(&mut self, ack: u64) -> u64 {
+    /// A part was acknowledged, up to `ack` (a middlebox has resegmented, or the receiver had no room for all): what remains is
+    /// a shorter segment. Answers how much was cut off.
+    #[cold]
+    fn cut(&mut self, ack: u64, wholes: &mut Option<Box<Wholes<P>>>) -> u64 {
+        let wholes = wholes.get_or_insert_with(|| Box::new(Wholes::new()));
+        wholes.release(self.seq);
+        if !self.is_part() {
+            wholes.remember(self.seq, self.offset, self.payload());
+        }
         let cut = ack - self.seq;
         self.kept.cut(cut as u32);
         self.seq = ack;
@@ -243,13 +252,13 @@ impl<P: Stream> Scoreboard<P> {
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
-                    if first.is(EVER_RETRANSMITTED) {
-                        Self::hear_of_copy(first, now_ns, delivered);
-                    }
-                    let cut = self.cut_first(ack);
+                    let cut = first.cut(ack, &mut self.wholes);
                     delivered.bytes += cut;
                     delivered.cumulative_bytes += cut;
                     delivered.advanced = true;
+                    if first.is(EVER_RETRANSMITTED) {
+                        Self::hear_of_copy(first, now_ns, delivered);
+                    }
                 }
                 break;
             }
@@ -316,8 +325,10 @@ impl<P: Stream> Scoreboard<P> {
             self.highest_delivered = end;
             self.sent.pop_front();
         }
-        if self.sent.front().is_some_and(|first| first.seq < ack) {
-            delivered.bytes += self.cut_first(ack);
+        if let Some(first) = self.sent.front_mut()
+            && first.seq < ack
+        {
+            delivered.bytes += first.cut(ack, &mut self.wholes);
         }
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
@@ -328,19 +339,6 @@ impl<P: Stream> Scoreboard<P> {
             delivered.last_rtt_ns = Some(now_ns - latest_ns);
         }
         delivered
-    }
-
-    /// A part of the first segment was acknowledged, up to `ack` (a middlebox has resegmented, or the receiver has no room
-    /// for more). Answers how much was cut off it.
-    #[cold]
-    fn cut_first(&mut self, ack: u64) -> u64 {
-        let Some(first) = self.sent.front_mut() else { return 0 };
-        let wholes = self.wholes.get_or_insert_with(|| Box::new(Wholes::new()));
-        wholes.release(first.seq);
-        if !first.is_part() {
-            wholes.remember(first);
-        }
-        first.cut(ack)
     }
 
     /// The segment in which the byte with this sequence number was first sent, where only a part of that is outstanding.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::scoreboard::Sent;
 use crate::place::Place;
 use crate::queue::{Kept, Stream};
 
@@ -29,9 +28,9 @@ impl<P: Stream> Wholes<P> {
         Wholes { kept: BTreeMap::new() }
     }
 
-    /// Only parts of a segment will be outstanding from now on.
-    pub fn remember(&mut self, sent: &Sent<P>) {
-        self.kept.insert(sent.seq, (sent.offset, P::Kept::keep(sent.payload())));
+    /// Only parts of the segment that begins at `seq` will be outstanding from now on.
+    pub fn remember(&mut self, seq: u64, offset: Place, payload: P) {
+        self.kept.insert(seq, (offset, P::Kept::keep(payload)));
     }
 
     /// What lies below `ack` will not be asked for again.

@@ -3,7 +3,7 @@
 /// Why a connection was aborted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AbortReason {
-    /// The peer answered the SYN with a reset.
+    /// The peer answered the SYN with a reset, or a hard ICMP error did (RFC 9293 §3.9.2.2).
     Refused,
     /// The peer reset the connection, or its last subflow.
     Reset,

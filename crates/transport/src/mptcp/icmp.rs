@@ -1,0 +1,42 @@
+//! What ICMP says of a segment (RFC 9293 §3.9.2.2), as far as it is to be believed: anybody can send such a message.
+
+use wire::{IcmpError, IcmpKind};
+
+use super::connection::{Connection, Event};
+use super::state::ending::AbortReason;
+use crate::names::SubflowId;
+use crate::queue::Stream;
+use crate::tcp::subflow::State;
+
+impl<P: Stream> Connection<P> {
+    /// An ICMP error about a segment of `subflow` has come. Panics when there is no such subflow.
+    ///
+    /// It counts only if the segment is outstanding (RFC 5927 §4.1), which who did not see it can only guess. A hard error
+    /// ends an attempt to open a subflow; on one that is open it is as a soft one: the application hears of it, and nothing
+    /// else happens (RFC 5927 §5.2; RFC 5461 §4 has that of all stacks). A path MTU that is told is followed; that it is delayed until data
+    /// fail to arrive (RFC 5927 §7.2) is not done, as in Linux.
+    pub fn icmp(&mut self, now_ns: u64, subflow: SubflowId, error: &IcmpError) {
+        self.clock_ns = now_ns;
+        let r = usize::from(subflow.0);
+        let state = &self.subflows[r];
+        let place = state.our_seq(error.seq);
+        if state.state == State::Closed || !(state.snd_una..state.snd_nxt).contains(&place) {
+            return;
+        }
+        let opening = matches!(state.state, State::SynSent | State::SynReceived);
+        match error.kind {
+            IcmpKind::TooBig { mtu } if !opening => self.reduce_path_mtu(r, mtu),
+            IcmpKind::Refused if opening => {
+                self.ending.cause = Some(AbortReason::Refused);
+                self.fail_subflow(now_ns, r, false);
+            }
+            kind => {
+                // Whoever does not ask must not be buried.
+                let event = Event::SoftError(subflow, kind);
+                if !self.events.contains(&event) {
+                    self.events.push_back(event);
+                }
+            }
+        }
+    }
+}
