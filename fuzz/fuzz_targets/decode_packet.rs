@@ -2,9 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wire::{Checksums, decode, decode_headers, decode_with, encode};
+use wire::{Checksums, decode, decode_headers, decode_icmp, decode_with, encode};
 
 fuzz_target!(|packet: &[u8]| {
+    _ = decode_icmp(packet);
     let strict = decode(packet);
     let captured = decode_headers(packet);
     let Ok((ip, segment)) = decode_with(packet, Checksums::Ignore) else {
