@@ -74,6 +74,10 @@ pub struct Settings {
     pub retries: u32,
     /// ECN.
     pub ecn: bool,
+    /// Time to live of its packets.
+    pub ttl: u8,
+    /// Their differentiated services code point.
+    pub dscp: u8,
 }
 
 impl Default for Settings {
@@ -93,6 +97,8 @@ impl Default for Settings {
             syn_retries: 6,
             retries: 15,
             ecn: false,
+            ttl: 64,
+            dscp: 0,
         }
     }
 }
@@ -170,6 +176,8 @@ pub enum Action {
     Announce(u8),
     /// Takes it back.
     Withdraw(u8),
+    /// Gives its packets this differentiated services code point from now on.
+    Dscp(u8),
     /// Makes subflow 0 a backup, or not.
     Backup(bool),
     /// Opens a subflow between the addresses of these ids, its own and the peer's.
@@ -191,6 +199,8 @@ pub enum Sight {
     Open,
     /// It was told of a soft error.
     SoftError,
+    /// It was told that the peer does not answer.
+    Unresponsive,
     /// Multipath TCP is spoken.
     Mptcp,
     /// It is not.
@@ -233,6 +243,10 @@ pub enum Field {
     At(u64),
     /// Urgent pointer.
     Urg(Number),
+    /// Time to live of the packet.
+    Ttl(Number),
+    /// Its differentiated services code point.
+    Dscp(Number),
     /// Maximum segment size.
     Mss(Number),
     /// Window scale.

@@ -46,7 +46,7 @@ const OPTIONS: [(&str, &[(&str, &str)]); 9] = [
     ("tcprst", &[("reason", "n"), ("t", "f")]),
 ];
 
-const WORDS: &str = "control bits such as synack or fin+ack, seq=, ack=, win=, len=, at=, urg=, mss=, wscale=, sackok, ts=, sack=, capable[], join[], dss[], add_addr[], remove_addr[], prio[], fail[], fastclose[], tcprst[], hex=, badsum, altered, or no: and an option's name";
+const WORDS: &str = "control bits such as synack or fin+ack, seq=, ack=, win=, len=, at=, urg=, ttl=, dscp=, mss=, wscale=, sackok, ts=, sack=, capable[], join[], dss[], add_addr[], remove_addr[], prio[], fail[], fastclose[], tcprst[], hex=, badsum, altered, or no: and an option's name";
 
 pub fn read(words: &[String]) -> Read<Vec<Field>> {
     let mut fields = Vec::new();
@@ -88,6 +88,8 @@ fn field(word: &str) -> Read<Field> {
         "win" => Field::Win(number(value)?),
         "len" => Field::Len(number(value)?),
         "urg" => Field::Urg(number(value)?),
+        "ttl" => Field::Ttl(number(value)?),
+        "dscp" => Field::Dscp(number(value)?),
         "mss" => Field::Mss(number(value)?),
         "wscale" => Field::Wscale(number(value)?),
         "at" => Field::At(value.parse().map_err(|_| Mistake::new(word, "at= and a place in the stream"))?),

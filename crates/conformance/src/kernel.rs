@@ -132,6 +132,10 @@ impl Kernel {
         if !self.settings.nagle {
             set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         }
+        set(libc::IPPROTO_IP, libc::IP_TTL, self.settings.ttl.into())?;
+        if self.settings.dscp != 0 {
+            set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(self.settings.dscp) << 2)?;
+        }
         Ok(socket)
     }
 
@@ -269,6 +273,10 @@ impl Subject for Kernel {
                 self.stream = None;
                 self.listener = None;
             }
+            Action::Dscp(dscp) => {
+                system::set_option(&*self.stream()?, libc::IPPROTO_IP, libc::IP_TOS, i32::from(dscp) << 2)
+                    .or_else(fails("IP_TOS"))?;
+            }
             Action::Announce(_) | Action::Withdraw(_) | Action::Backup(_) | Action::Join(..) => {
                 return Err(Cannot("its path manager is set by netlink".into()));
             }
@@ -318,6 +326,7 @@ impl Subject for Kernel {
                     "it tells only those of soft errors who have set IP_RECVERR, for whom they are hard".into(),
                 ));
             }
+            Sight::Unresponsive => return Err(Cannot("it tells nobody before the end".into())),
             Sight::Open => yes(error.is_none(), format!("the socket's error is {error:?}")),
             Sight::Mptcp | Sight::Tcp => {
                 let Some(stream) = &self.stream else { return Ok(Err("there is no connection".into())) };

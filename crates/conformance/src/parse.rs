@@ -60,7 +60,7 @@ pub fn parse(name: &str, file: &str, text: &str) -> Result<Case, ParseError> {
     Ok(case)
 }
 
-const LINES: &str = "requires:, says:, departs WHO:, cannot WHO:, set, flow, listen, connect, write, read, shutdown, close, abort, announce, withdraw, backup, join, icmp, expect, silence, anything, “<” or “>” and a segment";
+const LINES: &str = "requires:, says:, departs WHO:, cannot WHO:, set, flow, listen, connect, write, read, shutdown, close, abort, announce, withdraw, backup, join, dscp, icmp, expect, silence, anything, “<” or “>” and a segment";
 
 fn read_line(case: &mut Case, number: usize, line: &str) -> Read<()> {
     if let Some(rest) = line.strip_prefix("requires:") {
@@ -187,6 +187,7 @@ fn step(words: &[String]) -> Read<What> {
         "abort" => Action::Abort,
         "announce" => Action::Announce(count(0)? as u8),
         "withdraw" => Action::Withdraw(count(0)? as u8),
+        "dscp" => Action::Dscp(count(0)? as u8 & 63),
         "join" => Action::Join(count(0)? as u8, count(1)? as u8),
         "backup" => Action::Backup(match rest.first().map(String::as_str) {
             Some("on") => true,
@@ -229,7 +230,7 @@ const STATES: [&str; 10] = [
 const REASONS: [&str; 4] = ["refused", "reset", "timed-out", "fast-close"];
 
 fn sight(words: &[String]) -> Read<Sight> {
-    let expected = "state STATE [FLOW], readable BYTES, end, aborted [REASON], open, soft-error, mptcp, tcp, established, unestablished, flushed";
+    let expected = "state STATE [FLOW], readable BYTES, end, aborted [REASON], open, soft-error, unresponsive, mptcp, tcp, established, unestablished, flushed";
     let wrong = || Mistake::new(words.join(" "), expected);
     let second = words.get(1).map(String::as_str);
     Ok(match words.first().map(String::as_str) {
@@ -250,6 +251,7 @@ fn sight(words: &[String]) -> Read<Sight> {
         }
         Some("open") => Sight::Open,
         Some("soft-error") => Sight::SoftError,
+        Some("unresponsive") => Sight::Unresponsive,
         Some("mptcp") => Sight::Mptcp,
         Some("tcp") => Sight::Tcp,
         Some("established") => Sight::Established,
@@ -288,6 +290,8 @@ fn set(settings: &mut Settings, word: &str) -> Read<()> {
         "mss" => settings.mss = number(65_535)? as u16,
         "iss" => settings.iss = number(0xffff_ffff)? as u32,
         "syn_retries" => settings.syn_retries = number(100)? as u32,
+        "ttl" => settings.ttl = number(255)? as u8,
+        "dscp" => settings.dscp = number(63)? as u8,
         "retries" => settings.retries = number(100)? as u32,
         "address" => {
             let (id, address) = value.split_once(':').ok_or_else(|| wrong("address=ID:ADDRESS"))?;
@@ -296,7 +300,7 @@ fn set(settings: &mut Settings, word: &str) -> Read<()> {
         }
         _ => {
             return Err(wrong(
-                "protocol, checksum, sack, timestamps, nagle, ecn, joins, join_first_address, buffer, mss, iss, syn_retries, retries or address",
+                "protocol, checksum, sack, timestamps, nagle, ecn, joins, join_first_address, buffer, mss, iss, syn_retries, retries, ttl, dscp or address",
             ));
         }
     }

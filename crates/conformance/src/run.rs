@@ -59,6 +59,7 @@ struct Player<'a, S> {
 struct Heard {
     at_ns: u64,
     ends: (SocketAddr, SocketAddr),
+    ip: IpHeader,
     segment: Segment<Vec<u8>>,
 }
 
@@ -204,7 +205,7 @@ impl<S: Subject> Player<'_, S> {
                 let Ok((ip, segment)) = wire::decode(&packet) else { continue };
                 let host = SocketAddr::new(ip.src, segment.src_port);
                 let peer = SocketAddr::new(ip.dst, segment.dst_port);
-                return Some(Heard { at_ns, ends: (host, peer), segment });
+                return Some(Heard { at_ns, ends: (host, peer), ip, segment });
             }
             if !self.subject.go_on(until_ns) {
                 return None;
@@ -307,6 +308,8 @@ impl<S: Subject> Player<'_, S> {
                 Field::Ack(wanted) => number("ack", *wanted, flow.of_peer(segment.ack))?,
                 Field::Win(wanted) => number("win", *wanted, segment.window.into())?,
                 Field::Urg(wanted) => number("urg", *wanted, segment.urgent.into())?,
+                Field::Ttl(wanted) => number("ttl", *wanted, heard.ip.hop_limit.into())?,
+                Field::Dscp(wanted) => number("dscp", *wanted, heard.ip.dscp.into())?,
                 Field::Len(wanted) => len = *wanted,
                 Field::Mss(wanted) => {
                     number("mss", *wanted, rare.and_then(|o| o.mss).ok_or("it has no mss")?.into())?;
@@ -391,6 +394,7 @@ impl<S: Subject> Player<'_, S> {
                 Field::BadChecksum => bad = true,
                 Field::Altered => altered = true,
                 Field::Reset => return problem("what is sent has exact control bits: rst or rstack"),
+                Field::Ttl(_) | Field::Dscp(_) => return problem("ttl and dscp are of segments that are expected"),
                 Field::Mptcp(_) | Field::Without(_) => {}
             }
         }

@@ -7,7 +7,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::path_manager::{self, PathAction};
 use transport::{
-    AbortReason, Config, Connection, ConnectionId, Event, Host, LocalAddress, Protocol, ReceiveBuffer, Tuple,
+    AbortReason, Config, Connection, ConnectionId, Event, Host, IpFields, LocalAddress, Protocol, ReceiveBuffer, Tuple,
     congestion,
 };
 use wire::{IpHeader, Segment};
@@ -58,6 +58,7 @@ impl VirtualHost {
         config.tcp.ecn = settings.ecn;
         config.tcp.syn_retries = settings.syn_retries;
         config.tcp.retries = settings.retries;
+        config.ip = IpFields { hop_limit: settings.ttl, dscp: settings.dscp };
         let mut addresses = vec![LocalAddress { id: 0, address: IpAddr::from([10, 0, 0, 1]), backup: false }];
         addresses.extend(settings.addresses.iter().map(|&(id, address)| LocalAddress { id, address, backup: false }));
         let mut host = Host::new(Xoshiro256PlusPlus::seed_from_u64(7));
@@ -92,12 +93,12 @@ impl VirtualHost {
     fn collect(&mut self) {
         let mut out = Vec::new();
         while let Some((tuple, segment)) = self.host.transmit() {
-            out.push((tuple, segment));
+            out.push((tuple, IpFields::default(), segment));
         }
         for &id in &self.connections {
             let connection = self.host.connection_mut(id);
             while let Some((subflow, segment)) = connection.transmit(self.now_ns) {
-                out.push((connection.tuple(subflow), segment));
+                out.push((connection.tuple(subflow), connection.ip_fields(), segment));
             }
             while let Some(event) = connection.poll_event() {
                 if self.connections.first() == Some(&id) {
@@ -105,9 +106,9 @@ impl VirtualHost {
                 }
             }
         }
-        for (tuple, segment) in out {
+        for (tuple, IpFields { hop_limit, dscp }, segment) in out {
             let mut packet = Vec::new();
-            let ip = IpHeader::new(tuple.local.ip(), tuple.remote.ip());
+            let ip = IpHeader { hop_limit, dscp, ..IpHeader::new(tuple.local.ip(), tuple.remote.ip()) };
             wire::encode(&ip, &segment, &mut packet).expect("what the transport sends can be written");
             self.sent.push_back((self.now_ns - BEGINNING_NS, packet));
         }
@@ -203,6 +204,9 @@ impl Subject for VirtualHost {
                         }
                         self.read += got;
                     }
+                    Action::Dscp(dscp) => {
+                        connection.set_ip_fields(IpFields { dscp, ..connection.ip_fields() });
+                    }
                     Action::Shutdown => connection.close(now_ns),
                     Action::Close => connection.close_both(now_ns),
                     Action::Abort => connection.abort(now_ns),
@@ -257,6 +261,10 @@ impl Subject for VirtualHost {
             Sight::SoftError => {
                 let heard = self.events.iter().any(|event| matches!(event, Event::SoftError(..)));
                 yes(heard, "it was told of none".to_owned())
+            }
+            Sight::Unresponsive => {
+                let heard = self.events.iter().any(|event| matches!(event, Event::Unresponsive(_)));
+                yes(heard, "it was not told".to_owned())
             }
             Sight::Open => yes(!connection.is_over(), "the connection is over".to_owned()),
             Sight::Mptcp => yes(!connection.is_fallback(), "TCP is spoken".to_owned()),

@@ -272,6 +272,8 @@ fn tcp(tcp: &Tcp, ecn: bool, dialogue: bool) -> transport::TcpOptions {
         },
         sack: tcp.loss_detection != LossDetection::Newreno,
         frto: tcp.frto,
+        impatient: transport::TcpOptions::default().impatient,
+        r1: transport::TcpOptions::default().r1,
         // Programs that ask and answer set TCP_NODELAY.
         nagle: tcp.nagle && !dialogue,
         pacing: tcp.pacing,

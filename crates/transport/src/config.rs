@@ -68,6 +68,12 @@ pub struct TcpOptions {
     /// back (Linux's quick-ACK). Segments that let the window grow add to them, and what was pushed is acknowledged when it
     /// is read. 0: nothing of this.
     pub quick_acks: u32,
+    /// Without SACK, only the first acknowledgment of a part of what a recovery repairs restarts the retransmission timer: where
+    /// many segments were lost a timeout ends it (RFC 6582 §3.2 step 3, "Impatient"). Otherwise each of them does ("Slow-but-Steady", §4), as
+    /// in Linux, and so by default here like everything else; the RFC holds neither for the better one.
+    pub impatient: bool,
+    /// Retransmissions of the same data after which the application hears of it (RFC 9293 §3.8.3, R1, "at least 3"; Linux: 3).
+    pub r1: u32,
     /// Retransmissions of the same data before a subflow is given up (RFC 9293 §3.8.3, R2; Linux: 15).
     pub retries: u32,
     /// Retransmissions of a SYN before the attempt is given up (Linux: 6).
@@ -95,10 +101,28 @@ impl Default for TcpOptions {
             segments_per_ack: 2,
             ack_delay_ns: 40_000_000,
             quick_acks: 16,
+            impatient: false,
+            r1: 3,
             retries: 15,
             syn_retries: 6,
             shortcuts: true,
         }
+    }
+}
+
+/// What the IP headers of a connection's packets say. Whoever writes them asks [`Connection::ip_fields`](crate::Connection::ip_fields)
+/// (RFC 9293 §3.9.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IpFields {
+    /// Time to live, or hop limit of IPv6; at least 1.
+    pub hop_limit: u8,
+    /// Differentiated services code point (RFC 2474), 6 bits.
+    pub dscp: u8,
+}
+
+impl Default for IpFields {
+    fn default() -> Self {
+        IpFields { hop_limit: 64, dscp: 0 }
     }
 }
 
@@ -132,6 +156,8 @@ pub struct Config {
     pub capable_syn_retries: u32,
     /// How long a connection without a subflow is kept for a new one to join ("break before make").
     pub keep_without_subflow_ns: u64,
+    /// Of its packets.
+    pub ip: IpFields,
     /// TCP.
     pub tcp: TcpOptions,
 }
@@ -151,6 +177,7 @@ impl Default for Config {
             joins_at_once: false,
             capable_syn_retries: 2,
             keep_without_subflow_ns: 60_000_000_000,
+            ip: IpFields::default(),
             tcp: TcpOptions::default(),
         }
     }

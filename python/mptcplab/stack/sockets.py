@@ -162,7 +162,7 @@ class Stack:
         """Open a connection, from all addresses of the stack or those with these ids, and wait until it is established.
 
         `options`: protocol ("mptcp", "tcp"), congestion, variant, scheduler, path_manager, checksum, receive_buffer,
-        mss, ecn, pacing, refuse_joins_to_first_address.
+        mss, ecn, pacing, refuse_joins_to_first_address, ttl, dscp.
         """
         version = ipaddress.ip_address(address).version
         socket = self.core.connect(address, port, self._options(options, version), list(addresses))

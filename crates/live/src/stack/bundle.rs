@@ -4,7 +4,7 @@
 //! mappings: acknowledgment, window, timestamps are the same as no packet arrived between them.
 
 use bytes::Bytes;
-use transport::{ConnectionId, SubflowId, Tuple};
+use transport::{ConnectionId, IpFields, SubflowId, Tuple};
 use wire::{DataNumber, Ecn, EncodeError, Flags, IpHeader, Mapping, Options, Payload, Segment};
 
 use super::chunk::Chunk;
@@ -144,6 +144,8 @@ pub struct Lane {
     pub tuple: Tuple,
     /// The ECN field of its packets.
     pub ecn: Ecn,
+    /// What else their headers say.
+    pub fields: IpFields,
     /// Its connection.
     pub connection: ConnectionId,
     /// It.
@@ -153,7 +155,8 @@ pub struct Lane {
 impl Lane {
     /// The IP header of its packets.
     pub fn ip(&self) -> IpHeader {
-        IpHeader { ecn: self.ecn, ..IpHeader::new(self.tuple.local.ip(), self.tuple.remote.ip()) }
+        let IpFields { hop_limit, dscp } = self.fields;
+        IpHeader { ecn: self.ecn, hop_limit, dscp, ..IpHeader::new(self.tuple.local.ip(), self.tuple.remote.ip()) }
     }
 }
 

@@ -32,6 +32,10 @@ pub struct Options {
     pub ecn: bool,
     /// Whether segments are paced.
     pub pacing: bool,
+    /// Time to live, or hop limit of IPv6, of its packets.
+    pub ttl: Option<std::num::NonZeroU8>,
+    /// Differentiated services code point of its packets.
+    pub dscp: Option<u8>,
 }
 
 /// An algorithm: its name, or a table of its name and parameters.
@@ -67,6 +71,9 @@ pub enum OptionsError {
     /// A protocol that there is not.
     #[error("protocol: found «{0}»; expected mptcp or tcp")]
     Protocol(String),
+    /// A code point of more than 6 bits.
+    #[error("dscp: found {0}; expected a number from 0 to 63")]
+    Dscp(u8),
     /// An algorithm that there is not, or not so.
     #[error("{option}: {reason}")]
     Algorithm {
@@ -90,6 +97,11 @@ impl Options {
         };
         config.tcp.ecn = self.ecn;
         config.tcp.pacing = self.pacing;
+        config.ip.hop_limit = self.ttl.map_or(config.ip.hop_limit, std::num::NonZeroU8::get);
+        config.ip.dscp = self.dscp.unwrap_or(config.ip.dscp);
+        if config.ip.dscp > 63 {
+            return Err(OptionsError::Dscp(config.ip.dscp));
+        }
         if let Some(protocol) = &self.protocol {
             config.protocol = match protocol.as_str() {
                 "mptcp" => Protocol::Mptcp,
@@ -129,6 +141,11 @@ mod tests {
     fn names_and_parameters_are_checked() {
         let config = read(r#"{"congestion": "olia", "variant": "linux", "mss": 1440}"#).unwrap();
         assert_eq!((format!("{:?}", config.congestion), config.mss), (r#"olia(variant "linux")"#.to_owned(), 1440));
+        let config = read(r#"{"ttl": 9, "dscp": 46}"#).unwrap();
+        assert_eq!((config.ip.hop_limit, config.ip.dscp), (9, 46));
+        let error = read(r#"{"dscp": 64}"#).unwrap_err();
+        assert_eq!(error.to_string(), "dscp: found 64; expected a number from 0 to 63");
+        assert!(serde_json::from_str::<Options>(r#"{"ttl": 0}"#).is_err(), "nothing would arrive");
         let error = read(r#"{"congestion": "vivace"}"#).unwrap_err();
         assert!(
             error.to_string().starts_with("congestion: congestion control: found «vivace»; expected reno, "),

@@ -169,7 +169,10 @@ impl Shared {
                 Event::Flushed => state.flushed = true,
                 Event::Closed => state.ended = state.ended.or(Some(Ended::Closed)),
                 Event::Aborted => state.ended = state.ended.or(Some(Ended::Aborted)),
-                Event::SubflowEstablished(_) | Event::SubflowClosed(_) | Event::SoftError(..) => {}
+                Event::SubflowEstablished(_)
+                | Event::SubflowClosed(_)
+                | Event::SoftError(..)
+                | Event::Unresponsive(_) => {}
             }
         }
         if let Some(bytes) = state.flow_bytes.take() {

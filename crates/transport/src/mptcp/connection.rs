@@ -31,7 +31,7 @@ use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::waits::{Sending, Waited};
-use crate::{Config, Protocol};
+use crate::{Config, IpFields, Protocol};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
 /// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
@@ -51,6 +51,8 @@ pub enum Event {
     /// ICMP tells of trouble with a segment of a subflow, which ends nothing (RFC 9293 §3.9.2.2): each kind once until it is
     /// heard of.
     SoftError(SubflowId, IcmpKind),
+    /// The peer has not answered what was sent again on a subflow so often that something is wrong (RFC 9293 §3.8.3, R1).
+    Unresponsive(SubflowId),
     /// The peer sends no more; all it sent can be read.
     EndOfStream,
     /// All that was written, and the end of it, was acknowledged by the peer at the data level.
@@ -349,6 +351,42 @@ impl<P: Stream> Connection<P> {
     /// segment is handed over. Panics when there is no such subflow.
     pub fn congestion_experienced(&mut self, subflow: SubflowId) {
         self.subflows[subflow.0 as usize].ecn.congestion_experienced();
+    }
+
+    /// What the IP headers of its packets are to say.
+    #[must_use]
+    pub fn ip_fields(&self) -> IpFields {
+        self.config.ip
+    }
+
+    /// Changes that from now on (RFC 9293, SHLD-21).
+    pub fn set_ip_fields(&mut self, fields: IpFields) {
+        self.config.ip = fields;
+    }
+
+    /// Whether a short segment waits while data is outstanding (Nagle), from now on (RFC 9293, MUST-17).
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.config.tcp.nagle = nagle;
+        self.due.data = true;
+    }
+
+    /// How often the same data is sent again before a subflow is given up (R2), from now on (RFC 9293, MUST-21).
+    pub fn set_retries(&mut self, retries: u32) {
+        self.config.tcp.retries = retries;
+    }
+
+    /// What [`read`](Self::read) would answer, which stays to be read.
+    #[must_use]
+    pub fn peek(&self) -> Option<&P> {
+        self.rx.ready.first()
+    }
+
+    /// Something that the application is to hear of once, however often it happens before it asks.
+    #[cold]
+    pub(super) fn tell_once(&mut self, event: Event) {
+        if !self.events.contains(&event) {
+            self.events.push_back(event);
+        }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called: never later than needed, at times earlier.

@@ -30,13 +30,7 @@ impl<P: Stream> Connection<P> {
                 self.ending.cause = Some(AbortReason::Refused);
                 self.fail_subflow(now_ns, r, false);
             }
-            kind => {
-                // Whoever does not ask must not be buried.
-                let event = Event::SoftError(subflow, kind);
-                if !self.events.contains(&event) {
-                    self.events.push_back(event);
-                }
-            }
+            kind => self.tell_once(Event::SoftError(subflow, kind)),
         }
     }
 }

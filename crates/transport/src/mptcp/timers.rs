@@ -3,11 +3,12 @@
 
 use wire::Flags;
 
-use super::connection::Connection;
+use super::connection::{Connection, Event};
 use super::outgoing::Outgoing;
 use super::state::ending::AbortReason;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
+use crate::names::SubflowId;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
@@ -97,6 +98,8 @@ impl<P: Stream> Connection<P> {
                 } else {
                     subflow.syn_due = true;
                     self.due.attention.insert(r);
+                    self.note_retry(r);
+                    let subflow = &mut self.subflows[r];
                     let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
                     if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.capable_syn_retries {
                         // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
@@ -134,6 +137,7 @@ impl<P: Stream> Connection<P> {
                     subflow.retries = 1; // a probe: when the window opens again, data has all its attempts
                 }
                 self.due.attention.insert(r);
+                self.note_retry(r);
                 if self.repair() == Repair::Prompt {
                     if first {
                         self.reinject_all(r);
@@ -141,6 +145,14 @@ impl<P: Stream> Connection<P> {
                     self.give_back(r, false);
                 }
             }
+        }
+    }
+
+    /// RFC 9293 §3.8.3: at R1 the layer below hears of trouble, the application too (SHLD-9). Both are the driver's, which gets the event:
+    /// it has the routes. With Multipath TCP other subflows are preferred meanwhile.
+    fn note_retry(&mut self, r: usize) {
+        if self.subflows[r].retries == self.config.tcp.r1 {
+            self.tell_once(Event::Unresponsive(SubflowId(r as u8)));
         }
     }
 

@@ -170,7 +170,7 @@ impl<P: Stream> Connection<P> {
             }
             // What all waits for has only now been sent again: the timeout counts from here, as in Linux (RFC 6675 §6 leaves the
             // choice), or a loss found late would be followed by a timeout before the answer can be there.
-            if subflow.timer_ns == NEVER || seq <= subflow.snd_una {
+            if subflow.timer_ns == NEVER || (seq <= subflow.snd_una && !subflow.recovery.waits) {
                 subflow.restart_timer(now_ns);
             }
             self.views[r].in_flight = subflow.pipe();

@@ -12,6 +12,9 @@ pub struct Recovery {
     delivered: u32,
     /// Segments sent since (prr_out).
     pub sent: u32,
+    /// A part of what was outstanding then has been acknowledged since, and the timer is not to be restarted by the next part
+    /// (RFC 6582 §4, "Impatient").
+    pub waits: bool,
 }
 
 /// What to return to when a loss turns out to have been none (RFC 3522, RFC 4015, RFC 2883).
@@ -44,7 +47,7 @@ pub enum Frto {
 impl Recovery {
     /// A recovery that begins now.
     pub fn begin(point: u64, flight: u32) -> Self {
-        Recovery { point, flight: flight.max(1), delivered: 0, sent: 0 }
+        Recovery { point, flight: flight.max(1), delivered: 0, sent: 0, waits: false }
     }
 
     /// The congestion window after an acknowledgment, in segments (RFC 6937 §3.1, with the reduction bound chosen

@@ -112,9 +112,12 @@ impl<P: Stream> Subflow<P> {
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
-        if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
+        let holds =
+            self.impatient && !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery.point;
+        if (delivered.advanced || delivered.rtt_ns.is_some_and(before_repair)) && !(holds && self.recovery.waits) {
             self.restart_timer(now_ns);
         }
+        self.recovery.waits |= holds && delivered.advanced;
         group[r].bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
         if duplicate_reported {
@@ -322,6 +325,7 @@ impl<P: Stream> Subflow<P> {
     fn end_recovery(&mut self, view: &mut View) {
         view.phase = Phase::Open;
         self.rack.recovered();
+        self.recovery.waits = false;
         self.duplicate_acks = 0;
         self.undo = None;
         self.frto = Frto::Off;
@@ -434,6 +438,7 @@ impl<P: Stream> Subflow<P> {
         self.duplicate_acks = 0;
         self.recovery.point = self.snd_nxt;
         self.recovery.sent = 0;
+        self.recovery.waits = false;
         self.rack.disarm();
         self.rack.probe = None;
         self.probe_due = false;

@@ -129,6 +129,8 @@ pub struct Subflow<P: Stream> {
     pub peer_scales: bool,
     pub recovery: Recovery,
     pub detection: LossDetection,
+    /// See [`TcpOptions::impatient`].
+    pub impatient: bool,
     pub ecn: Ecn,
     pub pacing: Option<Pacing>,
     /// For a control that asks for it.
@@ -184,6 +186,7 @@ impl<P: Stream> Subflow<P> {
             rtt: RttEstimator::new(options),
             recovery: Recovery::default(),
             detection: options.loss_detection,
+            impatient: options.impatient,
             rack: Rack::new(),
             ecn: Ecn::default(),
             pacing: options.pacing.then(Pacing::default),

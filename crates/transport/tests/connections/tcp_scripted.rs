@@ -803,3 +803,64 @@ fn newreno_sends_new_data_on_the_duplicates_of_a_recovery() {
     let end = peer.send(peer.segment(ACK, 1, 20_001));
     assert!(end.len() <= 3, "no burst: {}", end.len());
 }
+
+// What changes on a live connection, and what can be asked of it.
+
+/// RFC 6582 §3.2 step 3: "for the first partial ACK that arrives during fast recovery, also reset the retransmit timer"; §4: the
+/// Slow-but-Steady variant does at each. Of ten segments the first four are lost. The partial acknowledgments come 100, 150 and
+/// 180 ms after the data, and nothing after them: with a timeout of 201 ms (a round trip of 1 ms, and 200 ms at least beside it)
+/// the first variant waits until 301 ms, the second until 381 ms.
+#[test]
+fn an_impatient_sender_restarts_its_timer_for_the_first_partial_acknowledgment_only() {
+    for (impatient, timeout_ms) in [(true, 301), (false, 381)] {
+        let mut peer = Peer::established(with(|tcp| tcp.impatient = impatient), PLAIN);
+        assert_eq!(peer.write(10_000).len(), 10);
+        let sent_ns = peer.now_ns;
+        let duplicates: Vec<_> = (0..6).flat_map(|_| peer.send(peer.segment(ACK, 1, 1))).collect();
+        assert_eq!(peer.ranges(&duplicates), [(1, 1_001)], "the fast retransmit");
+        for (ack, at_ms) in [(1_001, 100), (2_001, 150), (3_001, 180)] {
+            peer.wait(sent_ns + (at_ms - 1) * MS - peer.now_ns);
+            let again = peer.send(peer.segment(ACK, 1, ack));
+            assert_eq!(peer.ranges(&again).first(), Some(&(ack, ack + 1_000)), "the next hole");
+        }
+        peer.wait(sent_ns + 400 * MS - peer.now_ns);
+        let connection = peer.host.connection(peer.id.unwrap());
+        assert_eq!(connection.timeout_times_ns(SubflowId(0)), [sent_ns + timeout_ms * MS], "impatient: {impatient}");
+    }
+}
+
+#[test]
+fn what_is_looked_at_stays_to_be_read() {
+    let mut peer = Peer::established(tcp(), PLAIN);
+    let id = peer.id.unwrap();
+    assert_eq!(peer.host.connection(id).peek(), None);
+    peer.send(peer.data(1, 700, 1));
+    let span = Span { offset: 0, len: 700 };
+    for _ in 0..2 {
+        assert_eq!(peer.host.connection(id).peek(), Some(&span));
+    }
+    assert_eq!(peer.host.connection_mut(id).read(), Some(span));
+    assert_eq!(peer.host.connection(id).peek(), None);
+}
+
+/// RFC 9293 §3.7.4, MUST-17: an application can turn Nagle's algorithm off, also later.
+#[test]
+fn a_segment_that_nagle_holds_back_goes_out_when_he_is_turned_off() {
+    let mut peer = Peer::established(with(|tcp| tcp.nagle = true), PLAIN);
+    assert_eq!(peer.write(100).len(), 1);
+    assert_eq!(peer.write(100), [], "the first is outstanding");
+    peer.host.connection_mut(peer.id.unwrap()).set_nagle(false);
+    let out = peer.collect();
+    assert_eq!(peer.ranges(&out), [(101, 201)]);
+}
+
+/// RFC 9293 §3.8.3, MUST-21: R2 of a connection that stands already.
+#[test]
+fn how_often_data_is_sent_again_can_be_set_on_a_live_connection() {
+    let mut peer = Peer::established(tcp(), PLAIN);
+    peer.write(100);
+    peer.host.connection_mut(peer.id.unwrap()).set_retries(2);
+    let again = peer.wait(60 * SECOND);
+    assert_eq!(peer.ranges(&again).len(), 2);
+    assert!(peer.events().contains(&Event::Aborted));
+}

@@ -23,6 +23,11 @@ impl<P: Stream> Ready<P> {
         self.first.is_empty()
     }
 
+    /// The first piece.
+    pub fn first(&self) -> Option<&P> {
+        Some(&self.first).filter(|first| !first.is_empty())
+    }
+
     /// Pieces held.
     pub fn len(&self) -> usize {
         usize::from(!self.is_empty()) + self.rest.len()
