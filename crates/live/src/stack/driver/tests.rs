@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 
+use transport::IpFields;
+
 use super::*;
 
 /// A driver and the far end of its one device.
@@ -60,4 +62,42 @@ fn nobody_is_called_at_the_address_of_a_group() {
         assert_eq!(driver.connect(0, Config::default(), &[], SocketAddr::from((address, 80))), None, "{address:?}");
     }
     assert!(driver.connect(0, Config::default(), &[], server()).is_some());
+}
+
+/// An ICMP error about a segment reaches its connection (RFC 9293, MUST-54), here "port unreachable" from a router; anything else
+/// of ICMP is counted as foreign.
+#[test]
+fn an_icmp_error_ends_a_call() {
+    let (mut driver, far) = driver(Driver::new);
+    let config = Config { ip: IpFields { hop_limit: 9, dscp: 46 }, ..Config::default() };
+    let id = driver.connect(0, config, &[], server()).unwrap();
+    driver.transmit(0, id).unwrap();
+    let mut syn = [0; 200];
+    let len = far.recv(&mut syn).unwrap();
+    let (ip, _) = wire::decode_with(&syn[..len], Checksums::Verify).unwrap();
+    assert_eq!((ip.hop_limit, ip.dscp), (9, 46));
+
+    let mut message = vec![3, 3, 0, 0, 0, 0, 0, 0];
+    message.extend(&syn[..28]);
+    seal(&mut message, 2);
+    let mut header = vec![0x45, 0, 0, 56, 0, 0, 0x40, 0, 64, 1, 0, 0, 10, 0, 0, 254, 10, 0, 0, 1];
+    seal(&mut header, 10);
+    let error = [header, message].concat();
+    let mut damaged = error.clone();
+    damaged[30] ^= 1;
+    for (packet, over, malformed) in [(damaged, false, 1), (error, true, 1)] {
+        far.send(&packet).unwrap();
+        driver.receive(1).unwrap();
+        assert_eq!((driver.connection(id).is_over(), driver.devices()[0].counters().malformed), (over, malformed));
+    }
+    assert_eq!(driver.connection(id).abort_reason(), Some(transport::AbortReason::Refused));
+}
+
+/// Writes the checksum of RFC 1071 at `at`.
+fn seal(bytes: &mut [u8], at: usize) {
+    let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    bytes[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
