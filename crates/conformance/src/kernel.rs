@@ -18,6 +18,9 @@ use crate::{content, system};
 /// "At once" on a machine that is busy with other cases, the kernel's delayed acknowledgment of 40 ms and its tail loss
 /// probe not told apart from it.
 const TOLERANCE_NS: u64 = 150_000_000;
+/// What ICMP's errors are called.
+const SOFT: [i32; 6] =
+    [libc::ENETUNREACH, libc::EHOSTUNREACH, libc::EPROTO, libc::ENOPROTOOPT, libc::ECONNREFUSED, libc::EHOSTDOWN];
 /// MPTCP as a protocol of sockets.
 const IPPROTO_MPTCP: u32 = 262;
 /// The kernel's numbers of the states (include/net/tcp_states.h).
@@ -48,6 +51,8 @@ pub struct Kernel {
     was_established: bool,
     written: u64,
     error: Option<i32>,
+    /// SO_ERROR has told of an error that ended nothing.
+    soft_error: bool,
     buffer: Vec<u8>,
 }
 
@@ -106,6 +111,7 @@ impl Kernel {
             was_established: false,
             written: 0,
             error: None,
+            soft_error: false,
             buffer: vec![0; 65_536],
         })
     }
@@ -132,7 +138,9 @@ impl Kernel {
         if !self.settings.nagle {
             set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
         }
-        set(libc::IPPROTO_IP, libc::IP_TTL, self.settings.ttl.into())?;
+        if self.settings.ttl != Settings::default().ttl {
+            set(libc::IPPROTO_IP, libc::IP_TTL, self.settings.ttl.into())?;
+        }
         if self.settings.dscp != 0 {
             set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(self.settings.dscp) << 2)?;
         }
@@ -156,7 +164,13 @@ impl Kernel {
         }
         if let Some(stream) = &self.stream {
             if let Ok(Some(error)) = stream.take_error() {
-                self.error = error.raw_os_error().or(self.error);
+                // Soft errors are told in the same way, while the connection goes on.
+                let soft = error.raw_os_error().is_some_and(|error| SOFT.contains(&error));
+                if soft && self.state().is_ok_and(|state| state != "CLOSED") {
+                    self.soft_error = true;
+                } else {
+                    self.error = error.raw_os_error().or(self.error);
+                }
             }
             self.was_established |=
                 self.state().is_ok_and(|state| !matches!(state, "SYN-SENT" | "SYN-RECEIVED" | "CLOSED"));
@@ -321,11 +335,7 @@ impl Subject for Kernel {
                 let fits = unaccepted || found.is_some() && wanted.is_none_or(|wanted| found == Some(wanted));
                 yes(fits, format!("the socket's error is {error:?}"))
             }
-            Sight::SoftError => {
-                return Err(Cannot(
-                    "it tells only those of soft errors who have set IP_RECVERR, for whom they are hard".into(),
-                ));
-            }
+            Sight::SoftError => yes(self.soft_error, "it was told of none".into()),
             Sight::Unresponsive => return Err(Cannot("it tells nobody before the end".into())),
             Sight::Open => yes(error.is_none(), format!("the socket's error is {error:?}")),
             Sight::Mptcp | Sight::Tcp => {
