@@ -359,8 +359,9 @@ impl<P: Stream> Connection<P> {
         self.config.ip
     }
 
-    /// Changes that from now on (RFC 9293, SHLD-21).
+    /// Changes that from now on (RFC 9293, SHLD-21). Panics when there is no such code point, or nothing would arrive.
     pub fn set_ip_fields(&mut self, fields: IpFields) {
+        assert!(fields.dscp < 64 && fields.hop_limit > 0, "{fields:?}");
         self.config.ip = fields;
     }
 

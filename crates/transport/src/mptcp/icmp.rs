@@ -13,8 +13,8 @@ impl<P: Stream> Connection<P> {
     ///
     /// It counts only if the segment is outstanding (RFC 5927 §4.1), which who did not see it can only guess. A hard error
     /// ends an attempt to open a subflow; on one that is open it is as a soft one: the application hears of it, and nothing
-    /// else happens (RFC 5927 §5.2; RFC 5461 §4 has that of all stacks). A path MTU that is told is followed; that it is delayed until data
-    /// fail to arrive (RFC 5927 §7.2) is not done, as in Linux.
+    /// else happens (RFC 5927 §5.2). A path MTU that is told is followed at once; RFC 5927 §7.2 would wait until data fail to
+    /// arrive, which Linux does not do either.
     pub fn icmp(&mut self, now_ns: u64, subflow: SubflowId, error: &IcmpError) {
         self.clock_ns = now_ns;
         let r = usize::from(subflow.0);

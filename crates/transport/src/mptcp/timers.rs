@@ -148,8 +148,8 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// RFC 9293 §3.8.3: at R1 the layer below hears of trouble, the application too (SHLD-9). Both are the driver's, which gets the event:
-    /// it has the routes. With Multipath TCP other subflows are preferred meanwhile.
+    /// RFC 9293 §3.8.3: at R1 the layer below hears of trouble, the application too (SHLD-9). Both are the driver's, which gets the
+    /// event: it has the routes. With Multipath TCP other subflows are preferred meanwhile.
     fn note_retry(&mut self, r: usize) {
         if self.subflows[r].retries == self.config.tcp.r1 {
             self.tell_once(Event::Unresponsive(SubflowId(r as u8)));
