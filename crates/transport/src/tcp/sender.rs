@@ -112,12 +112,9 @@ impl<P: Stream> Subflow<P> {
         // As Linux does it, what arrives beyond a hole puts the timeout off when it was sent before the hole was repaired: in
         // a long queue the repair is still behind it (RFC 6298 §5.3 knows no selective acknowledgments).
         let before_repair = |age_ns| self.board.first_sent_ns().is_some_and(|sent_ns| now_ns - age_ns < sent_ns);
-        let holds =
-            self.impatient && !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery.point;
-        if (delivered.advanced || delivered.rtt_ns.is_some_and(before_repair)) && !(holds && self.recovery.waits) {
-            self.restart_timer(now_ns);
+        if delivered.advanced || delivered.rtt_ns.is_some_and(before_repair) {
+            if self.impatient { self.restart_once(now_ns, phase_before) } else { self.restart_timer(now_ns) }
         }
-        self.recovery.waits |= holds && delivered.advanced;
         group[r].bytes_since_loss += delivered.bytes;
         let duplicate_reported = duplicate_end.is_some();
         if duplicate_reported {
@@ -148,6 +145,17 @@ impl<P: Stream> Subflow<P> {
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
+    }
+
+    /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
+    /// 6582 §3.2 step 3).
+    #[cold]
+    fn restart_once(&mut self, now_ns: u64, phase_before: Phase) {
+        let partial = !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery.point;
+        if !(partial && self.recovery.waits) {
+            self.restart_timer(now_ns);
+        }
+        self.recovery.waits |= partial;
     }
 
     /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
