@@ -50,7 +50,7 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         "model": (),
         "stack": live,
         "linux": (*live, machine.kernel_mptcp(root), *programs),
-        "linux-virtual": (store.finding(), *programs),
+        "linux-virtual": (store.finding(), *programs, machine.tool("tc", "iproute2", optional=True)),
     }
     sections = [_engine(name, needs[name]) for name in ENGINES]
     controls = (machine.root_user(), machine.kernel_types(root), machine.tool("clang", "clang"), machine.libbpf())

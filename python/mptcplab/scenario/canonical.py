@@ -4,7 +4,7 @@ from typing import Any
 
 import tomli_w
 
-from mptcplab.scenario.model import DURATION, Document
+from mptcplab.scenario.model import DURATION, LINKS_BY, Document
 
 
 def around_seed(document: Document) -> tuple[str, str]:
@@ -16,8 +16,10 @@ def around_seed(document: Document) -> tuple[str, str]:
         "title": document.title,
         "duration": DURATION.write(document.duration_ns),
         "seed": document.seed,
-        "measure": document.measure.written(),
     }
+    if document.links_by != LINKS_BY[0]:
+        data["links"] = document.links_by
+    data["measure"] = document.measure.written()
     for key, tables in (
         ("medium", document.media),
         ("link", document.links),

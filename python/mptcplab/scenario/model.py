@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from mptcplab.plugins.loading import Source
 
 DURATION: Kind = quantity(units.TIME, 1, LONGEST)
+LINKS_BY = ("emulator", "tc")
+"""Whose links are: the laboratory's emulator's, or the kernel's queueing disciplines."""
 _SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
 
 
@@ -166,6 +168,7 @@ class Head(Table):
     title: Annotated[str, text("a title, a string")] | None = None
     duration: Annotated[int, DURATION]
     seed: Annotated[int, integer(0, 2**64 - 1, "a whole number")] = 1
+    links: Annotated[str, choice(*LINKS_BY)] = LINKS_BY[0]
     medium: Any = None
     link: Any = None
     path: Any = None
@@ -197,6 +200,8 @@ class Document:
     traces: Mapping[str, Trace]
     """Those that links have, by the files that they name."""
     testbed: Testbed | None = None
+    links_by: str = LINKS_BY[0]
+    """What the links are on the engine `linux-virtual`."""
     plugins: "Mapping[tuple[str, str], Source]" = field(default_factory=dict)
     """Those of connections, by the key of a connection (`congestion`, …) and what it names."""
 

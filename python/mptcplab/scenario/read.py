@@ -199,6 +199,7 @@ class Reader:
             traffic={name: _with_plugins(traffic, plugins) for name, traffic in parts.traffic.items() if traffic},
             traces=found,
             testbed=testbed,
+            links_by=head.links,
             plugins=plugins,
         )
         checks.thresholds(document, self._report)

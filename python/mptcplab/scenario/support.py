@@ -7,7 +7,7 @@ from mptcplab.scenario.errors import Part, Problem, one_of, show
 from mptcplab.scenario.fat_tree import parts
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import WAYS, Link, Queue
-from mptcplab.scenario.model import Document
+from mptcplab.scenario.model import LINKS_BY, Document
 
 Key = tuple[Part, ...]
 Refusals = dict[Key, tuple[str, str]]
@@ -78,6 +78,8 @@ def unsupported(document: Document, engine: str, places: Places) -> list[Problem
             places.problem((), f"the engine {show(engine)}", f"one that is already available: {one_of(registry.BUILT)}")
         ]
     refused: Refusals = {}
+    if document.links_by != LINKS_BY[0] and engine in ("stack", "linux"):
+        refused["links",] = (show(document.links_by), f"{show(LINKS_BY[0])}, or the engine linux-virtual")
     if document.topology is not None:
         _entry(refused, ("topology", "kind"), "topologies", document.topology.kind, engine)
         _queue(refused, ("topology", "queue"), document.topology.queue, engine)

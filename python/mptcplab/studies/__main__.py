@@ -24,6 +24,7 @@ from . import (
     single_path,
     stack_speed,
     suspicions,
+    tc_links,
 )
 
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
@@ -46,6 +47,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "bbr-share": bbr_share.main,
     "stack-speed": stack_speed.main,
     "suspicions": suspicions.main,
+    "tc-links": tc_links.main,
 }
 
 

@@ -71,7 +71,7 @@ pub struct Fabric<'d> {
     ways: BTreeMap<u32, Way>,
     /// The boxes on links, when there are any.
     boxes: Option<Box<Boxes>>,
-    /// What came out of a box at the end of its route.
+    /// What came out of a box at the end of its route, or came in with no link before it.
     arrived: VecDeque<(u64, Packet<Tag>)>,
     /// Of each direction of a link, the stages before and behind it.
     stages: Vec<[Option<u32>; 2]>,
@@ -82,6 +82,8 @@ pub struct Fabric<'d> {
     flow_numbers: BTreeMap<FlowKey, u32>,
     /// The last flow of each port, which is mostly the next one too.
     last_flow: Vec<Option<(FlowKey, u32)>>,
+    /// Of each port, whether what comes in by it was counted before.
+    inner: Vec<bool>,
     measuring: bool,
     /// Packets that came in.
     pub received: u64,
@@ -103,8 +105,8 @@ impl<'d> Fabric<'d> {
             let mut of_port = BTreeMap::new();
             for route in &port.routes {
                 let place = || format!("port {number}, route to {}", route.destination);
-                let path =
-                    description.paths.get(route.path).ok_or_else(|| format!("{}: no path {}", place(), route.path))?;
+                let of = |path| description.paths.get(path).ok_or_else(|| format!("{}: no path {path}", place()));
+                let path = route.path.map(of).transpose()?;
                 if route.port >= network.ports.len() {
                     return Err(format!("{}: no port {}", place(), route.port));
                 }
@@ -112,7 +114,8 @@ impl<'d> Fabric<'d> {
                     return Err(format!("{}: twice", place()));
                 }
                 ways.insert(routes.len() as u32, if route.down { Way::Down } else { Way::Up });
-                routes.extend(convert::with_stages(&crossed(description, path, route.down), &stages));
+                let links = path.map(|path| crossed(description, path, route.down)).unwrap_or_default();
+                routes.extend(convert::with_stages(&links, &stages));
                 routes.extend([ROUTE_END, route.port as u32]);
             }
             starts.push(of_port);
@@ -146,6 +149,7 @@ impl<'d> Fabric<'d> {
             flow_of: Vec::new(),
             flows: Vec::new(),
             flow_numbers: BTreeMap::new(),
+            inner: network.ports.iter().map(|port| port.inner).collect(),
             measuring: false,
             received: 0,
             unrouted: 0,
@@ -224,13 +228,18 @@ impl<'d> Fabric<'d> {
             return self.no_route(slot);
         };
         self.flow_of[slot as usize] = match header.data {
-            Some(key) if self.measuring => {
+            Some(key) if self.measuring && !self.inner[port] => {
                 let journey = self.boxes.as_ref().and_then(|boxes| boxes.journey(slot));
                 self.flow(port, journey.map_or(key, |journey| boxes::as_the_client_calls_it(key, journey)))
             }
             _ => NO_FLOW,
         };
-        self.forward(now_ns, Packet::new(Tag { slot, next: start }, size, 0, header.ecn));
+        let packet = Packet::new(Tag { slot, next: start }, size, 0, header.ecn);
+        if self.routes[start as usize] == ROUTE_END {
+            self.arrived.push_back((now_ns, packet));
+        } else {
+            self.forward(now_ns, packet);
+        }
     }
 
     /// Something came in that is no packet.

@@ -47,6 +47,8 @@ pub struct Port {
     pub tun: Tun,
     /// Where packets that come in by it go; others are counted and dropped.
     pub routes: Vec<Route>,
+    /// Whether packets that come in by it came in by another before, and were counted there.
+    pub inner: bool,
 }
 
 /// Where packets to one address go.
@@ -55,8 +57,8 @@ pub struct Port {
 pub struct Route {
     /// The packet's destination.
     pub destination: IpAddr,
-    /// Index into the description's paths.
-    pub path: usize,
+    /// Index into the description's paths; none: the packet goes on to the port at once, over no link.
+    pub path: Option<usize>,
     /// Whether the path is crossed from the server's side to the client's.
     pub down: bool,
     /// Index of the port that they leave by.

@@ -41,6 +41,9 @@ pub struct Port {
     pub tun: RawFd,
     /// Its routes.
     pub routes: Vec<Route>,
+    /// Whether packets that come in by it came in by another before.
+    #[serde(default)]
+    pub inner: bool,
     /// Where what passes it is to be written.
     #[serde(default)]
     pub capture: Option<Asked>,
@@ -50,7 +53,9 @@ pub struct Port {
 pub(crate) fn network(ports: &[Port], tuns: Vec<OwnedFd>, packet_bytes: usize) -> io::Result<Network> {
     let captures = Captures::create(ports.iter().map(|port| port.capture.as_ref()))?;
     let devices = tuns.into_iter().zip(ports);
-    let ports = devices.map(|(tun, port)| emulator::Port { tun: tun.into(), routes: port.routes.clone() }).collect();
+    let ports = devices
+        .map(|(tun, port)| emulator::Port { tun: tun.into(), routes: port.routes.clone(), inner: port.inner })
+        .collect();
     Ok(Network { ports, packet_bytes, captures, translations: Translations::default() })
 }
 

@@ -21,6 +21,7 @@ from mptcplab.engines.live import Namespace, add_interface, set_up
 from mptcplab.errors import EngineUnavailableError
 
 if TYPE_CHECKING:
+    from mptcplab.engines.linux.kernel_links import KernelLinks
     from mptcplab.engines.linux.programs import Programs
     from mptcplab.engines.linux.programs.play import Command
 
@@ -55,9 +56,10 @@ def play(
     capture: Capture | None,
     progress: Callable[[float], None] | None,
     raw: bool = False,
+    links: str = "emulator",
 ) -> Played:
     """Play a complete description; `commands` are its programs, by kind of connection. With `raw` columns of samples
-    are bytes.
+    are bytes. `links` says what they are: the emulator's, or the kernel's ("tc").
 
     Raises EngineUnavailableError when the kernel refuses what it is asked, SimulationError when it fails on the way.
     """
@@ -65,6 +67,7 @@ def play(
         programs = _programs(description, commands)
         try:
             plan, hosts = _furnish(description, stack)
+            of_kernel = _kernel_links(links, plan, stack)
             if programs is not None:
                 # After the hosts, so that it is gone before them.
                 stack.enter_context(programs)
@@ -76,6 +79,8 @@ def play(
             ) from None
         if capture is not None:
             of_ports(plan["ports"], _interfaces(description), capture)
+        if of_kernel is not None:
+            plan["ports"] = of_kernel.between(plan["ports"])
         own = [kind for kind, each in enumerate(description["connections"]) if each["application"]["kind"] != "program"]
         addresses = stack.enter_context(Addresses(description, [client for client, _ in hosts]))
         zero_ns = time.monotonic_ns() + _SET_OFF_NS
@@ -83,7 +88,12 @@ def play(
         if programs is not None:
             programs.begin(zero_ns)
         of_core = {**_without_programs(plan, own), "zero_ns": zero_ns}
-        outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress, raw=raw and programs is None)
+        if of_kernel is not None:
+            of_kernel.begin(zero_ns)
+        of_bytes = raw and programs is None
+        outcome: Mapping[str, Any] = _core.run_linux(json.dumps(of_core), progress, raw=of_bytes)
+        if of_kernel is not None:
+            outcome = of_kernel.finish(outcome, raw=of_bytes)
         try:
             addresses.finish()
         except OSError as error:
@@ -99,6 +109,14 @@ def play(
 
         told = tell(programs, outcome, own, zero_ns, counters)  # type: ignore[arg-type]
         return Played(told.outcome, counters, dropped, about, told.records, told.notes, told.failures)
+
+
+def _kernel_links(links: str, plan: Mapping[str, Any], stack: ExitStack) -> "KernelLinks | None":
+    if links != "tc":
+        return None
+    from mptcplab.engines.linux.kernel_links import KernelLinks  # what is not used is not loaded
+
+    return KernelLinks(plan["description"], plan["packet_bytes"], stack)
 
 
 def _programs(description: Mapping[str, Any], commands: "Mapping[int, Command]") -> "Programs | None":

@@ -50,6 +50,7 @@ def run(
         "programs": {kind: asdict(command) for kind, command in linux.commands(scenario).items()},
         "snap_length": None if capture is None else capture.snap_length,
         "controls": {},
+        "links": scenario.document.links_by,
     }
     with _place() as place:
         (place / "task").write_text(json.dumps(task), encoding="utf-8")

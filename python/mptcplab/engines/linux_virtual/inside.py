@@ -46,6 +46,7 @@ def _play(task: Mapping[str, Any]) -> Any:  # noqa: ANN401
         capture=None if snap_length is None else Capture(Path(HOST, "captures"), snap_length),
         progress=_tell,
         raw=True,
+        links=task["links"],
     )
 
 

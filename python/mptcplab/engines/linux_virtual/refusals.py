@@ -2,7 +2,9 @@
 
 from mptcplab import kernels
 from mptcplab.engines.linux import refusals
+from mptcplab.engines.linux_virtual import tc_refusals
 from mptcplab.scenario import Problem, Scenario
+from mptcplab.scenario.model import LINKS_BY
 
 _OWN = (
     ("reno", "TCP_CONG_ADVANCED"),
@@ -19,7 +21,12 @@ def unsupported(scenario: Scenario, kernel: str | None) -> list[Problem]:
     """
     chosen = kernels.kernels() if kernel is None else [kernels.find(kernel)]
     have = [control for each in chosen for control in controls(each)] or ["reno", "cubic"]
-    return refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)))
+    found = refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)))
+    if scenario.document.links_by == LINKS_BY[0]:
+        return found
+    places = scenario._places()
+    of_tc = [places.problem(*each) for each in tc_refusals.found(scenario.document, chosen)]
+    return [*(each for each in found if each.key != "links"), *of_tc]
 
 
 def controls(kernel: kernels.Kernel) -> tuple[str, ...]:

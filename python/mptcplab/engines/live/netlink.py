@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 Address = IPv4Address | IPv6Address
 
@@ -24,6 +24,9 @@ _CREATE: Final = 0x400 | 0x200
 """Anew: an error if it exists."""
 _ERROR: Final = 2
 _NESTED: Final = 0x8000
+_ECHO: Final = 0x8
+_ROOT: Final = 0xFFFF_FFFF
+"""The discipline of a device that all packets leave by."""
 _UP: Final = 1
 _MAIN: Final = 254
 _STATIC: Final = 4
@@ -114,6 +117,33 @@ class Links(_Socket):
         """Let packets from an address look into a table of their own first."""
         body = struct.pack("=BBBBBBBBI", _family(source.version), 0, source.max_prefixlen, 0, 0, 0, 0, _TO_TABLE, 0)
         self.ask(32, body + attribute(2, source.packed) + _number(6, _PRIORITY) + _number(15, table), _CREATE)
+
+
+class Counts(NamedTuple):
+    """What a queueing discipline has sent and dropped, and what it holds."""
+
+    bytes: int
+    packets: int
+    drops: int
+    queue_packets: int
+    queue_bytes: int
+
+
+class Disciplines(_Socket):
+    """The queueing discipline of a device, from whichever thread; it stays in the namespace that it was made in."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(_ROUTE)
+        self._index = socket.if_nametoindex(device)
+
+    def read(self) -> Counts:
+        """Its counters now, those of disciplines inside of it among them."""
+        answers = self.ask(38, struct.pack("=BxHiIII", 0, 0, self._index, 0, _ROOT, 0), _ECHO)
+        options = dict(_attributes(answers[0][20:]))
+        found = dict(_attributes(options[7]))
+        sent_bytes, packets = struct.unpack_from("=QI", found[1])
+        held, backlog, drops = struct.unpack_from("=III", found[3])
+        return Counts(sent_bytes, packets, drops, held, backlog)
 
 
 class PathManager(_Socket):

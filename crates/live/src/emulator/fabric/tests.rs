@@ -33,8 +33,10 @@ pub fn description(queue: &str, events: &str) -> Description {
 /// Port 0 is the client's, port 1 the server's.
 pub fn network() -> Network {
     let device = || Tun::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()));
-    let port =
-        |destination, down, port| Port { tun: device(), routes: vec![Route { destination, path: 0, down, port }] };
+    let port = |destination, down, port| {
+        let routes = vec![Route { destination, path: Some(0), down, port }];
+        Port { tun: device(), routes, inner: false }
+    };
     Network {
         ports: vec![port(SERVER, false, 1), port(CLIENT, true, 0)],
         packet_bytes: 1500,
@@ -80,6 +82,27 @@ fn a_packet_goes_on_at_the_theoretical_moment_however_late_the_clock_is_read() {
     // Read much too late, both left in time.
     assert_eq!(arrivals(&mut fabric, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
     assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+}
+
+/// What lies between the two is the kernel's: the packet is handed over at once, and counted where it came in first.
+#[test]
+fn a_route_over_no_link_hands_over_at_once() {
+    let description = description(r#"{"packets": 50}"#, "");
+    let mut network = network();
+    for port in &mut network.ports {
+        port.routes[0].path = None;
+    }
+    network.ports[1].inner = true;
+    let mut fabric = Fabric::new(&description, &network).unwrap();
+    assert_eq!(arrivals(&mut fabric, 0), []);
+    send(&mut fabric, 3, 0, &packet(SERVER));
+    send(&mut fabric, 3, 1, &packet(CLIENT));
+    assert_eq!(fabric.next_ns(), 3);
+    assert_eq!(arrivals(&mut fabric, 3), [(1, 3), (0, 3)]);
+    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+    let (links, _, flows) = fabric.finish(1_000_000_000);
+    assert_eq!(flows.iter().map(|flow| (flow.key.destination.0, flow.data_sent)).collect::<Vec<_>>(), [(SERVER, 1)]);
+    assert!(links.iter().all(|link| link.bytes_sent == 0));
 }
 
 /// By hand: the air takes 0.5 ms and 1 ms for each packet, one after another up; the one down comes to it 5.667 ms later.
@@ -160,7 +183,7 @@ fn an_event_changes_the_link_at_its_moment_also_when_it_is_seen_late() {
 fn a_network_that_does_not_fit_is_refused() {
     let description = description(r#"{"packets": 2}"#, "");
     let mut wrong = network();
-    wrong.ports[0].routes[0].path = 1;
+    wrong.ports[0].routes[0].path = Some(1);
     assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no path 1");
     let mut wrong = network();
     wrong.ports[0].routes[0].port = 7;
