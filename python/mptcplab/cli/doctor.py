@@ -36,7 +36,7 @@ class Section:
 
 def examine(root: Path = Path("/")) -> tuple[Section, ...]:
     """Look at the machine whose file system is at `root`."""
-    from mptcplab.kernels import build, store  # loads the BPF controls, which the help does not need
+    from mptcplab.kernels import build, selftests, store  # loads the BPF controls, which the help does not need
 
     live = machine.live(root)
     programs = (
@@ -65,6 +65,7 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         *programs,
     )
     building = build.requirements()
+    tested = selftests.requirements()
     kernel = Section(
         "kernel",
         all(need.good or need.optional for need in building),
@@ -81,6 +82,12 @@ def examine(root: Path = Path("/")) -> tuple[Section, ...]:
         ),
         bpf,
         kernel,
+        Section(
+            "selftests",
+            all(need.good or need.optional for need in tested),
+            "the kernel's own tests in guests (mptcplab kernel selftest)",
+            tested,
+        ),
         Section("tools", all(tool.good for tool in tools), "needed by the tests of the wire format", tools),
     )
 

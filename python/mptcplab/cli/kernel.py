@@ -2,10 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+
+if TYPE_CHECKING:
+    from mptcplab.engines.linux_virtual.selftests import Outcome
+
+_VERDICTS: Final = {"pass": "passed", "fail": "failed", "skip": "skipped", "flaky": "failed and known to be flaky"}
 
 
 @click.group()
@@ -33,6 +39,11 @@ def app() -> None:
     show_default=False,
     help="Coupled congestion controls to compile in: balia, ewtcp, lia, mppert, olia, pert, wvegas.",
 )
+@click.option(
+    "--selftests",
+    is_flag=True,
+    help="Add what mptcplab kernel selftest needs for all tests; the name is then VERSION-selftests.",
+)
 @click.option("--jobs", type=AT_LEAST_1, help="Number of parallel compilers; by default one per core.")
 @click.option(
     "--build-dir",
@@ -40,7 +51,15 @@ def app() -> None:
     metavar="DIR",
     help="Build directory for make; kept, so that the next build is quick. By default one per tree, in the cache.",
 )
-def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None, build_dir: Path | None) -> None:
+def build(
+    what: str,
+    name: str | None,
+    hz: str,
+    controls: str,
+    selftests: bool,
+    jobs: int | None,
+    build_dir: Path | None,
+) -> None:
     """Build a kernel from a Linux source tree, or from Debian's source package of a version.
 
     \b
@@ -66,6 +85,7 @@ def build(what: str, name: str | None, hz: str, controls: str, jobs: int | None,
                 name=name,
                 hz=int(hz),
                 with_controls=names,
+                selftests=selftests,
                 jobs=jobs,
                 directory=build_dir,
                 tell=say,
@@ -101,6 +121,71 @@ def list_command() -> None:
         controls = ", ".join(kernel.controls) or "–"
         table.add_row(kernel.name, kernel.version, str(kernel.hz), controls, kernel.key[:16], kernel.tree)
     console().print(table)
+
+
+@app.command()
+@click.argument("name", metavar="NAME")
+@click.argument("tests", metavar="[TEST…]", nargs=-1)
+@click.option("--tree", metavar="TREE|VERSION", help="Take the tests of this tree; by default the kernel's own.")
+@click.option("--arguments", metavar="WORDS", default="", show_default=False, help="Arguments for the scripts.")
+@click.option("--seed", type=click.IntRange(0), default=1, help="Seed of all that is random in the guest.")
+@click.option("--output", type=FILE_PATH, metavar="DIR", help="Keep what each script printed in a file there.")
+def selftest(
+    name: str, tests: tuple[str, ...], tree: str | None, arguments: str, seed: int, output: Path | None
+) -> None:
+    """Run the kernel's own tests of Multipath TCP (tools/testing/selftests/net/mptcp) in guests, one per script.
+
+    \b
+    Example: mptcplab kernel selftest 6.12
+    Example: mptcplab kernel selftest 6.12 simult_flows diag userspace_pm
+    Example: mptcplab kernel selftest 6.12-selftests mptcp_join --arguments "-f -s"
+
+    Time is virtual: what a test waits for takes no time, and a busy machine makes none fail. Tests that filter packets
+    need a kernel built with --selftests, and iptables. The exit status is 1 if a test fails.
+    """
+    from mptcplab.engines.linux_virtual import selftests as running
+    from mptcplab.kernels import UnknownKernelError, find
+    from mptcplab.kernels import selftests as making
+    from mptcplab.kernels.build import BuildError
+    from mptcplab.kernels.tree import TreeError
+
+    try:
+        kernel = find(name)
+        home = making.prepared(kernel, tree, say)
+    except (UnknownKernelError, TreeError) as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
+    except BuildError as error:
+        raise Failure(FAILED, str(error)) from None
+    have = running.scripts(home)
+    chosen = [each.removesuffix(".sh") for each in tests] or have
+    for each in chosen:
+        if each not in have:
+            raise Failure(WRONG_INPUT, f"there is no test {each!r}; choose from {', '.join(have)}")
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    failed = False
+    for each in chosen:
+        found = running.run(kernel, home, each, arguments, seed=seed)
+        if output is not None:
+            (output / f"{each}.txt").write_text(found.output, encoding="utf-8")
+        failed |= found.verdict == "fail"
+        if said := running.caution(kernel, home, each):
+            say(said)
+        _show_tests(found)
+    if failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _show_tests(found: "Outcome") -> None:
+    counts = {verdict: sum(case.verdict == verdict for case in found.cases) for verdict in _VERDICTS}
+    told = ", ".join(f"{count} {_VERDICTS[verdict]}" for verdict, count in counts.items() if count)
+    virtual = "" if found.virtual_s is None else f"{found.virtual_s:.1f} s of virtual time, "
+    print_line(f"{found.script}: {found.verdict}{f' ({told})' if told else ''}; {virtual}{found.cpu_s:.1f} CPU s")
+    if found.why:
+        print_line(f"    {found.why}")
+    for case in found.cases:
+        took = "" if case.time_s is None else f" {case.time_s:8.3f} s"
+        print_line(f"  {case.verdict:5}{took} {case.name}{f': {case.why}' if case.why else ''}")
 
 
 @app.command()

@@ -53,6 +53,7 @@ def build(
     name: str | None = None,
     hz: int = configure.HZ,
     with_controls: Iterable[str] = (),
+    selftests: bool = False,
     jobs: int | None = None,
     directory: Path | None = None,
     rename: bool = True,
@@ -63,7 +64,7 @@ def build(
 
     `directory` is where make works (its `O=`), kept for the next build; without one a developer's tree has its own in
     the cache and a package's goes when it is done. Without `rename` a kernel that is there keeps its
-    name. `with_controls` are names of controls that are compiled in.
+    name. `with_controls` are names of controls that are compiled in, `selftests` adds what the kernel's own tests need.
 
     Raises TreeError, BuildError, and EngineUnavailableError when tools are missing.
     """
@@ -76,9 +77,10 @@ def build(
         raise BuildError(str(error)) from None
     with ExitStack() as stack:
         found = sources(what, stack, tell)
-        called = name or found.name
+        called = name or (f"{found.name}-selftests" if selftests else found.name)
+        fragment = configure.fragment(selftests=selftests)
         compiled_in = controls.digests(names)
-        key = _key(found, hz, compiled_in)
+        key = _key(found, hz, compiled_in, fragment)
         have = store.at(key)
         if have is not None:
             tell(f"already built: {have.key[: store.DIGITS]}")
@@ -90,7 +92,7 @@ def build(
         place = directory or _own_directory(found, stack)
         place.mkdir(parents=True, exist_ok=True)
         tell(f"building {version(tree)} in {place}")
-        _make(tree, place, hz, names, jobs or os.cpu_count() or 1, progress)
+        _make(tree, place, hz, names, fragment, jobs or os.cpu_count() or 1, progress)
         if found.directory is not None and digest(found.directory) != found.sha256:
             raise BuildError(
                 f"{found.directory} was changed while it was built: build it again, in another --build-dir or after "
@@ -114,10 +116,10 @@ def build(
         return kernel
 
 
-def _key(found: Sources, hz: int, compiled_in: Mapping[str, str]) -> str:
+def _key(found: Sources, hz: int, compiled_in: Mapping[str, str], fragment: str) -> str:
     parts = {
         "tree": found.sha256,
-        "fragment": configure.FRAGMENT.read_text(encoding="utf-8"),
+        "fragment": fragment,
         "hz": hz,
         "controls": dict(sorted(compiled_in.items())),
     }
@@ -134,7 +136,15 @@ def _own_directory(found: Sources, stack: ExitStack) -> Path:
     return place
 
 
-def _make(tree: Path, place: Path, hz: int, names: Sequence[str], jobs: int, progress: Callable[[float], None]) -> None:
+def _make(
+    tree: Path,
+    place: Path,
+    hz: int,
+    names: Sequence[str],
+    fragment: str,
+    jobs: int,
+    progress: Callable[[float], None],
+) -> None:
     top = place / "Kconfig.mptcplab"
     text = configure.top(tree, hz)
     if not top.exists() or top.read_text(encoding="utf-8") != text:
@@ -156,7 +166,7 @@ def _make(tree: Path, place: Path, hz: int, names: Sequence[str], jobs: int, pro
     with log.open("wb") as file:
         _run([*arguments, "defconfig"], environment, file, lambda: None)
         with (place / ".config").open("a", encoding="utf-8") as config:
-            config.write(configure.FRAGMENT.read_text(encoding="utf-8"))
+            config.write(fragment)
         _run([*arguments, "olddefconfig"], environment, file, lambda: None)
         done = 0
 

@@ -7,12 +7,22 @@ from typing import Final
 FRAGMENT: Final = Path(__file__).parent / "guest" / "um.config"
 """What is put on top of the architecture's own default configuration."""
 
+SELFTESTS: Final = FRAGMENT.with_name("selftests.config")
+"""What is put on top of that for the kernel's own tests."""
+
 HZ: Final = 1000
 """Ticks a second unless the user says otherwise, as most distributions have it for desktops; TCP's timers see it."""
 
 _ARCHITECTURE: Final = re.compile(
     r'^source "arch/\$\(?(?:SRCARCH|ARCH)\)?/Kconfig"|^source "init/Kconfig"', re.MULTILINE
 )
+
+
+def fragment(*, selftests: bool) -> str:
+    """What is put on top of the architecture's default."""
+    text = FRAGMENT.read_text(encoding="utf-8")
+    # Of two lines about one option the later one counts.
+    return text + SELFTESTS.read_text(encoding="utf-8") if selftests else text
 
 
 def top(tree: Path, hz: int) -> str:

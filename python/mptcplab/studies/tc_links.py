@@ -3,7 +3,8 @@
 Hosts, transport and measurement are the same; only what lies between them changes: our links, or tbf and netem with
 pfifo, bfifo, red, codel, fq_codel, pie or cake inside (`links = "tc"`). The two draw their losses differently, so each
 network is run with several seeds (MPTCPLAB_SEEDS, 8 by default) and the means are shown with their standard errors. The
-guest's kernel is that of MPTCPLAB_KERNEL, or the only one there is. About half an hour of one core.
+guest's kernel is that of MPTCPLAB_KERNEL, or the only one there is; MPTCPLAB_NETWORKS chooses networks by name, with
+commas between them. About an hour of one core.
 """
 
 import os
@@ -20,7 +21,7 @@ from .runs import say, show
 
 SEEDS: Final = 8
 DURATION_S: Final = 20
-_RED: Final = '{ kind = "red", min = "10 packets", max = "30 packets", limit = "100 packets", gentle = false }'
+_RED: Final = '{ kind = "red", min = "10 packets", max = "90 packets", limit = "100 packets", gentle = false }'
 _BURSTS: Final = '{ kind = "gilbert-elliott", good_to_bad = "0.1 %", bad_to_good = "30 %" }'
 NETWORKS: Final[Mapping[str, tuple[str, str]]] = {
     "drop-tail in bytes": ('"50 ms"', '"0 %"'),
@@ -63,13 +64,15 @@ def values(result: Result) -> dict[str, list[float]]:
     for name in ("fast", "slow"):
         of_link = [row for row in down if row["name"] == name]
         found[f"queue of {name}, packets"] = [row["queue_mean_packets"] for row in of_link]
-        found[f"loss on {name}, %"] = [100 * row["loss_rate"] for row in of_link]
+        found[f"loss on {name}, %"] = [100 * (row["loss_rate"] or 0.0) for row in of_link]
     return found
 
 
 def rows(engine: str, seeds: int) -> Iterator[dict[str, str]]:
     """One for each network and quantity."""
-    for name, (queue, loss) in NETWORKS.items():
+    asked = os.environ.get("MPTCPLAB_NETWORKS", "")
+    for name in asked.split(",") if asked else NETWORKS:
+        queue, loss = NETWORKS[name]
         both = [
             values(run(scenario(queue, loss, links), engine, repeat=seeds, jobs=len(os.sched_getaffinity(0))))
             for links in ("emulator", "tc")

@@ -13,8 +13,6 @@ PACKET_BYTES: Final = 1500
 _ROOM_PACKETS: Final = 1_000_000
 """What netem may hold: as much as is under way."""
 _LARGEST_WLOG: Final = 31
-_TICK_NS: Final = 64
-"""Of /proc/net/psched."""
 
 
 def queue(direction: Mapping[str, Any], mtu: int) -> list[str]:
@@ -61,10 +59,7 @@ def _inner(queue: Mapping[str, Any], rate_bps: int, mtu: int) -> str:
             lengths = (
                 f"limit {_bytes(limit, mtu)} min {_length(queue['min_packets'])} max {_length(queue['max_packets'])}"
             )
-            # tc computes in ticks of 64 ns how the average falls while the queue is empty, and the kernel takes them
-            # for microseconds. `bandwidth` serves nothing else, so it makes up for that.
-            damping = f"bandwidth {rate_bps * 1000 // _TICK_NS}bit"
-            average = f"avpkt {PACKET_BYTES} burst {red_burst(queue)} {damping}"
+            average = f"avpkt {PACKET_BYTES} burst {red_burst(queue)} bandwidth {rate_bps}bit"
             return f"red {lengths} {average} probability {queue['max_probability']}{' ecn' if queue['ecn'] else ''}"
         case "codel" | "fq-codel":
             times = f"target {queue['target_ns'] // 1000}us interval {queue['interval_ns'] // 1000}us"

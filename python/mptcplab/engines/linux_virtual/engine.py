@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from mptcplab.engines.linux_virtual.refusals import unsupported
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.results.result import Run
 from mptcplab.scenario import UnsupportedError
+from mptcplab.scenario.links import WAYS, Red
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -63,7 +64,19 @@ def run(
         if capture is not None:
             for file in sorted((place / "captures").iterdir()):
                 shutil.copyfile(file, capture.directory / file.name)
-    return linux.told(scenario, description, played)
+    told = linux.told(scenario, description, played)
+    return replace(told, notes=(*told.notes, *_about(scenario)))
+
+
+def _about(scenario: "Scenario") -> list[str]:
+    """What the kernel's own links do that the scenario does not say."""
+    queues = [link.direction(way).queue for link in scenario.document.links.values() for way in WAYS]
+    if scenario.document.links_by == "tc" and any(isinstance(queue, Red) for queue in queues):
+        return [
+            "RED inside the kernel's shaper: its average does not fall while the queue is empty, so that it may go on "
+            "dropping every packet after it was above max"
+        ]
+    return []
 
 
 def _raise(error: dict[str, str]) -> None:
