@@ -24,6 +24,7 @@ _TOOK: Final = re.compile(r"time=(\d+)ms")
 _SHOWN: Final = re.compile(r"\[ *(SKIP|FAIL|IGNO) *\]")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\[?[Kk]")
 _SCRIPT: Final = """\
+ln -s /proc/self/fd /dev/fd
 mkdir /dev/tmp/net
 # Before /tmp is the guest's own: the tests may lie below the machine's.
 cp -r {home}/. /dev/tmp/net
