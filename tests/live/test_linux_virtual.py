@@ -103,6 +103,19 @@ def test_a_guest_finds_modules_in_the_same_places_whoever_asks(monkeypatch: pyte
 
 
 @virtual
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+@pytest.mark.parametrize("links", ["emulator", "tc"])
+def test_programs_run_in_a_guest(links: str) -> None:
+    changes = {"duration": "4 s", "links": links}
+    scenario = Scenario.load("scenarios/iperf3.toml").with_(changes)
+    result = run(scenario, ENGINE)
+    assert result.connections["bytes_delivered"].to_list()[0] > 100_000
+    assert result.runs[0][1].failures == ()
+    # The emulator counts what subflows lose; the kernel's disciplines do not.
+    assert all((each is None) == (links == "tc") for each in result.subflows["loss_rate"])
+
+
+@virtual
 def test_a_run_carries_what_the_links_do(scenario: Scenario) -> None:
     result = run(scenario, ENGINE, repeat=2, jobs=2)
     assert result.connections["repeat"].to_list() == [0, 1]

@@ -55,7 +55,8 @@ def made(place: Path, **scripts: str) -> Path:
 def test_a_script_waits_in_no_time_and_may_write_where_it_likes(tmp_path: Path) -> None:
     home = made(
         tmp_path,
-        good='. "$(dirname "$0")/../lib.sh"; ip netns add a && ip netns exec a sleep 1000 && touch /tmp/x && cmp <(echo 1) <(echo 1); '
+        good='. "$(dirname "$0")/../lib.sh"; ip netns add a && ip netns exec a sleep 1000 '
+        "&& touch /tmp/x && cmp <(echo 1) <(echo 1); "
         'echo "ok 1 - $said $1 # time=5ms"',
         bad='echo "01 one [FAIL] no"; echo "not ok 1 - one"; exit 1',
         dead="kill -9 $$",

@@ -108,7 +108,8 @@ def play(
         from mptcplab.engines.linux.programs import tell
 
         told = tell(programs, outcome, own, zero_ns, counters)  # type: ignore[arg-type]
-        return Played(told.outcome, counters, dropped, about, told.records, told.notes, told.failures)
+        of_programs = told.outcome if of_kernel is None else of_kernel.without_losses(told.outcome)
+        return Played(of_programs, counters, dropped, about, told.records, told.notes, told.failures)
 
 
 def _kernel_links(links: str, plan: Mapping[str, Any], stack: ExitStack) -> "KernelLinks | None":

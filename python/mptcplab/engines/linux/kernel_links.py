@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from mptcplab.engines.linux import disciplines
-from mptcplab.engines.linux.queue_meter import Meter
+from mptcplab.engines.linux.queue_meter import Meter, without_losses
 from mptcplab.engines.live import Interface, Namespace, Route, add_interface, set_up
 from mptcplab.engines.live.netlink import Disciplines
 
@@ -102,6 +102,11 @@ class KernelLinks:
         self._stop.set()
         self._thread.join()
         return self._meter.told(outcome, raw=raw)
+
+    @staticmethod
+    def without_losses(outcome: Mapping[str, Any]) -> dict[str, Any]:
+        """The outcome without what subflows lost, which the emulator has not seen."""
+        return without_losses(outcome)
 
     def _look(self, zero_ns: int) -> None:
         duration_ns: int = self._description["duration_ns"]

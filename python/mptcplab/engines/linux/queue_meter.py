@@ -30,6 +30,15 @@ class Seen(NamedTuple):
     queue_bytes: int = 0
 
 
+def without_losses(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """The outcome without what subflows lost, which no discipline tells."""
+    summary = json.loads(outcome["summary"])
+    for connection in summary["connections"]:
+        for subflow in connection["subflows"]:
+            subflow["loss_rate"] = None
+    return {**outcome, "summary": json.dumps(summary)}
+
+
 class Meter:
     """Counters of all directions: down, then up, of each link."""
 
@@ -76,16 +85,13 @@ class Meter:
         self._last, self._end_ns = seen, at_ns
 
     def told(self, outcome: Mapping[str, Any], *, raw: bool) -> dict[str, Any]:
-        """The outcome with these rows. What is lost of each subflow no discipline tells."""
+        """The outcome with these rows."""
         summary = json.loads(outcome["summary"])
         summary["links"] = [self._row(row) for row in range(len(self._rows))]
-        for connection in summary["connections"]:
-            for subflow in connection["subflows"]:
-                subflow["loss_rate"] = None
         samples: dict[str, Any] = dict(self._samples)
         if raw:
             samples = {name: column.tobytes() for name, column in samples.items()}
-        return {**outcome, "summary": json.dumps(summary), "link_samples": samples}
+        return without_losses({**outcome, "summary": json.dumps(summary), "link_samples": samples})
 
     def _seen(self, number: int, down: bool) -> Seen:
         stages = self._stages.get((number, down))

@@ -13,7 +13,7 @@ from mptcplab import _core, kernels
 from mptcplab.capture.settings import Capture
 from mptcplab.engines.linux import engine as linux
 from mptcplab.engines.linux_virtual.columns import unpack
-from mptcplab.engines.linux_virtual.guest import boot
+from mptcplab.engines.linux_virtual.guest import boot, command
 from mptcplab.engines.linux_virtual.refusals import unsupported
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.results.result import Run
@@ -56,7 +56,7 @@ def run(
     with _place() as place:
         (place / "task").write_text(json.dumps(task), encoding="utf-8")
         (place / "captures").mkdir()
-        boot(chosen, place, seed=seed, progress=progress)
+        boot(chosen, place, seed=seed, progress=progress, words=command(programs=bool(task["programs"])))
         error = place / "error"
         if error.exists():
             _raise(json.loads(error.read_text(encoding="utf-8")))

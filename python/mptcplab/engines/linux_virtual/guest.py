@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -37,8 +38,8 @@ class GuestError(_core.SimulationError):
     """A guest ended before it had an answer; the message has the last lines of its console."""
 
 
-def command() -> list[str]:
-    """What a guest runs: this Python, which finds Python's own modules and this package.
+def command(*, programs: bool = False) -> list[str]:
+    """What a guest runs: this Python, which finds Python's own modules and this package; for `programs` numpy too.
 
     Nothing else, such as the directory of the program that asks for the run: each place in which a module is looked for
     in vain takes a microsecond of the guest's time, and the same run would be another one from another program.
@@ -47,8 +48,16 @@ def command() -> list[str]:
     standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
     dynamic = [entry for entry in sys.path if Path(entry).name == "lib-dynload"]
     # Without `site`, whose work is done.
-    path = list(dict.fromkeys([*standard, *dynamic, own]))
+    path = list(dict.fromkeys([*standard, *dynamic, own, *([_home_of_numpy()] if programs else [])]))
     return [sys.executable, "-S", "-E", "-B", "-c", _CODE.format(path=path)]
+
+
+def _home_of_numpy() -> str:
+    """Where it is installed, which is not where this package is when that is run from its sources."""
+    found = find_spec("numpy")
+    assert found is not None, "this package needs it"
+    assert found.origin is not None, "it is a package with code"
+    return str(Path(found.origin).parents[1])
 
 
 def boot(
