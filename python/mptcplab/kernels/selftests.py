@@ -36,6 +36,7 @@ def requirements() -> tuple[machine.Finding, ...]:
         ("ip6tables", "iptables"),
         ("nft", "nftables"),
         ("ethtool", "ethtool"),
+        ("ping", "iputils-ping"),
     )
     return (
         *(machine.tool(name, package) for name, package in needed),
