@@ -79,6 +79,19 @@ def test_a_smaller_budget_is_kept() -> None:
     assert small.dropped
 
 
+def test_plain_tcp_leaves_the_work_to_those_that_race() -> None:
+    """Four runs show what is far behind; as many as the finalists have took more than the race's three fifths."""
+    others = field(60)
+    plain = [Candidate(control, None, (path,)) for path in ("p0", "q", "r") for control in ("cubic", "reno", "bbr")]
+    budget = 5_000_000
+    scores = Scores(dict.fromkeys([*others, *plain], 0.0), 0.3)
+    race = Race(scores, budget_hops=budget)  # type: ignore[arg-type]
+    race.run(plain, others, [])
+    assert {len(race.results[each]) for each in plain} == {4}
+    assert max(len(played) for played in race.results.values()) > 4
+    assert scores.work_hops <= 0.6 * budget
+
+
 def test_a_difference_has_the_margin_of_student() -> None:
     """Mean 2, deviation 1, three values: t(0.95, 2) = 2.920, so 2.920 / √3 = 1.686."""
     found = difference([1.0, 2.0, 3.0])

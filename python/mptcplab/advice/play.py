@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -70,11 +70,11 @@ class Player:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def play(self, runs: Sequence[Run]) -> list[Played]:
-        """All of them, in their order."""
-        played = list(self._pool.map(self._one, runs)) if self._pool is not None else list(map(self._one, runs))
-        self.work_hops += sum(each.work_hops + OVERHEAD_HOPS for each in played)
-        return played
+    def play(self, runs: Sequence[Run]) -> Iterator[Played]:
+        """All of them, in their order; who waits for one lets the next ones run."""
+        for played in self._pool.map(self._one, runs) if self._pool is not None else map(self._one, runs):
+            self.work_hops += played.work_hops + OVERHEAD_HOPS
+            yield played
 
     def _one(self, run: Run) -> Played:
         text = self.question.description(run.candidate, run.pair, run.part)

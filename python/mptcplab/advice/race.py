@@ -17,7 +17,9 @@ INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
 _PAIRS: Final = (1, 2, 4, 8, 16)
 _FAR_BEHIND: Final = math.log(1.25)
-"""TCP that is behind the best TCP by this much in every run of the race does not take part in the final runs."""
+"""TCP that is behind the best TCP by this much in each of its runs does not take part in the final runs."""
+_SINGLE_PAIRS: Final = 4
+"""How often plain TCP runs in the race: enough to see who is far behind. The others compete with each other alone."""
 _FRESH: Final = 1000
 """Where the pairs of the final runs begin."""
 _FEWEST_FINAL: Final = 8
@@ -62,8 +64,8 @@ class Race:
     first_pair: int = 0
 
     def run(self, singles: Sequence[Candidate], others: Sequence[Candidate], late: Sequence[Candidate]) -> None:
-        """Find the best of `others`; `singles` are never dropped, and `late` come in beside those they resemble."""
-        self.extend(singles, 2)
+        """Find the best of `others`, and how far `singles` are apart; `late` come in beside those they resemble."""
+        self.extend(singles, _SINGLE_PAIRS)
         pilot = list(others[:: max(1, len(others) // 4)])[:4]
         self.extend(pilot, 1)
         cost = max(played[0].work_hops for played in self.results.values()) + OVERHEAD_HOPS
@@ -74,7 +76,7 @@ class Race:
                 field_ += self._returning(field_, late)
                 returned = True
             field_ = self._fitting(field_, pairs, cost)
-            self.extend([*singles, *field_], pairs)
+            self.extend(field_, pairs)
             field_ = self._after(field_, fewest, pairs)
             if pairs >= 4 and self._settled(field_):
                 break
@@ -136,11 +138,8 @@ class Race:
             for candidate in dict.fromkeys(candidates)
             if pair not in self.results.get(candidate, {})
         ]
-        step = 16
-        for start in range(0, len(runs), step):
-            part = runs[start : start + step]
-            for run, played in zip(part, self.player.play(part), strict=True):
-                self.results.setdefault(run.candidate, {})[run.pair] = played
+        for run, played in zip(runs, self.player.play(runs), strict=True):
+            self.results.setdefault(run.candidate, {})[run.pair] = played
             self._tell()
 
     def mean(self, candidate: Candidate) -> float:
@@ -173,13 +172,9 @@ class Race:
             self.extend(others, 1)
             scores = {each: self.results[each][0].score for each in others}
         else:
-            runs = [Run(each, 0, part) for each in others]
             scores = {}
-            for start in range(0, len(runs), 16):
-                chunk = runs[start : start + 16]
-                scores.update(
-                    zip((r.candidate for r in chunk), (p.score for p in self.player.play(chunk)), strict=True)
-                )
+            for each, played in zip(others, self.player.play([Run(each, 0, part) for each in others]), strict=True):
+                scores[each] = played.score
                 self._tell()
         order = sorted(others, key=lambda each: (-scores[each], each))
         keep = max(_FEWEST[0] * 2, len(order) // 3)
