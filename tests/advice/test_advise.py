@@ -11,6 +11,7 @@ from mptcplab import Advice, AdviceError, Scenario
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.commands import commands
 from mptcplab.advice.report import rows
+from mptcplab.advice.traffic import figure
 from mptcplab.cli.app import invoke
 from mptcplab.scenario.applications import Ping
 
@@ -109,6 +110,42 @@ def test_a_call_takes_a_round_trip_and_two_messages() -> None:
     expected_s = 0.008 + 8 * 1052 / 20e6 + 8 * 1052 / 90e6
     assert advice.best_single_path.candidate.paths == ("fibre",)
     assert advice.best_single_path.values["call"].mean == pytest.approx(expected_s, rel=0.001)
+
+
+def test_messages_that_the_end_overtakes_count_as_the_others() -> None:
+    """30 ms, and 1,052 bytes at 2 Mbit/s each way: two of 600 messages are under way when the call ends after 12 s."""
+    paths = ["near: 2/2 Mbit/s, 30 ms, queue 50 ms", "far: 1/1 Mbit/s, 80 ms, queue 50 ms"]
+    advice = mptcplab.advise(paths=paths, traffic="calls", purpose="linux", budget=0.02)
+    value = advice.best_single_path.values["call"].mean
+    assert value == pytest.approx(0.030 + 2 * 8 * 1052 / 2e6, rel=0.001)
+
+
+def rows_of(starts_s: list[float], times_s: list[float], begun: int) -> list[dict[str, object]]:
+    return [{"transfers": {"start_s": starts_s, "completion_s": times_s, "begun": begun}}]
+
+
+def test_a_call_that_hangs_at_its_end_has_waited() -> None:
+    """Answers took 20 ms; four more messages, from 0.2 s on, have none at 1 s: 0.8, 0.7, 0.6 and 0.5 s."""
+    call = {"application": {"kind": "ping", "interval_ns": 100_000_000}, "stop_ns": 1_000_000_000}
+    hanging = figure(call, rows_of([0.0, 0.1], [0.02, 0.02], 6), 2.0)
+    assert hanging.value == pytest.approx((0.04 + 0.8 + 0.7 + 0.6 + 0.5) / 6)
+    assert figure(call, rows_of([0.8, 0.9], [0.02, 0.02], 2), 2.0).value == pytest.approx(0.02)
+    assert figure(call, rows_of([], [], 3), 2.0).value == 1.0
+
+
+def test_a_page_that_the_end_overtakes_counts_as_the_others() -> None:
+    """Pages of 1.2 s, a second apart, until 12 s: the last began at 10.8 s or, where it hangs, at 7.2 s. Not 18 s."""
+    mix = {"application": {"kind": "web", "think_ns": 1_000_000_000, "pages": None}, "stop_ns": 12_000_000_000}
+    assert figure(mix, rows_of([6.4, 8.6], [1.2, 1.2], 3), 18.0).value == pytest.approx(1.2)
+    assert figure(mix, rows_of([2.8, 5.0], [1.2, 1.2], 3), 18.0).value == pytest.approx((2.4 + 4.8) / 3)
+    three = {"application": {"kind": "web", "pages": 3}, "stop_ns": None}
+    assert figure(three, rows_of([0.0, 2.2], [1.2, 1.2], 3), 30.0).value == pytest.approx((2.4 + 30) / 3)
+
+
+def test_a_request_that_the_end_overtakes_has_waited() -> None:
+    """One after the other, without a pause: from 0.5 to 3 s."""
+    asked = {"application": {"kind": "requests"}, "stop_ns": None}
+    assert figure(asked, rows_of([0.1, 0.3], [0.2, 0.2], 3), 3.0).value == pytest.approx((0.4 + 2.5) / 3)
 
 
 def test_a_scenario_file_can_carry_other_traffic() -> None:

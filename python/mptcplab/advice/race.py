@@ -11,8 +11,8 @@ from typing import Final
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.play import OVERHEAD_HOPS, Played, Player, Run
 
-BUDGET_HOPS: Final = 30_000_000
-"""What an answer may cost: about seven seconds on two cores."""
+BUDGET_HOPS: Final = 25_000_000
+"""What an answer may cost: about ten seconds of CPU time."""
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
 _PAIRS: Final = (1, 2, 4, 8, 16)
@@ -72,6 +72,8 @@ class Race:
         field_ = self._first_round(list(others), cost)
         returned = False
         for pairs, fewest in zip(_PAIRS[1:], _FEWEST, strict=True):
+            if pairs > 2 and self.player.work_hops >= _RACE_PART * self.budget_hops:
+                break
             if len(field_) <= fewest and not returned and late:
                 field_ += self._returning(field_, late)
                 returned = True

@@ -5,7 +5,7 @@ the logarithm of it, so that differences of scores are ratios, and a mean of sco
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -103,13 +103,22 @@ class Figure:
 def figure(description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], duration_s: float) -> Figure:
     """Of one kind of connections: its description and the rows of the run's summary that belong to it."""
     application = description["application"]
+    end_s = duration_s if description["stop_ns"] is None else min(duration_s, description["stop_ns"] / 1e9)
     match application["kind"]:
         case "flows" if application["size"]["distribution"] != "constant":
             return Figure(_typical_time_s(rows, duration_s), "s")
         case "video":
             rates = [_played_bps(row["playback"], duration_s) for row in rows]
             return Figure(math.fsum(rates) / len(rates), "bit/s")
-        case "flows" | "requests" | "ping" | "web" | "ftp":
+        case "ping":
+            every_s = application["interval_ns"] / 1e9
+            return Figure(_ongoing_time_s(rows, end_s, lambda last_s, _, place: last_s + place * every_s), "s")
+        case "requests":
+            return Figure(_ongoing_time_s(rows, end_s, lambda last_s, took_s, _: last_s + took_s), "s")
+        case "web" if application["pages"] is None:
+            pause_s = application["think_ns"] / 1e9
+            return Figure(_ongoing_time_s(rows, end_s, lambda last_s, took_s, _: last_s + took_s + pause_s), "s")
+        case "flows" | "web" | "ftp":
             return Figure(_mean_time_s(rows, duration_s), "s")
         case "file":
             times = [_file_time_s(row, application["size_bytes"], duration_s) for row in rows]
@@ -148,6 +157,29 @@ def _mean_time_s(rows: Sequence[Mapping[str, Any]], duration_s: float) -> float:
     if begun == 0:
         return duration_s
     return float((math.fsum(times) + (begun - len(times)) * duration_s) / begun)
+
+
+def _ongoing_time_s(
+    rows: Sequence[Mapping[str, Any]], end_s: float, begin_s: Callable[[float, float, int], float]
+) -> float:
+    """Of what is asked for until the end. What the end overtook counts what the others took, or what it has waited.
+
+    Counted as long as the run, it would decide the mean by whether something happens to be under way at the end.
+    `begin_s` says when a part began from when the last one that ended began, what that took, and the place after it.
+    """
+    times = []
+    for row in rows:
+        parts = row["transfers"]
+        ended = parts["completion_s"]
+        missing = parts["begun"] - len(ended)
+        if not ended:
+            times += [end_s] * missing
+            continue
+        usual_s = math.fsum(ended) / len(ended)
+        last_s, took_s = max(zip(parts["start_s"], ended, strict=True))
+        times += ended
+        times += [max(usual_s, end_s - begin_s(last_s, took_s, place)) for place in range(1, missing + 1)]
+    return math.fsum(times) / len(times) if times else end_s
 
 
 def _file_time_s(row: Mapping[str, Any], size_bytes: int, duration_s: float) -> float:
