@@ -82,7 +82,7 @@ class Study:
                 continue
             for column, value in row.items():
                 if isinstance(value, float) and not _near(value, before[column]):
-                    wrong.append(f"{self.name} {name}: {column} is {value:.4g}, stored {before[column]:.4g}")
+                    wrong.append(f"{self.name} {name}: {column} is {_said(value)}, stored {_said(before[column])}")
         return wrong
 
 
@@ -112,7 +112,13 @@ def _small(png: bytes) -> bytes:
     )
 
 
-def _near(value: float, stored: float) -> bool:
+def _said(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.4g}"
+
+
+def _near(value: float | None, stored: float | None) -> bool:
+    if value is None or stored is None:  # nothing was found
+        return value is stored
     return math.isclose(value, stored, rel_tol=TOLERANCE, abs_tol=NOTHING)
 
 

@@ -63,7 +63,7 @@ STEPS: Final = (
         "Fair at a shared bottleneck",
         "Two subflows of one connection and one TCP flow share a link of 20 Mbit/s. In A each subflow behaves"
         " like a TCP flow (reno), so the connection takes about 12.5 Mbit/s and leaves 6.5. In B the subflows"
-        " are coupled (LIA): together they are about as aggressive as one TCP flow, with 10.5 and 8.5 Mbit/s.",
+        " are coupled (LIA): together they are about as aggressive as one TCP flow, with 8.9 and 10.2 Mbit/s.",
         {"connection.multipath.congestion": "lia"},
     ),
     Step(
@@ -83,7 +83,7 @@ STEPS: Final = (
         "pareto",
         "What OLIA changes",
         "The same network, LIA (A) beside OLIA (B). OLIA moves its windows towards the best paths and keeps "
-        "only a little traffic on the others: type 1 has as much as before, and type 2 gets back about half "
+        "only a little traffic on the others: type 1 has as much as before, and type 2 gets back about a third "
         "of what it lost.",
         {
             "connection.type1.paths": ["own", "public"],

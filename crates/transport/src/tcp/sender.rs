@@ -98,11 +98,12 @@ impl<P: Stream> Subflow<P> {
             self.rtt.backoff = 0;
             self.take_rtt(rtt_ns, &mut group[r]);
         } else if let (true, false, Some(sent_ns)) =
-            (self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_ns)
+            (delivered.advanced || self.rtt.backoff > 0, delivered.says_again, delivered.answered_copy_ns)
         {
-            // Karn's rule knows no timestamps: where they tell that the last copy was answered, that is a sample (RFC 7323
-            // §4.1). An earlier copy tells nothing: its answer may have been lost. Without a sample the timeout stays backed
-            // off, or a round trip longer than it would never be measured (RFC 6298 §5, last paragraph).
+            // Karn's rule knows no timestamps: where they tell that the last copy was answered, that is a sample, as in Linux
+            // (RFC 7323 §4.1). Without, a sender that repairs a window of losses would not see the queue grow, nor, backed
+            // off, ever measure a round trip longer than its timeout (RFC 6298 §5, last paragraph). An earlier copy tells
+            // nothing: its answer may have been lost.
             self.rtt.backoff = 0;
             self.take_rtt(now_ns - sent_ns, &mut group[r]);
         }

@@ -56,7 +56,8 @@ struct Range {
 /// Why the timeout at `timeout_ns` was needless, if it was. `cwnd`: the window before it, segments.
 fn needless(log: &[Seen], timeout_ns: u64, cwnd: f64) -> Option<String> {
     let mut ranges: Vec<Range> = Vec::new();
-    let (mut acknowledged, mut rtt_max_ns, mut fresh_max_ns) = (0, 0, 0);
+    let (mut acknowledged, mut acknowledged_ns, mut rtt_max_ns) = (0, 0, 0);
+    let mut answers: Vec<(u64, u64)> = Vec::new();
     for seen in log {
         match seen {
             Seen::Sent { at_ns, from, to } if *at_ns < timeout_ns => {
@@ -72,7 +73,9 @@ fn needless(log: &[Seen], timeout_ns: u64, cwnd: f64) -> Option<String> {
                 }
             }
             Seen::Heard { at_ns, ack, sacked } if *at_ns < timeout_ns => {
-                acknowledged = acknowledged.max(*ack);
+                if *ack > acknowledged {
+                    (acknowledged, acknowledged_ns) = (*ack, *at_ns);
+                }
                 let mut youngest_ns = None;
                 for range in ranges.iter_mut().filter(|range| range.sacked_ns.is_none()) {
                     let within = |&(from, to): &(u32, u32)| from <= range.from && range.to <= to;
@@ -85,7 +88,7 @@ fn needless(log: &[Seen], timeout_ns: u64, cwnd: f64) -> Option<String> {
                     }
                 }
                 // Of what a later acknowledgment covers too, only the last says how long an answer takes.
-                fresh_max_ns = fresh_max_ns.max(youngest_ns.map_or(0, |sent_ns| at_ns - sent_ns));
+                answers.extend(youngest_ns.map(|sent_ns| (*at_ns, at_ns - sent_ns)));
             }
             _ => {}
         }
@@ -97,8 +100,12 @@ fn needless(log: &[Seen], timeout_ns: u64, cwnd: f64) -> Option<String> {
         Seen::Heard { at_ns, ack, .. } if *at_ns >= timeout_ns && *ack >= left.to => Some(*at_ns),
         _ => None,
     });
-    // A queue that has just grown: no sender can know that the answer takes longer than ever before.
-    let slower = answered_ns.is_none_or(|at_ns| at_ns - left.last_ns > fresh_max_ns);
+    // A queue that has just grown: the timeout is at least the last sample R before it, as SRTT' + 4·RTTVAR' ≥ R where
+    // R ≥ SRTT (RFC 6298 §2.3), and no more is promised. What is heard while the timer runs does not move it (§5.3: only an
+    // acknowledgment of new data does).
+    let armed_ns = acknowledged_ns.max(left.last_ns);
+    let known_ns = answers.iter().rfind(|&&(at_ns, _)| at_ns <= armed_ns).map_or(0, |&(_, took_ns)| took_ns);
+    let slower = answered_ns.is_none_or(|at_ns| at_ns - left.last_ns > known_ns);
     if !lost && !slower {
         return Some(format!("{} to {}: nothing was lost since it was last sent", left.from, left.to));
     }

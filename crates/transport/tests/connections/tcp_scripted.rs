@@ -636,6 +636,31 @@ fn part_of_a_retransmission_that_is_acknowledged_ends_the_backoff() {
     assert!(peer.statistics().timeouts >= 3 + 7, "{}", peer.statistics().timeouts);
 }
 
+/// RFC 7323 §4.1: where a timestamp tells that it was the copy that arrived, the round trip is measured also after the
+/// backoff has ended. A sender that repairs a window of losses one segment after another would not see the queue grow.
+#[test]
+fn each_repaired_segment_gives_a_sample_with_timestamps() {
+    // Timestamps take 12 bytes of each segment.
+    for (offer, len, expected) in [(STAMPS, 988, 3), (SACK, 1_000, 0)] {
+        let mut peer = Peer::established(with(|tcp| tcp.loss_detection = LossDetection::Sack), offer);
+        peer.write(u64::from(3 * len));
+        let (before, mut sent) = (peer.statistics().rtt_samples, peer.wait(300 * MS));
+        let mut srtt_ns = peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns;
+        for n in 1..=3 {
+            peer.wait(80 * MS);
+            sent.extend(peer.send(peer.segment(ACK, 1, len * n + 1)));
+            let now_ns = peer.host.connection(peer.id.unwrap()).views()[0].srtt_ns;
+            // The second and the third copy go out together, on the first acknowledgment: α = 1/8.
+            if n > 1 && expected > 0 {
+                assert_eq!(now_ns, (7 * srtt_ns + u64::from(n - 1) * 81 * MS) / 8);
+            }
+            srtt_ns = now_ns;
+        }
+        assert_eq!(peer.ranges(&sent).len(), 3, "one copy of each");
+        assert_eq!(peer.statistics().rtt_samples - before, expected);
+    }
+}
+
 /// RFC 5681 §3.1: "if the SYN or SYN/ACK is lost, the initial window … MUST be one segment"; RFC 6298 §5.7: the timeout of the
 /// first data is 3 s then, unless timestamps tell the round trip.
 #[test]
