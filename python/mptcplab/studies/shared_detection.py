@@ -113,7 +113,7 @@ def watch(seed: int, load: str, method: str) -> Found:
     samples = mptcplab.run(mptcplab.Scenario.from_toml(tomli_w.dumps(data))).samples
     rows = samples.filter((pl.col("connection") == "multi") & (pl.col("kind") == "subflow"))
     wide = rows.pivot("path", index="time_s", values="shares_with").sort("time_s").filter(pl.col("time_s") > START_S)
-    # Where the connection fell back to TCP, as its SYN was lost time and again, there are no other subflows: nothing is found.
+    # Where the connection fell back to TCP, as its SYN was lost time and again, there is one subflow: nothing is found.
     absent = [pl.lit(f"no {path}").alias(path) for path in PATHS if path not in wide.columns]
     groups = wide.with_columns(absent).select(PATHS).iter_rows()
     return Found([tuple(row.index(value) for value in row) for row in groups])
