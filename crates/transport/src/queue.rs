@@ -16,9 +16,10 @@ pub fn push<T>(queue: &mut VecDeque<T>, item: T) {
     queue.push_back(item);
 }
 
+/// An end that answers in one segment keeps two places; most ends of a large network send no more at a time.
 #[cold]
 fn grow<T>(queue: &mut VecDeque<T>) {
-    queue.reserve_exact((queue.capacity() / 4).max(8));
+    queue.reserve_exact(if queue.capacity() == 0 { 2 } else { (queue.capacity() / 4).max(8) });
 }
 
 /// Gives memory back that a queue has not needed for long: it grew in a slow start, or behind a hole. By quarters, and with

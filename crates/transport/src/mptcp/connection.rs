@@ -101,12 +101,10 @@ pub struct Connection<P: Stream> {
     /// The ends of joins that failed, and the ids that they had.
     reclaimed: Vec<(Tuple, SubflowId)>,
     pub(super) config: Config,
+    pub(super) initiator: bool,
     pub(super) keys: Keys,
     pub(super) secrets: Secrets,
     pub(super) addresses: Addresses,
-    pub(super) initiator: bool,
-    /// ECN field of packets with new data, where ECN is in use.
-    pub(super) ect: Ecn,
     /// A subflow waits for a sign of life because its address was withdrawn.
     pub(super) removals: bool,
     pub(super) scheduler: Scheduler,
@@ -115,6 +113,8 @@ pub struct Connection<P: Stream> {
     pub(super) plan: Option<Box<SendPlan>>,
     /// Of subflows, where losses are repaired as in Linux.
     pub(super) silence: Option<Box<Silence>>,
+    /// ECN field of packets with new data, where ECN is in use.
+    pub(super) ect: Ecn,
     pub(super) control: ControlTimers,
     /// How often the window kept the fastest subflow from sending though it had room.
     pub(super) window_blocks: u64,

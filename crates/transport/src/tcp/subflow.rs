@@ -129,23 +129,23 @@ pub struct Subflow<P: Stream> {
     pub peer_scales: bool,
     pub recovery: Recovery,
     pub detection: LossDetection,
+    /// See [`TcpOptions::impatient`].
+    pub impatient: bool,
     pub ecn: Ecn,
     pub pacing: Option<Pacing>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
-    pub undo: Option<Box<Undo>>,
-    pub frto: Frto,
-    /// Tail loss probes that sent a segment again, which nobody held to be lost.
-    pub repeats: u64,
-    pub syn_sent_ns: u64,
-    /// See [`TcpOptions::impatient`].
-    pub impatient: bool,
     /// The control sets the window with each delivery, in recovery too.
     pub steered: bool,
+    pub undo: Option<Box<Undo>>,
+    pub frto: Frto,
     /// A tail loss probe is to be sent.
     pub probe_due: bool,
+    /// Tail loss probes that sent a segment again, which nobody held to be lost.
+    pub repeats: u64,
     /// A SYN or SYN/ACK is to be sent.
     pub syn_due: bool,
+    pub syn_sent_ns: u64,
     pub fin_requested: bool,
     pub fin_sent: bool,
     /// A reset is to be sent.
