@@ -8,6 +8,9 @@ from playwright.sync_api import Page
 from tools.lab import browser
 
 PAGES = 10
+RESTS = 10
+REST_S = 4.0
+"""A worker gives back what it has freed once it has had nothing to do for a second."""
 _MOVE = """(at) => {
   const slider = document.querySelector('[data-key="link.wifi.rate"]').parentElement.querySelector('input[type=range]');
   slider.value = String(300 + ((at * 53) % 400));
@@ -23,41 +26,46 @@ def family(process: int) -> list[int]:
 
 
 def memory_mb(process: int) -> float:
-    """What a process and its descendants hold."""
-    pages = sum(int(Path(f"/proc/{each}/statm").read_text(encoding="ascii").split()[1]) for each in family(process))
-    return pages * 4096 / 1e6
+    """What a process and its descendants hold; what several of them share counts once."""
+    texts = (Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii") for each in family(process))
+    return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if line.startswith("Pss:")) / 1e3
 
 
 def soak(minutes: float) -> dict[str, float]:
-    """Move a slider of each page in turn; memory of the server with its workers, and of a page's heap."""
+    """Move a slider of each page in turn; ten times let all rest, and see what server and pages then still hold."""
     with browser.served_process() as (process, address), browser.chromium() as chromium:
         pages = [browser.open_page(chromium, address) for _ in range(PAGES)]
-        began = time.monotonic()
         measured: list[tuple[float, float]] = []
         moves = 0
-        while time.monotonic() - began < minutes * 60:
-            for page in pages:
-                page.evaluate(_MOVE, moves)
-                page.wait_for_timeout(200)
-            moves += 1
+        for _ in range(RESTS):
+            began = time.monotonic()
+            while time.monotonic() - began < minutes * 60 / RESTS - REST_S:
+                for page in pages:
+                    page.evaluate(_MOVE, moves)
+                    page.wait_for_timeout(200)
+                moves += 1
+            time.sleep(REST_S)
             measured.append((memory_mb(process.pid), sum(_heap_mb(page) for page in pages)))
         errors = [error for page in pages for error in page.errors]  # type: ignore[attr-defined]
-    part = max(1, len(measured) // 4)
-    first, last = measured[part : 2 * part] or measured, measured[-part:]
+    half = RESTS // 2
     return {
         "minutes": minutes,
         "moves": float(moves * PAGES),
         "errors": float(len(errors)),
-        "server_mb_second_quarter": _mean([each[0] for each in first]),
-        "server_mb_last_quarter": _mean([each[0] for each in last]),
-        "pages_mb_second_quarter": _mean([each[1] for each in first]),
-        "pages_mb_last_quarter": _mean([each[1] for each in last]),
+        **{f"server_mb_rest_{at}": round(server, 1) for at, (server, _) in enumerate(measured, 1)},
+        **{f"pages_mb_rest_{at}": round(heap, 1) for at, (_, heap) in enumerate(measured, 1)},
+        "server_mb_growth_of_second_half": round(_mean(measured[half:], 0) - _mean(measured[1:half], 0), 1),
+        "pages_mb_growth_of_second_half": round(_mean(measured[half:], 1) - _mean(measured[1:half], 1), 1),
     }
 
 
-def _mean(values: list[float]) -> float:
-    return round(sum(values) / len(values), 1)
+def _mean(values: list[tuple[float, float]], which: int) -> float:
+    return sum(each[which] for each in values) / len(values)
 
 
 def _heap_mb(page: Page) -> float:
+    """What the page's scripts hold once what nobody refers to is collected."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.detach()
     return float(page.evaluate("performance.memory.usedJSHeapSize")) / 1e6
