@@ -11,11 +11,15 @@ For each control and seed, files take about 55 s of one core, and bulk transfers
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from mptcplab import kernels
-from mptcplab.capture.explain import Explanation
+from mptcplab.capture.explain import Difference, Explanation
 from mptcplab.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
@@ -61,23 +65,77 @@ def first_difference(point: Point, control: str, what: str, engine: str) -> Expl
     return explained(sides[0], sides[1], seed=1)
 
 
+@dataclass(frozen=True)
+class Apart:
+    """A point further apart than `APART`, and where its two traces part."""
+
+    control: str
+    what: str
+    point: Point
+    differs: float
+    error: float
+    first: Difference | None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether seeds alone do not make it. Two seeds are too few to tell."""
+        return self.what != "bulk" and abs(self.differs) > SURE * self.error
+
+    def row(self) -> dict[str, str]:
+        """For the table of points."""
+        first = self.first
+        return {
+            "control": self.control,
+            "transfer": self.what,
+            "differs": f"{self.differs:+.1%}",
+            "standard error": f"{self.error:.1%}",
+            "first path": str(self.point[0]),
+            "second path": str(self.point[1]),
+            "first difference": "none" if first is None else f"{group(first)}, {first.time_s:.3f} s",
+            "packets alike before": "all" if first is None else str(first.parting.number),
+        }
+
+
+def group(first: Difference | None) -> str:
+    """What first differences have in common: the kind, who acts earlier, and on which subflow of how many bytes."""
+    if first is None:
+        return "none"
+    ours, theirs = first.parting.first, first.parting.second
+    if ours is None or theirs is None:
+        return f"{first.kind}: only {'Linux' if ours is None else 'sim'}"
+    if first.kind == "segment size":
+        return f"segment size: {'Linux' if theirs.length < ours.length else 'sim'} has the shorter one"
+    earlier = "sim" if ours.time_ns <= theirs.time_ns else "Linux"
+    return f"{first.kind}: {earlier} is first"
+
+
 def outliers(
     chosen: Sequence[Point], control: str, engine: str, apart: Mapping[Key, tuple[float, float]]
-) -> Iterator[dict[str, str]]:
-    """What is further apart than `APART`, and the first difference."""
-    for (what, number), (value, error) in sorted(apart.items(), key=lambda item: -abs(item[1][0])):
-        if abs(value) <= APART:
-            continue
-        first = first_difference(chosen[number], control, what, engine).first
+) -> list[Apart]:
+    """What is further apart than `APART`, the largest first, and the first difference of each."""
+    far = sorted((item for item in apart.items() if abs(item[1][0]) > APART), key=lambda item: -abs(item[1][0]))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        firsts = pool.map(lambda item: first_difference(chosen[item[0][1]], control, item[0][0], engine).first, far)
+        return [
+            Apart(control, what, chosen[number], value, error, first)
+            for ((what, number), (value, error)), first in zip(far, firsts, strict=True)
+        ]
+
+
+def groups(found: Sequence[Apart]) -> Iterator[dict[str, str]]:
+    """A row for each kind of first difference, the most frequent first."""
+    by_group: defaultdict[str, list[Apart]] = defaultdict(list)
+    for each in found:
+        by_group[group(each.first)].append(each)
+    for name, members in sorted(by_group.items(), key=lambda item: -len(item[1])):
         yield {
-            "control": control,
-            "transfer": what,
-            "differs": f"{value:+.1%}",
-            "standard error": f"{error:.1%}",
-            "first path": str(chosen[number][0]),
-            "second path": str(chosen[number][1]),
-            "first difference": "none" if first is None else f"{first.kind}, {first.time_s:.3f} s",
-            "packets alike before": "all" if first is None else str(first.parting.number),
+            "first difference": name,
+            "values": str(len(members)),
+            "sure": str(sum(each.is_sure for each in members)),
+            "points": str(len({each.point for each in members})),
+            "median size": f"{median(abs(each.differs) for each in members):.1%}",
+            "Linux worse": str(sum((each.differs < 0) == (each.what == "bulk") for each in members)),
+            "packets alike, median": f"{median(0 if e.first is None else e.first.parting.number for e in members):.0f}",
         }
 
 
@@ -89,6 +147,7 @@ def main() -> None:
     engine = f"linux-virtual:{kernel.name}"
     say(f"{engine}: Linux {kernel.version}, HZ {kernel.hz}; {seeds} seeds of files, {bulk_seeds} of bulk ({BULK_S} s)")
     chosen = points()
+    every: list[Apart] = []
     for control in CONTROLS:
         if control not in {"reno", "cubic", *kernel.controls}:
             sys.stderr.write(f"without {control}: it is not in {engine}\n")
@@ -104,4 +163,7 @@ def main() -> None:
         show(f"{control}: {engine} against sim", rows(control, engine, apart))
         for what in dict.fromkeys(kind for kind, _ in apart):
             say(f"{control}, {sure(apart, what)}")
-        show(f"{control}: more than {APART:.0%} apart", outliers(chosen, control, engine, apart))
+        found = outliers(chosen, control, engine, apart)
+        show(f"{control}: more than {APART:.0%} apart", (each.row() for each in found))
+        every += found
+    show(f"More than {APART:.0%} apart, by the first difference", groups(every))
