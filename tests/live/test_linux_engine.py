@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from mptcplab import machine
 from mptcplab.engines.catalogue import ENGINES
+from mptcplab.engines.linux import kernel
 from mptcplab.scenario import Scenario
 
 from tests.networks import FAST_AND_SLOW
@@ -180,6 +181,15 @@ def test_what_the_kernel_cannot_do_is_refused_by_name(override: str, key: str, f
     (problem,) = ENGINES["linux"].unsupported(Scenario.from_toml(TWO_PATHS, "live.toml", [override]))
     assert problem.key == key
     assert found in problem.found
+
+
+def test_how_losses_are_found_is_the_one_thing_of_tcp_that_the_kernel_is_told() -> None:
+    asked = Scenario.from_toml(TWO_PATHS, "live.toml", ['connection.m.tcp={ loss_detection = "newreno" }'])
+    assert ENGINES["linux"].unsupported(asked) == []
+    # tcp_sack, tcp_recovery, tcp_early_retrans: without SACK it is RFC 6582, without RACK and its probes RFC 6675, and
+    # Linux's own values are those of RFC 8985.
+    told = {each: list(kernel.recovery(each).values()) for each in ("newreno", "sack", "rack-tlp")}
+    assert told == {"newreno": [0, 0, 0], "sack": [1, 0, 0], "rack-tlp": [1, 1, 3]}
 
 
 def test_a_scheduler_that_nobody_names_is_the_kernels_own() -> None:

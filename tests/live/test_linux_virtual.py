@@ -16,6 +16,7 @@ import mptcplab
 import numpy as np
 import pytest
 from mptcplab import kernels
+from mptcplab.capture.parting import sent
 from mptcplab.capture.settings import Capture
 from mptcplab.cli import invoke
 from mptcplab.engines import catalogue
@@ -113,6 +114,16 @@ def test_programs_run_in_a_guest(links: str) -> None:
     assert result.runs[0][1].failures == ()
     # The emulator counts what subflows lose; the kernel's disciplines do not.
     assert all((each is None) == (links == "tc") for each in result.subflows["loss_rate"])
+
+
+@virtual
+@pytest.mark.parametrize(("loss_detection", "sack"), [("newreno", False), ("rack-tlp", True)])
+def test_without_sack_the_kernel_is_left_with_newreno(loss_detection: str, sack: bool, tmp_path: Path) -> None:
+    text = LOSSY.replace("[measure]", f'tcp = {{ loss_detection = "{loss_detection}" }}\n[measure]')
+    run(Scenario.from_toml(text, "virtual.toml"), ENGINE, seed=1, capture=Capture(tmp_path))
+    offers = [packet for packet in sent(tmp_path) if "SYN" in packet.flags]
+    assert offers
+    assert all(("SACK permitted" in packet.options) == sack for packet in offers)
 
 
 @virtual

@@ -339,6 +339,10 @@ def test_machines_that_are_none_are_refused(old: str, new: str, key_of_it: str) 
         ('[link.wifi.up.shaper]\nrate = "1 Mbit/s"\npolicing = true\n', "link.wifi.up.shaper.policing"),
         ('[connection.d]\npaths = ["wifi"]\ncongestion = "reno"\necn = true\n', "connection.d.ecn"),
         ('[connection.d]\npaths = ["wifi"]\ncongestion = "reno"\nmss = "1000 B"\n', "connection.d.mss"),
+        (
+            '[connection.d]\npaths = ["wifi"]\ncongestion = "reno"\ntcp = { loss_detection = "newreno" }\n',
+            "connection.d.tcp.loss_detection",
+        ),
     ],
 )
 def test_what_real_machines_cannot_do_is_refused(more: str, refused: str) -> None:

@@ -163,6 +163,8 @@ def _furnish(
             set_up(host)
             offers = {"ecn": connection["ecn"], "checksum": connection["checksum"]}
             kernel.configure(host, congestion, **offers, largest_buffers=LARGEST_BUFFERS)
+            if connection["tcp"]["loss_detection"] != "rack-tlp":
+                host.set_controls(kernel.recovery(connection["tcp"]["loss_detection"]))
             if connection["application"]["kind"] == "program":
                 kernel.configure_for_programs(host, congestion, connection["receive_buffer_bytes"])
         tuns = [_tun(client, interface, stack) for interface in pair.client_interfaces()]

@@ -32,8 +32,26 @@ def controls() -> tuple[str, ...]:
         return ()
 
 
+_RACK: Final = 1
+_TAIL_LOSS_PROBES: Final = 3
+"""Linux's own values of `tcp_recovery` and `tcp_early_retrans`."""
+
+
+def recovery(loss_detection: str) -> dict[str, object]:
+    """How a host's kernel finds losses: without SACK it is left with NewReno, and without RACK with RFC 6675.
+
+    A tail loss probe is of RFC 8985 too, and Linux sends none without SACK.
+    """
+    rack = loss_detection == "rack-tlp"
+    return {
+        "net/ipv4/tcp_sack": int(loss_detection != "newreno"),
+        "net/ipv4/tcp_recovery": _RACK if rack else 0,
+        "net/ipv4/tcp_early_retrans": _TAIL_LOSS_PROBES if rack else 0,
+    }
+
+
 def parameters(*, ecn: bool, checksum: bool, largest_buffers: Mapping[str, int]) -> dict[str, object]:
-    """What a host's kernel is told, but for its congestion control."""
+    """What a host's kernel is told, but for its congestion control and how it finds losses."""
     return {
         "net/ipv4/tcp_ecn": int(ecn),
         "net/ipv4/tcp_rmem": f"4096 131072 {largest_buffers['receive']}",
@@ -161,7 +179,9 @@ _RECORDED: Final = (
     "net/ipv4/tcp_adv_win_scale",
     "net/ipv4/tcp_congestion_control",
     "net/ipv4/tcp_ecn",
+    "net/ipv4/tcp_early_retrans",
     "net/ipv4/tcp_min_tso_segs",
+    "net/ipv4/tcp_recovery",
     "net/ipv4/tcp_rmem",
     "net/ipv4/tcp_sack",
     "net/ipv4/tcp_shrink_window",

@@ -31,6 +31,8 @@ _PACKAGES = {
 }
 """Debian's packages with programs that are likely to be asked for."""
 _OURS = "{python}"
+_TCP = ("loss_detection",)
+"""Options of `tcp` that a kernel can be told for one host alone."""
 
 
 def unsupported(
@@ -86,8 +88,12 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
         yield (*key, "congestion"), show(named.name), expected
     for option in connection.tcp.model_fields_set:
         default = type(connection.tcp).model_fields[option].default
-        if getattr(connection.tcp, option) != default:
-            yield (*key, "tcp", option), show(getattr(connection.tcp, option)), "nothing: the kernel's TCP is as it is"
+        if option not in _TCP and getattr(connection.tcp, option) != default:
+            yield (
+                (*key, "tcp", option),
+                show(getattr(connection.tcp, option)),
+                f"nothing: of tcp, the kernel is only told {one_of(_TCP)}",
+            )
     if connection.protocol != "mptcp":
         return
     manager = connection.path_manager

@@ -117,6 +117,9 @@ def _connection(name: str, connection: Connection) -> Iterator[Found]:
     if connection.mss != Connection.model_fields["mss"].default:
         expected = "the default: interfaces have the MTU that they have"
         yield ("connection", name, "mss"), f"{connection.mss} B", expected
+    if connection.tcp.loss_detection != "rack-tlp":
+        expected = "the default: an agent leaves the kernel's TCP as it is"
+        yield ("connection", name, "tcp", "loss_detection"), show(connection.tcp.loss_detection), expected
 
 
 def _one_machine(document: Document) -> Iterator[Found]:
