@@ -10,6 +10,7 @@ pub(crate) mod socket;
 pub(crate) mod track;
 mod traffic;
 mod transfer;
+pub(crate) mod turn;
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -25,6 +26,7 @@ use crate::emulator::{EmulatorError, FlowKey, Report, Running};
 use crate::engine::outcome::{self, Connection, Emulation, Outcome, Summary};
 use crate::engine::{SET_OFF, beside, network};
 pub use plan::{Hosts, Plan};
+use sampling::Sampled;
 use traffic::{Pair, Traffic};
 use transfer::Transfer;
 

@@ -1,7 +1,7 @@
 //! Samples of subflows from what was last seen of them.
 
 use application::outcome::SubflowSamples;
-use application::{Present, Runtime, Stream};
+use application::{Present, Runtime, Stream, Tally, Window};
 
 use super::track::Track;
 use crate::emulator::FlowKey;
@@ -21,14 +21,38 @@ pub fn interval_ns(sample_ns: Option<u64>, connections: usize) -> u64 {
     if sample_ns.is_multiple_of(times) { sample_ns / times } else { sample_ns }
 }
 
-/// A transfer as far as samples need it.
+/// A transfer as far as samples and counts need it.
 pub trait Sampled {
     /// Its data.
     fn stream(&self) -> &Stream;
+    /// Its data, to note what belongs to the warm-up.
+    fn stream_mut(&mut self) -> &mut Stream;
     /// Its subflows.
     fn tracks(&self) -> &[Track];
     /// Its subflows, to note what was sampled.
     fn tracks_mut(&mut self) -> &mut [Track];
+
+    /// All so far belongs to the warm-up.
+    fn warm_up_ends(&mut self, now_ns: u64) {
+        self.stream_mut().warm_up_ends();
+        for track in self.tracks_mut() {
+            track.kept.warm = track.mark(now_ns);
+        }
+    }
+
+    /// The last byte has arrived.
+    fn completed(&mut self, now_ns: u64) {
+        for track in self.tracks_mut() {
+            track.kept.completed_cwnd = Some(track.mark(now_ns).cwnd_integral);
+        }
+    }
+
+    /// What each subflow has counted.
+    fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
+        let stream = self.stream();
+        let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
+        self.tracks().iter().map(|track| track.tally(window)).collect()
+    }
 }
 
 /// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before the

@@ -15,9 +15,10 @@ use rustix::net::sockopt;
 use simulator::description::{Connection, Description, Protocol};
 
 use super::plan::Hosts;
-use super::sampling;
+use super::sampling::{self, Sampled};
 use super::socket::{self, Options};
-use super::transfer::{Buffers, Left, Transfer};
+use super::transfer::Transfer;
+use super::turn::{Buffers, Left};
 use crate::clock::{Clock, sleep_exactly, timespec};
 use crate::emulator::{FlowKey, Translations};
 use crate::engine::agenda::{self, Agenda, Due};

@@ -4,41 +4,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
-use application::{CLIENT, SERVER, Stream, Tally, Window};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use application::{CLIENT, SERVER, Stream};
 
 use super::info::{self, Subflow};
 use super::plan::Hosts;
 use super::sampling::Sampled;
 use super::track::Track;
-use crate::emulator::{FlowKey, Translations};
-
-/// Written at once; the kernel's own scheduler gives a subflow bursts of this size.
-const WRITE_BYTES: usize = 64 * 1024;
-/// Written or read before others have their turn.
-const TURN_BYTES: u64 = 4 << 20;
-
-/// Memory to write from and read into.
-pub struct Buffers {
-    from: Box<[u8]>,
-    into: Box<[u8]>,
-}
-
-impl Buffers {
-    pub fn new() -> Buffers {
-        Buffers { from: vec![0x5a; WRITE_BYTES].into(), into: vec![0; 4 * WRITE_BYTES].into() }
-    }
-}
-
-/// What work on an end left behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
-    /// It has nothing more to do until the kernel says so.
-    Nothing,
-    /// It used its turn up.
-    More,
-}
+use super::turn::{self, Buffers, Done, Left};
+use crate::emulator::Translations;
 
 /// A connection.
 pub struct Transfer {
@@ -76,56 +49,22 @@ impl Transfer {
     pub fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
         let stream = &mut self.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(Left::Nothing) };
-        let turn_ends = stream.written().saturating_add(TURN_BYTES);
-        while stream.to_write() > 0 {
-            if stream.written() >= turn_ends {
-                return Ok(Left::More);
-            }
-            let length = stream.to_write().min(WRITE_BYTES as u64) as usize;
-            match send(socket, &buffers.from[..length], SendFlags::NOSIGNAL) {
-                Ok(sent) => stream.wrote(sent as u64),
-                Err(Errno::AGAIN) => return Ok(Left::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Left::Nothing)
+        turn::write(socket, stream, buffers)
     }
 
     /// Reads what has arrived; `now_ns` is asked when something has. An end of the stream is an error here: the
     /// receiver closes first.
     pub fn read(&mut self, buffers: &mut Buffers, now_ns: impl Fn() -> u64) -> io::Result<Left> {
         let stream = &mut self.stream;
-        let Some(socket) = self.ends[stream.receiver()].as_ref() else { return Ok(Left::Nothing) };
-        let turn_ends = stream.bytes_read + TURN_BYTES;
-        loop {
-            if stream.bytes_read >= turn_ends {
-                return Ok(Left::More);
-            }
-            match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
-                Ok((0, _)) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the sender closed early")),
-                Ok((length, _)) => stream.read(now_ns(), length as u64),
-                Err(Errno::AGAIN) => return Ok(Left::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let Some(socket) = &self.ends[stream.receiver()] else { return Ok(Left::Nothing) };
+        turn::read(socket, stream, buffers, now_ns)?.ok_or_else(|| early("the sender closed early"))
     }
 
-    /// Writes questions, which are small, as far as the kernel takes them.
+    /// Writes questions, as far as the kernel takes them.
     pub fn ask(&mut self, buffers: &Buffers) -> io::Result<()> {
         let stream = &mut self.stream;
         let Some(socket) = &self.ends[stream.receiver()] else { return Ok(()) };
-        while stream.to_ask() > 0 {
-            let length = stream.to_ask().min(WRITE_BYTES as u64) as usize;
-            match send(socket, &buffers.from[..length], SendFlags::NOSIGNAL) {
-                Ok(sent) => stream.wrote_question(sent as u64),
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+        turn::ask(socket, stream, buffers)
     }
 
     /// The end that answers hears what has arrived.
@@ -133,12 +72,10 @@ impl Transfer {
         let stream = &mut self.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };
         loop {
-            match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
-                Ok((0, _)) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "who asks closed early")),
-                Ok((length, _)) => stream.hear(length as u64),
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            match turn::receive_some(socket, buffers)? {
+                Done::Some([]) => return Err(early("who asks closed early")),
+                Done::Some(bytes) => stream.hear(bytes.len() as u64),
+                Done::Waits => return Ok(()),
             }
         }
     }
@@ -181,28 +118,6 @@ impl Transfer {
         }
     }
 
-    /// All so far belongs to the warm-up.
-    pub fn warm_up_ends(&mut self, now_ns: u64) {
-        self.stream.warm_up_ends();
-        for track in &mut self.tracks {
-            track.kept.warm = track.mark(now_ns);
-        }
-    }
-
-    /// The last byte has arrived.
-    pub fn completed(&mut self, now_ns: u64) {
-        for track in &mut self.tracks {
-            track.kept.completed_cwnd = Some(track.mark(now_ns).cwnd_integral);
-        }
-    }
-
-    /// What each subflow has counted.
-    pub fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
-        let stream = &self.stream;
-        let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
-        self.tracks.iter().map(|track| track.tally(window)).collect()
-    }
-
     fn subflows(&self, end: usize) -> io::Result<Vec<Subflow>> {
         let Some(socket) = &self.ends[end] else { return Ok(Vec::new()) };
         if self.mptcp && !(self.fallback && end == SERVER) {
@@ -235,6 +150,10 @@ impl Sampled for Transfer {
         &self.stream
     }
 
+    fn stream_mut(&mut self) -> &mut Stream {
+        &mut self.stream
+    }
+
     fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -242,4 +161,8 @@ impl Sampled for Transfer {
     fn tracks_mut(&mut self) -> &mut [Track] {
         &mut self.tracks
     }
+}
+
+fn early(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, what)
 }

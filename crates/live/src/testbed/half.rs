@@ -4,44 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
-use application::{Amount, CLIENT, SERVER, Stream, Tally, Window};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use application::{Amount, CLIENT, SERVER, Stream};
+use rustix::net::{Shutdown, shutdown};
 
 use super::opening::{self, Questions};
 use super::plan::Host;
-use crate::emulator::FlowKey;
 use crate::linux::info::{self, Subflow};
 use crate::linux::sampling::Sampled;
 use crate::linux::track::Track;
-
-/// Written at once; the kernel's own scheduler gives a subflow bursts of this size.
-const WRITE_BYTES: usize = 64 * 1024;
-/// Written or read before others have their turn.
-const TURN_BYTES: u64 = 4 << 20;
-
-/// Memory to write from and read into.
-pub struct Buffers {
-    from: Box<[u8]>,
-    into: Box<[u8]>,
-}
-
-impl Buffers {
-    pub fn new() -> Buffers {
-        Buffers { from: vec![0x5a; WRITE_BYTES].into(), into: vec![0; 4 * WRITE_BYTES].into() }
-    }
-}
-
-/// What work on an end left behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
-    /// It has nothing more to do until the kernel says so.
-    Nothing,
-    /// It used its turn up.
-    More,
-    /// Both ends are done with the connection.
-    Over,
-}
+use crate::linux::turn::{self, Buffers, Done, Left, TURN_BYTES};
 
 /// An end of a connection.
 pub struct Half {
@@ -114,10 +85,11 @@ impl Half {
         self.closing |= self.end == CLIENT && self.stream.sender == SERVER;
     }
 
-    /// Writes and reads what can be; `now_ns` is asked when something has arrived.
-    pub fn turn(&mut self, buffers: &mut Buffers, now_ns: impl Fn() -> u64) -> io::Result<Left> {
+    /// Writes and reads what can be; `now_ns` is asked when something has arrived. None: both ends are done with the
+    /// connection.
+    pub fn turn(&mut self, buffers: &mut Buffers, now_ns: impl Fn() -> u64) -> io::Result<Option<Left>> {
         if self.socket.is_none() || !self.stands {
-            return Ok(Left::Nothing);
+            return Ok(Some(Left::Nothing));
         }
         let wrote = if self.flush()? { self.write(buffers)? } else { Left::Nothing };
         let read = if self.stream.sender == self.end {
@@ -129,9 +101,9 @@ impl Half {
         let wrote = if wrote == Left::Nothing && self.stream.is_dialogue() { self.write(buffers)? } else { wrote };
         self.say_the_end()?;
         if self.is_over() {
-            return Ok(Left::Over);
+            return Ok(None);
         }
-        Ok(if wrote == Left::More || read == Left::More { Left::More } else { Left::Nothing })
+        Ok(Some(if wrote == Left::More || read == Left::More { Left::More } else { Left::Nothing }))
     }
 
     /// Whether there is nothing more to do: the reader has all there will be, the sender knows it.
@@ -144,11 +116,9 @@ impl Half {
         let Some(socket) = &self.socket else { return Ok(true) };
         let mut sent = 0;
         while sent < self.outbox.len() {
-            match send(socket, &self.outbox[sent..], SendFlags::NOSIGNAL) {
-                Ok(bytes) => sent += bytes,
-                Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            match turn::send_some(socket, &self.outbox[sent..])? {
+                Done::Some(bytes) => sent += bytes,
+                Done::Waits => break,
             }
         }
         self.outbox.drain(..sent);
@@ -165,20 +135,7 @@ impl Half {
         let Some(socket) = self.socket.as_ref().filter(|_| stream.sender == self.end && self.outbox.is_empty()) else {
             return Ok(Left::Nothing);
         };
-        let turn_ends = stream.written().saturating_add(TURN_BYTES);
-        while stream.to_write() > 0 {
-            if stream.written() >= turn_ends {
-                return Ok(Left::More);
-            }
-            let length = stream.to_write().min(WRITE_BYTES as u64) as usize;
-            match send(socket, &buffers.from[..length], SendFlags::NOSIGNAL) {
-                Ok(sent) => stream.wrote(sent as u64),
-                Err(Errno::AGAIN) => return Ok(Left::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Left::Nothing)
+        turn::write(socket, stream, buffers)
     }
 
     fn say_the_end(&mut self) -> io::Result<()> {
@@ -195,18 +152,8 @@ impl Half {
     fn read(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
         let stream = &mut self.stream;
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
-        let turn_ends = stream.bytes_read + TURN_BYTES;
-        loop {
-            if stream.bytes_read >= turn_ends {
-                return Ok(Left::More);
-            }
-            match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
-                Ok((0, _)) => break,
-                Ok((length, _)) => stream.read(now_ns(), length as u64),
-                Err(Errno::AGAIN) => return Ok(Left::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if let Some(left) = turn::read(socket, stream, buffers, now_ns)? {
+            return Ok(left);
         }
         // Of data without a size the server is told by its end that the client has stopped.
         let expected = match stream.amount() {
@@ -227,24 +174,22 @@ impl Half {
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
         let mut read = 0;
         while read < TURN_BYTES {
-            match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
-                Ok((0, _)) => {
+            match turn::receive_some(socket, buffers)? {
+                Done::Some([]) => {
                     self.peer_is_done(now_ns())?;
                     return Ok(Left::Nothing);
                 }
-                Ok((length, _)) if stream.is_dialogue() => {
+                Done::Some(bytes) if stream.is_dialogue() => {
                     let heard = |question, answer| {
                         stream.ask(question, answer);
                         stream.hear(question);
                     };
-                    let sense = questions.read(&buffers.into[..length], heard);
+                    let sense = questions.read(bytes, heard);
                     sense.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the client asks nonsense"))?;
-                    read += length as u64;
+                    read += bytes.len() as u64;
                 }
-                Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the receiver sent data")),
-                Err(Errno::AGAIN) => return Ok(Left::Nothing),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+                Done::Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the receiver sent data")),
+                Done::Waits => return Ok(Left::Nothing),
             }
         }
         Ok(Left::More)
@@ -270,28 +215,6 @@ impl Half {
             stream.end(stream.last_read_ns);
         }
         Ok(())
-    }
-
-    /// The last byte has arrived.
-    pub fn completed(&mut self, now_ns: u64) {
-        for track in &mut self.tracks {
-            track.kept.completed_cwnd = Some(track.mark(now_ns).cwnd_integral);
-        }
-    }
-
-    /// All so far belongs to the warm-up.
-    pub fn warm_up_ends(&mut self, now_ns: u64) {
-        self.stream.warm_up_ends();
-        for track in &mut self.tracks {
-            track.kept.warm = track.mark(now_ns);
-        }
-    }
-
-    /// What each subflow has counted.
-    pub fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
-        let stream = &self.stream;
-        let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
-        self.tracks.iter().map(|track| track.tally(window)).collect()
     }
 
     /// Looks at all subflows. What the sender has had acknowledged stands for what arrived, until the receiver is asked.
@@ -341,6 +264,10 @@ impl Half {
 impl Sampled for Half {
     fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    fn stream_mut(&mut self) -> &mut Stream {
+        &mut self.stream
     }
 
     fn tracks(&self) -> &[Track] {

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::emulator::FlowKey;
-use crate::linux::sampling;
+use crate::linux::sampling::{self, Sampled};
 use half::Half;
 pub use plan::{End, Host, Plan};
 use traffic::Traffic;

@@ -13,15 +13,16 @@ use rustix::net::sockopt;
 use simulator::description::{Connection, Description, Protocol};
 
 use super::callers::{Callers, Introduced};
-use super::half::{Buffers, Half, Left};
+use super::half::Half;
 use super::opening::Opening;
 use super::plan::{End, Plan};
 use crate::clock::{Clock, sleep_exactly, timespec};
 use crate::emulator::FlowKey;
 use crate::engine::agenda::{self, Agenda, Due};
 use crate::engine::kernel_step_bytes;
-use crate::linux::sampling;
+use crate::linux::sampling::{self, Sampled};
 use crate::linux::socket::{self, Options};
+use crate::linux::turn::{Buffers, Left};
 
 /// How long a wait is at most, so that the order to stop is heard.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
@@ -368,12 +369,12 @@ impl<'p> Traffic<'p> {
         let Some(half) = &mut self.transfers[number] else { return };
         let clock = self.clock;
         match half.turn(&mut self.buffers, || clock.now_ns()) {
-            Ok(Left::More) => {
+            Ok(Some(Left::More)) => {
                 self.again.push(number);
                 self.hear(number);
             }
-            Ok(Left::Nothing) => self.hear(number),
-            Ok(Left::Over) => self.settle(number),
+            Ok(Some(Left::Nothing)) => self.hear(number),
+            Ok(None) => self.settle(number),
             Err(error) => self.fail(number, &error),
         }
     }

@@ -1,0 +1,112 @@
+//! What an end of a connection does at its socket when it has its turn: it writes what is offered or reads what has arrived,
+//! until the kernel has enough for now or the others are due.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use application::Stream;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+/// Written at once; the kernel's own scheduler gives a subflow bursts of this size.
+pub const WRITE_BYTES: usize = 64 * 1024;
+/// Written or read before others have their turn.
+pub const TURN_BYTES: u64 = 4 << 20;
+
+/// Memory to write from and read into.
+pub struct Buffers {
+    from: Box<[u8]>,
+    into: Box<[u8]>,
+}
+
+impl Buffers {
+    pub fn new() -> Buffers {
+        Buffers { from: vec![0x5a; WRITE_BYTES].into(), into: vec![0; 4 * WRITE_BYTES].into() }
+    }
+}
+
+/// What work on an end left behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// It has nothing more to do until the kernel says so.
+    Nothing,
+    /// It used its turn up.
+    More,
+}
+
+/// What one call of the kernel has done.
+pub enum Done<T> {
+    Some(T),
+    /// The kernel cannot take or give anything now.
+    Waits,
+}
+
+/// Writes at most `bytes`, as far as the kernel takes them; answers how many it took.
+pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
+    loop {
+        match send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => return Ok(Done::Some(sent)),
+            Err(Errno::AGAIN) => return Ok(Done::Waits),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Reads what has arrived; no bytes mean that the other end says no more.
+pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers) -> io::Result<Done<&'b [u8]>> {
+    loop {
+        match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
+            Ok((length, _)) => return Ok(Done::Some(&buffers.into[..length])),
+            Err(Errno::AGAIN) => return Ok(Done::Waits),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Writes the data that is offered.
+pub fn write(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Result<Left> {
+    let turn_ends = stream.written().saturating_add(TURN_BYTES);
+    while stream.to_write() > 0 {
+        if stream.written() >= turn_ends {
+            return Ok(Left::More);
+        }
+        let length = stream.to_write().min(WRITE_BYTES as u64) as usize;
+        match send_some(socket, &buffers.from[..length])? {
+            Done::Some(sent) => stream.wrote(sent as u64),
+            Done::Waits => break,
+        }
+    }
+    Ok(Left::Nothing)
+}
+
+/// Reads data; `now_ns` is asked when some has arrived. None: the other end says no more.
+pub fn read(
+    socket: &OwnedFd,
+    stream: &mut Stream,
+    buffers: &mut Buffers,
+    now_ns: impl Fn() -> u64,
+) -> io::Result<Option<Left>> {
+    let turn_ends = stream.bytes_read + TURN_BYTES;
+    while stream.bytes_read < turn_ends {
+        match receive_some(socket, buffers)? {
+            Done::Some([]) => return Ok(None),
+            Done::Some(bytes) => stream.read(now_ns(), bytes.len() as u64),
+            Done::Waits => return Ok(Some(Left::Nothing)),
+        }
+    }
+    Ok(Some(Left::More))
+}
+
+/// Writes questions, which are small.
+pub fn ask(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Result<()> {
+    while stream.to_ask() > 0 {
+        let length = stream.to_ask().min(WRITE_BYTES as u64) as usize;
+        match send_some(socket, &buffers.from[..length])? {
+            Done::Some(sent) => stream.wrote_question(sent as u64),
+            Done::Waits => break,
+        }
+    }
+    Ok(())
+}
