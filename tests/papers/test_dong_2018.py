@@ -21,7 +21,7 @@ MISSING = [finding for finding in machine.live() if not finding.good]
 bundles = import_module("mptcplab_papers.dong_2018.bundles")
 real = import_module("mptcplab_papers.dong_2018.real")
 points = import_module("mptcplab_papers.dong_2018.points")
-testbed = import_module("mptcplab_papers.dong_2018.testbed")
+downloads = import_module("mptcplab_papers.dong_2018.downloads")
 
 
 @pytest.mark.parametrize("item", PAPER.items)
@@ -85,7 +85,7 @@ def test_every_testbed_item_has_points_whose_transfers_fit_into_the_run() -> Non
     different = list({id(bundle): bundle for bundle in points.BUNDLES.values()}.values())
     assert sum(bundle.seconds * bundle.seeds for bundle in different) <= 180
     for bundle in different:
-        made, keys = bundles.scenario(bundle, testbed.download)
+        made, keys = bundles.scenario(bundle, downloads.download)
         starts = [float(each["start"].split()[0]) / 1e6 for name, each in made["connection"].items() if name in keys]
         assert max(starts) < bundle.seconds
         assert len(keys) == 5 * sum(point.lanes * point.transfers for point in bundle.points)
@@ -100,7 +100,7 @@ def test_real_packets_say_the_same_of_16_kb(journal: Journal, tmp_path: Path) ->
     bundle = replace(points.BUNDLES["figure-27"], points=points.BUNDLES["figure-27"].points[2:3], seconds=4)
     item = PAPER.published.items["figure-27"]
     context = Context(item, journal, tmp_path, quick=True, engine="stack")
-    frame, notes = real.compare(context, bundle, testbed.download)
+    frame, notes = real.compare(context, bundle, downloads.download)
     # One transfer of each: 5 % are 3 ms here, which a busy machine may take by itself. A timeout would be 200.
     for row in frame.to_dicts():
         assert 64 < row["real, ms"] < 1.3 * row["sim, ms"], row

@@ -5,7 +5,7 @@ from typing import Final
 
 from mptcplab.reproduce import Context, Outcome
 
-from . import beyond, long, model_items, points, short, testbed
+from . import beyond, downloads, long, model_items, points, short, testbed, wireless
 from .real import beside, simulated
 
 ENGINES: Final = ("sim", "stack")
@@ -40,14 +40,14 @@ _STUDIES: Final[Mapping[str, Callable[[Context], Outcome]]] = {
     "table-4": testbed.table_4,
     "figure-29": testbed.figure_29,
     "figure-30": testbed.figure_30,
-    "figure-31": testbed.figure_31,
-    "figure-32": testbed.figure_32,
-    "figure-33": testbed.figure_33,
-    "figure-34": testbed.figure_34,
+    "figure-31": wireless.figure_31,
+    "figure-32": wireless.figure_32,
+    "figure-33": wireless.figure_33,
+    "figure-34": wireless.figure_34,
     "section-6.2.2": beyond.section,
 }
 
 ITEMS: Final[Mapping[str, Callable[[Context], Outcome]]] = {
-    name: beside(study, points.BUNDLES[name], testbed.download) if name in points.BUNDLES else simulated(study)
+    name: beside(study, points.BUNDLES[name], downloads.download) if name in points.BUNDLES else simulated(study)
     for name, study in _STUDIES.items()
 }

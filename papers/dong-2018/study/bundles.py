@@ -18,7 +18,7 @@ class Point:
 
     label: str
     given: Mapping[str, Any]
-    """The arguments of `testbed.download`."""
+    """The arguments of `downloads.download`."""
     lanes: int = 1
     """Networks side by side for each scheduler: each draws losses of its own."""
     transfers: int = 1

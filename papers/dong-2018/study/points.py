@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from .bundles import Bundle, Point
-from .testbed import LINKS, lossy
+from .testbed import lossy
+from .wireless import LINKS
 
 _CLEAN: Final = Bundle(
     [
