@@ -170,8 +170,9 @@ class Claims:
         covers: Sequence[str] = (),
         cause: str = "",
     ) -> None:
-        """A claim on published numbers."""
-        self.all.append(Claim(id, text, published, found, check, cause or self._cause(id), tuple(covers)))
+        """A claim on published numbers. `cause`, which the study computes, comes after what causes.toml has."""
+        known = causes().get(self._context.published.id, {}).get(id, "") if cause else self._cause(id)
+        self.all.append(Claim(id, text, published, found, check, f"{known} {cause}".strip(), tuple(covers)))
 
     def _cause(self, id: str) -> str:  # noqa: A002
         known = causes().get(self._context.published.id, {})

@@ -14,10 +14,21 @@ from .small_items import SIZES_KB
 
 _STATISTICS: Final = ("p25", "median", "p75")
 _TITLES: Final = {"median": "median", "p25": "25th percentile", "p75": "75th percentile"}
-_CHANCE: Final = (
-    "A standard deviation over three designs is hardly known: by chance alone its 95 % interval reaches from 0.52 to "
-    "6.3 times what is found."
-)
+_CHANCE: Final = 39.0**0.5
+"""F(2, 2) at 97.5 %, rooted: with 95 % probability, two standard deviations of three values each, drawn from one
+distribution, differ by no larger factor."""
+
+
+def _cause(published: float, found: float) -> str:
+    """Whether chance explains what is between two standard deviations of three values each."""
+    if published <= 0 or found <= 0:
+        return "A standard deviation of 0 has no ratio to another."
+    factor = max(published / found, found / published)
+    by_chance = (
+        f"Chance alone makes two standard deviations of three values each differ by a factor of up to {_CHANCE:.1f} (F "
+        f"distribution, 2 and 2 degrees of freedom, 95 %). These differ by {factor:.3g}"
+    )
+    return f"{by_chance}." if factor <= _CHANCE else f"{by_chance}, which is more; the cause is not known."
 
 
 def _deviations(table: pl.DataFrame) -> dict[str, float]:
@@ -41,7 +52,7 @@ def _outcome(context: Context, rows: Mapping[tuple[str, str], pl.DataFrame], nam
                 f"{theirs[key]:.3f} %",
                 f"{ours[key]:.3f} %",
                 Ratio(theirs[key], ours[key]),
-                cause=_CHANCE,
+                cause=_cause(theirs[key], ours[key]),
             )
         shown += [
             dict(zip(names, name.split(", "), strict=False))
