@@ -15,7 +15,9 @@ BUDGET_HOPS: Final = 25_000_000
 """What an answer may cost: about ten seconds of CPU time."""
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
-_PAIRS: Final = (1, 2, 4, 8, 16)
+_PAIRS: Final = (2, 4, 8, 16)
+"""How often each of those that are left has run after each of the rounds, at least."""
+_MOST_PAIRS: Final = 64
 _FAR_BEHIND: Final = math.log(1.25)
 """TCP that is behind the best TCP by this much in each of its runs does not take part in the final runs."""
 _SINGLE_PAIRS: Final = 4
@@ -23,9 +25,14 @@ _SINGLE_PAIRS: Final = 4
 _FRESH: Final = 1000
 """Where the pairs of the final runs begin."""
 _FEWEST_FINAL: Final = 8
+_CHEAP_FINAL: Final = 32
+"""How often they run at least where that is an eighth of the work or less: what happens in one run of ten, such as a
+timeout, is missing in four of ten samples of eight runs, which then look as if they were certain."""
 _MOST_FINAL: Final = 128
 _RACE_PART: Final = 0.6
 """Of the work, what the race may take; the rest is for the final runs."""
+_MORE_PART: Final = 0.4
+"""Of the work, what the race may take for more runs than `_PAIRS`."""
 _FEWEST: Final = (24, 12, 6, 4)
 """How many remain at least after each of the rounds."""
 _T95: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753)
@@ -71,13 +78,14 @@ class Race:
         cost = max(played[0].work_hops for played in self.results.values()) + OVERHEAD_HOPS
         field_ = self._first_round(list(others), cost)
         returned = False
-        for pairs, fewest in zip(_PAIRS[1:], _FEWEST, strict=True):
-            if pairs > 2 and self.player.work_hops >= _RACE_PART * self.budget_hops:
+        for place, (least, fewest) in enumerate(zip(_PAIRS, _FEWEST, strict=True)):
+            if place > 0 and self.player.work_hops >= _RACE_PART * self.budget_hops:
                 break
             if len(field_) <= fewest and not returned and late:
                 field_ += self._returning(field_, late)
                 returned = True
-            field_ = self._fitting(field_, pairs, cost)
+            field_ = self._fitting(field_, least, cost)
+            pairs = self._affordable(field_, least, cost, rounds=len(_PAIRS) - place)
             self.extend(field_, pairs)
             field_ = self._after(field_, fewest, pairs)
             if pairs >= 4 and self._settled(field_):
@@ -99,20 +107,23 @@ class Race:
         self.results = {}
         self.first_pair = _FRESH
         runners = [*finalists, *plain]
-        fits = self.player.work_hops + _FEWEST_FINAL * len(runners) * (longest + OVERHEAD_HOPS) <= self.budget_hops
-        pairs = _FEWEST_FINAL if fits else _FEWEST_FINAL // 2
+        each = len(runners) * (longest + OVERHEAD_HOPS)
+        if _CHEAP_FINAL * each <= self.budget_hops / 8:
+            pairs = _CHEAP_FINAL
+        else:
+            fits = self.player.work_hops + _FEWEST_FINAL * each <= self.budget_hops
+            pairs = _FEWEST_FINAL if fits else _FEWEST_FINAL // 2
         while True:
             self.extend(runners, pairs)
             single = self.ranked(plain)[0]
-            found = [self.difference(each, single) for each in finalists]
-            more = pairs * len(runners) * (longest + OVERHEAD_HOPS)
+            found = [self.difference(one, single) for one in finalists]
             if (
                 (
-                    all(each.low >= INDIFFERENT or each.high < INDIFFERENT for each in found)
+                    all(one.low >= INDIFFERENT or one.high < INDIFFERENT for one in found)
                     and self._settled(self.ranked(runners))
                 )
                 or 2 * pairs > _MOST_FINAL
-                or self.player.work_hops + more > self.budget_hops
+                or self.player.work_hops + pairs * each > self.budget_hops
             ):
                 return self.ranked(finalists)
             pairs *= 2
@@ -208,6 +219,12 @@ class Race:
         for place, candidate in enumerate(field_[count:], start=count + 1):
             self.dropped[candidate] = f"place {place} of {len(field_)} when the work had to go to fewer candidates"
         return field_[:count]
+
+    def _affordable(self, field_: Sequence[Candidate], least: int, cost: int, *, rounds: int) -> int:
+        """How many pairs an equal part of the work for each of the remaining rounds pays for, `least` in any case."""
+        part = (_MORE_PART * self.budget_hops - self.player.work_hops) / rounds
+        had = sum(len(self.results.get(each, {})) for each in field_)
+        return max(least, min(_MOST_PAIRS, int((part / (cost + OVERHEAD_HOPS) + had) / len(field_))))
 
     def _after(self, field_: list[Candidate], fewest: int, pairs: int) -> list[Candidate]:
         """Drop who is behind for certain, and the worse half."""

@@ -5,17 +5,18 @@ not looked at while the advice was built (`--development` for those that were), 
 and leaves out what FILE has already. Without `--networks` it summarises FILE.
 
 On each network the advice is asked once. Then all settings run on random numbers that the advice did not see: all once,
-the best 16, the fixed settings and TCP six times, and the best four of those, what was advised and the best TCP of each
-kind 24 times. The best mean of those is the oracle's: as the best of several noisy means it is a little too good, so
-regrets are a little too large.
+the best 32 with TCP four times, the best eight with the fixed settings and TCP eight times, and the best four of those,
+what was advised and the best TCP of each kind 24 times. The best mean of those is the oracle's: as the best of several
+noisy means it is a little too good, so regrets are a little too large.
+
+A network takes about a minute of CPU time, and several processes can share the work: give each another `--first`, and a
+file of its own. Lines of several files can be put together. A name that ends in `.gz` is compressed.
 """
 
 import argparse
-import json
 import math
-import statistics
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -28,6 +29,8 @@ from mptcplab.advice.prune import prune
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.traffic import KINDS
+from mptcplab.provenance import source_state
+from mptcplab.studies.advise_summary import BBR, TCP, append, draw, read, summary
 
 RIVALS: Final[Mapping[str, tuple[str, str]]] = {
     "kernel default": ("cubic", "linux"),
@@ -37,12 +40,6 @@ RIVALS: Final[Mapping[str, tuple[str, str]]] = {
     "LIA, ECF": ("lia", "ecf"),
 }
 """Fixed settings; the first path is drawn, as it is for whoever does not choose."""
-TCP: Final = "TCP on the better path"
-BBR: Final = "TCP with BBR on the better path"
-_SECOND: Final = 16
-_SECOND_RUNS: Final = 6
-_LAST: Final = 4
-_LAST_RUNS: Final = 24
 _OTHER_SEED: Final = 777_000_001
 """So far from the advice's own seeds that no run is one that it saw."""
 
@@ -94,10 +91,17 @@ def case(number: int, kind: str, *, development: bool = False, budget: float = 1
         "advised": advised.label,
         "best": best.label,
         "hops": advice.work_hops,
-        "regret": {name: 1 - math.exp(each) for name, each in better.items()},
-        "against_tcp": {name: math.exp(each - better[TCP]) - 1 for name, each in better.items()},
-        "against_any_tcp": {name: math.exp(each - max(better[TCP], better[BBR])) - 1 for name, each in better.items()},
+        "commit": source_state()[0],
+        "regret": _rounded({name: 1 - math.exp(each) for name, each in better.items()}),
+        "against_tcp": _rounded({name: math.exp(each - better[TCP]) - 1 for name, each in better.items()}),
+        "against_any_tcp": _rounded(
+            {n: math.exp(each - max(better[TCP], better[BBR])) - 1 for n, each in better.items()}
+        ),
     }
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 5) for name, value in values.items()}
 
 
 def _last(race: Race, question: Question, advised: Candidate, rivals: Sequence[Candidate]) -> list[Candidate]:
@@ -107,91 +111,38 @@ def _last(race: Race, question: Question, advised: Candidate, rivals: Sequence[C
     kind = question.traffic.kind
     every, _ = prune(list(multipath(question.paths, question.purpose)), (), kind, 1.0, "down", marked=question.marked)
     race.extend([*every, *plain], 1)
-    second = list(dict.fromkeys([*race.ranked(every)[:_SECOND], *plain, *rivals, advised]))
-    race.extend(second, _SECOND_RUNS)
+
+    def round_(among: Sequence[Candidate], best: int, beside: Sequence[Candidate], runs: int) -> list[Candidate]:
+        chosen = list(dict.fromkeys([*race.ranked(among)[:best], advised, *beside]))
+        race.extend(chosen, runs)
+        return chosen
+
+    second = round_(every, 32, plain, 4)
+    third = round_(second, 8, [*plain, *rivals], 8)
     tcp = [_best_tcp(race, plain, bbr=bbr) for bbr in (False, True)]
-    last = list(dict.fromkeys([*race.ranked(second)[:_LAST], advised, *tcp]))
-    race.extend(last, _LAST_RUNS)
-    return last
+    return round_(third, 4, tcp, 24)
 
 
 def _best_tcp(race: Race, candidates: Sequence[Candidate], *, bbr: bool) -> Candidate:
     return race.ranked([each for each in candidates if each.is_tcp and (each.congestion == "bbr") == bbr])[0]
 
 
-def summary(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A table: median and 95th percentile of the regret, and how often TCP on the better path gives over 3 % more."""
-    held = list(rows)
-    lines = [
-        "| traffic | setting | median regret | p95 regret | below TCP by > 3 % | below any TCP by > 3 % | cases |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for kind in (*KINDS, "all"):
-        mine = [row for row in held if kind in (row["traffic"], "all")]
-        if not mine:
-            continue
-        for name in ("advice", *RIVALS, TCP, BBR):
-            regrets = sorted(row["regret"][name] for row in mine)
-            below, any_below = (
-                sum(row[against][name] < -0.03 for row in mine) for against in ("against_tcp", "against_any_tcp")
-            )
-            high = regrets[math.ceil(0.95 * len(regrets)) - 1]
-            lines.append(
-                f"| {kind} | {name} | {statistics.median(regrets):.1%} | {high:.1%} | {below} | {any_below} "
-                f"| {len(regrets)} |"
-            )
-    return "\n".join(lines)
-
-
-def draw(rows: Iterable[Mapping[str, Any]], file: Path) -> None:
-    """A picture (SVG) of every case's regret, by setting and traffic."""
-    import altair as alt
-    import polars as pl
-    import vl_convert
-
-    points = pl.DataFrame(
-        [
-            {"traffic": row["traffic"], "setting": name, "regret": 100 * regret}
-            for row in rows
-            for name, regret in row["regret"].items()
-        ]
-    )
-    order = ["advice", TCP, BBR, *RIVALS]
-    chart = (
-        alt.Chart(alt.NamedData(name="points"), width=110, height=150)
-        .mark_tick(thickness=2, opacity=0.6, color="#0072B2")
-        .encode(
-            x=alt.X("regret:Q", title="regret (%)", scale=alt.Scale(domain=[0, 100], clamp=True)),
-            y=alt.Y("setting:N", sort=order, title=None, axis=alt.Axis(labelLimit=200)),
-            column=alt.Column("traffic:N", sort=list(KINDS), title=None),
-        )
-    )
-    file.write_text(
-        vl_convert.vegalite_to_svg(chart.to_dict() | {"datasets": {"points": points.to_dicts()}}), encoding="utf-8"
-    )
-
-
-def read(file: Path) -> list[dict[str, Any]]:
-    """The lines of a file, if there is one."""
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(prog="python -m mptcplab.studies.advise", description="How good advice is.")
-    parser.add_argument("--networks", type=int, default=0, help="how many networks, from the first")
+    parser.add_argument("--networks", type=int, default=0, help="how many networks")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--out", type=Path, default=Path("advise.jsonl"), help="the file of results")
     parser.add_argument("--development", action="store_true", help="the networks that were looked at while building")
     parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
     parser.add_argument("--figure", type=Path, help="draw FILE's regrets to this SVG")
     given = parser.parse_args([] if arguments is None else arguments)
     done = {(row["network"], row["traffic"]) for row in read(given.out)}
-    for number in range(given.networks):
+    for number in range(given.first, given.first + given.networks):
         for kind in given.traffic.split(","):
             if (number, kind) not in done:
                 row = case(number, kind, development=given.development)
-                with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                append(given.out, row)
     rows = read(given.out)
     sys.stdout.write(summary(rows) + "\n")
     if given.figure is not None:
