@@ -1,7 +1,6 @@
 //! CUBIC as Linux computes it (`tcp_cubic.c`, facts of version 6.18), in real numbers, with its HyStart (Ha and Rhee 2011).
 
 use super::cubic::cube_root;
-use super::round::Round;
 use super::{Ack, SinglePath, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::Origin;
@@ -20,19 +19,31 @@ const TRAIN_GAP_NS: u64 = 2_000_000;
 const SAMPLES: u32 = 8;
 const MIN_THRESH_NS: u64 = 4_000_000;
 const MAX_THRESH_NS: u64 = 16_000_000;
+/// A train may last longer by what the pacing rate takes for four of the largest segmentation offloads, but by this at most.
+const MAX_TRAIN_ALLOWANCE_NS: u64 = 1_000_000;
+const OFFLOADED_BYTES: f64 = 4.0 * 65_536.0;
+/// In slow start the pacing rate is this many windows a round trip.
+const PACING_GAIN: f64 = 2.0;
+/// For so long after congestion avoidance began, RTTs are not used.
+const SETTLING_NS: u64 = 1_000_000_000;
 
 /// As [`Cubic`](super::Cubic), but:
 ///
 /// - W_est grows with α = 8/15 always, where RFC 9438 §4.3 takes 1 from the window before the loss on; below it the window
 ///   goes there in a round trip, not at once.
-/// - The target is W(t + RTT_min); while there was no loss, growth is 1/20 of the window a round trip at least.
+/// - The target is W(t + RTT_min); while there was no loss, growth is 1/20 of the window a round trip at least. RTT_min is
+///   that of data since the last timeout.
 /// - Slow start ends at once, at the window of then, when a train of acknowledgments less than 2 ms apart has lasted for half
-///   the least RTT, or when the least of a round trip's RTTs is an eighth (4 to 16 ms) above it. So does each slow start.
+///   of RTT_min and of up to a millisecond more, or when the least of a round trip's RTTs is an eighth (4 to 16 ms) above
+///   RTT_min. So does each slow start. A round trip ends with the first acknowledgment *beyond* what was in flight at its
+///   beginning: the one before still belongs to the queue of its own round trip.
 #[derive(Clone, Debug, Default)]
 pub struct CubicLinux {
     state: State,
     undo: Option<State>,
     hystart: HyStart,
+    /// The least RTT of data since the beginning or the last timeout.
+    rtt_min_ns: Option<u64>,
     last_ack_ns: u64,
 }
 
@@ -59,7 +70,8 @@ struct Epoch {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct HyStart {
-    round: Round,
+    /// Of the segments in flight at the beginning of this round trip, those that are not acknowledged.
+    left: f64,
     round_began_ns: u64,
     train_ns: u64,
     least_ns: Option<u64>,
@@ -69,27 +81,35 @@ struct HyStart {
 
 impl HyStart {
     /// Whether slow start is over.
-    fn on_ack(&mut self, view: &View, ack: &Ack) -> bool {
-        if self.round.ended_by(ack.acked_segments, view.in_flight) {
+    fn on_ack(&mut self, view: &View, ack: &Ack, rtt_min_ns: u64) -> bool {
+        self.left -= ack.acked_segments;
+        let Some(rtt_ns) = ack.rtt_ns else { return false };
+        // Segments acknowledged in part add up with rounding errors.
+        if self.left < -1e-6 {
+            self.left = f64::from(view.in_flight);
             (self.round_began_ns, self.train_ns) = (ack.now_ns, ack.now_ns);
             (self.least_ns, self.samples) = (None, 0);
         }
-        if view.cwnd < LOW_WINDOW || view.min_rtt_ns == 0 || self.found {
+        if view.cwnd < LOW_WINDOW || self.found {
             return false;
         }
         if ack.now_ns - self.train_ns <= TRAIN_GAP_NS {
             self.train_ns = ack.now_ns;
-            self.found |= ack.now_ns - self.round_began_ns > view.min_rtt_ns / 2;
+            self.found |= ack.now_ns - self.round_began_ns > (rtt_min_ns + train_allowance_ns(view)) / 2;
         }
-        if let Some(rtt_ns) = ack.rtt_ns {
-            let least_ns = self.least_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns));
-            self.least_ns = Some(least_ns);
-            let thresh_ns = (view.min_rtt_ns / 8).clamp(MIN_THRESH_NS, MAX_THRESH_NS);
-            self.found |= self.samples >= SAMPLES && least_ns > view.min_rtt_ns + thresh_ns;
-            self.samples += 1;
-        }
+        let least_ns = self.least_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns));
+        self.least_ns = Some(least_ns);
+        let thresh_ns = (rtt_min_ns / 8).clamp(MIN_THRESH_NS, MAX_THRESH_NS);
+        self.found |= self.samples >= SAMPLES && least_ns > rtt_min_ns + thresh_ns;
+        self.samples += 1;
         self.found
     }
+}
+
+fn train_allowance_ns(view: &View) -> u64 {
+    let paced_bytes_per_rtt = PACING_GAIN * view.cwnd * f64::from(view.mss);
+    let offloads_ns = OFFLOADED_BYTES / paced_bytes_per_rtt * view.srtt_ns as f64;
+    (offloads_ns as u64).min(MAX_TRAIN_ALLOWANCE_NS)
 }
 
 impl CubicLinux {
@@ -100,13 +120,14 @@ impl CubicLinux {
         (cwnd * BETA).max(MIN_SSTHRESH)
     }
 
-    fn avoid(&mut self, view: &View, cwnd: f64, acked: f64, now_ns: u64) -> f64 {
+    fn avoid(&mut self, cwnd: f64, acked: f64, now_ns: u64) -> f64 {
         let last_max = self.state.last_max;
         let epoch = self.state.epoch.get_or_insert_with(|| {
             let k_s = cube_root((last_max - cwnd) / C);
             Epoch { began_ns: now_ns, k_s, origin: last_max.max(cwnd), w_est: cwnd }
         });
-        let t_s = (now_ns.saturating_sub(epoch.began_ns) + view.min_rtt_ns) as f64 * 1e-9;
+        let rtt_min_ns = self.rtt_min_ns.unwrap_or(0);
+        let t_s = (now_ns.saturating_sub(epoch.began_ns) + rtt_min_ns) as f64 * 1e-9;
         let d = t_s - epoch.k_s;
         let target = C * d * d * d + epoch.origin;
         // Growth for each segment acknowledged: 1/cnt.
@@ -128,8 +149,14 @@ impl SinglePath for CubicLinux {
         let since_ns = ack.now_ns.saturating_sub(self.last_ack_ns);
         self.last_ack_ns = ack.now_ns;
         let mut acked = ack.acked_segments;
-        if cwnd < ssthresh && self.hystart.on_ack(view, ack) {
-            ssthresh = cwnd;
+        let settling = self.state.epoch.is_some_and(|epoch| ack.now_ns < epoch.began_ns + SETTLING_NS);
+        if !settling {
+            if let Some(rtt_ns) = ack.rtt_ns {
+                self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns)));
+            }
+            if cwnd < ssthresh && self.hystart.on_ack(view, ack, self.rtt_min_ns.unwrap_or(0)) {
+                ssthresh = cwnd;
+            }
         }
         if !ack.cwnd_limited {
             if let Some(epoch) = &mut self.state.epoch {
@@ -143,7 +170,7 @@ impl SinglePath for CubicLinux {
             acked -= slow;
         }
         if acked > 0.0 {
-            cwnd = self.avoid(view, cwnd, acked, ack.now_ns);
+            cwnd = self.avoid(cwnd, acked, ack.now_ns);
         }
         Window { cwnd, ssthresh: ssthresh.max(MIN_SSTHRESH) }
     }
@@ -156,6 +183,7 @@ impl SinglePath for CubicLinux {
         let ssthresh = self.reduce(view.cwnd);
         self.state = State::default();
         self.hystart = HyStart::default();
+        self.rtt_min_ns = None;
         ssthresh
     }
 
@@ -173,64 +201,5 @@ impl SinglePath for CubicLinux {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: u64 = 1_000_000;
-
-    fn view(cwnd: f64, ssthresh: f64) -> View {
-        View { cwnd, ssthresh, srtt_ns: 100 * MS, min_rtt_ns: 100 * MS, active: true, ..View::new(10.0, 1420) }
-    }
-
-    fn ack(now_ns: u64) -> Ack {
-        Ack { now_ns, acked_segments: 1.0, rtt_ns: None, cwnd_limited: true }
-    }
-
-    #[test]
-    fn growth_worked_by_hand() {
-        // A loss at 100 leaves 70.02; K = ∛(29.98/0.4) = 4.215 s, W(0.1 s) = 100 − 0.4·4.115³ = 72.13: 2.11/70.02 of a segment.
-        let mut c = CubicLinux::default();
-        let ssthresh = c.on_loss(&view(100.0, f64::INFINITY));
-        assert!((ssthresh - 70.02).abs() < 0.01, "{ssthresh}");
-        let w = c.on_ack(&view(ssthresh, ssthresh), &ack(SECOND)).cwnd;
-        assert!((w - ssthresh - 2.11 / 70.02).abs() < 1e-3, "{}", w - ssthresh);
-    }
-
-    const SECOND: u64 = 1_000 * MS;
-
-    #[test]
-    fn the_friendly_window_keeps_its_pace_beyond_the_last_maximum() {
-        // At 10 segments and 10 ms Reno's pace decides: 8/15 of a segment a round trip, also above 10/0.7.
-        let mut c = CubicLinux::default();
-        let mut v = View { srtt_ns: 10 * MS, min_rtt_ns: 10 * MS, ..view(10.0, 7.0) };
-        c.on_loss(&v);
-        v.cwnd = 7.0;
-        let mut now_ns = SECOND;
-        for _ in 0..30 {
-            for _ in 0..v.cwnd as u32 {
-                v.cwnd = c.on_ack(&v, &ack(now_ns)).cwnd;
-            }
-            now_ns += 10 * MS;
-        }
-        let expected = 7.0 + 30.0 * FRIENDLY;
-        assert!((v.cwnd - expected).abs() < 1.5, "{} of {expected}", v.cwnd);
-    }
-
-    #[test]
-    fn slow_start_ends_with_a_long_train_or_a_risen_rtt() {
-        // Acknowledgments every millisecond: after 50 of them the train is longer than half of 100 ms.
-        let run = |gap_ns: u64, rtt_ns: u64| {
-            let mut c = CubicLinux::default();
-            let mut v = View { in_flight: 1_000, ..view(20.0, f64::INFINITY) };
-            (1..=60_u64).find(|&n| {
-                let w = c.on_ack(&v, &Ack { rtt_ns: Some(rtt_ns), ..ack(n * gap_ns) });
-                v.cwnd = w.cwnd;
-                w.ssthresh.is_finite()
-            })
-        };
-        assert_eq!(run(MS, 100 * MS), Some(52), "the first begins the round; more than 50 ms later");
-        assert_eq!(run(3 * MS, 100 * MS), None, "no train");
-        assert_eq!(run(3 * MS, 113 * MS), Some(9), "12.5 ms are an eighth; eight samples come before");
-        assert_eq!(run(3 * MS, 112 * MS), None);
-    }
-}
+#[path = "cubic_linux_tests.rs"]
+mod tests;
