@@ -87,7 +87,7 @@ def test_a_cap_is_a_size_in_a_period() -> None:
         ("lte: 20 GB/mont", "the period", 'did you mean "month"?'),
         ("lte: 20 gigs/month", "gigs", "a size"),
         ("lte: 20 Mbit/s/month", "a rate", "a size"),
-        ("lte: 0 GB/month", "0 GB", "more than nothing"),
+        ("lte: 0 GB/month", "0 GB", "more than 0"),
         ("let: 20 GB/month", "let", 'did you mean "lte"?'),
         ("20 GB/month", "no name", "lte: 20 GB/month"),
     ],

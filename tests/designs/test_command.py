@@ -20,7 +20,7 @@ def test_points_as_csv_and_their_quality(capsys: pytest.CaptureFixture[str]) -> 
     rows = list(csv.reader(io.StringIO(out)))
     assert rows[0] == ["point", "x1", "x2", "x3"]
     assert [[float(cell) for cell in row[1:]] for row in rows[1:]] == designs.wsp(20, 3, seed=4).tolist()
-    assert f"minimal distance {designs.quality(designs.wsp(20, 3, seed=4)).minimal_distance:.4f}" in err
+    assert f"minimum distance {designs.quality(designs.wsp(20, 3, seed=4)).minimal_distance:.4f}" in err
 
 
 def test_factors_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_factors_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         ),
         (["wsp", "--dimensions", 2], "the number of points is missing"),
         (["wsp", "--points", 3], "the number of dimensions is missing"),
-        (["wsp", "--points", 3, "--dimensions", 2, "--factor", "a=1..2"], "1 factors are given, and --dimensions 2"),
+        (["wsp", "--points", 3, "--dimensions", 2, "--factor", "a=1..2"], "1 factors are given, but --dimensions is 2"),
         (["grid", "--points", 10, "--dimensions", 2], "9 or 16 points, not 10"),
         (["lhs", "--points", 3, "--dimensions", 2, "--candidates", 9], "--candidates is for wsp"),
         (["lhs", "--points", 3, "--factor", "a=1"], "KEY=FROM..TO"),

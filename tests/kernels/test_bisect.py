@@ -140,7 +140,7 @@ def test_ends_that_are_not_as_said_are_refused(
     root, commits = tree
     words = ["compare", str(scenario), "--bisect", str(root)]
     assert invoke([*words, commits[0], commits[1], "--bound", "1 %"]) == 2
-    assert f"nothing to search: {commits[1]} is to be bad; found {commits[1][:12]} good" in capsys.readouterr().err
+    assert f"nothing to search: {commits[1]} should be bad; found {commits[1][:12]} good" in capsys.readouterr().err
     assert runs == ["int burst = 1;"] * 2
     assert invoke([*words, commits[0], "none-such", "--bound", "1 %"]) == 2
     assert "'none-such' is not a commit of this tree" in capsys.readouterr().err
@@ -149,7 +149,7 @@ def test_ends_that_are_not_as_said_are_refused(
     said = capsys.readouterr().err
     assert 'expected a condition of good kernels such as "m.goodput >= 12 Mbit/s"' in said
     assert "found '3 s' in 'm.goodput > 3 s'; expected a rate" in said
-    assert "go together" in said
+    assert "must be given together" in said
     assert git(root, "worktree", "list").count("\n") == 0
 
 

@@ -71,5 +71,5 @@ def test_what_is_out_of_range() -> None:
     with pytest.raises(ParameterError, match="ack_wait_s"):
         Mixed(RESPONSE, ack_wait_s=-1.0)
     network = Network({"l": Capacity(100.0)}, [User("u", "reno", (Route(("l",), 0.1),))])
-    with pytest.raises(ParameterError, match="answers to delay"):
+    with pytest.raises(ParameterError, match="delay-based control"):
         settle(network, {}, mixed={"u": [Mixed(RESPONSE)]})

@@ -209,7 +209,7 @@ def test_bytes_that_are_no_order_end_the_connection(port: int, line: bytes) -> N
         (["probe", "h:x", "--token", "t", "--path", "a: eth0"], "HOST or HOST:PORT"),
         (["probe", "h", "--token", "t"], "one or more"),
         (["probe", "h", "--token", "t", "--path", "eth0"], "a name and an interface"),
-        (["probe", "h", "--server"], "only one of both ends"),
+        (["probe", "h", "--server"], "only one of the two"),
         (["advise", "--measure", "h", "--token", "t", "--path", "a: eth0"], "2 or more"),
         (["advise", "--measure", "h", "--token", "t", "wifi-lte"], "found a scenario file too"),
         (["advise", "--token", "t", "wifi-lte"], "--measure"),

@@ -63,7 +63,7 @@ REFUSED = {
     "gilbert": (
         event('loss = "2 %"', 'over = "1 s"') + event('loss = { kind = "periodic", every = "9 packets" }', at="5 s"),
         "",
-        "of a loss that is no percentage",
+        "of a loss that is not a percentage",
     ),
     "variation": (
         event('rate = "1 Mbit/s"', 'over = "1 s"'),
@@ -75,7 +75,7 @@ REFUSED = {
     "no_shaper": (event('shaper = "1 Mbit/s"'), "", "a link without a shaper down"),
     "shaper_rate": (event('shaper = "fast"'), 'shaper = { rate = "1 Mbit/s" }', '"none" or'),
     "shaper_queue": ("", 'shaper = { rate = "none" }', "a length that needs a rate"),
-    "metered_first": ("", 'metered = { use = "backup" }', "a path to begin with that is no backup"),
+    "metered_first": ("", 'metered = { use = "backup" }', "a first path that is not a backup"),
     "price": ("", "metered = { price = -1.0 }", "a price per GB"),
 }
 

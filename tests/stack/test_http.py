@@ -66,9 +66,9 @@ def test_the_request() -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (b"", "the server closed the connection without an answer"),
-        (b"SSH-2.0-x\r\n", "not an HTTP answer: BadStatusLine"),
-        (b"HTTP/1.0 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n", "not an HTTP answer: .*got more than 100 headers"),
+        (b"", "the server closed the connection without a response"),
+        (b"SSH-2.0-x\r\n", "not an HTTP response: BadStatusLine"),
+        (b"HTTP/1.0 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n", "not an HTTP response: .*got more than 100 headers"),
         (b"HTTP/1.0 404 Gone fishing\r\n\r\n", "the server answered 404 Gone fishing$"),
         (b"HTTP/1.0 301\r\n\r\n", "the server answered 301$"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello", "the server announced 12 bytes and sent 5"),

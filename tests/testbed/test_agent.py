@@ -188,7 +188,7 @@ def test_what_is_no_key_is_refused(key_file: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.key"
     wrong.write_text("hello", encoding="ascii")
     wrong.chmod(0o600)
-    with pytest.raises(KeyFileError, match="is no key"):
+    with pytest.raises(KeyFileError, match="is not a key"):
         key.context(wrong, server=True)
 
 

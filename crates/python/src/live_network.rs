@@ -14,7 +14,7 @@ use crate::columns::{self, Form};
 /// The descriptor, while the caller's Python object keeps it open.
 pub fn borrow<'a>(descriptor: RawFd) -> PyResult<BorrowedFd<'a>> {
     if descriptor < 0 {
-        return Err(PyValueError::new_err(format!("{descriptor} is no file descriptor")));
+        return Err(PyValueError::new_err(format!("{descriptor} is not a file descriptor")));
     }
     // SAFETY: not −1; the call it is for fails with EBADF when it is closed, and keeps nothing of it.
     #[allow(unsafe_code)]

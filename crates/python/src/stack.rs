@@ -57,7 +57,7 @@ impl PyStack {
     fn connect(&self, remote: &str, port: u16, options: &str, from_ids: Vec<u8>) -> PyResult<PySocket> {
         let options: Options = serde_json::from_str(options).map_err(wrong)?;
         let config = options.config().map_err(wrong)?;
-        let address: IpAddr = remote.parse().map_err(|_| wrong(format!("{remote:?} is no IP address")))?;
+        let address: IpAddr = remote.parse().map_err(|_| wrong(format!("{remote:?} is not an IP address")))?;
         Ok(PySocket(self.0.connect(config, from_ids, SocketAddr::new(address, port))))
     }
 

@@ -143,7 +143,7 @@ def read_cap(text: str, names: Sequence[str]) -> Cap:
         raise AdviceError(where, f"the period {show(period.strip())}", expected)
     amount = _quantity(where, size, (units.SIZE,), "a size, such as 20 GB")
     if amount <= 0:
-        raise AdviceError(where, size.strip(), "more than nothing; a path that must carry nothing is left out")
+        raise AdviceError(where, size.strip(), "more than 0; leave out a path that must carry nothing")
     return Cap(name.strip(), amount, period.strip())
 
 
@@ -228,7 +228,7 @@ def _around(where: str, parts: Sequence[str], unit: str, middle: float) -> float
     else:
         part = _quantity(where, text, (units.RATE, units.TIME), expected) / middle
     if not 0 < part <= _MOST_UNCERTAIN:
-        raise AdviceError(where, f"± {parts[1].strip()}", f"more than nothing and at most {_MOST_UNCERTAIN:.0%} of it")
+        raise AdviceError(where, f"± {parts[1].strip()}", f"more than 0 and at most {_MOST_UNCERTAIN:.0%} of it")
     return part
 
 

@@ -30,9 +30,9 @@ def decode(body: bytes) -> dict[str, Any]:
     try:
         message = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise ProtocolError("a message that is no JSON") from None
+        raise ProtocolError("a message that is not JSON") from None
     if not isinstance(message, dict):
-        raise ProtocolError("a message that is no object")
+        raise ProtocolError("a message that is not an object")
     return message
 
 
@@ -49,7 +49,7 @@ def read(receive: Callable[[int], bytes], largest: int) -> dict[str, Any] | None
         raise ProtocolError(f"a message of {length} bytes, more than {largest}")
     body = _exactly(receive, length)
     if length and not body:
-        raise ProtocolError("the end in the middle of a message")
+        raise ProtocolError("the connection ended in the middle of a message")
     return decode(body)
 
 
@@ -62,7 +62,7 @@ def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
         if not part:
             if missing == length:
                 return b""
-            raise ProtocolError("the end in the middle of a message")
+            raise ProtocolError("the connection ended in the middle of a message")
         parts.append(part)
         missing -= len(part)
     return b"".join(parts)

@@ -63,7 +63,7 @@ def prepare(asked: Prepare, undo: Undo, allowed: Collection[str]) -> dict[str, A
         system.set_parameter(name, value)
         found = system.parameter(name)
         if found.split() != str(value).split():
-            raise Refused(f"the kernel answers {found!r} where {name.replace('/', '.')} = {value} was set")
+            raise Refused(f"set {name.replace('/', '.')} = {value}, but the kernel reports {found!r}")
     for name, shaping in asked.shaping.items():
         system.root_qdisc(name)
         undo.add(kind="shaper", interface=name)
@@ -83,14 +83,14 @@ def _address(name: str, there: dict[str, dict[str, Any]], server: str, allowed: 
         have = ", ".join(there) or "none"
         raise Refused(f"there is no interface {name} here; there are {have}")
     if allowed and name not in allowed:
-        raise Refused(f"the interface {name} is none of those that this agent may use: {', '.join(sorted(allowed))}")
+        raise Refused(f"this agent may not use the interface {name}, only {', '.join(sorted(allowed))}")
     if not there[name]["up"]:
         raise Refused(f"the interface {name} is down")
     version = ip_address(server).version
     for address in there[name]["addresses"]:
         if ip_address(address).version == version:
             return str(address)
-    raise Refused(f"the interface {name} has no address of IPv{version}; is it connected?")
+    raise Refused(f"the interface {name} has no IPv{version} address; is it connected?")
 
 
 def _send_from(name: str, source: str, server: str, gateway: str | None, index: int, undo: Undo) -> None:
@@ -101,7 +101,7 @@ def _send_from(name: str, source: str, server: str, gateway: str | None, index: 
     undo.add(kind="route", source=source, server=server, table=table)
     system.add_route(server, source, name, gateway, table)
     if system.leaves_by(server, source) != name:
-        raise Refused(f"packets from {source} do not leave by {name}, although a rule says so")
+        raise Refused(f"packets from {source} do not leave through {name}, despite the rule for them")
 
 
 def _manage_paths(asked: Prepare, addresses: dict[str, str], undo: Undo) -> None:

@@ -29,13 +29,13 @@ def make(path: Path) -> str:
     """
     if shutil.which("openssl") is None:
         raise EngineUnavailableError(
-            "a key is made by openssl, which is not found; install it, on Debian: apt-get install openssl"
+            "making a key needs openssl, which was not found; on Debian: apt-get install openssl"
         )
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     command += ["-sha256", "-days", str(_DAYS), "-subj", "/CN=mptcplab testbed", "-keyout", "-"]
     made = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     if made.returncode:
-        raise KeyFileError(f"openssl made no key: {made.stderr.decode(errors='replace').strip()}")
+        raise KeyFileError(f"openssl could not make a key: {made.stderr.decode(errors='replace').strip()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -64,7 +64,7 @@ def context(path: Path, *, server: bool) -> ssl.SSLContext:
         settings.load_cert_chain(path)
         settings.load_verify_locations(path)
     except (ssl.SSLError, OSError) as error:
-        raise KeyFileError(f"{path} is no key: {error}") from None
+        raise KeyFileError(f"{path} is not a key: {error}") from None
     return settings
 
 
@@ -83,13 +83,13 @@ def _certificate(path: Path) -> bytes:
             f"{path}: {error.strerror}; mptcplab agent --new-key {path} makes a key, which all hosts share"
         ) from None
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise KeyFileError(f"{path} can be read by others than its owner; chmod 600 {path}")
+        raise KeyFileError(f"{path} can be read by users other than its owner; run chmod 600 {path}")
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     at = text.find(begin)
     until = text.find(end, at)
     if at < 0 or until < 0 or "PRIVATE KEY-----" not in text:
-        raise KeyFileError(f"{path} is no key: it needs a certificate and its private key, as --new-key writes them")
+        raise KeyFileError(f"{path} is not a key: it needs a certificate and its private key, as --new-key writes them")
     try:
         return ssl.PEM_cert_to_DER_cert(text[at : until + len(end)] + "\n")
     except ValueError:
-        raise KeyFileError(f"{path} is no key: its certificate cannot be read") from None
+        raise KeyFileError(f"{path} is not a key: its certificate cannot be read") from None

@@ -238,8 +238,8 @@ def check_allowed(asked: Sequence[ProgramOfEnd], allowed: Collection[str]) -> No
     for each in asked:
         if each.words[0] not in allowed:
             raise Refused(
-                f"the program {each.words[0]} is none of those that this agent may run; "
-                f"its owner can allow it with --allow {each.words[0]}"
+                f"this agent does not allow the program {each.words[0]}; "
+                f"the owner of the machine can allow it with --allow {each.words[0]}"
             )
         if shutil.which(each.words[0]) is None:
-            raise Refused(f"the program {each.words[0]} is not found here")
+            raise Refused(f"the program {each.words[0]} was not found on this machine")

@@ -116,7 +116,7 @@ def parse(message: Mapping[str, Any]) -> Request:
     if do == "fetch":
         fields = _Fields(message, ("name", "offset"))
         return Fetch(fields.text("name", 64), fields.whole("offset", 0, 1 << 40))
-    raise ProtocolError("an operation that is none")
+    raise ProtocolError("an unknown operation")
 
 
 def _prepare(message: Mapping[str, Any]) -> Prepare:
@@ -127,7 +127,7 @@ def _prepare(message: Mapping[str, Any]) -> Prepare:
     for name, each in fields.table("shaping").items():
         inner = _Fields(each, ("rate_bps", "burst_bytes", "limit_bytes"), do=False)
         if name not in interfaces:
-            raise ProtocolError("shaping of an interface that is not named")
+            raise ProtocolError("shaping of an interface that is not listed")
         shaping[name] = Shaping(
             inner.whole("rate_bps", 1, 10**12),
             inner.whole("burst_bytes", 0, 10**9),
@@ -138,11 +138,11 @@ def _prepare(message: Mapping[str, Any]) -> Prepare:
         number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
         words = isinstance(value, str) and len(value) <= 64 and set(value) <= _CONTROL_NAME | {" "}
         if name not in PARAMETERS or not (number or words):
-            raise ProtocolError("a kernel parameter that is none of a run's")
+            raise ProtocolError("a kernel parameter that a run may not set, or an invalid value")
         parameters[name] = value
     joining = fields.interfaces("joining")
     if not set(joining) <= set(interfaces):
-        raise ProtocolError("a further subflow from an interface that is not named")
+        raise ProtocolError("a further subflow from an interface that is not listed")
     end = fields.of("end", lambda value: value in ("client", "server"))
     return Prepare(
         end=end,
@@ -162,20 +162,20 @@ def _play(message: Mapping[str, Any]) -> Play:
     description = fields.table("description")
     duration_ns, kinds = description.get("duration_ns"), description.get("connections")
     if not _is_whole(duration_ns, 1, LONGEST_NS) or not isinstance(kinds, list) or not kinds:
-        raise ProtocolError(f"a run that is none, or longer than {LONGEST_NS // 10**9} s")
+        raise ProtocolError(f"an invalid run, or one longer than {LONGEST_NS // 10**9} s")
     counts: list[Any] = [kind.get("count") if isinstance(kind, dict) else None for kind in kinds]
     if not all(_is_whole(count, 1, MOST_CONNECTIONS) for count in counts) or sum(counts) > MOST_CONNECTIONS:
-        raise ProtocolError(f"more than {MOST_CONNECTIONS} connections, or kinds of connections that are none")
+        raise ProtocolError(f"more than {MOST_CONNECTIONS} connections, or an invalid count")
     token, hosts, own = (fields.items(name) for name in ("token", "hosts", "own"))
     if len(token) != 16 or not all(_is_whole(byte, 0, 255) for byte in token):
-        raise ProtocolError("a token that is none")
+        raise ProtocolError("an invalid token")
     if len(hosts) != len(kinds) or not all(isinstance(host, dict) for host in hosts):
-        raise ProtocolError("hosts that are none")
+        raise ProtocolError("an invalid list of hosts")
     if not all(_is_whole(kind, 0, len(kinds) - 1) for kind in own):
-        raise ProtocolError("a kind of connection that is none")
+        raise ProtocolError("an invalid kind of connection")
     snap_length = message.get("snap_length")
     if snap_length is not None and not _is_whole(snap_length, 0, 1 << 18):
-        raise ProtocolError("a length of captured packets that is none")
+        raise ProtocolError("an invalid snap length")
     return Play(
         description=description,
         token=token,
@@ -192,10 +192,10 @@ def _program(value: object, kinds: int) -> ProgramOfEnd:
     fields = _Fields(value, ("kind", "words", "files", "mptcpize"), do=False)
     words, files = fields.items("words"), fields.table("files")
     if not words or len(words) > 256 or not all(isinstance(word, str) and "\0" not in word for word in words):
-        raise ProtocolError("a program that is none")
+        raise ProtocolError("an invalid command")
     for name, size in files.items():
         if "/" in name or name in ("", ".", "..") or "\0" in name or not _is_whole(size, 0, 10**12):
-            raise ProtocolError("a file that is none")
+            raise ProtocolError("an invalid file name or size")
     return ProgramOfEnd(
         kind=fields.whole("kind", 0, kinds - 1),
         words=tuple(words),
@@ -215,12 +215,12 @@ class _Fields:
 
     def __post_init__(self) -> None:
         if not isinstance(self.value, Mapping):
-            raise ProtocolError("something that is no object")
+            raise ProtocolError("a value that is not an object")
         self._known = dict(self.value)
         if self.do:
             self._known.pop("do")
         if set(self._known) != set(self.names):
-            raise ProtocolError("fields that do not belong to the operation, or too few")
+            raise ProtocolError("unknown or missing fields")
 
     def done(self) -> None:
         """There are no others."""
@@ -232,7 +232,7 @@ class _Fields:
         except (TypeError, ValueError):
             good = False
         if not good:
-            raise ProtocolError(f"a value of {name} that is none")
+            raise ProtocolError(f"an invalid value of {name}")
         return value
 
     def whole(self, name: str, low: int, high: int) -> int:
@@ -254,7 +254,7 @@ class _Fields:
     def interfaces(self, name: str) -> tuple[str, ...]:
         value = self.items(name)
         if len(value) > MOST_INTERFACES or not all(is_interface_name(each) for each in value):
-            raise ProtocolError(f"a value of {name} that is none")
+            raise ProtocolError(f"an invalid value of {name}")
         return tuple(value)
 
 

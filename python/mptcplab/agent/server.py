@@ -73,9 +73,9 @@ class Agent:
             if channel is not None:
                 self._session(channel, address)
             else:
-                _log.warning("%s has another key", address)
+                _log.warning("%s has a different key", address)
         except OSError as error:  # of TLS too
-            _log.warning("%s was not let in: %s", address, error.strerror or error)
+            _log.warning("%s was not admitted: %s", address, error.strerror or error)
         finally:
             (channel or caller).close()
 
@@ -96,13 +96,13 @@ class Agent:
     def _session(self, channel: ssl.SSLSocket, address: str) -> None:
         if not self._busy.acquire(blocking=False):
             _send_away(channel)
-            _log.warning("%s was sent away: another controller has a session", address)
+            _log.warning("%s was rejected: another controller has a session", address)
             return
         self._channels.add(channel)
         try:
             _log.info("%s has a session", address)
             Session(self._permissions, self._undo, self.port).serve(channel)
-            _log.info("the session of %s is over, and everything is put back", address)
+            _log.info("the session of %s is over, and everything is restored", address)
         finally:
             self._channels.discard(channel)
             self._busy.release()

@@ -47,11 +47,11 @@ class Session:
             while (message := frames.read(channel.recv, frames.LARGEST_REQUEST)) is not None:
                 channel.sendall(frames.encode(self.answer(message)))
         except TimeoutError:
-            _log.warning("the controller said nothing for %g s", LEASE_S)
+            _log.warning("the controller was silent for %g s", LEASE_S)
         except ProtocolError as error:
             _log.warning("the controller sent %s", error)
         except OSError as error:
-            _log.warning("the controller is gone: %s", error.strerror or error)
+            _log.warning("lost the connection to the controller: %s", error.strerror or error)
         finally:
             self.release()
 
@@ -64,7 +64,7 @@ class Session:
             return {"refused": str(error.strerror or error)}
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # Inside what is the core's to check, or a program's.
-            raise ProtocolError(f"a request that makes no sense: {error!r}") from None
+            raise ProtocolError(f"an invalid request: {error!r}") from None
 
     def _do(self, request: Request) -> dict[str, Any]:
         match request:
@@ -99,9 +99,9 @@ class Session:
 
     def _play(self, asked: Play) -> dict[str, Any]:
         if self._prepared is None or self._playing is not None:
-            raise Refused("a machine plays once, and after it is prepared")
+            raise Refused("a machine runs once, and only after it has been prepared")
         if not set(asked.capture_on) <= set(self._prepared.interfaces):
-            raise Refused("captures are made on the interfaces of the run")
+            raise Refused("captures are possible only on the interfaces of the run")
         self._directory = system.directory()
         self._undo.add(kind="directory", path=str(self._directory))
         self._directory.mkdir(mode=0o711)  # programs have their places in it

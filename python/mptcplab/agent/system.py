@@ -37,7 +37,7 @@ def run(*words: str) -> str:
             words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_WITHIN_S, check=False
         )
     except FileNotFoundError:
-        raise Refused(f"{words[0]} is not found; install it, on Debian: apt-get install iproute2") from None
+        raise Refused(f"{words[0]} was not found; on Debian: apt-get install iproute2") from None
     except subprocess.TimeoutExpired:
         raise Refused(f"{' '.join(words)} did not end within {_WITHIN_S} s") from None
     if done.returncode:
@@ -85,7 +85,7 @@ def counters(interface: str) -> dict[str, int]:
 def parameter(name: str) -> str:
     """The value of a kernel parameter, by its path below /proc/sys. Raises OSError when there is none."""
     if not _PARAMETER.fullmatch(name):
-        raise Refused(f"{name!r} is no parameter of the network")
+        raise Refused(f"{name!r} is not a network parameter")
     return Path("/proc/sys", name).read_text(encoding="ascii").strip()
 
 
@@ -110,7 +110,7 @@ def route(server: str, interface: str) -> tuple[str | None, str]:
     except (Refused, IndexError):
         raise Refused(f"{interface} has no route to {server}; is it connected?") from None
     if found.get("dev") != interface:
-        raise Refused(f"{server} is reached by {found.get('dev')}, not by {interface}")
+        raise Refused(f"{server} is reached through {found.get('dev')}, not through {interface}")
     return found.get("gateway"), found["prefsrc"]
 
 
@@ -160,7 +160,9 @@ def root_qdisc(interface: str) -> str:
     found = _listed("tc", "-j", "qdisc", "show", "dev", interface, "root")
     first = found[0] if found else {"kind": "noqueue", "handle": "0:"}
     if first.get("handle") not in ("0:", None) or first["kind"] not in DEFAULT_QDISCS:
-        raise Refused(f"{interface} has a queueing discipline of its own ({first['kind']}), which is left alone")
+        raise Refused(
+            f"{interface} already has a queueing discipline ({first['kind']}), which an agent does not change"
+        )
     return str(first["kind"])
 
 

@@ -28,33 +28,40 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 @click.option(
     "--traffic",
     metavar="|".join(_KINDS),
-    help="Kind of traffic; with a FILE instead of what its connection carries.  [default: mix, or the FILE's]",
+    help="Kind of traffic; with a FILE, it replaces the traffic of its connection.  [default: mix, or the FILE's]",
 )
 @click.option(
     "--for",
     "purpose",
     metavar="any|linux",
     default="any",
-    help="linux: only what a stock kernel with our BPF controls can do.",
+    help="linux: only what a stock kernel with our BPF controls supports.",
 )
 @click.option(
-    "--metered", metavar="NAME", multiple=True, help="A path that costs money: used less where that costs nothing."
+    "--metered",
+    metavar="NAME",
+    multiple=True,
+    help="A path that costs money: used less where that does not reduce performance.",
 )
 @click.option(
-    "--cap", "caps", metavar='"NAME: SIZE/PERIOD"', multiple=True, help="What a contract includes: lte: 20 GB/month."
+    "--cap",
+    "caps",
+    metavar='"NAME: SIZE/PERIOD"',
+    multiple=True,
+    help="Data allowance of a path, such as lte: 20 GB/month.",
 )
 @click.option(
     "--measure",
     "server",
     metavar="SERVER",
     help='Measure this machine\'s paths to a server that runs "mptcplab probe --server"; each --path is then '
-    '"NAME: INTERFACE". Fills each path for some seconds, up to 64 MB in each direction.',
+    '"NAME: INTERFACE". Saturates each path for some seconds, up to 64 MB in each direction.',
 )
-@click.option("--token", metavar="TOKEN", help="With --measure: what the server printed.")
+@click.option("--token", metavar="TOKEN", help="With --measure: the token that the server printed.")
 @click.option("--buffer", metavar="SIZE", help="Largest receive buffer, such as 1 MB.  [default: no limit]")
 @click.option("--direction", metavar="down|up", default="down", help="Direction of the data: to the client or from it.")
 @click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
-@click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of everything that is drawn.")
+@click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of all random draws.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=2, help="Number of parallel runs; does not affect the result."
 )
@@ -167,7 +174,7 @@ def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path
     from mptcplab.probe.machine import measure, read_server, read_sources
 
     if file is not None:
-        raise Failure(WRONG_INPUT, "--measure: found a scenario file too; expected one of both")
+        raise Failure(WRONG_INPUT, "--measure: found a scenario file too; expected only one of the two")
     try:
         found = measure(read_server(server, token), read_sources(paths, 2), say)
     except AdviceError as error:

@@ -12,16 +12,18 @@ _STATE = "/var/lib/mptcplab/agent.json"
 
 
 @click.command()
-@click.option("--new-key", type=FILE_PATH, metavar="FILE", help="Make a key in FILE and end.")
+@click.option("--new-key", type=FILE_PATH, metavar="FILE", help="Write a new key to FILE and exit.")
 @click.option(
     "--key", "key_file", type=FILE_PATH, metavar="FILE", default=KEY_FILE, help="The key that all hosts share."
 )
 @click.option("--host", metavar="ADDRESS", default="0.0.0.0", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="Port to listen on; 0 takes a free one.")
 @click.option("--interface", "interfaces", metavar="NAME", multiple=True, help="Use only this interface (repeatable).")
-@click.option("--allow", "programs", metavar="PROGRAM", multiple=True, help="Let scenarios run it (repeatable).")
-@click.option("--state", type=FILE_PATH, metavar="FILE", default=_STATE, help="What is to be put back stands here.")
-@click.option("--clean-up", is_flag=True, help="Put back what a killed agent left, and end.")
+@click.option(
+    "--allow", "programs", metavar="PROGRAM", multiple=True, help="Let scenarios run this program (repeatable)."
+)
+@click.option("--state", type=FILE_PATH, metavar="FILE", default=_STATE, help="File that records what to restore.")
+@click.option("--clean-up", is_flag=True, help="Restore what a killed agent left changed, and exit.")
 def agent(
     new_key: Path | None,
     key_file: Path,
@@ -34,8 +36,8 @@ def agent(
 ) -> None:
     """Let the engine testbed use this machine as a host.
 
-    It listens until Ctrl-C for a controller with the same key, and does what a run needs: routes, kernel parameters,
-    shapers, connections, captures. Everything is put back after each run.
+    Waits until Ctrl-C for a controller with the same key, and sets up what a run needs: routes, kernel parameters,
+    shapers, connections, captures. Everything is restored after each run.
 
     \b
     Example: mptcplab agent --new-key testbed.key
@@ -54,7 +56,7 @@ def agent(
     machine.require("mptcplab agent", machine.agent())
     undo = Undo(state)
     for problem in undo.left_over():
-        say(f"not put back: {problem}")
+        say(f"not restored: {problem}")
     if clean_up:
         return
     from mptcplab.agent.server import Agent  # loads the core

@@ -39,7 +39,7 @@ def load(name: str) -> None:
             raise Failure(CANNOT, str(error)) from None
         except bpf.BpfError as error:
             raise Failure(FAILED, str(error)) from None
-        print_line(f"{one}: {'loaded; any program may choose it' if new else 'was already there'}")
+        print_line(f"{one}: {'loaded; any program can use it' if new else 'was already loaded'}")
 
 
 @app.command()

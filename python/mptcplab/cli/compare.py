@@ -92,7 +92,7 @@ def compare(
     Example: mptcplab compare scenarios/wifi-lte.toml --bisect ~/src/linux v6.11 v6.12 --bound "1 %"
     """
     if explain and (tree is not None or bound is not None):
-        raise Failure(WRONG_INPUT, "--explain does not go with --bisect")
+        raise Failure(WRONG_INPUT, "--explain cannot be combined with --bisect")
     if explain:
         _explain(file, engines, kernels, seed, overrides, against, vary, as_json=as_json)
         return
@@ -202,9 +202,9 @@ def _bisect(
     from mptcplab.scenario import Scenario
 
     if tree is None or bound is None:
-        raise Failure(WRONG_INPUT, "--bisect TREE GOOD BAD and --bound BOUND go together")
+        raise Failure(WRONG_INPUT, "--bisect TREE GOOD BAD and --bound BOUND must be given together")
     if kernels or as_json:
-        raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--json'} does not go with --bisect")
+        raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--json'} cannot be combined with --bisect")
     try:
         told = Bound.parse(bound)
     except ValueError as error:

@@ -63,7 +63,7 @@ def design(
             WRONG_INPUT, "the number of dimensions is missing: give --dimensions D, or one --factor per dimension"
         )
     if dimensions is not None and ranges and dimensions != len(ranges):
-        raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, and --dimensions {dimensions}")
+        raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, but --dimensions is {dimensions}")
     count = dimensions or len(ranges)
     try:
         chosen = choose(kind, points, count, seed, candidates)
@@ -83,7 +83,7 @@ def design(
         out.write_text(text.getvalue(), encoding="utf-8")
     measured = quality(chosen)
     say(
-        f"{kind}: {len(chosen)} points in {count} dimensions, minimal distance {measured.minimal_distance:.4f}, "
+        f"{kind}: {len(chosen)} points in {count} dimensions, minimum distance {measured.minimal_distance:.4f}, "
         f"cover measure {measured.cover:.4f}"
     )
     if plot is not None:

@@ -14,7 +14,7 @@ from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_l
     "--host",
     metavar="ADDRESS",
     default="127.0.0.1",
-    help="Address to listen on; with another than this machine's own, others can reach the page.",
+    help="Address to listen on; with any other than 127.0.0.1, other machines may reach the page.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def lab(file: Path | None, port: int, host: str, no_browser: bool) -> None:
@@ -34,8 +34,8 @@ def lab(file: Path | None, port: int, host: str, no_browser: bool) -> None:
         file = Path(scenario.source)
     if not is_loopback(host):
         say(
-            f"warning: whoever reaches {host} and has the address with its token can compute on this machine, "
-            "and the connection is not encrypted"
+            f"warning: anyone who can reach {host} and has the address with its token can run simulations on "
+            "this machine, and the connection is not encrypted"
         )
     try:
         server.serve(file, host, port, browser=not no_browser, say=print_line)

@@ -14,13 +14,17 @@ _PORT: Final = 5310
 
 @click.command()
 @click.argument("server", metavar="[SERVER[:PORT]]", required=False)
-@click.option("--server", "serving", is_flag=True, help="Be the server: answer probes until --minutes are over.")
+@click.option("--server", "serving", is_flag=True, help="Run as the server: answer probes for --minutes.")
 @click.option(
     "--path", "paths", metavar='"NAME: INTERFACE"', multiple=True, help="A path: an interface or its address."
 )
-@click.option("--token", metavar="TOKEN", help="What the server printed; of a server, what clients must say.")
+@click.option(
+    "--token", metavar="TOKEN", help="Token that the server printed; with --server, the one that clients must use."
+)
 @click.option("--host", metavar="ADDRESS", default="0.0.0.0", help="With --server: the address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=_PORT, help="With --server: the port, of TCP and UDP.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=_PORT, help="With --server: the port to listen on (TCP and UDP)."
+)
 @click.option("--minutes", type=click.FloatRange(0.05, 1440), default=60.0, help="With --server: how long it serves.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document instead.")
 def probe(
@@ -35,9 +39,9 @@ def probe(
 ) -> None:
     """Measure rate, round-trip time, queue and loss of this machine's paths to a server of yours.
 
-    On the server: mptcplab probe --server, which prints a token. Nobody without the token is sent anything.
-    Each path is filled for some seconds, with at most 64 MB in each direction. Do it only on paths and to servers that
-    are yours to fill.
+    Run mptcplab probe --server on the server; it prints a token and sends nothing to clients without it.
+    Each path is saturated for some seconds, with at most 64 MB in each direction. Do this only on paths and with
+    servers that you are allowed to load.
 
     \b
     Example: mptcplab probe server.example --token 8s6f… --path "fibre: eth0" --path "lte: wwan0"
@@ -45,7 +49,7 @@ def probe(
     if serving:
         if server is not None or paths:
             raise Failure(
-                WRONG_INPUT, "--server: found a server or a path to measure too; expected only one of both ends"
+                WRONG_INPUT, "--server: found a server or a path to measure too; expected only one of the two"
             )
         _serve(host, port, secrets.token_urlsafe(12) if token is None else token, minutes)
         return
@@ -74,8 +78,8 @@ def _serve(host: str, port: int, token: str, minutes: float) -> None:
     from mptcplab.probe.server import serve
 
     def ready(at: int) -> None:
-        print_line(f"Serving probes on port {at} (TCP and UDP) for {minutes:g} minutes; Ctrl-C ends it.")
-        print_line(f"Whoever has the token can have this machine send 64 MB: --token {token}")
+        print_line(f"Serving probes on port {at} (TCP and UDP) for {minutes:g} minutes; Ctrl-C stops it.")
+        print_line(f"Anyone who has the token can make this machine send 64 MB: --token {token}")
         sys.stdout.flush()
 
     try:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=5,
     metavar="N",
-    help="With several kernels: on how many of the networks that differ most to look for the first differing packet.",
+    help="With several kernels: find the first differing packet on this many of the networks that differ most.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
 def sweep(

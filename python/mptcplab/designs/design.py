@@ -41,7 +41,7 @@ def design(
 
     ranges = [factor(key, list(ends)) for key, ends in (factors or {}).items()]
     if dimensions is not None and ranges and dimensions != len(ranges):
-        raise DesignError(f"{len(ranges)} factors are given, and {dimensions} dimensions")
+        raise DesignError(f"{len(ranges)} factors are given, but {dimensions} dimensions")
     count = dimensions or len(ranges)
     if count == 0:
         raise DesignError("the number of dimensions is missing: give dimensions, or factors")

@@ -82,7 +82,7 @@ def bisect(tree: Path, good: str, bad: str, test: Test, tell: Callable[[Tested],
             answer = judge(place)
             if answer is not wanted:
                 raise BisectError(
-                    f"nothing to search: {name} is to be {'good' if wanted else 'bad'}; found {tested[-1]}"
+                    f"nothing to search: {name} should be {'good' if wanted else 'bad'}; found {tested[-1]}"
                 )
         said = _git(place, "bisect", "start", ends[1], ends[0])
         while (found := _FOUND.search(said)) is None:

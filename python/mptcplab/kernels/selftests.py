@@ -53,7 +53,7 @@ def prepared(kernel: Kernel, tree: str | None, tell: Callable[[str], None]) -> P
     with ExitStack() as stack:
         found = sources(tree or _origin(kernel), stack, tell)
         if tree is None and found.sha256 != kernel.tree_sha256:
-            tell(f"{found.label} is no longer what {kernel.name} was built from: its tests are those of now")
+            tell(f"{found.label} has changed since {kernel.name} was built from it: the tests are the current ones")
         place = store.cache() / "selftests" / found.sha256[: store.DIGITS]
         if not place.exists():
             _make(found, place, stack, tell)

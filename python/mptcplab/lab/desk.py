@@ -60,7 +60,7 @@ class Desk:
         if len(self._waiting) >= self._limits.waiting:
             raise BusyError(f"{len(self._waiting)} requests are waiting already")
         if sum(job.page == page for job in self._waiting) >= self._limits.waiting_of_page:
-            raise BusyError("this page has enough requests waiting")
+            raise BusyError("this page has too many requests waiting")
         command = "mptcplab advise" if task["kind"] == "advise" else "mptcplab run"
         job = Job(page, json.dumps(task).encode() + b"\n", limit_s, command)
         self._waiting.append(job)

@@ -41,23 +41,23 @@ class Asked:
 async def body(request: Request, most: int) -> dict[str, Any]:
     """The body of a request, a JSON object of at most `most` bytes. Raises BadRequestError."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise BadRequestError(415, "a request is JSON: content-type application/json")
+        raise BadRequestError(415, "a request must be JSON, with content-type application/json")
     held = bytearray()
     async for part in request.stream():
         held += part
         if len(held) > most:
-            raise BadRequestError(413, f"a request has at most {most} bytes")
+            raise BadRequestError(413, f"a request may have at most {most} bytes")
     try:
         value = json.loads(held, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise BadRequestError(400, "the request is no JSON") from None
+        raise BadRequestError(400, "the request is not JSON") from None
     if not isinstance(value, dict):
-        raise BadRequestError(400, "a request is a JSON object")
+        raise BadRequestError(400, "a request must be a JSON object")
     return value
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:

@@ -67,7 +67,7 @@ def scenario_a_optimum(n1: float, n2: float, c1: float, c2: float, rtt_s: float)
     probe = 1 / rtt_s
     y = c2 - n1 / n2 * probe
     if c1 <= 2 * probe or y <= 0:
-        raise ParameterError(f"probing at {probe:g} segments/s a path fills a link of scenario A")
+        raise ParameterError(f"probing at {probe:g} segments/s per path fills a link of scenario A")
     return Rates((c1 - probe, probe), (y,))
 
 
@@ -114,7 +114,7 @@ def scenario_b_optimum(c_x: float, c_t: float, n: float, rtt_s: float, *, upgrad
     _check(c_x=c_x, c_t=c_t, n=n, rtt_s=rtt_s)
     probe = 1 / rtt_s
     if c_x / n <= 2 * probe or c_t / n <= 3 * probe:
-        raise ParameterError(f"probing at {probe:g} segments/s a path fills a link of scenario B")
+        raise ParameterError(f"probing at {probe:g} segments/s per path fills a link of scenario B")
     if not upgraded:
         total = max(c_x / n + probe, (c_t + c_x) / (2 * n))
         return Rates((c_x / n, total - c_x / n), (c_t / n - (total - c_x / n),))
@@ -151,7 +151,7 @@ def scenario_c_optimum(n1: float, n2: float, c1: float, c2: float, rtt_s: float)
     x2 = max(probe, (n1 * c1 + n2 * c2) / (n1 + n2) - c1)
     y = c2 - n1 / n2 * x2
     if c1 <= probe or y <= probe:
-        raise ParameterError(f"probing at {probe:g} segments/s a path fills a link of scenario C")
+        raise ParameterError(f"probing at {probe:g} segments/s per path fills a link of scenario C")
     return Rates((c1, x2), (y,))
 
 

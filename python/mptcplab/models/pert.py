@@ -35,7 +35,7 @@ class Response:
     def __post_init__(self) -> None:
         positive("largest_delay_s", self.largest_delay_s, "s")
         if not 0 < self.per_segment <= 1:
-            raise ParameterError(f"per_segment = {self.per_segment!r}: expected at most one ACK a segment")
+            raise ParameterError(f"per_segment = {self.per_segment!r}: expected at most one ACK per segment")
         self._curve()
 
     def _curve(self) -> RedCurve:

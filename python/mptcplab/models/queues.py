@@ -89,7 +89,7 @@ def drop_tail_sawtooth(buffer: float, flows: float = 1.0) -> tuple[float, float]
 
     """
     if not 0 <= buffer < np.inf:
-        raise ParameterError(f"a buffer of {buffer!r} products: expected 0 or more")
+        raise ParameterError(f"a buffer of {buffer!r} BDP: expected 0 or more")
     return _means(1 + buffer, _drop(flows, DROP_TAIL_SPREAD))
 
 
@@ -199,9 +199,7 @@ class _Settling:
                 not LAWS[network.users[network.owner[part.start]].control].responds
                 or len(responses) != part.stop - part.start
             ):
-                raise ParameterError(
-                    f"user {name!r}: expected a control that answers to delay, and a response for each route"
-                )
+                raise ParameterError(f"user {name!r}: expected a delay-based control, and a response for each route")
             self.mixed |= {
                 route: each for route, each in zip(range(part.start, part.stop), responses, strict=True) if each
             }

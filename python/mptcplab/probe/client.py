@@ -147,11 +147,11 @@ class _Probe:
             self.lines.say(order)
             return self._checked(self.lines.hear())
         except control.ClosedError as error:
-            raise ProbeError(f"{self.name}: the server is gone: {error}") from None
+            raise ProbeError(f"{self.name}: lost the connection to the server: {error}") from None
 
     def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
         if "error" in answer:
-            raise ProbeError(f"{self.name}: the server says: {answer['error']}")
+            raise ProbeError(f"{self.name}: the server reported: {answer['error']}")
         return answer
 
     def speaks_mptcp(self) -> bool | None:
@@ -254,7 +254,7 @@ def _way(probe: _Probe, carry: Callable[[float, float], tuple[list[Arrival], int
             break
         rate_bps *= 2
     if got == 0:
-        raise ProbeError(f"{probe.name}: nothing of a stream of {rate_bps / 1e6:g} Mbit/s arrived")
+        raise ProbeError(f"{probe.name}: no packet of a stream of {rate_bps / 1e6:g} Mbit/s arrived")
     time.sleep(_REST_S)
     twice = min(2 * max(got, _FIRST_BPS), stream.MOST_BPS)
     arrivals, sent = carry(twice, min(_FLOOD_S, 0.6 * 8 * left_bytes / twice))

@@ -62,7 +62,7 @@ class Lines:
         try:
             order = json.loads(line)
         except (ValueError, RecursionError):
-            raise ClosedError("a line that is no JSON") from None
+            raise ClosedError("a line that is not JSON") from None
         if not isinstance(order, dict):
-            raise ClosedError("a line that is no order")
+            raise ClosedError("a line that is not a JSON object")
         return order

@@ -85,9 +85,9 @@ CONNECTIONS: Final = (
         "notice_s",
         "Float64",
         "s",
-        "from the first failure of one of its paths (an event with `down = true` or `address = false`) to the first data "
-        "sent again on another path; null if there is neither, for `requests`, `flows` and programs, and if the sender "
-        "does not report it",
+        "from the first failure of one of its paths (an event with `down = true` or `address = false`) to the first "
+        "data sent again on another path; null if there is neither, for `requests`, `flows` and programs, and if the "
+        "sender does not report it",
     ),
     Column(
         "packet_overhead",

@@ -136,7 +136,7 @@ def ramps(parts: Parts, report: Report) -> None:
                 continue
             losses = [direction.loss, *(each.set.loss for each in events[:] if each.link == event.link)]
             if event.set.loss is not None and any(not isinstance(loss, Bernoulli | None) for loss in losses):
-                found = f"a change over {_time(event.over)} of a loss that is no percentage"
+                found = f"a change over {_time(event.over)} of a loss that is not a percentage"
                 report(("event", index, "set", "loss"), found, "no over, or a link whose loss is a percentage")
                 break
             if event.set.rate is not None and direction.variation is not None:
@@ -178,7 +178,7 @@ def metered(parts: Parts, report: Report) -> None:
         link = parts.links.get(path.links[0] if path is not None and path.links else connection.paths[0])
         if link is not None and link.metered is not None and link.metered.use == "backup":
             found = f'{show(connection.paths[0])}, which is metered with use = "backup"'
-            report(("connection", name, "paths", 0), found, "a path to begin with that is no backup")
+            report(("connection", name, "paths", 0), found, "a first path that is not a backup")
 
 
 def proxies(parts: Parts, report: Report) -> None:

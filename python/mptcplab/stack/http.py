@@ -85,9 +85,9 @@ def fetch(
     except IncompleteRead:
         raise HttpError("the connection ended before all of the content had arrived") from None
     except RemoteDisconnected:
-        raise HttpError("the server closed the connection without an answer") from None
+        raise HttpError("the server closed the connection without a response") from None
     except HTTPException as error:
-        raise HttpError(f"not an HTTP answer: {error!r}") from None
+        raise HttpError(f"not an HTTP response: {error!r}") from None
     took_s = time.monotonic() - began_s
     state = connection.state()
     connection.close()

@@ -231,7 +231,7 @@ class _Reader:
             return Scenario.load(file)
         except ScenarioError as error:
             if not file.is_file():
-                self._wrong(("scenario",), f"{show(name)}, and {file} is no file", "the path of a scenario file")
+                self._wrong(("scenario",), f"{show(name)}, and {file} is not a file", "the path of a scenario file")
             else:
                 self.problems += error.problems
             return None

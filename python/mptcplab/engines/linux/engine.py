@@ -91,5 +91,5 @@ def _about(description: Mapping[str, Any], scenario: "Scenario") -> list[str]:
             notes.append("the scheduler is the kernel's own, since the scenario names none")
         control = told["congestion"]["name"]
         if control not in ("reno", "cubic"):
-            notes.append(f"{control} is the control that this kernel has loaded under that name")
+            notes.append(f"{control} is the control that is loaded in this kernel under that name")
     return list(dict.fromkeys(notes))

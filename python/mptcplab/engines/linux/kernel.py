@@ -83,7 +83,7 @@ def configure(
             break
     found = host.control(_DEFAULT_CONTROL)
     if found not in (congestion, "reno"):
-        raise OSError(f"the kernel answers congestion control {found!r} where {congestion!r} was set")
+        raise OSError(f"set congestion control {congestion!r}, but the kernel reports {found!r}")
 
 
 def configure_for_programs(host: Namespace, congestion: str, receive_buffer: int | None) -> None:

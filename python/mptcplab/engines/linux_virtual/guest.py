@@ -127,9 +127,11 @@ def boot(
         raise GuestError(_words(place, why))
     if status != 0:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        how = f"died of {signal.Signals(number).name}" if number else f"ended with status {os.WEXITSTATUS(status)}"
+        how = (
+            f"was killed by {signal.Signals(number).name}" if number else f"ended with status {os.WEXITSTATUS(status)}"
+        )
         memory = " when the guest ran out of memory" if b"Out of memory" in (place / "console").read_bytes() else ""
-        raise GuestError(_words(place, f"answers that its program {how}{memory}"))
+        raise GuestError(_words(place, f"reported that its program {how}{memory}"))
 
 
 def _watch(process: "subprocess.Popen[bytes]", place: Path, progress: Callable[[float], None] | None) -> str:

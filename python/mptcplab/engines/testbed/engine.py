@@ -124,7 +124,7 @@ def _play(
             capture_on=layout.interfaces(end),
         )
     if clock_ns() > zero_ns:
-        raise _core.SimulationError("the agents took longer than a second to begin; is the control channel slow?")
+        raise _core.SimulationError("the agents took longer than a second to start; is the control channel slow?")
     _wait(layout.description["duration_ns"], zero_ns, remotes, progress)
     ends = {end: remote.ask("result") for end, remote in remotes.items()}
     if capture is not None:
@@ -151,7 +151,7 @@ def _wait(
         if not any(state["running"] for state in states.values()):
             return
         if clock_ns() > latest_ns:
-            raise _core.SimulationError(f"a run was not over {_LATE_S:g} s after its end")
+            raise _core.SimulationError(f"a run had not ended {_LATE_S:g} s after its scheduled end")
         time.sleep(_LOOK_S)
 
 
@@ -166,8 +166,8 @@ def _server_address(testbed: Testbed, server: Remote) -> str:
         raise EngineUnavailableError(f"testbed.address: {given}: {error.strerror}") from None
     if ipaddress.ip_address(address).is_loopback:
         raise EngineUnavailableError(
-            f"the server's agent was reached at {address}, where no other machine reaches it; "
-            'say where the client does: testbed.address = "…"'
+            f"the server's agent was reached at {address}, which no other machine can reach; "
+            'give the address that the client uses: testbed.address = "…"'
         )
     return address
 
@@ -193,19 +193,18 @@ def _told(layout: Layout, remotes: Mapping[str, Remote], ends: Mapping[str, dict
     try:
         outcome = merge.outcome(description, layout.own, ends["client"], ends["server"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise _core.SimulationError(f"an agent answered what makes no sense: {error!r}") from None
+        raise _core.SimulationError(f"an agent sent an invalid answer: {error!r}") from None
     wrong_s = sum(remote.uncertainty_ns for remote in remotes.values()) / 1e9
     notes = [
-        "rates, delays, queues and losses of the links are those of the network; what the scenario says of them "
-        "describes it",
+        "rates, delays, queues and losses of the links are those of the real network; the scenario only describes them",
         f"the clocks of the two machines agree within {wrong_s * 1e3:.2f} ms",
     ]
     failures = []
     for end, of_end in ends.items():
-        notes += [f"at the {end}, not put back: {problem}" for problem in of_end["left"]]
+        notes += [f"at the {end}, not restored: {problem}" for problem in of_end["left"]]
         refused = (of_end["summary"] or {}).get("refused", 0)
         if refused:
-            notes.append(f"at the {end}, {refused} callers without the run's secret were hung up on")
+            notes.append(f"at the {end}, {refused} connections without the run's secret were closed")
         for name, counted in of_end["interfaces"].items():
             if any(counted.values()):
                 notes.append(f"at the {end}, {name} counted {_counted(counted)}")

@@ -74,12 +74,12 @@ def _links(document: Document) -> Iterator[Found]:
         assert link.interface is not None, "that is what it was found by"
         before = owners.setdefault(link.interface.client, path)
         if before != path:
-            expected = f"an interface of its own for each path: {show(before)} has this one"
+            expected = f"a different interface for each path: {show(before)} already uses this one"
             yield ("link", name, "interface"), show(link.interface.client), expected
         yield from _shapers(name, link, shaped)
     for name in sorted(boxes):
         for index, box in enumerate(document.links[name].middleboxes):
-            expected = "none: the engine testbed has only the boxes that stand there"
+            expected = "none: the engine testbed has only the middleboxes of the real network"
             yield ("link", name, "middleboxes", index), show(box.kind), expected
 
 
@@ -103,7 +103,7 @@ def _shapers(name: str, link: Link, shaped: dict[str, str]) -> Iterator[Found]:
             expected = "an interface of the server, { client = …, server = … }: its packets are shaped there"
             yield ("link", name, "interface"), show(link.interface.client), expected
         elif shaped.setdefault(server, name) != name:
-            expected = f"an interface of its own at the server: link {show(shaped[server])} is shaped on this one"
+            expected = f"a different interface at the server: link {show(shaped[server])} is already shaped on this one"
             yield ("link", name, "interface", "server"), show(server), expected
 
 
@@ -112,13 +112,13 @@ _SMALLEST_BURST = 1514
 
 def _connection(name: str, connection: Connection) -> Iterator[Found]:
     if connection.protocol == "mptcp" and connection.path_manager.name == "ndiffports":
-        expected = '"fullmesh", "backup" or "default": interfaces have the addresses that they have'
+        expected = '"fullmesh", "backup" or "default": the interfaces keep their addresses'
         yield ("connection", name, "path_manager"), show("ndiffports"), expected
     if connection.mss != Connection.model_fields["mss"].default:
-        expected = "the default: interfaces have the MTU that they have"
+        expected = "the default: the interfaces keep their MTU"
         yield ("connection", name, "mss"), f"{connection.mss} B", expected
     if connection.tcp.loss_detection != "rack-tlp":
-        expected = "the default: an agent leaves the kernel's TCP as it is"
+        expected = "the default: an agent does not change the kernel's TCP"
         yield ("connection", name, "tcp", "loss_detection"), show(connection.tcp.loss_detection), expected
 
 
@@ -140,7 +140,7 @@ def _one_machine(document: Document) -> Iterator[Found]:
             if each.count > 1:
                 yield ("connection", name, "count"), str(each.count), "1: programs are run once"
     for name in programs[1:]:
-        expected = f"one connection with programs, {show(programs[0])}: sockets of the kernel do not say whose they are"
+        expected = f"programs in one connection, {show(programs[0])}: sockets cannot be attributed to connections"
         yield ("connection", name, "application"), "programs", expected
 
 

@@ -33,7 +33,7 @@ class Remote:
             connected = socket.create_connection((host, port), _CONNECT_S)
         except OSError as error:
             raise EngineUnavailableError(
-                f"no agent of the {end} at {where} ({error.strerror or error}); start it there: mptcplab agent"
+                f"no agent answers for the {end} at {where} ({error.strerror or error}); start it there: mptcplab agent"
             ) from None
         self.peer: str = connected.getpeername()[0]
         try:
@@ -44,7 +44,7 @@ class Remote:
         except OSError:
             connected.close()
             raise EngineUnavailableError(
-                f"the agent of the {end} at {where} has another key than {key_file}, or is no agent"
+                f"the agent of the {end} at {where} has a different key from {key_file}, or is not an agent"
             ) from None
         try:
             # It has shown the same key, so what goes wrong from here on has other causes.
@@ -58,7 +58,7 @@ class Remote:
         if self.about.get("protocol") != VERSION:
             self.close()
             raise EngineUnavailableError(
-                f"the agent of the {end} at {where} is mptcplab {self.about.get('version')}, which speaks another "
+                f"the agent of the {end} at {where} is mptcplab {self.about.get('version')}, which uses another "
                 "protocol; install the same version on all machines"
             )
         self.offset_ns, self.uncertainty_ns = self._offset()
@@ -69,7 +69,9 @@ class Remote:
             self._channel.sendall(frames.encode({"do": do, **fields}))
             answer = frames.read(self._channel.recv, frames.LARGEST_ANSWER)
         except (OSError, frames.ProtocolError) as error:
-            raise _core.SimulationError(f"the agent of the {self.end} at {self.where} is gone: {error}") from None
+            raise _core.SimulationError(
+                f"lost the connection to the agent of the {self.end} at {self.where}: {error}"
+            ) from None
         if answer is None:
             raise _core.SimulationError(f"the agent of the {self.end} at {self.where} ended the session")
         if answer.get("refused") is not None:

@@ -173,11 +173,11 @@ def _report(each: Cast, zero_ns: int, counters: Counters, told: Told) -> None:
     asked = each.pair.connection["congestion"]["name"]
     if each.ledger.congestion - {asked}:
         others = ", ".join(sorted(each.ledger.congestion - {asked}))
-        told.notes.append(f"{each.name}: its programs chose the congestion control {others} in place of {asked}")
+        told.notes.append(f"{each.name}: its programs chose the congestion control {others} instead of {asked}")
     twice = counters[f"{each.name} {'server' if each.ledger.sender == CLIENT else 'client'}"].get("DuplicateData", 0)
     if twice:
         told.notes.append(
             f"{each.name}: {twice} segments of its data had already arrived on another subflow and are counted"
         )
     if not each.ledger.whole:
-        told.notes.append(f"{each.name}: more sockets went than the kernel could tell of: nobody knows their bytes")
+        told.notes.append(f"{each.name}: more sockets closed than the kernel could report: their bytes are not counted")
