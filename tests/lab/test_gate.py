@@ -85,4 +85,4 @@ def test_a_server_for_everyone_warns() -> None:
         assert process.stderr is not None
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.terminate()
-        assert "warning: whoever reaches 0.0.0.0" in process.stderr.read()
+        assert "warning: anyone who can reach 0.0.0.0" in process.stderr.read()
