@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: build-tests pictures soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
+.PHONY: build-tests pictures sanitize soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -135,6 +135,11 @@ fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and 
 	@command -v cargo-fuzz >/dev/null || { echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 3; }
 	@for target in $$(cargo +nightly fuzz list); do \
 	  cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+# The sanitizers are behind a flag that a stable compiler takes only from a bootstrap.
+sanitize:  ## The tests of wire, transport and live under the address sanitizer: about ten minutes on 2 cores
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked --target $$(rustc -vV | sed -n 's/^host: //p') \
+	  --target-dir target/sanitize --tests -p wire -p transport -p live
 
 # With the oldest Python that distributions ship (3.11.2): some packages' newest releases want a later patch of 3.11.
 lock: setup  ## Write requirements.lock anew from what .venv holds

@@ -85,7 +85,8 @@ fn numbers_have_their_range_and_unit() {
     assert_eq!(k.accept(Value::Number(f64::NAN)), None);
     assert_eq!(k.accept(Value::Number(1.1)), None);
     assert_eq!(k.expected(), "a number from -1 to 1 ms");
-    let given = Given { parameters: Box::leak(Box::new([k])), values: None };
+    static ALONE: [Parameter; 1] = [Parameter::number("k", 0.0, [-1.0, 1.0], "how far")];
+    let given = Given { parameters: &ALONE, values: None };
     assert_eq!(given.number("k"), 0.0);
 }
 

@@ -280,8 +280,12 @@ enum Harm {
     Changes,
 }
 
-fn harm(network: &Description, connection: &Connection) -> Harm {
+fn boxes_of<'a>(network: &'a Description, connection: &Connection) -> Vec<&'a Middlebox> {
     let links = connection.paths.iter().flat_map(|&path| &network.paths[path].links);
+    links.flat_map(|&link| &network.links[link].middleboxes).collect()
+}
+
+fn harm(network: &Description, connection: &Connection) -> Harm {
     let of = |middlebox: &Middlebox| match middlebox {
         Middlebox::Nat
         | Middlebox::SequenceRewriting { .. }
@@ -294,7 +298,7 @@ fn harm(network: &Description, connection: &Connection) -> Harm {
         | Middlebox::Captive { .. } => Harm::Ends,
         Middlebox::PayloadRewriting { .. } => Harm::Changes,
     };
-    links.flat_map(|&link| &network.links[link].middleboxes).map(of).max().unwrap_or(Harm::None)
+    boxes_of(network, connection).into_iter().map(of).max().unwrap_or(Harm::None)
 }
 
 /// Runs it; what is wrong with the outcome.
@@ -315,7 +319,12 @@ fn fault(network: &Description) -> Option<String> {
         let complete = connection.completion_s.is_some();
         if !complete && (harm == Harm::None || !connection.ended) {
             let how = if connection.ended { "ended" } else { "is stuck" };
-            return Some(format!("{name} {how} with {bytes} of {size_bytes} bytes"));
+            let over = boxes_of(network, kind);
+            let stamps = if kind.tcp.timestamps { "with timestamps" } else { "without timestamps" };
+            let protocol = kind.protocol;
+            return Some(format!(
+                "{name} {how} with {bytes} of {size_bytes} bytes, {protocol:?} {stamps} over {over:?}"
+            ));
         }
         if complete && harm < Harm::Changes && bytes != size_bytes {
             return Some(format!("{name} is complete with {bytes} of {size_bytes} bytes"));

@@ -133,9 +133,13 @@ pub struct Copies {
 impl Copies {
     /// Whether the copy sent at `sent_ns` may be the one that arrived (RFC 8985 §6.2 step 2).
     fn may_be_last(self, sent_ns: u64, now_ns: u64) -> bool {
+        self.echoes(sent_ns).unwrap_or(true) && now_ns - sent_ns >= self.min_rtt_ns
+    }
+
+    /// Whether the timestamp is of the copy sent at `sent_ns` or of something later, where there is one.
+    fn echoes(self, sent_ns: u64) -> Option<bool> {
         let sent_ms = (sent_ns / 1_000_000) as u32;
-        let echoed = self.echo_ms.is_none_or(|echo_ms| echo_ms.wrapping_sub(sent_ms) as i32 >= 0);
-        echoed && now_ns - sent_ns >= self.min_rtt_ns
+        self.echo_ms.map(|echo_ms| echo_ms.wrapping_sub(sent_ms) as i32 >= 0)
     }
 }
 
@@ -365,14 +369,17 @@ impl<P: Stream> Scoreboard<P> {
 
     /// All or part of a segment that was sent more than once was acknowledged: notes which copy was answered. True: perhaps the
     /// last one.
+    ///
+    /// Where there is a timestamp, it alone decides which copy a round trip is measured from: the least round trip so far may
+    /// be one of a longer path, or of a SYN that waited for an outage, and would refuse each sample of a path that got
+    /// shorter for as long as all that is sent is sent again.
     fn hear_of_copy(segment: &Sent<P>, now_ns: u64, delivered: &mut Delivered) -> bool {
-        let last = delivered.copies.may_be_last(segment.sent_ns, now_ns);
-        if !last {
-            delivered.says_again = true;
-        } else if delivered.copies.echo_ms.is_some() {
-            delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns));
+        match delivered.copies.echoes(segment.sent_ns) {
+            Some(true) => delivered.answered_copy_ns = delivered.answered_copy_ns.max(Some(segment.sent_ns)),
+            Some(false) => delivered.says_again = true,
+            None => {}
         }
-        last
+        delivered.copies.may_be_last(segment.sent_ns, now_ns)
     }
 
     /// Selective acknowledgments. `expand` gives the 64-bit number of one on the wire. Blocks that name what was

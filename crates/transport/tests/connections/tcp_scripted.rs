@@ -661,6 +661,38 @@ fn each_repaired_segment_gives_a_sample_with_timestamps() {
     }
 }
 
+/// RFC 7323 §4.1: the timestamp says which copy arrived, however long the round trips before were. After a handshake that took
+/// long, on a path that loses the first copy of everything, there would be no other sample, and each timeout twice the last.
+#[test]
+fn a_path_that_got_shorter_is_found_out_by_copies() {
+    for (offer, shorter) in [(STAMPS, true), (SACK, false)] {
+        let (mut peer, syn) = Peer::called(with(|tcp| tcp.loss_detection = LossDetection::Sack));
+        peer.wait(900 * MS);
+        if offer.stamps {
+            (peer.stamp, peer.host_stamp) = (Some(1), syn.options.timestamps.unwrap().value);
+        }
+        peer.send(peer.with_offer(peer.segment(Flags::SYN | ACK, 0, 1), offer));
+        let mut waits_ns = Vec::new();
+        for n in 1..=5 {
+            peer.write(900);
+            let sent_ns = peer.now_ns;
+            let copy = (0..60_000).map(|_| peer.wait(MS)).find(|sent| !sent.is_empty());
+            waits_ns.push(peer.now_ns - sent_ns);
+            let copy = copy.unwrap_or_else(|| panic!("segment {n}: no copy within a minute"));
+            peer.host_stamp = copy[0].options.timestamps.map_or(0, |t| t.value);
+            peer.wait(50 * MS);
+            peer.send(peer.segment(ACK, 1, 1 + 900 * n));
+        }
+        // RFC 6298 §2 by hand: 0.9 + 4 · 0.45 = 2.7 s, and after samples of 50 ms 3.00, 3.10, 3.07 and 2.95 s, for the
+        // variation grows first. Without a sample 2.7, 5.4, 10.8, 21.6 and 43.2 s.
+        let expected_ms =
+            if shorter { [2_700, 2_997, 3_096, 3_067, 2_954] } else { [2_700, 5_400, 10_800, 21_600, 43_200] };
+        for (wait_ns, expected_ms) in waits_ns.iter().zip(expected_ms) {
+            assert!(wait_ns.abs_diff(expected_ms * MS) <= expected_ms * MS / 100, "{waits_ns:?}");
+        }
+    }
+}
+
 /// RFC 5681 §3.1: "if the SYN or SYN/ACK is lost, the initial window … MUST be one segment"; RFC 6298 §5.7: the timeout of the
 /// first data is 3 s then, unless timestamps tell the round trip.
 #[test]
