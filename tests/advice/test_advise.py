@@ -10,7 +10,7 @@ import pytest
 from mptcplab import Advice, AdviceError, Scenario
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.commands import commands
-from mptcplab.advice.report import rows
+from mptcplab.advice.report import page, rows
 from mptcplab.advice.traffic import figure
 from mptcplab.cli.app import invoke
 from mptcplab.scenario.applications import Ping
@@ -110,6 +110,19 @@ def test_a_call_takes_a_round_trip_and_two_messages() -> None:
     expected_s = 0.008 + 8 * 1052 / 20e6 + 8 * 1052 / 90e6
     assert advice.best_single_path.candidate.paths == ("fibre",)
     assert advice.best_single_path.values["call"].mean == pytest.approx(expected_s, rel=0.001)
+
+
+def test_an_acknowledgment_that_waits_for_the_next_message_is_no_queue() -> None:
+    """400 kbit/s on 20 and 10 Mbit/s: with `redundant` the second path's RTT samples are 15 ms longer than its RTT."""
+    paths = ["wifi: 20/10 Mbit/s, 10 ms, 1.5 %", "lte: 20/10 Mbit/s, 40 ms"]
+    advice = mptcplab.advise(paths=paths, traffic="calls", budget=0.05)
+    assert all(value is None for value in advice.best.queueing_s.values())
+    assert not any("queues" in sentence for sentence in advice.best.reasons)
+
+
+def test_a_download_has_a_figure_of_its_queues(equal: Advice) -> None:
+    assert all(value is not None for value in equal.best.queueing_s.values())
+    assert page(equal).count('class="plot"') == 2
 
 
 def test_messages_that_the_end_overtakes_count_as_the_others() -> None:
@@ -217,7 +230,8 @@ def test_the_command_prints_an_answer(capsys: pytest.CaptureFixture[str], tmp_pa
     assert "Use " in text
     assert "Dropped:" in text
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.count('class="plot"') == 2
+    # Messages tell nothing of queues: the page has the figure of the runs alone.
+    assert page.count('class="plot"') == 1
     assert json.loads((out / "advice.json").read_text(encoding="utf-8"))["recommended"]
     assert Scenario.load(saved) == Scenario.load(out / "scenario.toml")
     assert invoke(command("--traffic", "calls", "--out", str(out))) == 0

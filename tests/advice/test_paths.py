@@ -1,6 +1,7 @@
 """Paths and caps in words: what is read, and that every mistake is answered with what would do."""
 
 import pytest
+from mptcplab.advice.advising import advise
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.paths import UNKNOWN_QUEUE_S, read_cap, read_path, read_paths
 
@@ -98,3 +99,32 @@ def test_a_cap_that_is_wrong_says_what_would_do(text: str, found: str, expected:
     message = str(caught.value)
     assert found in message.partition("; expected ")[0]
     assert expected in message.partition("; expected ")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        ("0 MB", "0 MB", "2 kB"),
+        ("-1 MB", "-1 MB", "2 kB"),
+        ("2 GB", "2 GB", "to 1 GB"),
+        ("1 s", "a time", "a size"),
+        ("many", "many", "a size"),
+    ],
+)
+def test_a_buffer_that_is_wrong_says_what_would_do(text: str, found: str, expected: str) -> None:
+    with pytest.raises(AdviceError) as caught:
+        advise(paths=["a: 1 Mbit/s, 9 ms", "b: 1 Mbit/s, 9 ms"], buffer=text)
+    message = str(caught.value)
+    assert message.startswith("--buffer ")
+    assert found in message.partition("; expected ")[0]
+    assert expected in message.partition("; expected ")[2]
+
+
+def test_a_question_without_a_network_or_work_is_refused() -> None:
+    paths = ["a: 1 Mbit/s, 9 ms", "b: 1 Mbit/s, 9 ms"]
+    with pytest.raises(AdviceError, match="neither a scenario file nor paths"):
+        advise()
+    with pytest.raises(AdviceError, match="budget: found 0; expected more than 0"):
+        advise(paths=paths, budget=0)
+    with pytest.raises(AdviceError, match="jobs: found 0; expected 1 or more"):
+        advise(paths=paths, jobs=0)

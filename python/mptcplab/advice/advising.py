@@ -12,7 +12,7 @@ from mptcplab.advice.answer import BELOW, Advice, Recommendation, values_of
 from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate, multipath, singles
 from mptcplab.advice.commands import commands
 from mptcplab.advice.errors import AdviceError
-from mptcplab.advice.paths import known_path, read_cap, read_paths
+from mptcplab.advice.paths import check_buffer, known_path, read_cap, read_paths
 from mptcplab.advice.play import Player
 from mptcplab.advice.prune import UNMARKED, prune
 from mptcplab.advice.question import Question, best_rates_bps, from_file, from_paths, with_traffic
@@ -64,10 +64,10 @@ def advise(
     ('fibre',)
     """
     question = ask(scenario, paths, traffic, purpose, metered, caps, buffer, direction, connection, seed)
-    if jobs < 1 or not 0 < budget <= 1000:
-        raise AdviceError(
-            "jobs and budget", f"{jobs} and {budget:g}", "jobs of 1 or more, a budget above 0, at most 1000"
-        )
+    if jobs < 1:
+        raise AdviceError("jobs", str(jobs), "1 or more")
+    if not 0 < budget <= 1000:
+        raise AdviceError("budget", f"{budget:g}", "more than 0 and at most 1000")
     with Player(question, jobs) as player:
         race = Race(player, progress, round(BUDGET_HOPS * budget))
         return _answer(question, race)
@@ -87,13 +87,13 @@ def ask(
 ) -> Question:
     """The question, checked. Raises AdviceError."""
     if (scenario is None) == (not paths):
-        found = "neither" if scenario is None else "both"
-        raise AdviceError(
-            "the network", f"{found} a scenario file and paths", "a scenario file, or at least two --path"
-        )
+        found = "neither a scenario file nor paths" if scenario is None else "both a scenario file and paths"
+        raise AdviceError("the network", found, "a scenario file, or at least two --path")
     for name, value, known in (("--for", purpose, PURPOSES), ("--direction", direction, ("down", "up"))):
         if value not in known:
             raise AdviceError(name, show(value), " or ".join(known))
+    if buffer is not None:
+        check_buffer(buffer)
     if traffic is not None and traffic not in KINDS:
         raise AdviceError("--traffic", show(traffic), f"{', '.join(KINDS)}{did_you_mean(traffic, KINDS)}")
     if scenario is not None:

@@ -12,6 +12,8 @@ from mptcplab.scenario.errors import did_you_mean, show
 EXAMPLE: Final = '"lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %"'
 UNKNOWN_QUEUE_S: Final = (0.02, 0.3)
 """Default range of the queue of a link: from a router with a small buffer to bufferbloat."""
+_SMALLEST_BUFFER: Final = 2_000
+_LARGEST_BUFFER: Final = 10**9
 
 _PAIR = re.compile(r"\s*([0-9.]+)\s*/\s*([0-9.]+)\s*([^\s/].*)")
 _UNCERTAIN = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
@@ -145,6 +147,16 @@ def read_cap(text: str, names: Sequence[str]) -> Cap:
     if amount <= 0:
         raise AdviceError(where, size.strip(), "more than 0; leave out a path that must carry nothing")
     return Cap(name.strip(), amount, period.strip())
+
+
+def check_buffer(text: str) -> None:
+    """`1 MB`, or `auto`. Raises AdviceError."""
+    if text == "auto":
+        return
+    where = f"--buffer {show(text)}"
+    amount = _quantity(where, text, (units.SIZE,), "a size, such as 1 MB")
+    if not _SMALLEST_BUFFER <= amount <= _LARGEST_BUFFER:
+        raise AdviceError(where, text.strip(), "2 kB, more than a segment, to 1 GB")
 
 
 def known_path(where: str, name: str, names: Sequence[str]) -> str:

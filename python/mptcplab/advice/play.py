@@ -14,6 +14,7 @@ from mptcplab.advice.traffic import Figure, figure
 
 _WAITED: Final = ("waited_first_s", "waited_retransmission_s", "waited_timeout_s", "waited_reinjection_s")
 _HEADERS_BYTES: Final = 40
+_NOW_AND_THEN: Final = ("ping", "rate")
 OVERHEAD_HOPS: Final = 2500
 """What a run costs beside its packets, in packet hops: it is described, read and started."""
 
@@ -29,7 +30,9 @@ class Played:
     carried_bytes: tuple[float, ...]
     """By path: what these connections sent, headers and retransmissions too."""
     queueing_s: tuple[float | None, ...]
-    """By path: mean of the RTT samples less the path's own round trip; None where nothing was sent."""
+    """By path: mean of the RTT samples less the path's own round trip; None where nothing was sent.
+
+    Without connections that send now and then: an acknowledgment there waits for the next message, not in a queue."""
     waiting_s: float
     """Mean time that a byte waits for those before it."""
     waited_for_s: tuple[tuple[float, ...], ...]
@@ -134,6 +137,7 @@ def _queueing_s(
     found = [
         (subflow["rtt_mean_s"], subflow["segments_sent"])
         for row in own
+        if description["connections"][row["kind"]]["application"]["kind"] not in _NOW_AND_THEN
         for subflow in row["subflows"]
         if subflow["path"] in places and subflow["rtt_mean_s"] and subflow["segments_sent"]
     ]

@@ -37,11 +37,11 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     unit = _unit(race, question, single)
     mean = words.better(found.mean, unit)
     low, high = (_bound(bound, unit) for bound in (found.low, found.high))
-    span = "" if low == high == mean else f": between {low} and {high}"
+    span = "" if low == high == mean else f" (between {low} and {high}, each with 95 % confidence)"
+    verb = {"s": "takes", "bit/s": "gives", None: "does"}[unit] if mean != words.SAME else "does"
     return (
-        f"No setting of Multipath TCP is better than TCP on {single.paths[0]} with 95 % confidence. The best of them, "
-        f"{rival.label}, gives {mean}{span} "
-        f"(95 % on each side, {found.pairs} runs)."
+        f"No setting of Multipath TCP is better than TCP on {single.paths[0]} by 1 % or more with 95 % confidence. "
+        f"The best of them ({rival.label}) {verb} {mean}{span} over {found.pairs} runs."
     )
 
 
@@ -127,8 +127,8 @@ def _uncoupled(best: Candidate) -> list[str]:
     if best.backup or best.congestion not in UNCOUPLED:
         return []
     return [
-        f"{shown(best.congestion)} runs on each path by itself: where the paths have a common bottleneck, this "
-        f"connection takes as much of it as {len(best.paths)} of TCP."
+        f"{shown(best.congestion)} runs on each path by itself: where the paths share a bottleneck, this connection "
+        f"competes there like {len(best.paths)} TCP connections with {shown(best.congestion)}."
     ]
 
 
@@ -146,7 +146,7 @@ def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence
         elif abs(found.mean) < _WORTH:
             alike.append(change)
     if alike:
-        said.append(f"Less than 1 % of difference: {'; '.join(alike)}.")
+        said.append(f"Less than 1 % difference with {words.listed(alike, 'or')}.")
     return said
 
 
@@ -187,13 +187,15 @@ def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[
         theirs, other = rivals[place]
         if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < ratios[place] < 1.6:
             said.append(
-                f"Packets wait {words.time(mine)} in queues on {name} on average; with {other.label} "
-                f"it is {words.time(theirs)}."
+                f"Packets wait {words.time(mine)} in queues on {name} on average ({words.time(theirs)} with "
+                f"{other.label})."
             )
     return said
 
 
-_SENT_AS = ("brought as new", "retransmitted", "retransmitted after a timeout", "brought in place of another path")
+_SENT_AS = (
+    "carried for the first time", "retransmitted", "retransmitted after a timeout", "carried in place of another path",
+)  # fmt: skip
 
 
 def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
@@ -207,8 +209,8 @@ def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[C
         if abs(theirs - mine) > _SEEN_S and not 0.7 < theirs / max(mine, 1e-4) < 1.5:
             longer = other if theirs > mine else best
             return [
-                f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones; with {other.label} "
-                f"{words.time(theirs)}.{_mostly(race, question, longer)}"
+                f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones ({words.time(theirs)} "
+                f"with {other.label}).{_mostly(race, question, longer)}"
             ]
     if mine > 5 * _SEEN_S:
         return [
@@ -231,7 +233,7 @@ def _mostly(race: Race, question: Question, candidate: Candidate) -> str:
     if total == 0 or most < 0.5 * total:
         return ""
     waiting = words.time(mean(race, candidate, "waiting_s"))
-    return f" Of the {waiting}, {words.share(most / total)} is for data that {path} {sent_as}."
+    return f" Of the {waiting}, {words.share(most / total)} is spent waiting for data that {path} {sent_as}."
 
 
 def _metered(race: Race, question: Question, best: Candidate) -> list[str]:

@@ -73,10 +73,16 @@ def page(advice: Advice) -> str:
 
     question = advice.question
     headers, cells = rows(advice)
-    captions = (
+    captions = [
         ("Every run", f"Each point is a run; 1 is {advice.best_single_path.label} in the same run, more is better."),
-        ("Queues", "How long packets wait in the queue before each path's link, the mean over all runs."),
-    )
+    ]
+    panels = [_against(advice)]
+    queues = _queues(advice)
+    if queues is not None:
+        captions.append(
+            ("Queues", "How long packets wait in the queue before each path's link, the mean over all runs.")
+        )
+        panels.append(queues)
     return pages.render(
         "advice.html",
         title=f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}",
@@ -87,7 +93,7 @@ def page(advice: Advice) -> str:
         figures=captions,
         dropped=[[each.label, reason] for each, reason in advice.dropped],
         scenario=advice.scenario().to_toml(),
-        plots={"config": style.config("currentColor"), "panels": [_against(advice), _queues(advice)]},
+        plots={"config": style.config("currentColor"), "panels": panels},
     )
 
 
@@ -124,7 +130,8 @@ def _against(advice: Advice) -> dict[str, Any]:
     return _panel("runs", chart, points)
 
 
-def _queues(advice: Advice) -> dict[str, Any]:
+def _queues(advice: Advice) -> dict[str, Any] | None:
+    """None where no queue was seen, as of calls alone."""
     import altair as alt
 
     from mptcplab.plots import style
@@ -136,6 +143,8 @@ def _queues(advice: Advice) -> dict[str, Any]:
         for name, value in queueing_of(race, advice.question, each).items()
         if value is not None
     ]
+    if not points:
+        return None
     colours = style.path_colours(advice.question.paths)
     chart = (
         alt.Chart(alt.NamedData(name="points"))

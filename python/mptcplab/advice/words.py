@@ -1,6 +1,10 @@
 """Numbers as sentences have them."""
 
 import math
+from typing import Final
+
+SAME: Final = "much the same"
+"""Of a difference below half a per cent."""
 
 
 def rate(bps: float) -> str:
@@ -43,18 +47,22 @@ def percent(part: float) -> str:
 
 
 def better(logarithm: float, unit: str | None) -> str:
-    """A difference of scores in words that fit the unit: `7.2 % less time`, `12 % more`, `much the same`."""
+    """A difference of scores in words that fit the unit: `7.2 % less time`, `12 % more`, `much the same`.
+
+    A score that combines several figures has no unit; it is `12 % better`.
+    """
     if abs(logarithm) < 0.005:
-        return "much the same"
+        return SAME
     if unit == "s":
         change = math.exp(-logarithm) - 1
         return f"{percent(change)} {'less' if change < 0 else 'more'} time"
-    return f"{percent(math.exp(logarithm) - 1)} {'more' if logarithm > 0 else 'less'}"
+    up, down = ("better", "worse") if unit is None else ("more", "less")
+    return f"{percent(math.exp(logarithm) - 1)} {up if logarithm > 0 else down}"
 
 
-def listed(items: list[str]) -> str:
+def listed(items: list[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"
 
 
 def _three(number: float) -> str:
