@@ -51,7 +51,7 @@ class SubflowSamples(TypedDict):
     srtt_s: NDArray[np.float64]
     in_flight_segments: NDArray[np.uint32]
     own: dict[str, NDArray[np.float64]]
-    """Congestion controls' own numbers by the names of their columns; NaN for subflows of others."""
+    """Internal variables of congestion controls by column name; NaN for subflows with other controls."""
 
 @type_check_only
 class LinkSamples(TypedDict):
@@ -66,7 +66,7 @@ class LinkSamples(TypedDict):
 
 @type_check_only
 class Outcome(TypedDict):
-    """What a simulation answers; `summary` is JSON: connections, links and work of `simulator::outcome`.
+    """What a simulation returns; `summary` is JSON: connections, links and work of `simulator::outcome`.
 
     A simulation in which nothing was sampled has no samples.
     """
@@ -92,16 +92,16 @@ class Ack:
 
     @property
     def now_ns(self) -> int:
-        """When it arrived, nanoseconds."""
+        """Time of its arrival, nanoseconds."""
     @property
     def acked_segments(self) -> float:
-        """What it acknowledged for the first time, cumulatively or selectively, in segments."""
+        """Data that it acknowledged for the first time, cumulatively or selectively, in segments."""
     @property
     def rtt_ns(self) -> int | None:
-        """The RTT sample that it gave, nanoseconds."""
+        """Its RTT sample, nanoseconds."""
     @property
     def cwnd_limited(self) -> bool:
-        """Whether the window, not the application or the receiver, limited what was sent."""
+        """Whether the window, rather than the application or the receiver, limited sending."""
 
 @final
 class RttSample:
@@ -112,24 +112,24 @@ class RttSample:
         """Age of the youngest segment that was acknowledged and sent only once, nanoseconds."""
     @property
     def now_ns(self) -> int:
-        """When the acknowledgment arrived, nanoseconds."""
+        """Time of arrival of the acknowledgment, nanoseconds."""
     @property
     def recovering(self) -> bool:
         """Whether it arrived during fast recovery, where `on_ack` is not called."""
     @property
     def segments_sent(self) -> int:
-        """Segments with data sent so far, those sent again counted."""
+        """Data segments sent so far, including retransmissions."""
     @property
     def segments_sent_again(self) -> int:
-        """Of those, sent again."""
+        """Retransmissions among those."""
 
 @final
 class Subflow:
-    """What is known of a subflow, during the call that it was given to."""
+    """The state of a subflow, valid during the call that receives it."""
 
     @property
     def id(self) -> int:
-        """Its place among the subflows."""
+        """Its index among the subflows."""
     @property
     def cwnd(self) -> float:
         """Congestion window, segments."""
@@ -153,7 +153,7 @@ class Subflow:
         """Segments believed to be in the network."""
     @property
     def queued(self) -> int:
-        """Segments bound to it and not sent yet."""
+        """Segments bound to it that have not been sent yet."""
     @property
     def mss(self) -> int:
         """Bytes of data that a segment carries."""
@@ -168,58 +168,58 @@ class Subflow:
         """Bytes acknowledged between the last two losses."""
     @property
     def active(self) -> bool:
-        """Established, with an RTT sample, not closed."""
+        """Whether it is established, has an RTT sample and is not closed."""
     @property
     def backup(self) -> bool:
-        """To be used only when no other subflow works."""
+        """Whether it should be used only when no other subflow works."""
     @property
     def potentially_failed(self) -> bool:
-        """A retransmission timeout occurred and nothing was acknowledged since."""
+        """Whether nothing has been acknowledged since a retransmission timeout."""
     @property
     def held(self) -> bool:
-        """Pacing, or the peer's window of this subflow, holds it back for the moment."""
+        """Whether pacing, or the peer's window for this subflow, prevents it from sending now."""
     @property
     def in_slow_start(self) -> bool:
-        """The window is below the threshold."""
+        """Whether the window is below the threshold."""
     @property
     def has_room(self) -> bool:
-        """Another segment fits in the window, and pacing allows it now."""
+        """Whether another segment fits in the window and pacing allows it now."""
     @property
     def usable(self) -> bool:
-        """It can take a segment now: active, not potentially failed, with room."""
+        """Whether it can take a segment now: active, not potentially failed, with room."""
 
 @final
 class Subflows:
-    """The subflows of a connection by their ids, during the call that they were given to."""
+    """The subflows of a connection by id, valid during the call that receives them."""
 
     def __len__(self) -> int:
-        """How many there are, also those that are not active."""
+        """Number of subflows, including those that are not active."""
     def __getitem__(self, index: int, /) -> Subflow:
         """The subflow with this id. Raises IndexError."""
     def __iter__(self) -> Iterator[Subflow]:
-        """All of them, in the order of their ids."""
+        """All subflows, in the order of their ids."""
 
 @final
 class Demand:
-    """What there is to send; it may be kept."""
+    """The data to send; it may be kept."""
 
     @property
     def is_new(self) -> bool:
-        """Whether it is data never sent before, else a reinjection: data whose subflow failed or is late."""
+        """Whether the data has never been sent; if not, it is a reinjection: its subflow failed or is late."""
     @property
     def tried(self) -> frozenset[int]:
-        """The subflows that carried it."""
+        """The subflows that have carried the data."""
 
 @final
 class Counters:
-    """What a subflow has counted so far; it may be kept."""
+    """The counters of a subflow so far; they may be kept."""
 
     @property
     def segments_sent(self) -> int:
-        """Segments with data sent, retransmissions included."""
+        """Data segments sent, including retransmissions."""
     @property
     def segments_lost(self) -> int:
-        """Of those, the retransmissions of segments that were held to be lost, rightly or not."""
+        """Retransmissions among those, of segments deemed lost, rightly or not."""
     @property
     def timeouts(self) -> int:
         """Retransmission timeouts."""
@@ -228,30 +228,30 @@ class Counters:
         """Bytes acknowledged on the subflow."""
     @property
     def segment_bytes(self) -> int:
-        """Largest segment in bytes, TCP's options included; `Subflow.mss` is what data gets of it."""
+        """Largest segment in bytes, including TCP options; `Subflow.mss` is its share for data."""
     @property
     def silent(self) -> bool:
-        """Nothing was heard of it for so long that its data went to others; only where `repair` is `kernel`."""
+        """Whether it has been silent for so long that its data went to others; only if `repair` is `kernel`."""
     @property
     def unacknowledged_bytes(self) -> int:
-        """Bytes sent and not acknowledged on the subflow."""
+        """Bytes sent but not acknowledged on the subflow."""
     @property
     def queued_bytes(self) -> int:
-        """Bytes bound to the subflow and not sent yet."""
+        """Bytes bound to the subflow that have not been sent yet."""
 
 @final
 class Context:
-    """What a scheduler knows of the connection. Places and sizes are bytes of the stream."""
+    """The state of the connection, for a scheduler. Positions and sizes are in bytes of the stream."""
 
     @property
     def now_ns(self) -> int:
-        """Now, nanoseconds."""
+        """Current time, nanoseconds."""
     @property
     def place(self) -> int:
-        """Where the data begins that is asked about."""
+        """Start of the data for which a subflow is to be chosen."""
     @property
     def available_bytes(self) -> int:
-        """How many bytes of it there are that may be sent or bound."""
+        """Number of bytes from there that may be sent or bound."""
     @property
     def acknowledged_bytes(self) -> int:
         """Bytes that the peer has acknowledged at the data level."""
@@ -263,30 +263,30 @@ class Context:
         """Bytes sent so far for the first time, or bound to a subflow: where new data begins."""
     @property
     def unsent_bytes(self) -> int:
-        """Bytes written and neither sent nor bound; of an application that always has more, next to 2**64."""
+        """Bytes written but neither sent nor bound; close to 2**64 for an application that always has more."""
     @property
     def free_window_bytes(self) -> int:
         """Bytes that the connection-level window still allows."""
     @property
     def window_bytes(self) -> int:
-        """The whole connection-level window: what may be under way at once."""
+        """The whole connection-level window: the maximum amount of data in flight."""
     @property
     def window_blocks(self) -> int:
-        """How often so far that window kept the fastest subflow from sending though it had room."""
+        """How often that window has prevented the fastest subflow from sending although it had room."""
     @property
     def flow_bytes(self) -> int | None:
-        """What the application will have written in all, where it is known."""
+        """Total amount that the application will write, if known."""
     @property
     def left_bytes(self) -> int | None:
-        """Of that, what is neither sent nor bound."""
+        """The part of it that is neither sent nor bound."""
     @property
     def outstanding_bytes(self) -> int:
-        """Bytes sent or bound and not acknowledged at the data level."""
+        """Bytes sent or bound but not acknowledged at the data level."""
     @property
     def ended(self) -> bool:
-        """The application writes no more."""
+        """Whether the application has closed the stream."""
     def counters(self, r: int) -> Counters:
-        """What the subflow with id `r` has counted, during the call. Raises IndexError."""
+        """The counters of the subflow with id `r`; available only during the call. Raises IndexError."""
 
 @type_check_only
 class Given(Protocol):

@@ -177,7 +177,7 @@ def compare(
     jobs: int = 1,
     progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
-    """Run a scenario on several engines, with differences to the first; `seed`, `repeat` and `jobs` as in `run`.
+    """Run a scenario on several engines, with differences from the first; `seed`, `repeat` and `jobs` as in `run`.
 
     `progress` is called with the current engine and the fraction of its runs that is done, 0 to 1. The returned
     Comparison has the results by engine and the data frames `frames["connections"]`, `["subflows"]` and `["links"]`,

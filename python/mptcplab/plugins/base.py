@@ -291,13 +291,13 @@ class AddressRemoved(NamedTuple):
 
 
 class LocalAddressRemoved(NamedTuple):
-    """An address of this host is gone, its interface with it (an event of the scenario)."""
+    """An address of this host has gone away with its interface (an event of the scenario)."""
 
     local_id: int
 
 
 class LocalAddressAdded(NamedTuple):
-    """An address of this host that was gone is there again."""
+    """An address of this host that had gone away is back."""
 
     local_id: int
 

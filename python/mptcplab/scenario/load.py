@@ -199,7 +199,7 @@ class Scenario:
     def derived(self, what: str, make: Callable[[], T]) -> T:
         """The result of `make`, computed once for this scenario and all that differ from it only in the seed.
 
-        `what` names it. It must not depend on the seed, and goes with the last of these scenarios.
+        `what` names it. It must not depend on the seed, and is released with the last of these scenarios.
         """
         if what not in self._derived:
             self._derived[what] = make()

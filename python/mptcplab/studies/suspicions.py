@@ -254,8 +254,8 @@ def wvegas_alone_and_beside() -> Iterator[Row]:
         multi, single = (float(per_run(beside, who).mean()) for who in ("multi", "single"))
         return {
             "wVegas": name,
-            "use of an empty link, % (payload)": f"{100 * used:.1f}",
-            "beside a TCP, Mbit/s": f"{multi / 1e6:.2f} and {single / 1e6:.2f}",
+            "utilization of an empty link, % (payload)": f"{100 * used:.1f}",
+            "next to a TCP flow, Mbit/s": f"{multi / 1e6:.2f} and {single / 1e6:.2f}",
             "Jain's index": f"{metrics.jain_index([multi, single]):.4f}",
         }
 

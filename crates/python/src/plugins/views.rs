@@ -99,7 +99,7 @@ impl PySubflowIterator {
     }
 }
 
-/// What is known of a subflow.
+/// The state of a subflow.
 #[pyclass(name = "Subflow", module = "mptcplab._core", frozen)]
 pub struct PySubflow {
     table: Arc<Table>,
@@ -237,7 +237,7 @@ fn ids(mut set: SubflowSet) -> Vec<usize> {
     std::iter::from_fn(|| set.pop()).collect()
 }
 
-/// What there is to send.
+/// The data to send.
 #[pyclass(name = "Demand", module = "mptcplab._core", frozen)]
 pub struct PyDemand(pub Demand);
 
@@ -261,7 +261,7 @@ impl PyDemand {
     }
 }
 
-/// What a scheduler knows of the connection.
+/// The state of the connection, for a scheduler.
 #[pyclass(name = "Context", module = "mptcplab._core", frozen)]
 pub struct PyContext {
     table: Arc<Table>,
@@ -340,7 +340,7 @@ impl PyContext {
     }
 }
 
-/// What a subflow has counted.
+/// A subflow's counters.
 #[pyclass(name = "Counters", module = "mptcplab._core", frozen)]
 pub struct PyCounters(Counters);
 
