@@ -97,6 +97,46 @@ def test_how_long_a_guest_takes_to_load_its_program_is_no_matter(
     assert run(scenario, ENGINE).subflows.select(columns).rows() == quick.subflows.select(columns).rows()
 
 
+ELSEWHERE = """
+import ctypes, os, resource, sys
+from pathlib import Path
+from mptcplab.capture.settings import Capture
+from mptcplab.engines.runner import run
+from mptcplab.scenario import Scenario
+
+PR_SET_THP_DISABLE = 41
+assert ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
+os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+os.umask(0o077)
+os.nice(5)
+os.chdir("/")
+scenario, engine, place = Scenario.load(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+place.mkdir()
+result = run(scenario, engine, seed=1, capture=Capture(place, 0))
+(place / "result").write_text(result.to_json(), encoding="utf-8")
+"""
+
+
+@virtual
+def test_a_guest_sees_nothing_of_how_its_host_is_set(tmp_path: Path) -> None:
+    scenario_file = tmp_path / "virtual.toml"
+    scenario_file.write_text(LOSSY)
+    here = captured(Scenario.load(scenario_file), 1, tmp_path / "here")
+    words = [sys.executable, "-c", ELSEWHERE, str(scenario_file), ENGINE, str(tmp_path / "there")]
+    if shutil.which("setarch"):
+        words = ["setarch", "-R", *words]  # no randomisation of addresses
+    if os.geteuid() == 0 and shutil.which("unshare"):
+        sysctls = "net.ipv4.tcp_sack=0 net.ipv4.tcp_rmem='4096 8192 16384' net.mptcp.enabled=0"
+        words = ["unshare", "-n", "-u", "sh", "-c", f'hostname other; sysctl -qw {sysctls}; exec "$@"', "sh", *words]
+    # A long environment moves the stack.
+    there = {**os.environ, "LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7", "LONG": "x" * 50_000}
+    (tmp_path / "other").mkdir()
+    subprocess.run(words, env={**there, "TMPDIR": str(tmp_path / "other")}, check=True)
+    assert here == {path.name: path.read_bytes() for path in (tmp_path / "there").iterdir()}
+
+
 def test_a_guest_finds_modules_in_the_same_places_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     before = guest.command()
     monkeypatch.setattr(sys, "path", ["/usr/local/bin", *sys.path, "/somewhere"])
