@@ -186,6 +186,28 @@ def test_what_is_no_tree_is_refused(
     assert expected in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("left", "expected"),
+    [
+        ("mptcp_ctrl.c", "Linux 5.4.230 has no net/mptcp/protocol.c: its Multipath TCP is the out-of-tree kernel's"),
+        (None, "Linux 5.4.230 has no net/mptcp/protocol.c: Multipath TCP is part of Linux 5.6 and later"),
+    ],
+)
+def test_a_tree_whose_multipath_tcp_is_another_is_refused_before_it_is_built(
+    source: Path, left: str | None, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = "VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 230\nEXTRAVERSION =\nNAME = Old\n"
+    (source / "Makefile").write_text(numbers)
+    for path in (source / "net/mptcp").iterdir():
+        path.unlink()
+    if left is None:
+        (source / "net/mptcp").rmdir()
+    else:
+        (source / "net/mptcp" / left).touch()
+    assert invoke(["kernel", "build", str(source)]) == 2
+    assert expected in capsys.readouterr().err
+
+
 def test_a_tree_that_was_built_in_place_is_refused(source: Path) -> None:
     (source / ".config").write_text("CONFIG_MPTCP=y\n")
     with pytest.raises(tree.TreeError, match="mrproper"):

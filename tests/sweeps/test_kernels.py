@@ -1,11 +1,14 @@
 """Sweeps with several kernels: the plan, and what makes them different. Numbers are worked by hand; no guest boots."""
 
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 from mptcplab.cli import invoke
+from mptcplab.engines.catalogue import find
 from mptcplab.kernels import Kernel, store
+from mptcplab.scenario import Scenario
 from mptcplab.sweeps import between
 from mptcplab.sweeps.file import Sweep
 from mptcplab.sweeps.sweep import make_plan
@@ -48,6 +51,16 @@ def test_each_kernel_runs_every_point_with_the_same_seeds(virtual_file: Path) ->
     assert [run.engine for run in made.runs[:3]] == ["linux-virtual:a", "linux-virtual:a", "linux-virtual:b"]
     assert made.runs[0].seed == made.runs[2].seed
     assert len({run.name for run in made.runs}) == len(made.runs)
+
+
+@pytest.mark.usefixtures("two_kernels")
+def test_a_scheduler_that_the_scenario_does_not_name_is_the_kernels(virtual_file: Path) -> None:
+    base = virtual_file.parent / "base.toml"
+    base.write_text(base.read_text().replace('scheduler = "linux"\n', ""))
+    run = make_plan(Sweep.load(virtual_file).with_kernels(["a"])).runs[0]
+    # What a worker reads must be what the engine accepts.
+    again = Scenario.from_toml(json.loads(run.task)["scenario"], "<sweep>")
+    assert find(run.engine).unsupported(again) == []
 
 
 def test_kernels_of_an_engine_without_any_are_refused(

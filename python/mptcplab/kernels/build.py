@@ -19,7 +19,7 @@ from mptcplab import machine
 from mptcplab.errors import Error
 from mptcplab.kernels import configure, controls, store
 from mptcplab.kernels.store import Kernel
-from mptcplab.kernels.tree import Sources, TreeError, digest, sources, version
+from mptcplab.kernels.tree import Sources, TreeError, check_multipath, digest, sources, version
 
 _STEP: Final = re.compile(r"^  [A-Z]+ ")
 _STEPS: Final = 1560
@@ -86,6 +86,7 @@ def build(
             tell(f"already built: {have.key[: store.DIGITS]}")
             return have if have.name == called or not rename else store.rename(have, called)
         tree = found.unpack(stack, tell)
+        check_multipath(tree)
         lacking = controls.lacking(tree, names)
         if lacking:
             raise TreeError(lacking)

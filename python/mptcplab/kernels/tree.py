@@ -68,8 +68,9 @@ def sources(what: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources
     if not directory.is_dir():
         raise TreeError(f"found {what!r}; expected a directory with Linux's sources, or a version such as 6.12")
     directory = directory.resolve()
-    if not (directory / "arch/um/Kconfig").exists() or not (directory / "Kconfig").exists():
-        raise TreeError(f"{directory}: not a Linux source tree (it has no arch/um/Kconfig)")
+    for name in ("Kconfig", "arch/um/Kconfig"):
+        if not (directory / name).exists():
+            raise TreeError(f"{directory}: not a Linux source tree (it has no {name})")
     if (directory / ".config").exists() or (directory / "include/config").exists():
         raise TreeError(
             f"{directory}: the tree was built in place, so it cannot be built in another directory; "
@@ -86,6 +87,19 @@ def version(directory: Path) -> str:
     )
     numbers = ".".join(found.get(part, "").strip() for part in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
     return numbers + found.get("EXTRAVERSION", "").strip()
+
+
+def check_multipath(directory: Path) -> None:
+    """Raise TreeError where a tree has no Multipath TCP that the engine can use."""
+    if (directory / "net/mptcp/protocol.c").exists():
+        return
+    found = f"{directory}: Linux {version(directory)} has no net/mptcp/protocol.c"
+    if (directory / "net/mptcp").exists():
+        raise TreeError(
+            f"{found}: its Multipath TCP is the out-of-tree kernel's, which has other sockets and path managers; "
+            "expected the one of Linux 5.6 and later"
+        )
+    raise TreeError(f"{found}: Multipath TCP is part of Linux 5.6 and later")
 
 
 def digest(directory: Path) -> str:

@@ -42,7 +42,7 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
     if engine == "sim":
         what = {"description": _description(scenario, seed) | ({} if samples else {"sample_ns": None})}
     else:
-        what = {"scenario": scenario.to_toml()}
+        what = {"scenario": _with_the_kernels_scheduler(scenario, engine).to_toml()}
     if scenario.document.plugins:
         from mptcplab.plugins import running  # for scenarios that have some
 
@@ -53,6 +53,18 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
     )
     name = hashlib.sha256(f"{code_version(engine)}\n{task}".encode()).hexdigest()
     return Planned(name, engine, seed, duration_s, task)
+
+
+def _with_the_kernels_scheduler(scenario: "Scenario", engine: str) -> "Scenario":
+    """A complete text names the default scheduler, which the kernel lacks; one that nobody named is the kernel's."""
+    if not engine.startswith("linux"):
+        return scenario
+    own = {
+        f"connection.{name}.scheduler": "linux"
+        for name, connection in scenario.document.connections.items()
+        if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set
+    }
+    return scenario.with_(own) if own else scenario
 
 
 def _description(scenario: "Scenario", seed: int) -> dict[str, Any]:
