@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mptcplab.advice.paths import read_paths
 from mptcplab.studies.advise import RIVALS, network
-from mptcplab.studies.advise_summary import BBR, TCP, append, at_most, interval, read, summary
+from mptcplab.studies.advise_summary import BBR, TCP, append, at_most, interval, read, summary, winners
 
 
 def test_networks_are_in_their_ranges_and_held_apart() -> None:
@@ -74,6 +74,18 @@ def test_bounds_of_shares_are_those_of_the_binomial_distribution() -> None:
     assert at_most(0, 98) == pytest.approx(1 - 0.05 ** (1 / 98))
     assert at_most(0, 99) < 0.03 < at_most(0, 98)
     assert at_most(5, 5) == 1.0
+
+
+def test_the_best_settings_are_counted_without_the_names_of_paths() -> None:
+    labels = {
+        "bulk": ["CUBIC, min-rtt, a first", "CUBIC, min-rtt, b first", "TCP on a, BBR"],
+        "web": ["Reno, a, b as backup", "TCP on b, BBR"],
+    }
+    found = winners({"traffic": kind, "best": label} for kind, each in labels.items() for label in each)
+    assert found.splitlines()[0] == "| best setting of 3 | web | bulk | all |"
+    assert "| CUBIC, min-rtt | 0 | 2 | 2 |" in found
+    assert "| TCP, BBR | 1 | 1 | 2 |" in found
+    assert "| Reno, one path as backup | 1 | 0 | 1 |" in found
 
 
 def test_lines_are_added_to_a_compressed_file(tmp_path: Path) -> None:

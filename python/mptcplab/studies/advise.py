@@ -30,7 +30,7 @@ from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.traffic import KINDS
 from mptcplab.provenance import source_state
-from mptcplab.studies.advise_summary import BBR, TCP, append, draw, read, summary
+from mptcplab.studies.advise_summary import BBR, TCP, append, draw, read, summary, winners
 
 RIVALS: Final[Mapping[str, tuple[str, str]]] = {
     "kernel default": ("cubic", "linux"),
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 row = case(number, kind, development=given.development)
                 append(given.out, row)
     rows = read(given.out)
-    sys.stdout.write(summary(rows) + "\n")
+    sys.stdout.write(f"{summary(rows)}\n\n{winners(rows)}\n")
     if given.figure is not None:
         draw(rows, given.figure)
 

@@ -107,7 +107,7 @@ def merits(rows: Sequence[Mapping[str, Any]], duration_s: float) -> dict[str, fl
 
 def measure(cases: Sequence[Case], engine: str, seed: int, have: set[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     """A line for each case and role that `have` lacks."""
-    for kind in KINDS:
+    for kind in dict.fromkeys(each.kind for each in cases):
         mine = [each for each in cases if each.kind == kind]
         for begin in range(0, len(mine), AT_A_TIME):
             for role in mine[0].settings:
@@ -254,13 +254,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--engine", default="linux", help="linux, or linux-virtual:KERNEL")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="how many networks")
+    parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
     parser.add_argument("--seeds", type=int, default=3, help="how many seeds")
     parser.add_argument("--out", type=Path, default=Path("advise-linux.jsonl"), help="the file of results")
     given = parser.parse_args(arguments)
     rows = read(given.out)
     cases = []
     for number in range(given.networks):
-        for kind in KINDS:
+        for kind in given.traffic.split(","):
             one, line = case(number, kind, rows)
             cases.append(one)
             if line is not None:

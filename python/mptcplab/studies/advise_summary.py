@@ -9,6 +9,7 @@ binomial distribution (Clopper and Pearson).
 import gzip
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -101,6 +102,27 @@ def _line(kind: str, name: str, rows: Sequence[Row]) -> str:
     hit = sum(any(row["against_tcp"][name] < _BELOW for row in each) for each in networks.values())
     bound = f"{hit} of {len(networks)}, at most {at_most(hit, len(networks)):.1%}"
     return f"| {kind} | {name} | {shown(0.5)} | {shown(0.95)} | {below} | {bound} | {any_below} | {len(rows)} |"
+
+
+def winners(rows: Iterable[Row], most: int = 10) -> str:
+    """A table: which control and scheduler were the best, and in how many cases of each kind of traffic."""
+    held = list(rows)
+    kinds = [kind for kind in KINDS if any(row["traffic"] == kind for row in held)]
+    counts = Counter((_pair(row["best"]), row["traffic"]) for row in held)
+    totals = Counter(_pair(row["best"]) for row in held)
+    lines = [f"| best setting of {len(totals)} | {' | '.join(kinds)} | all |", "|---" * (len(kinds) + 2) + "|"]
+    for pair, total in sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:most]:
+        lines.append(f"| {pair} | {' | '.join(str(counts[pair, kind]) for kind in kinds)} | {total} |")
+    return "\n".join(lines)
+
+
+def _pair(label: str) -> str:
+    """Without the paths: their names say nothing beyond one network."""
+    if label.startswith("TCP on "):
+        return f"TCP, {label.split(', ')[1]}"
+    if label.endswith(" as backup"):
+        return f"{label.split(', ')[0]}, one path as backup"
+    return label.rpartition(", ")[0]
 
 
 def draw(rows: Iterable[Row], file: Path) -> None:
