@@ -52,7 +52,7 @@ STEPS: Final = (
         "blocking",
         "Head-of-line blocking",
         "The LTE path is slow and far away, and the receiver has 150 kB of memory. In A the scheduler min-rtt"
-        " sends on every path that has room: data from Wi-Fi wait for what is still on its way over LTE until"
+        " sends on every path that has room: data from Wi-Fi waits for data still in flight over LTE until"
         " the memory is full, and two paths are slower than Wi-Fi alone could be. In B the scheduler BLEST "
         "leaves the slow path out when it would block: about 9.5 instead of 5.3 Mbit/s. The chart at the "
         "bottom shows the waiting data.",
@@ -82,8 +82,8 @@ STEPS: Final = (
     Step(
         "pareto",
         "What OLIA changes",
-        "The same network, LIA (A) beside OLIA (B). OLIA moves its windows towards the best paths and keeps "
-        "only a little traffic on the others: type 1 has as much as before, and type 2 gets back about a third "
+        "The same network with LIA (A) and OLIA (B). OLIA moves its windows towards the best paths and keeps "
+        "only a little traffic on the others: type 1 gets as much as before, and type 2 regains about a third "
         "of what it lost.",
         {
             "connection.type1.paths": ["own", "public"],
@@ -101,22 +101,22 @@ STEPS: Final = (
         "What DMPTCP chooses",
         "Objects of 400 kB are fetched one after another. In A min-rtt sends the end of an object over the "
         "path of 400 ms as soon as the short path has no room, and the object is late. In B the scheduler "
-        "DMPTCP asks whether what is left is worth a slower path: an object takes about 0.78 s instead of"
+        "DMPTCP checks whether the remaining data is worth a slower path: an object takes about 0.78 s instead of"
         " 0.91 s.",
         {"connection.page.scheduler": "dmptcp"},
     ),
     Step(
         "failover",
         "A path dies",
-        "Wi-Fi goes down at 8 s and comes back at 14 s. TCP (A) stands still. Multipath TCP (B) goes on over "
-        "LTE, and what was lost on Wi-Fi is sent again there. Move the events on the line above the results "
+        "Wi-Fi goes down at 8 s and comes back at 14 s. TCP (A) stalls. Multipath TCP (B) continues over "
+        "LTE, where the data lost on Wi-Fi is sent again. Move the events on the line above the results "
         "with the arrow keys.",
         {**_MULTIPATH, "connection.download.congestion": "lia"},
     ),
     Step(
         "middlebox",
         "A middlebox strips options",
-        "In B a box on the Wi-Fi takes the options of Multipath TCP out of SYN segments. The connection falls"
+        "In B a middlebox on the Wi-Fi removes Multipath TCP options from SYN segments. The connection falls"
         " back to plain TCP on its first path: about 19 instead of 28 Mbit/s, but it works. Open the "
         "handshake at the bottom: the option MP_CAPABLE is crossed out where it was taken away.",
         {"link.wifi.middleboxes": [{"kind": "strip", "on": "syn"}]},
