@@ -27,19 +27,19 @@ class Machine:
         said = []
         for path in self.paths:
             if path.mptcp is False:
-                said.append(f"{path.name}: something on the way removes the options of Multipath TCP; only TCP works.")
+                said.append(f"{path.name}: a middlebox removes Multipath TCP options; only TCP works.")
             if path.mptcp is None:
                 said.append(
-                    f"{path.name}: not known whether Multipath TCP comes through: one of the two kernels has none."
+                    f"{path.name}: not known whether Multipath TCP gets through: one of the two kernels does not support it."
                 )
             for way, words in ((path.down, "to this machine"), (path.up, "from this machine")):
                 if way.burst_bytes:
                     said.append(
-                        f"{path.name}: some {way.burst_bytes / 1e3:.0f} kB {words} are quicker than the rest, as with "
-                        "a shaper in front of the link (a token bucket)."
+                        f"{path.name}: the first {way.burst_bytes / 1e3:.0f} kB or so {words} arrive faster than the rest, "
+                        "as with a shaper (a token bucket) in front of the link."
                     )
                 if way.rate_is_least:
-                    said.append(f"{path.name}: the rate {words} is at least this; more than the probe can send.")
+                    said.append(f"{path.name}: the rate {words} is at least this value, and more than the probe can send.")
         if self.is_shared:
             said.append(f"{' and '.join(path.name for path in self.paths)} share a bottleneck.")
         return said
@@ -47,14 +47,14 @@ class Machine:
     def obstacles(self) -> list[str]:
         """Why advice on these paths would be wrong: its paths are independent, and carry Multipath TCP."""
         found = [
-            f"{path.name} removes the options of Multipath TCP: use TCP, on the path that suits you best"
+            f"{path.name} removes Multipath TCP options: use TCP, on the path that suits you best"
             for path in self.paths
             if path.mptcp is False
         ]
         if self.is_shared:
             names = " and ".join(path.name for path in self.paths)
             found.append(
-                f"{names} share a bottleneck, which --path cannot say: describe them in a scenario file with a common "
+                f"{names} share a bottleneck, which --path cannot express: describe them in a scenario file with a common "
                 "link"
             )
         return found
