@@ -126,7 +126,7 @@ def test_what_was_found_is_what_advise_reads() -> None:
 def test_paths_that_no_advice_fits_are_refused() -> None:
     """One that strips options, and two with one bottleneck; not knowing is no obstacle."""
     assert Machine((a_path(None), a_path(True)), is_shared=False).obstacles() == []
-    assert "removes the options" in Machine((a_path(False), a_path(True)), is_shared=False).obstacles()[0]
+    assert "removes Multipath TCP options" in Machine((a_path(False), a_path(True)), is_shared=False).obstacles()[0]
     assert "share a bottleneck" in Machine((a_path(True), a_path(True)), is_shared=True).obstacles()[0]
 
 

@@ -29,17 +29,17 @@ class Machine:
             if path.mptcp is False:
                 said.append(f"{path.name}: a middlebox removes Multipath TCP options; only TCP works.")
             if path.mptcp is None:
-                said.append(
-                    f"{path.name}: not known whether Multipath TCP gets through: one of the two kernels does not support it."
-                )
+                said.append(f"{path.name}: it is unknown whether Multipath TCP gets through: one kernel lacks it.")
             for way, words in ((path.down, "to this machine"), (path.up, "from this machine")):
                 if way.burst_bytes:
                     said.append(
-                        f"{path.name}: the first {way.burst_bytes / 1e3:.0f} kB or so {words} arrive faster than the rest, "
-                        "as with a shaper (a token bucket) in front of the link."
+                        f"{path.name}: the first {way.burst_bytes / 1e3:.0f} kB or so {words} arrive faster than the "
+                        "rest, as with a shaper (a token bucket) in front of the link."
                     )
                 if way.rate_is_least:
-                    said.append(f"{path.name}: the rate {words} is at least this value, and more than the probe can send.")
+                    said.append(
+                        f"{path.name}: the rate {words} is at least this value, and more than the probe can send."
+                    )
         if self.is_shared:
             said.append(f"{' and '.join(path.name for path in self.paths)} share a bottleneck.")
         return said
@@ -54,8 +54,8 @@ class Machine:
         if self.is_shared:
             names = " and ".join(path.name for path in self.paths)
             found.append(
-                f"{names} share a bottleneck, which --path cannot express: describe them in a scenario file with a common "
-                "link"
+                f"{names} share a bottleneck, which --path cannot express: describe them in a scenario file with a "
+                "common link"
             )
         return found
 
