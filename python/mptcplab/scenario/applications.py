@@ -241,7 +241,7 @@ class Web(Table):
 
 
 _RATE = quantity(units.RATE, 1000, 10**12)
-_LADDER_EXPECTED = 'an array of 1 to 100 rising rates, such as ["1 Mbit/s", "3 Mbit/s"]'
+_LADDER_EXPECTED = 'an array of 1 to 100 increasing rates, such as ["1 Mbit/s", "3 Mbit/s"]'
 
 
 def _ladder(value: object) -> tuple[int, ...]:

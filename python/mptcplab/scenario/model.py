@@ -74,7 +74,7 @@ class Change(Table):
     address: Annotated[bool, boolean("false (the interface is gone, with its address) or true (it is back)")] | None = (
         None
     )
-    backup: Annotated[bool, boolean("true (the path becomes a backup) or false (it is none any more)")] | None = None
+    backup: Annotated[bool, boolean("true (the path becomes a backup) or false (it no longer is one)")] | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
