@@ -23,6 +23,8 @@ from mptcplab.cli.common import (
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mptcplab.sweeps.carry_out import Workers
     from mptcplab.sweeps.journal import Journal
     from mptcplab.sweeps.planned import Planned
@@ -98,7 +100,7 @@ def sweep(
             if count.found < count.runs:
                 dataset.drop(out)
             began_s = time.monotonic()
-            _carry_out(made.runs, journal, jobs or default_jobs(read.engine), workers, count.found)
+            _carry_out(made.runs, journal, jobs or default_jobs(read.engine), workers, count.runs - count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
     except BusyError as error:
@@ -136,22 +138,22 @@ def _between(made: "Plan", out: Path, most: int) -> None:
                 print_line(f"  {line}")
 
 
-def _carry_out(runs: "list[Planned]", journal: "Journal", jobs: int, workers: "Workers | None", found: int) -> None:
-    from mptcplab.sweeps.carry_out import RunsFailedError, carry_out
+def _carry_out(runs: "Sequence[Planned]", journal: "Journal", jobs: int, workers: "Workers | None", left: int) -> None:
+    from mptcplab.sweeps.carry_out import RunsFailedError, carry_out, tally
     from mptcplab.sweeps.pool import WorkerError
 
     with Progress("sweep", sys.stderr) as progress:
 
-        def tell(done: int, of: int) -> None:
+        def tell(done: int) -> None:
             # The part of what is left to do: the estimate is of this session.
-            progress.update((done - found) / (of - found) if of > found else 1.0)
+            progress.update(done / left)
 
         try:
             carry_out(runs, journal, jobs=jobs, workers=workers, progress=tell)
         except KeyboardInterrupt:
-            there = sum(name in journal for name in {run.name for run in runs})
+            count = tally(runs, journal)
             raise Failure(
-                FAILED, f"interrupted: {there} of {len({run.name for run in runs})} runs are kept; --resume continues"
+                FAILED, f"interrupted: {count.found} of {count.runs} runs are kept; --resume continues"
             ) from None
         except (RunsFailedError, WorkerError) as error:
             raise Failure(FAILED, str(error), "the finished runs are kept, but no dataset was written") from None

@@ -1,16 +1,14 @@
 """What the study of an item is given: the published numbers, and the means to run scenarios."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from mptcplab.engines.catalogue import available, find
 from mptcplab.reproduce.published import Item
 from mptcplab.scenario import Scenario, UnsupportedError
-from mptcplab.sweeps.carry_out import carry_out, tally
+from mptcplab.sweeps.carry_out import Workers, carry_out
 from mptcplab.sweeps.frames import Label, Runs, check_labels, collect
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.planned import Planned, plan
@@ -45,10 +43,13 @@ class Context:
         *,
         quick: bool = False,
         jobs: int = 1,
+        workers: Workers | None = None,
         engine: str = "sim",
         progress: Callable[[str, float], None] | None = None,
     ) -> None:
         """`engine` is the engine to repeat on; a study can also run others for comparison, above all `sim`.
+
+        Runs in virtual time are carried out by `workers`, or by `jobs` processes that `run_many` starts and ends.
 
         `progress` gets what is being done and the part of it that is done, 0 to 1.
         """
@@ -61,6 +62,7 @@ class Context:
         self.engine = engine
         self.work: Work = {}
         self._journal = journal
+        self._workers = workers
         self._progress = progress
 
     def progress(self, what: str, part: float) -> None:
@@ -78,14 +80,15 @@ class Context:
         """
         available(engine)
         check_labels([labels for labels, _, _ in wanted])
-        planned = self._planned(wanted, engine, samples)
-        count = tally(planned, self._journal)
+        planned: list[Planned] = []
+        virtual = find(engine).virtual_time
         carry_out(
-            planned,
+            self._planned(wanted, engine, samples, planned),
             self._journal,
             # Two runs in real time at once would make each other late.
-            jobs=self.jobs if find(engine).virtual_time else 1,
-            progress=lambda done, of: self.progress(f"{count.runs} runs", done / of),
+            jobs=self.jobs if virtual else 1,
+            workers=self._workers if virtual else None,
+            progress=lambda _: self.progress(f"{len(wanted)} runs", len(planned) / len(wanted)),
         )
         runs = collect([labels for labels, _, _ in wanted], planned, self._journal, samples=samples)
         for run in planned:
@@ -93,19 +96,18 @@ class Context:
             self.work[run.name] = Cost(run.duration_s, runs.took_s[run.name], earlier)
         return runs
 
-    def _planned(self, wanted: Sequence[Wanted], engine: str, samples: bool) -> list[Planned]:
+    def _planned(
+        self, wanted: Sequence[Wanted], engine: str, samples: bool, planned: list[Planned]
+    ) -> Iterator[Planned]:
+        """Each run of `wanted`, put into `planned` as well."""
         checked: dict[int, Scenario] = {}
-        planned = []
         for _, given, seed in wanted:
             scenario = checked.get(id(given))
             if scenario is None:
-                scenario = checked[id(given)] = given if isinstance(given, Scenario) else _scenario(given)
+                scenario = checked[id(given)] = given if isinstance(given, Scenario) else Scenario.from_dict(given)
                 refused = find(engine).unsupported(scenario)
                 if refused:
                     raise UnsupportedError(engine, refused)
-            planned.append(plan(scenario, seed, engine=engine, samples=samples))
-        return planned
-
-
-def _scenario(data: Mapping[str, Any]) -> Scenario:
-    return Scenario.from_toml(tomli_w.dumps(data), "<study>")
+            run = plan(scenario, seed, engine=engine, samples=samples)
+            planned.append(run)
+            yield run

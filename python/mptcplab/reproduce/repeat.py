@@ -14,6 +14,7 @@ from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.papers import Paper, load_paper
 from mptcplab.reproduce.report import RUNS, Done, Repetition, check, write
 from mptcplab.sweeps.journal import Journal
+from mptcplab.sweeps.pool import Pool
 
 
 def repeat(
@@ -39,7 +40,7 @@ def repeat(
     available(engine)
     check(directory)
     done = []
-    with Journal(directory / RUNS) as journal:
+    with Journal(directory / RUNS) as journal, Pool(jobs) as pool:
         for name, study in paper.choose(items).items():
             began_s = time.monotonic()
             item = paper.published.items[name]
@@ -49,7 +50,7 @@ def repeat(
                     progress(f"{item_name}: {what}", part)
 
             kept = directory / "kept" / name
-            context = Context(item, journal, kept, quick=quick, jobs=jobs, engine=engine, progress=tell)
+            context = Context(item, journal, kept, quick=quick, jobs=jobs, workers=pool, engine=engine, progress=tell)
             outcome = study(context)
             done.append(Done(item, outcome, context.work, time.monotonic() - began_s))
             if finished is not None:

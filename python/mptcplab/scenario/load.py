@@ -251,7 +251,10 @@ class Scenario:
         """What this engine does not support; raises `ValueError` for an unknown engine."""
         if engine not in registry.ENGINES:
             raise ValueError(f"there is no engine {engine!r}; choose from {', '.join(registry.ENGINES)}")
-        return support.unsupported(self.document, engine, self._places())
+        found = self.derived(
+            f"unsupported by {engine}", lambda: support.unsupported(self.document, engine, self._places())
+        )
+        return list(found)
 
     def description(self, seed: int | None = None, through_wire: bool = False) -> dict[str, Any]:
         """The complete description for the simulation core; raises `UnsupportedError` if it is unsupported."""

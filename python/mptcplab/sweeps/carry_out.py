@@ -1,7 +1,7 @@
 """Carries planned runs out: those that the journal does not have, each once, into the journal."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,52 +38,64 @@ class Tally:
 
 def tally(planned: Sequence[Planned], journal: Journal) -> Tally:
     """Count what there is to do."""
-    distinct = {run.name: run for run in planned}
-    found = sum(name in journal for name in distinct)
-    return Tally(len(distinct), found, sum(run.duration_s for run in distinct.values()))
+    distinct: set[bytes] = set()
+    found, simulated_s = 0, 0.0
+    for run in planned:
+        name = bytes.fromhex(run.name)
+        if name not in distinct:
+            distinct.add(name)
+            found += run.name in journal
+            simulated_s += run.duration_s
+    return Tally(len(distinct), found, simulated_s)
 
 
 def carry_out(
-    planned: Sequence[Planned],
+    planned: Iterable[Planned],
     journal: Journal,
     *,
     jobs: int,
     workers: Workers | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
     """Carry out what the journal does not have, on `jobs` processes of this machine or on `workers`.
 
-    `progress` gets how many of how many distinct runs are there. Whatever ends this early (Ctrl-C, a kill) leaves all
-    finished runs in the journal.
+    Runs of one name are carried out once. Runs are taken as workers become free: those of a generator are planned
+    meanwhile. `progress` gets how many were carried out by this call. Whatever ends this early (Ctrl-C, a kill) leaves
+    all finished runs in the journal.
 
-    Raises RunsFailedError after all others are done, WorkerError.
+    Raises RunsFailedError after all others are done, WorkerError, and what `planned` raises.
     """
-    distinct = {run.name: run for run in planned}
-    missing = [run for name, run in distinct.items() if name not in journal]
-    done = len(distinct) - len(missing)
+    finished = 0
     failures: list[tuple[Planned, str]] = []
-    if progress is not None:
-        progress(done, len(distinct))
+
+    taken: set[str] = set()
+    """Not in the journal yet."""
+
+    def missing() -> Iterator[Planned]:
+        for run in planned:
+            # In this order: a name that another thread discards is in the journal by then.
+            if run.name not in taken and run.name not in journal:
+                taken.add(run.name)
+                yield run
 
     def take(answers: Iterable[Answer]) -> None:
-        nonlocal done
+        nonlocal finished
         for run, answer in answers:
             if answer.startswith(_ERROR):
                 failures.append((run, json.loads(answer)["error"]))
             else:
                 journal.append(run.name, answer)
-                done += 1
+                taken.discard(run.name)
+                finished += 1
             if progress is not None:
-                progress(done, len(distinct))
+                progress(finished)
 
     try:
-        if not missing:
-            pass
-        elif workers is not None:
-            take(workers.answers(missing))
+        if workers is not None:
+            take(workers.answers(missing()))
         else:
             with Pool(jobs) as pool:
-                take(pool.answers(missing))
+                take(pool.answers(missing()))
     finally:
         journal.sync()
     if failures:

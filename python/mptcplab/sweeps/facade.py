@@ -87,7 +87,13 @@ def sweep(
         _log.info("%d points, %d runs, %d of them finished before", len(made.values), len(made.runs), count.found)
         if count.found < count.runs:
             dataset.drop(directory)
-        carry_out(made.runs, journal, jobs=jobs or default_jobs(read.engine), workers=workers, progress=progress)
+
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress(count.found + done, count.runs)
+
+        tell(0)
+        carry_out(made.runs, journal, jobs=jobs or default_jobs(read.engine), workers=workers, progress=tell)
         dataset.write(directory, made, journal)
     _log.info("wrote %s", directory)
     return Dataset(directory)

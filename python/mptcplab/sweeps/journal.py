@@ -11,7 +11,6 @@ import os
 import struct
 import time
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,17 +19,11 @@ from mptcplab.errors import Error
 
 _HEADER: Final = struct.Struct("<II32s")
 _SYNC_EVERY_S: Final = 5.0
+_OFFSET_BITS: Final = 48
 
 
 class BusyError(Error):
     """Another process writes this journal."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    file: Path
-    offset: int
-    length: int
 
 
 class Journal:
@@ -46,7 +39,9 @@ class Journal:
             os.close(self._lock)
             raise BusyError(f"{directory} is in use by another process; wait for it, or name another one") from None
         self._directory = directory
-        self._places: dict[str, _Place] = {}
+        self._files: list[Path] = []
+        self._places: dict[bytes, int] = {}
+        """Of each name the file and where its record begins, in one number: a million runs take 200 MB less so."""
         self.discarded = 0
         """Files whose last record was cut short."""
         self._next = 0
@@ -68,26 +63,29 @@ class Journal:
         self.close()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._places
+        return bytes.fromhex(name) in self._places
 
     def __len__(self) -> int:
         return len(self._places)
 
     def is_earlier(self, name: str) -> bool:
         """Whether an earlier session appended the run of this name, which is there."""
-        return self._places[name].file != self._path
+        file, _ = self._place(name)
+        return file != self._path
 
     def append(self, name: str, answer: bytes) -> None:
         """Keep the answer of the run of this name."""
         if self._file is None:
             self._path = self._directory / f"runs-{self._next:05}.journal"
             self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            self._files.append(self._path)
         packed = zlib.compress(answer, 1)
-        record = _HEADER.pack(len(packed), _checksum(bytes.fromhex(name), packed), bytes.fromhex(name)) + packed
+        binary = bytes.fromhex(name)
+        record = _HEADER.pack(len(packed), _checksum(binary, packed), binary) + packed
         written = os.write(self._file, record)
         while written < len(record):
             written += os.write(self._file, record[written:])
-        self._places[name] = _Place(self._path, self._end + _HEADER.size, len(packed))
+        self._note(binary, self._path, self._end)
         self._end += len(record)
         self._unsynced = True
         if time.monotonic() - self._synced_s > _SYNC_EVERY_S:
@@ -95,10 +93,11 @@ class Journal:
 
     def read(self, name: str) -> bytes:
         """The answer of a run that is there."""
-        place = self._places[name]
-        with place.file.open("rb") as file:
-            file.seek(place.offset)
-            return zlib.decompress(file.read(place.length))
+        path, offset = self._place(name)
+        with path.open("rb") as file:
+            file.seek(offset)
+            length, _, _ = _HEADER.unpack(file.read(_HEADER.size))
+            return zlib.decompress(file.read(length))
 
     def sync(self) -> None:
         """Have the disk take what was appended; know of a record whose `append` Ctrl-C ended after its write."""
@@ -117,7 +116,17 @@ class Journal:
             self._file = None
         os.close(self._lock)
 
+    def _note(self, name: bytes, file: Path, offset: int) -> None:
+        assert file == self._files[-1]
+        self._places[name] = (len(self._files) - 1) << _OFFSET_BITS | offset
+
+    def _place(self, name: str) -> tuple[Path, int]:
+        """The file of a run that is there, and where its record begins."""
+        which, offset = divmod(self._places[bytes.fromhex(name)], 1 << _OFFSET_BITS)
+        return self._files[which], offset
+
     def _scan(self, file: Path) -> None:
+        self._files.append(file)
         if self._read_records(file, 0) < file.stat().st_size:
             self.discarded += 1
 
@@ -133,7 +142,7 @@ class Journal:
                 packed = opened.read(length)
                 if len(packed) < length or _checksum(name, packed) != checksum:
                     break
-                self._places[name.hex()] = _Place(file, offset + _HEADER.size, length)
+                self._note(name, file, offset)
                 offset += _HEADER.size + length
         return offset
 

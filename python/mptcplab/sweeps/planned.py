@@ -6,16 +6,20 @@ The name is the hash of the complete scenario, the seed, the engine and the vers
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
 from mptcplab.engines.catalogue import find
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
+
+_SEED: Final = "\x00the seed\x00"
+"""Stands for the seed while a task is described; no text of a scenario has a NUL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,14 @@ class Planned:
     seed: int
     duration_s: float
     """What it simulates."""
-    task: str
-    """JSON, one line: what `worker.execute` takes."""
+    around_seed: tuple[str, ...]
+    """The task's text before, between and after the places of its seed: the same for all seeds of a scenario, so that a
+    million runs do not take the memory of a million texts."""
+
+    @property
+    def task(self) -> str:
+        """JSON, one line: what `worker.execute` takes."""
+        return str(self.seed).join(self.around_seed)
 
 
 def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool = False) -> Planned:
@@ -37,10 +47,41 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
 
     Raises mptcplab.scenario.UnsupportedError for what the simulator cannot do.
     """
+    return plans(scenario, engine=engine, samples=samples)(seed)
+
+
+def plans(scenario: "Scenario", *, engine: str = "sim", samples: bool = False) -> Callable[[int], Planned]:
+    """`plan` for one seed after another, which keeps of the scenario no more than it needs.
+
+    Raises mptcplab.scenario.UnsupportedError for what the simulator cannot do.
+    """
+    version = code_version(engine)
     duration_s = scenario.duration_ns / 1e9
+
+    def with_task(seed: int, around_seed: tuple[str, ...]) -> Planned:
+        task = str(seed).join(around_seed)
+        name = hashlib.sha256(f"{version}\n{task}".encode()).hexdigest()
+        return Planned(name, engine, seed, duration_s, around_seed)
+
+    def make(seed: int = scenario.seed) -> tuple[str, ...]:
+        return _around_seed(scenario, seed, engine, samples)
+
+    if engine != "sim":  # their scenario has the seed of its file
+        described = make()
+    elif scenario.document.is_drawn:
+        return lambda seed: with_task(seed, make(seed))  # what is drawn from the seed is drawn anew for each
+    else:
+        described = scenario.derived(f"task{' with samples' if samples else ''}", make)
+    return lambda seed: with_task(seed, described)
+
+
+def _around_seed(scenario: "Scenario", seed: int, engine: str, samples: bool) -> tuple[str, ...]:
+    """The text of the task of one run, split at the places of its seed."""
     what: dict[str, Any]
     if engine == "sim":
-        what = {"description": _description(scenario, seed) | ({} if samples else {"sample_ns": None})}
+        what = {"description": scenario.description(seed=seed) | {"seed": _SEED}}
+        if not samples:
+            what["description"]["sample_ns"] = None
     else:
         what = {"scenario": _with_the_kernels_scheduler(scenario, engine).to_toml()}
     if scenario.document.plugins:
@@ -48,11 +89,9 @@ def plan(scenario: "Scenario", seed: int, *, engine: str = "sim", samples: bool 
 
         # With the text of its file, so that a run of other code has another name.
         what["plugins"] = running.described(scenario.document)
-    task = json.dumps(
-        {"engine": engine, "seed": seed, "samples": samples, **what}, separators=(",", ":"), ensure_ascii=False
-    )
-    name = hashlib.sha256(f"{code_version(engine)}\n{task}".encode()).hexdigest()
-    return Planned(name, engine, seed, duration_s, task)
+    task = {"engine": engine, "seed": _SEED, "samples": samples, **what}
+    text = json.dumps(task, separators=(",", ":"), ensure_ascii=False)
+    return tuple(text.split(json.dumps(_SEED)))
 
 
 def _with_the_kernels_scheduler(scenario: "Scenario", engine: str) -> "Scenario":
@@ -65,14 +104,6 @@ def _with_the_kernels_scheduler(scenario: "Scenario", engine: str) -> "Scenario"
         if connection.protocol == "mptcp" and "scheduler" not in connection.model_fields_set
     }
     return scenario.with_(own) if own else scenario
-
-
-def _description(scenario: "Scenario", seed: int) -> dict[str, Any]:
-    """Made once for all seeds; what is drawn from the seed is drawn anew for each."""
-    if scenario.document.is_drawn:
-        return scenario.description(seed=seed)
-    described: dict[str, Any] = scenario.derived("plan", scenario.description)
-    return described | {"seed": seed}
 
 
 def code_version(engine: str) -> str:

@@ -1,4 +1,7 @@
-"""Runs on the cores of this machine: worker processes, each with a thread here that hands it one run after another."""
+"""Runs on the cores of this machine: worker processes, each with a thread here that hands it one run after another.
+
+The threads take runs as an iterable gives them: who plans runs there plans while others are carried out.
+"""
 
 import os
 import queue
@@ -6,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,8 +25,20 @@ class WorkerError(Error, RuntimeError):
     """A worker process ended by itself, twice over the same run."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of `Pool.answers`, as the threads see it."""
+
+    runs: Iterator[Planned]
+    taking: threading.Lock
+    done: "queue.SimpleQueue[Answer | BaseException | None]"
+    """Ends with None, one from each thread."""
+    ended: threading.Event
+    """Nobody waits for answers any more."""
+
+
 class Pool:
-    """Worker processes; a context manager that leaves none behind."""
+    """Worker processes, kept from one call of `answers` to the next; a context manager that leaves none behind."""
 
     def __init__(self, jobs: int) -> None:
         if jobs < 1:
@@ -31,6 +47,7 @@ class Pool:
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen[bytes]] = set()
+        self._calls: list[queue.SimpleQueue[_Call | None]] = []
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
@@ -40,57 +57,81 @@ class Pool:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stopped.set()
-        with self._lock:
-            for process in self._processes:
-                process.kill()
+        if kind is not None:
+            with self._lock:
+                for process in self._processes:
+                    process.kill()
+        for calls in self._calls:
+            calls.put(None)
         for thread in self._threads:
             thread.join()
 
     def answers(self, runs: Iterable[Planned]) -> Iterator[Answer]:
-        """Carry all runs out; answers as they come. Raises WorkerError."""
-        waiting = list(runs)
-        todo = iter(waiting)
-        done: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._serve, args=(todo, done), daemon=True)
-            for _ in range(min(self._jobs, len(waiting)))
-        ]
-        for thread in self._threads:
-            thread.start()
-        for _ in waiting:
-            answer = done.get()
-            if isinstance(answer, BaseException):
-                raise answer
-            yield answer
+        """Carry all runs out; answers as they come. Raises WorkerError, and what `runs` raises.
 
-    def _serve(self, todo: Iterator[Planned], done: "queue.SimpleQueue[Answer | BaseException]") -> None:
-        process: subprocess.Popen[bytes] | None = None
+        One thread at a time takes from `runs`, when a process is free.
+        """
+        call = _Call(iter(runs), threading.Lock(), queue.SimpleQueue(), threading.Event())
+        if not self._threads:
+            self._calls = [queue.SimpleQueue() for _ in range(self._jobs)]
+            self._threads = [threading.Thread(target=self._serve, args=(calls,), daemon=True) for calls in self._calls]
+            for thread in self._threads:
+                thread.start()
+        for calls in self._calls:
+            calls.put(call)
+        serving = self._jobs
         try:
-            while not self._stopped.is_set():
-                with self._lock:
-                    run = next(todo, None)
-                if run is None:
-                    break
-                for attempt in range(_ATTEMPTS):
-                    if process is None:
-                        process = self._start()
-                    answer = _ask(process, run)
-                    if answer is not None:
-                        done.put((run, answer))
-                        break
-                    status = self._end(process)
-                    process = None
-                    if self._stopped.is_set():
-                        return
-                    if attempt == _ATTEMPTS - 1:
-                        raise WorkerError(
-                            f"the process of run {run.name[:12]} died twice (status {status}): out of memory?"
-                        )
-        except BaseException as error:  # raised where answers are waited for
-            done.put(error)
+            while serving:
+                answer = call.done.get()
+                if answer is None:
+                    serving -= 1
+                elif isinstance(answer, BaseException):
+                    raise answer
+                else:
+                    yield answer
         finally:
-            if process is not None:
-                self._end(process)
+            call.ended.set()
+
+    def _serve(self, calls: "queue.SimpleQueue[_Call | None]") -> None:
+        """One thread, and the process it hands runs to.
+
+        It lives as long as the pool: the kernel kills a worker when the thread that started it ends.
+        """
+        process: subprocess.Popen[bytes] | None = None
+        while (call := calls.get()) is not None:
+            try:
+                while not (self._stopped.is_set() or call.ended.is_set()):
+                    with call.taking:
+                        run = next(call.runs, None)
+                    if run is None:
+                        break
+                    held, process = process, None
+                    process, answer = self._carry_out(run, held)
+                    if answer is None:
+                        break
+                    call.done.put((run, answer))
+            except BaseException as error:  # raised where answers are waited for
+                call.done.put(error)
+            finally:
+                call.done.put(None)
+        if process is not None:
+            self._end(process)
+
+    def _carry_out(
+        self, run: Planned, process: subprocess.Popen[bytes] | None
+    ) -> tuple[subprocess.Popen[bytes] | None, bytes | None]:
+        """The process to go on with and the answer; no answer when the pool is being left."""
+        status = 0
+        for _ in range(_ATTEMPTS):
+            asked = process or self._start()
+            answer = _ask(asked, run)
+            if answer is not None:
+                return asked, answer
+            status = self._end(asked)
+            process = None
+            if self._stopped.is_set():
+                return None, None
+        raise WorkerError(f"the process of run {run.name[:12]} died twice (status {status}): out of memory?")
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._lock:

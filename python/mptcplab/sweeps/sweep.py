@@ -1,15 +1,17 @@
 """A sweep from its file to its dataset: plan, carry out, write."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.designs.plain import Floats
 from mptcplab.engines.catalogue import available, find
 from mptcplab.scenario import UnsupportedError
+from mptcplab.sweeps.computed import Computed
 from mptcplab.sweeps.file import Sweep, plain
 from mptcplab.sweeps.frames import Label
-from mptcplab.sweeps.planned import Planned, plan
+from mptcplab.sweeps.planned import Planned, plans
 
 
 @dataclass(frozen=True)
@@ -20,13 +22,10 @@ class Plan:
     points: Floats
     values: list[list[Any]]
     """Each point's factors as the scenario file has them."""
-    labels: list[dict[str, Label]]
-    runs: list[Planned]
-
-    @property
-    def simulated_s(self) -> float:
-        """Virtual time of all runs."""
-        return sum(run.duration_s for run in self.runs)
+    labels: Sequence[dict[str, Label]]
+    runs: Sequence[Planned]
+    simulated_s: float
+    """Virtual time of all runs."""
 
 
 def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) -> Plan:
@@ -40,8 +39,11 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
     values = [[factor.at(float(x)) for factor, x in zip(sweep.factors, row, strict=True)] for row in points]
     keys = [factor.key for factor in sweep.factors]
     crossed = sweep.crossed()
-    labels: list[dict[str, Label]] = []
-    runs: list[Planned] = []
+    # What the repeats have in common; labels and runs are made of it when they are wanted.
+    common: list[dict[str, Label]] = []
+    planning: list[Callable[[int], Planned]] = []
+    seeds: list[int] = []
+    simulated_s = 0.0
     for number, row in enumerate(values):
         own: dict[str, Label] = {"point": number}
         own |= {f.key: _cell(f.number(value), value) for f, value in zip(sweep.factors, row, strict=True)}
@@ -55,12 +57,23 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
             told = {key: _cell(value if _is_number(value) else None, value) for key, value in variant.items()}
             for engine, kernel in zip(sweep.engines, sweep.kernels or (None,), strict=True):
                 chosen: dict[str, Label] = {} if kernel is None else {"kernel": kernel}
-                for repeat in range(sweep.repeat):
-                    labels.append({**own, "variant": name, **told, **chosen, "repeat": repeat})
-                    runs.append(plan(scenario, scenario.seed + repeat, engine=engine))
+                common.append({**own, "variant": name, **told, **chosen})
+                planning.append(plans(scenario, engine=engine))
+                seeds.append(scenario.seed)
+                simulated_s = sum(itertools.repeat(scenario.duration_ns / 1e9, sweep.repeat), simulated_s)
         if progress is not None:
             progress((number + 1) / len(values))
-    return Plan(sweep, points, values, labels, runs)
+
+    def label(at: int) -> dict[str, Label]:
+        which, repeat = divmod(at, sweep.repeat)
+        return {**common[which], "repeat": repeat}
+
+    def run(at: int) -> Planned:
+        which, repeat = divmod(at, sweep.repeat)
+        return planning[which](seeds[which] + repeat)
+
+    count = len(common) * sweep.repeat
+    return Plan(sweep, points, values, Computed(count, label), Computed(count, run), simulated_s)
 
 
 def design_csv(made: Plan) -> str:
