@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from mptcplab import Result, Scenario, run
 from mptcplab.results.columns import FRAMES, polars_schema
+from mptcplab.results.run_frames import frame_of_rows
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -78,3 +79,20 @@ def test_a_scenario_without_samples_has_an_empty_frame(scenario: Scenario, made_
     assert result.samples.is_empty()
     assert result.samples.schema == polars_schema("samples")
     assert "Goodput by subflow" not in result.report()
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("transfer_paths", [[["one", 'a "name" with ö'], []], None, [], [["two"]]]),
+        ("transfer_path_bytes", [[[2**64 - 1, 0], []], None, [[1]]]),
+        ("transfer_timeout_times_s", [[[0.1 + 0.2, 5e-324, 1.7976931348623157e308], None, []], [[1, 2.5]], None]),
+    ],
+)
+def test_lists_of_lists_are_those_that_polars_makes_itself(name: str, cells: list[object]) -> None:
+    schema = polars_schema("connections", with_run=False)
+    rows = [[cell if column == name else None for column in schema] for cell in cells]
+    frame = frame_of_rows("connections", rows)
+    assert frame.schema == schema
+    assert frame[name].to_list() == cells
+    assert frame[name].equals(pl.Series(name, cells, dtype=schema[name]), null_equal=True, check_dtypes=True)
