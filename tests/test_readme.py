@@ -1,7 +1,7 @@
 """Every command that README.md and docs/ show is run, in a directory that looks like the checkout.
 
-Blocks marked `console` (lines after `$ `) and `sh` are commands; one marked `python` is run as a program. `make …` is
-checked to be a target: CI runs the targets themselves.
+Blocks marked `console` (lines after `$ `) and `sh` are commands; one marked `python` is run as a program; one marked
+`py` defines classes, and is only defined. `make …` is checked to be a target: CI runs the targets themselves.
 """
 
 import os
@@ -96,6 +96,12 @@ def test_a_command_of_the_documentation_works(command: Command, place: Path) -> 
         program, cwd=there, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda each: each.stem)
+def test_classes_that_are_shown_can_be_defined(document: Path) -> None:
+    for block in re.finditer(r"^```py\n(.*?)^```$", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        exec(compile(block[1], str(document), "exec"), {"__name__": "shown"})  # noqa: S102 - of our documents
 
 
 def test_the_readme_shows_commands() -> None:

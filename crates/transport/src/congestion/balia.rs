@@ -68,6 +68,7 @@ impl Rule for Balia {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Classic, CongestionControl};
     use super::*;
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
@@ -104,5 +105,13 @@ mod tests {
         let away = View { active: false, ..view(500.0, 1) };
         assert_eq!(Balia.increase(&[view(10.0, 50), away], 0), 0.1);
         assert_eq!(Balia.decrease(&[view(10.0, 50), away], 0), 5.0);
+    }
+
+    #[test]
+    fn the_least_ssthresh_is_one_segment_with_several_paths_and_two_alone() {
+        // Half of 1.8 is below one segment; half of 3 is above one and below two.
+        let mut control = Classic::new(Balia);
+        assert_eq!(control.on_loss(&[view(1.8, 50), view(1.8, 50)], 0, 0), 1.0);
+        assert_eq!(control.on_loss(&[view(3.0, 50)], 0, 0), 2.0);
     }
 }

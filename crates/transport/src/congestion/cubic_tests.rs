@@ -75,6 +75,43 @@ fn in_a_small_network_it_is_reno_friendly() {
 }
 
 #[test]
+fn an_acknowledgment_of_several_segments_counts_as_many() {
+    // As above, two segments at once: 7 + 2·α/7.
+    let mut cubic = Cubic::default();
+    let v = View { srtt_ns: 1_000_000, ..view(7.0, 7.0) };
+    cubic.on_loss(&view(10.0, 5.0));
+    let w = cubic.on_ack(&v, &Ack { acked_segments: 2.0, ..ack(0) }).cwnd;
+    assert!((w - (7.0 + 2.0 * 0.529_411_8 / 7.0)).abs() < 1e-6, "{w}");
+}
+
+#[test]
+fn avoidance_begins_in_the_middle_of_an_acknowledgment() {
+    // Of three segments one fills the slow start from 69 to 70; two are left for W_est: 70 + 2·α/70, and W(0) = 70.
+    let mut cubic = Cubic::default();
+    cubic.on_loss(&view(100.0, 50.0));
+    let w = cubic.on_ack(&view(69.0, 70.0), &Ack { acked_segments: 3.0, ..ack(0) }).cwnd;
+    assert!((w - (70.0 + 2.0 * 0.529_411_8 / 70.0)).abs() < 1e-6, "{w}");
+    assert_eq!(cubic.state.epoch.unwrap().began_ns, 0);
+}
+
+#[test]
+fn slow_start_begins_no_epoch() {
+    let mut cubic = Cubic::default();
+    cubic.on_timeout(&view(100.0, 50.0));
+    assert_eq!(cubic.on_ack(&view(50.0, 70.0), &ack(S)).cwnd, 51.0);
+    assert!(cubic.state.epoch.is_none());
+}
+
+#[test]
+fn once_the_estimate_is_at_the_window_before_the_reduction_it_grows_as_reno() {
+    // What HyStart leaves: the window before is the window now, so α = 1 at once (§4.3: W_est ≥ cwnd_prior).
+    let state = State { w_max: None, cwnd_prior: 70.0, epoch: None };
+    let mut cubic = Cubic { state, ..Cubic::default() };
+    let v = View { srtt_ns: 1_000_000, ..view(70.0, 70.0) };
+    assert!((cubic.on_ack(&v, &ack(0)).cwnd - (70.0 + 1.0 / 70.0)).abs() < 1e-9);
+}
+
+#[test]
 fn fast_convergence_leaves_room() {
     let mut cubic = Cubic::default();
     cubic.on_loss(&view(800.0, 500.0));
@@ -82,6 +119,8 @@ fn fast_convergence_leaves_room() {
     assert_eq!(cubic.state.w_max, Some(510.0), "0.85 of 600, which is below 800");
     cubic.on_loss(&view(600.0, 420.0));
     assert_eq!(cubic.state.w_max, Some(600.0));
+    cubic.on_loss(&view(600.0, 420.0));
+    assert_eq!(cubic.state.w_max, Some(600.0), "as high as before: nobody else asks for room");
     let mut lone = Cubic::without_fast_convergence();
     lone.on_loss(&view(800.0, 500.0));
     lone.on_loss(&view(600.0, 560.0));
@@ -103,7 +142,7 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
     let mut cubic = Cubic::default();
     let v = view(70.0, 70.0);
     cubic.on_loss(&view(100.0, 50.0));
-    cubic.on_ack(&v, &ack(0));
+    cubic.on_ack(&v, &ack(S));
     let idle = Ack { cwnd_limited: false, ..ack(5 * S) };
     assert_eq!(cubic.on_ack(&v, &idle).cwnd, 70.0);
     assert_eq!(cubic.state.epoch.unwrap().began_ns, 5 * S);

@@ -78,6 +78,12 @@ mod tests {
     }
 
     #[test]
+    fn alone_it_is_reno() {
+        let away = View { active: false, ..view(500.0, 1) };
+        assert_eq!(Epsilon { epsilon: 0.5 }.increase(&[view(10.0, 50), away], 0), 0.1);
+    }
+
+    #[test]
     fn numbers_worked_by_hand() {
         // w = (4, 16), rtt 1, ε = ½: max √w/20² = 0.01; times √w: 0.02, 0.04.
         let group = [view(4.0, 1000), view(16.0, 1000)];

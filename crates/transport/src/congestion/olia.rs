@@ -145,6 +145,27 @@ mod tests {
     }
 
     #[test]
+    fn a_path_on_which_nothing_was_acknowledged_yet_is_a_path() {
+        // ℓ = (0, 100): B = {1}, M = {0}, n = 2: ±1/2.
+        let group = [view(20.0, 20, 0), view(5.0, 20, 100)];
+        assert_eq!(alpha(&group, 0), -0.5);
+        assert_eq!(alpha(&group, 1), 0.5);
+    }
+
+    #[test]
+    fn a_segment_acknowledged_brings_no_more_than_one() {
+        // 1/(1 + 1.1/100)² + 0.5/1 = 0.978 + 0.5.
+        let group = [view(1.0, 10, 100), view(1.1, 1000, 1)];
+        assert_eq!(Olia::default().increase(&group, 0), 1.0);
+    }
+
+    #[test]
+    fn alone_it_is_reno() {
+        let away = View { active: false, ..view(500.0, 1, 1000) };
+        assert_eq!(Olia::default().increase(&[view(20.0, 50, 10), away], 0), 0.05);
+    }
+
+    #[test]
     fn the_distance_between_losses_is_the_longer_of_two() {
         let v = View { bytes_since_loss: 10, bytes_between_losses: 70, ..view(1.0, 1, 0) };
         assert_eq!(between_losses(&v), 70);

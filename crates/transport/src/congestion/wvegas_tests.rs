@@ -109,3 +109,102 @@ fn a_loss_halves_and_begins_a_new_round() {
     assert_eq!(control.paths[0].samples, 0);
     assert_eq!(control.on_loss(&[view(3.0, 10.0, 80, 100)], 0, 0), 2.0);
 }
+
+#[test]
+fn one_segment_queued_does_not_end_slow_start() {
+    // w = 20 at the end of the round: diff = 20·5/100 = 1.
+    let mut group = [view(17.0, f64::INFINITY, 95, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    assert_eq!(round(&mut control, &mut group, 0), 21.0);
+}
+
+#[test]
+fn ssthresh_follows_at_three_quarters_of_the_window() {
+    let mut group = [view(50.0, 20.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    assert_eq!(round(&mut control, &mut group, 0), 50.0);
+    assert_eq!(group[0].ssthresh, 37.5);
+}
+
+#[test]
+fn while_losses_are_repaired_it_is_reno() {
+    let group = [View { phase: Phase::Recovery, ..view(30.0, 10.0, 80, 100) }];
+    let ack = Ack { now_ns: 1, acked_segments: 4.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    assert!((Wvegas::default().on_ack(&group, 0, &ack).cwnd - (30.0 + 4.0 / 30.0)).abs() < 1e-12);
+}
+
+#[test]
+fn three_samples_are_enough_for_a_round() {
+    // Alone α = 10; diff = 60·0.2 = 12: one segment less, and ssthresh one below that.
+    let mut group = [view(60.0, 60.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    for acked_segments in [1.0, 1.0, 2.0] {
+        let ack = Ack { now_ns: 1, acked_segments, rtt_ns: Some(100_000_000), cwnd_limited: true };
+        let w = control.on_ack(&group, 0, &ack);
+        (group[0].cwnd, group[0].ssthresh) = (w.cwnd, w.ssthresh);
+    }
+    assert_eq!((group[0].cwnd, group[0].ssthresh), (59.0, 58.0));
+}
+
+#[test]
+fn what_a_round_had_measured_before_a_loss_is_dropped() {
+    let group = [view(30.0, 10.0, 80, 100)];
+    let mut control = Wvegas::default();
+    begin(&mut control, &group);
+    let ack = Ack { now_ns: 1, acked_segments: 1.0, rtt_ns: Some(100_000_000), cwnd_limited: true };
+    control.on_ack(&group, 0, &ack);
+    control.on_ack(&group, 0, &ack);
+    assert_eq!(control.paths[0].samples, 2);
+    control.on_loss(&group, 0, 0);
+    control.on_ack(&group, 0, &ack);
+    assert_eq!(control.paths[0].samples, 0, "this acknowledgment begins a round");
+}
+
+const MS: f64 = 1e6;
+
+/// A round of avoidance on the first path: the path and its window after it.
+fn avoided(group: &[View], path: Path, rtt_ms: f64, base_ms: f64) -> (Path, Window) {
+    let mut path = path;
+    let mut window = Window { cwnd: group[0].cwnd, ssthresh: group[0].ssthresh };
+    path.avoid(group, 0, &mut window, rtt_ms * MS, base_ms * MS);
+    (path, window)
+}
+
+#[test]
+fn at_its_target_the_window_rests() {
+    // diff = 50·0.2 = 10 = α of a lone subflow.
+    let (path, w) = avoided(&[view(50.0, 20.0, 80, 100)], Path::default(), 100.0, 80.0);
+    assert_eq!((path.alpha, w.cwnd, w.ssthresh), (10.0, 50.0, 20.0));
+}
+
+#[test]
+fn a_subflow_keeps_its_target_until_it_has_reached_it() {
+    // diff = 30·0.2 = 6 is below α = 8, so the rates (a quarter of all, which would be α = 2.5) are not asked.
+    let group = [view(30.0, 10.0, 80, 100), view(90.0, 10.0, 80, 100)];
+    let (path, w) = avoided(&group, Path { alpha: 8.0, ..Path::default() }, 100.0, 80.0);
+    assert_eq!((path.alpha, w.cwnd), (8.0, 31.0));
+    let (path, w) = avoided(&group, Path { alpha: 6.0, ..Path::default() }, 100.0, 80.0);
+    assert!((path.alpha - 2.5).abs() < 1e-12);
+    assert_eq!(w.cwnd, 29.0);
+}
+
+#[test]
+fn the_queue_is_drained_when_its_delay_is_twice_the_least() {
+    let group = [view(20.0, 10.0, 60, 100)];
+    let seen = |ms: f64| Path { alpha: 10.0, least_queueing_ns: ms * MS, ..Path::default() };
+    // diff = 20·40/100 = 8 < 10: 21; then 21·60/200 = 6.3.
+    let (path, w) = avoided(&group, seen(20.0), 100.0, 60.0);
+    assert!((w.cwnd - 6.3).abs() < 1e-12, "{}", w.cwnd);
+    assert_eq!(path.least_queueing_ns, 0.0);
+    // Just below twice the least; and less than the least, which is the new one.
+    let (path, w) = avoided(&group, seen(20.1), 100.0, 60.0);
+    assert_eq!((path.least_queueing_ns, w.cwnd), (20.1 * MS, 21.0));
+    let (path, w) = avoided(&group, seen(41.0), 100.0, 60.0);
+    assert_eq!((path.least_queueing_ns, w.cwnd), (40.0 * MS, 21.0));
+    // No delay at all is not the least one.
+    let (path, _) = avoided(&group, seen(20.0), 60.0, 60.0);
+    assert_eq!(path.least_queueing_ns, 20.0 * MS);
+}
