@@ -31,6 +31,7 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
             acknowledged_bytes: subflow.snd_una.saturating_sub(1), // the SYN is no data
             unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
+            queued_buffers: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.ranges() as u64),
             segment_bytes: subflow.mss,
             silent: self.silence.is_some_and(|silence| silence.of(r).stale),
         }

@@ -43,15 +43,19 @@ impl<P: Stream> Connection<P> {
             (false, true) => Kind::Shared,
             (false, false) => Kind::Own,
         };
-        let plan = self.plan_mut();
+        self.plan_mut();
+        let Some(plan) = &mut self.plan else { return };
         plan.ahead |= !again;
         if kind == Kind::Shared {
             plan.share(from, to);
         }
         let mut each = on;
         while let Some(r) = each.pop() {
-            if let Some(queue) = plan.queue_mut(r) {
-                queue.push(from, to, kind);
+            let buffer_bytes = self.silence.as_ref().map(|silence| silence.of(r).buffer_bytes(self.views[r].mss));
+            match (plan.queue_mut(r), buffer_bytes) {
+                (Some(queue), Some(buffer_bytes)) => queue.push_in_buffers(from, to, kind, buffer_bytes),
+                (Some(queue), None) => queue.push(from, to, kind),
+                (None, _) => {}
             }
         }
         let mut each = on;
@@ -189,7 +193,7 @@ impl<P: Stream> Connection<P> {
             let payload = self.tx.slice(from, len);
             self.arm_first_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
-            if new && from + len == first.to {
+            if new && from + len == first.to && first.is_last_in_row() {
                 // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.
                 out.push();
             }

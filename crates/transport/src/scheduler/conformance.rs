@@ -82,6 +82,7 @@ impl Play {
                 acknowledged_bytes: self.acknowledged[r],
                 unacknowledged_bytes: bytes(view.in_flight),
                 queued_bytes: bytes(view.queued),
+                queued_buffers: u64::from(view.queued.div_ceil(45)),
                 segment_bytes: view.mss + 40,
                 ..Counters::default()
             }

@@ -117,6 +117,8 @@ pub struct Counters {
     pub unacknowledged_bytes: u64,
     /// Bytes bound to the subflow and not sent yet.
     pub queued_bytes: u64,
+    /// The buffers of data that these are in, none of which a segment goes beyond.
+    pub queued_buffers: u64,
     /// Largest segment in bytes, TCP's options included; [`View::mss`](crate::congestion::View::mss) is what data gets of it.
     pub segment_bytes: u32,
     /// Nothing was heard of it for so long that its data went to others; only under [`Repair::Kernel`](super::Repair).

@@ -119,7 +119,8 @@ impl Linux {
             return SendBuffer::default();
         }
         let counters = context.counters(r);
-        let held_bytes = memory(counters.unacknowledged_bytes, counters.queued_bytes, &group[r]);
+        let held_bytes =
+            memory(counters.unacknowledged_bytes, (counters.queued_bytes, counters.queued_buffers), &group[r]);
         SendBuffer { held_bytes, limit_bytes: self.limits[r].bytes, open: !counters.silent }
     }
 

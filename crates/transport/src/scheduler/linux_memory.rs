@@ -10,7 +10,7 @@ const PACKET_HEAD_BYTES: u64 = 640;
 const PACKET_FRAME_BYTES: u64 = 256;
 /// What a buffer of data costs besides the data.
 const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
-/// Largest payload of one buffer of data.
+/// Largest payload of one buffer that was sent.
 const WHOLE_BYTES: u64 = 1 << 16;
 /// `tcp_wmem`: the largest send buffer.
 const MAX_BUFFER_BYTES: u64 = 4 << 20;
@@ -40,11 +40,11 @@ pub(super) fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
     (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(MAX_BUFFER_BYTES)
 }
 
-/// Memory that data takes: what waits in buffers of 64 KiB, what was sent in smaller ones, each of as much as is paced out
+/// Memory that data takes: what waits, so many bytes in so many buffers, and what was sent in smaller ones, each of as much as is paced out
 /// in a millisecond, of two segments at least (`tcp_tso_autosize`).
-pub(super) fn memory(sent_bytes: u64, waiting_bytes: u64, v: &View) -> u64 {
+pub(super) fn memory(sent_bytes: u64, (waiting_bytes, waiting_buffers): (u64, u64), v: &View) -> u64 {
     let at_once = ((pace(v) / 1024.0) as u64).clamp(2 * u64::from(v.mss), WHOLE_BYTES);
-    let buffers = sent_bytes.div_ceil(at_once) + waiting_bytes.div_ceil(WHOLE_BYTES);
+    let buffers = sent_bytes.div_ceil(at_once) + waiting_buffers;
     sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
 }
 
@@ -65,9 +65,11 @@ mod tests {
         assert_eq!(buffer_limit(10_000.0, 1460), 4 << 20);
         // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
         let slow = view(10.0, 100);
-        assert_eq!(memory(3 * 1420, 0, &slow), 3 * 1420 + 2 * 896);
-        assert_eq!(memory(0, 100_000, &slow), 100_000 + 2 * 896);
+        assert_eq!(memory(3 * 1420, (0, 0), &slow), 3 * 1420 + 2 * 896);
+        // A first window of 64,384 bytes was bound in buffers of 31,240, 31,240 and 1,904 bytes. Ten segments of the first have
+        // left, in pairs.
+        assert_eq!(memory(14_200, (17_040 + 31_240 + 1_904, 3), &slow), 64_384 + (5 + 3) * 896);
         // 1.2·500·1420 B/20 ms are 41,601 B.
-        assert_eq!(memory(50_000, 0, &view(500.0, 20)), 50_000 + 2 * 896);
+        assert_eq!(memory(50_000, (0, 0), &view(500.0, 20)), 50_000 + 2 * 896);
     }
 }

@@ -1,5 +1,8 @@
 //! Data bound to subflows ahead of their windows: what the scheduler `linux` does to a whole connection.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use transport::scheduler::Choice;
 use transport::{Config, Event, ReceiveBuffer, SubflowId, path_manager};
@@ -65,6 +68,43 @@ fn what_is_bound_waits_for_its_own_subflow() {
     let (a, b) = (server.views()[0], server.views()[1]);
     assert_eq!((a.in_flight, a.queued), (10, (65_536 - 14_200u32).div_ceil(1420)));
     assert_eq!((b.in_flight, b.queued), (10, (100_000 - 65_536 - 14_200u32).div_ceil(1420)));
+}
+
+/// Lengths of the data segments that the server sends once more is written `after_ms` the first 20,000 bytes, and which of them
+/// carry PSH.
+fn segments_of_two_writes(after_ms: u64) -> (Vec<u32>, Vec<usize>) {
+    let mut p = after_a_start(vec![Path::clean(100 * MS)]);
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let sent = Rc::clone(&log);
+    p.tap(move |_, side, _, segment| {
+        if side == SERVER && segment.payload.len > 0 {
+            sent.borrow_mut().push((segment.payload.len, segment.flags.psh()));
+        }
+        true
+    });
+    p.connection(SERVER).offer(20_000);
+    if after_ms > 0 {
+        let more_ns = p.now_ns + after_ms * MS;
+        p.run_until(more_ns, |_| false);
+    }
+    p.connection(SERVER).offer(20_000);
+    p.run_until(5 * SECOND, |_| false);
+    assert_eq!(p.read[CLIENT], 42_000);
+    let pushed = (0..log.borrow().len()).filter(|&i| log.borrow()[i].1).collect();
+    (log.take().into_iter().map(|(len, _)| len).collect(), pushed)
+}
+
+/// Of the first 20,000 bytes ten segments leave at once and 5,800 bytes wait. What is written then is another buffer: the fifth
+/// segment of the first has 120 bytes, and so has the last of the second. Written together they are one buffer.
+#[test]
+fn a_segment_ends_where_its_buffer_was_closed() {
+    let (mut closed, mut whole) = (vec![1420; 14], vec![1420; 28]);
+    closed.push(120);
+    closed.extend([1420; 14]);
+    closed.push(120);
+    assert_eq!(segments_of_two_writes(10), (closed, vec![14, 29]));
+    whole.push(240);
+    assert_eq!(segments_of_two_writes(0), (whole, vec![28]));
 }
 
 /// A path that dies takes what waits on it to nobody: after five periods without a word the others carry it.

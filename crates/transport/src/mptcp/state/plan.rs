@@ -22,6 +22,21 @@ pub struct Waiting {
     pub from: Place,
     pub to: Place,
     pub kind: Kind,
+    /// A part of it has left.
+    begun: bool,
+    /// It was filled, and what was bound with it goes on in the next range.
+    continued: bool,
+}
+
+impl Waiting {
+    fn new(from: Place, to: Place, kind: Kind) -> Self {
+        Waiting { from, to, kind, begun: false, continued: false }
+    }
+
+    /// Whether all that was bound in a row ends with it.
+    pub fn is_last_in_row(&self) -> bool {
+        !self.continued
+    }
 }
 
 /// What waits on one subflow, in the order in which it goes out.
@@ -48,11 +63,36 @@ impl Queue {
         self.ranges.front().map(|&first| (first, self.ranges.len() > 1))
     }
 
+    /// Ranges that wait.
+    pub fn ranges(&self) -> usize {
+        self.ranges.len()
+    }
+
     pub fn push(&mut self, from: Place, to: Place, kind: Kind) {
         self.bytes += to - from;
         match self.ranges.back_mut() {
             Some(last) if last.to == from && last.kind == kind => last.to = to,
-            _ => self.ranges.push_back(Waiting { from, to, kind }),
+            _ => self.ranges.push_back(Waiting::new(from, to, kind)),
+        }
+    }
+
+    /// The same in buffers of at most `buffer_bytes`, more than 0, each of which is one mapping: what continues the last is
+    /// appended to it while none of it has left. A segment does not reach from one into the next.
+    pub fn push_in_buffers(&mut self, mut from: Place, to: Place, kind: Kind, buffer_bytes: u64) {
+        self.bytes += to - from;
+        if let Some(last) = self.ranges.back_mut()
+            && last.to == from
+            && last.kind == kind
+            && !last.begun
+        {
+            last.to = to.min(last.to + buffer_bytes.saturating_sub(last.to - last.from));
+            last.continued = last.to < to;
+            from = last.to;
+        }
+        while from < to {
+            let end = to.min(from + buffer_bytes);
+            self.ranges.push_back(Waiting { continued: end < to, ..Waiting::new(from, end, kind) });
+            from = end;
         }
     }
 
@@ -66,6 +106,7 @@ impl Queue {
         if let Some(first) = self.ranges.front_mut() {
             self.bytes -= len;
             first.from += len;
+            first.begun = true;
             if first.from == first.to {
                 self.ranges.pop_front();
             }
@@ -174,7 +215,7 @@ impl SendPlan {
     /// Subflow `r` is to send next what another one sends now.
     pub fn promise(&mut self, r: usize, from: Place, to: Place) {
         if let Some(queue) = self.queues.get_mut(r) {
-            queue.push_front(Waiting { from, to, kind: Kind::Shared });
+            queue.push_front(Waiting::new(from, to, Kind::Shared));
             self.promised.insert(r);
         }
     }
@@ -313,6 +354,32 @@ mod tests {
         plan.take_returned(50);
         assert_eq!(first_returned(&mut plan, 50), Some((200, 300)));
         assert_eq!(first_returned(&mut plan, 300), None);
+    }
+
+    #[test]
+    fn a_buffer_that_has_begun_to_leave_is_closed() {
+        let mut plan = plan(1);
+        let queue = plan.queue_mut(0).unwrap();
+        // 22 segments of 1424 bytes are one buffer: 64,384 bytes are two and 1,728 bytes of a third.
+        queue.push_in_buffers(at(25_633), at(90_017), Kind::Own, 31_328);
+        // Nothing of the third has left: 22,592 bytes more go into it.
+        queue.push_in_buffers(at(90_017), at(112_609), Kind::Own, 31_328);
+        let all = [(25_633, 56_961), (56_961, 88_289), (88_289, 112_609)];
+        assert_eq!((waiting(&plan, 0), plan.queues[0].bytes()), (all.to_vec(), 86_976));
+        let row: Vec<_> = plan.queues[0].ranges.iter().map(Waiting::is_last_in_row).collect();
+        assert_eq!(row, [false, false, true]);
+        let queue = plan.queue_mut(0).unwrap();
+        [31_328, 31_328, 1_424].into_iter().for_each(|len| queue.pop(len));
+        // It has begun: what continues it begins another.
+        queue.push_in_buffers(at(112_609), at(114_033), Kind::Own, 31_328);
+        queue.push_in_buffers(at(114_033), at(115_457), Kind::Own, 31_328);
+        assert_eq!(waiting(&plan, 0), [(89_713, 112_609), (112_609, 115_457)]);
+        assert!(plan.queues[0].ranges[0].is_last_in_row(), "it was the end of what was bound then");
+        // Another kind, or data that does not continue it, neither.
+        let queue = plan.queue_mut(0).unwrap();
+        queue.push_in_buffers(at(115_457), at(115_557), Kind::Again, 31_328);
+        queue.push_in_buffers(at(200_000), at(200_100), Kind::Again, 31_328);
+        assert_eq!((queue.ranges(), queue.bytes()), (4, 22_896 + 2_848 + 200));
     }
 
     #[test]

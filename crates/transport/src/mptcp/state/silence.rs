@@ -1,9 +1,13 @@
-//! How long nothing was heard of each subflow, in periods of the data level's timer: under [`Repair::Kernel`].
+//! What Linux keeps of each subflow beside what all do: how long nothing was heard of it, in periods of the data level's
+//! timer, and how large its buffers of data become. Under [`Repair::Kernel`].
 //!
 //! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
 
 use crate::queue::Stream;
 use crate::tcp::subflow::Subflow;
+
+/// `gso_max_size`, less the largest headers.
+const LARGEST_BUFFER_BYTES: u64 = (1 << 16) - 321;
 
 /// Of one subflow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +16,17 @@ pub struct Silent {
     pub since: (u64, u32),
     /// It has been that for so long that others carry what it had (`stale_loss_cnt`).
     pub stale: bool,
+    /// The largest window that the peer has announced on it.
+    pub largest_window_bytes: u64,
+}
+
+impl Silent {
+    /// How much one buffer of data holds, which is one mapping: whole segments, for at most half of the largest window that
+    /// the peer has announced (`tcp_bound_to_half_wnd`).
+    pub fn buffer_bytes(&self, mss: u32) -> u64 {
+        let mss = u64::from(mss).max(1);
+        ((self.largest_window_bytes / 2).min(LARGEST_BUFFER_BYTES) / mss).max(1) * mss
+    }
 }
 
 /// Of each.
@@ -21,11 +36,14 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// What was heard of is no longer stale.
+    /// What was heard of is no longer stale; windows may have opened.
     pub fn hear<P: Stream>(&mut self, subflows: &[Subflow<P>]) {
         self.subflows.resize(subflows.len(), Silent::default());
         for (silent, subflow) in self.subflows.iter_mut().zip(subflows) {
             silent.stale &= silent.since.0 == subflow.snd_una;
+            // Just after an acknowledgment this is the window that came with it.
+            let window_bytes = subflow.right.saturating_sub(subflow.snd_una);
+            silent.largest_window_bytes = silent.largest_window_bytes.max(window_bytes);
         }
     }
 
@@ -36,5 +54,22 @@ impl Silence {
 
     pub fn of_mut(&mut self, r: usize) -> Option<&mut Silent> {
         self.subflows.get_mut(r)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_whole_segments_in_half_of_the_largest_window() {
+        let bytes = |largest_window_bytes, mss| Silent { largest_window_bytes, ..Silent::default() }.buffer_bytes(mss);
+        // 64,240 / 2 = 32,120 bytes hold 22 segments of 1424 bytes; 79,488 / 2 = 39,744 hold 27.
+        assert_eq!(bytes(64_240, 1424), 31_328);
+        assert_eq!(bytes(79_488, 1424), 38_448);
+        // 65,215 bytes, the most, hold 45.
+        assert_eq!((bytes(6 << 20, 1424), bytes(u64::MAX, 1420)), (64_080, 63_900));
+        // One segment in any case.
+        assert_eq!((bytes(2_000, 1424), bytes(0, 1)), (1424, 1));
     }
 }
