@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use live::stack::{Address, Chunk, Ended, Impair, Options, Settings, Socket, Stack};
+use live::stack::{Address, Chunk, Ended, Impair, Options, Settings, Socket, SocketError, Stack};
 
 const LONG: Duration = Duration::from_secs(60);
 const PORT: u16 = 80;
@@ -122,6 +122,23 @@ fn a_late_reader_gets_all() {
     let found: Vec<u8> = parts.concat().iter().flat_map(|chunk| chunk.0.to_vec()).collect();
     assert_eq!(found.len(), data.len());
     assert!(found == data);
+}
+
+/// The peer aborts before the program accepts: whoever reads then is told at once, and does not wait in vain.
+#[test]
+fn a_connection_that_was_reset_before_it_was_accepted_says_so() {
+    let options = Options { protocol: Some("tcp".into()), ..Options::default() };
+    let [client, server] = stacks(false, &Impair::default(), &options);
+    let near = client.connect(options.config().unwrap(), Vec::new(), SocketAddr::new(address(false, 0, 2), PORT));
+    near.wait_established(LONG).unwrap();
+    eventually("the server has the connection", || {
+        let held = server.held();
+        held.connections == 1 && held.half_open == 0
+    });
+    client.abort(&near);
+    eventually("the server has let go of the connection", || server.held().connections == 0);
+    let far = server.accept(PORT, LONG).unwrap();
+    assert_eq!(far.read(1, LONG), Err(SocketError::Aborted));
 }
 
 #[test]

@@ -141,6 +141,8 @@ impl Shared {
         let mut state = self.lock();
         (state.id, state.last, state.unacknowledged) = (None, Some(last), 0);
         (state.to_send, state.to_send_bytes) = (VecDeque::new(), 0);
+        // Nothing is left to read where the connection rests. Before the program has accepted it nothing was asked for.
+        state.more_to_read = false;
         state.note_held(budget);
         if state.orphaned {
             state.abandon(budget);
