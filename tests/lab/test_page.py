@@ -294,6 +294,22 @@ def test_advice_is_asked_for_stopped_and_applied(page: Page, tmp_path: Path) -> 
     expect(page.locator("#advice .wrong")).to_contain_text("found no connection with several paths")
 
 
+def test_results_of_the_previous_scenario_are_marked_until_the_new_run_is_done(page: Page) -> None:
+    held: list[Any] = []
+    page.route("**/api/run", lambda route: held.append(route))
+    before = runs(page)
+    page.locator("#preset").select_option("one-link")
+    results = page.locator("#results")
+    expect(results).to_have_class(re.compile("earlier"))
+    assert "previous scenario" in results.evaluate("each => getComputedStyle(each, '::before').content")
+    assert violations(page) == []
+    for each in held:
+        each.continue_()
+    page.unroute("**/api/run")
+    wait_for_run(page, before)
+    expect(results).not_to_have_class(re.compile("earlier"))
+
+
 def violations(page: Page) -> list[str]:
     """Serious and critical findings of axe-core."""
     page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))

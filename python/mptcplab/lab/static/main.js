@@ -27,8 +27,17 @@ function failure(text) {
 
 let stopWith = runner.stop;
 
+/** Marks results of another scenario than the one being run, which stay until there are newer ones. */
+function markEarlier(running) {
+  const { a } = state.results;
+  const title = state.scenario("a").data.title;
+  const another = a !== null && title !== undefined && a.complete.title !== title;
+  find("results").classList.toggle("earlier", running && another);
+}
+
 function progress(part, stop = runner.stop) {
   find("progress").hidden = part === null;
+  markEarlier(part !== null);
   if (part === null) return;
   stopWith = stop;
   find("bar").value = part;

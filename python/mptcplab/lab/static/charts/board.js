@@ -50,7 +50,7 @@ export class Board {
       const legend = h("ul", { class: "legend" });
       const numbers = h("div", {});
       const details = h("details", { class: "numbers", ontoggle: () => details.open && this.fill(row) },
-        h("summary", {}, `Numbers of ${definition.title.toLowerCase()}`), numbers);
+        h("summary", {}, `Numbers of ${definition.title.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}`), numbers);
       const row = { definition, charts, legend, numbers, details };
       row.element = h("section", { class: "chart", "data-name": definition.name },
         h("h3", {}, definition.title, h("span", { class: "unit" }, ` ${definition.unit}`)),

@@ -152,8 +152,8 @@ export function rest(data, key, known) {
       const path = [...key, name];
       if (typeof inner === "boolean") return [tick(named(path, key), path)];
       if (inner !== null && typeof inner === "object" && !Array.isArray(inner) && !("$number" in inner))
-        return [h("fieldset", {}, h("legend", {}, name), rest(data, path, []))];
-      return [words(name, path, { type: typeof inner === "number" ? "number" : "text", list: true })];
+        return [h("fieldset", {}, h("legend", {}, name.replaceAll("_", " ")), rest(data, path, []))];
+      return [words(name.replaceAll("_", " "), path, { type: typeof inner === "number" ? "number" : "text", list: true })];
     });
 }
 
