@@ -285,6 +285,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "get",
         "list",
         "completion",
+        "schema",
         "conform",
         "doctor",
         "bpf",

@@ -1,11 +1,13 @@
 """The schemas for editors accept what mptcplab accepts, and refuse what nobody should write."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator
+from mptcplab.cli import invoke
 from mptcplab.scenario import json_schema
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +23,12 @@ def errors(schema: dict[str, Any], text: str) -> list[str]:
 def test_the_schemas_are_schemas() -> None:
     for schema in (json_schema.scenario(), json_schema.sweep()):
         Draft7Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("kind", ["scenario", "sweep"])
+def test_the_command_prints_them(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["schema", kind]) == 0
+    assert json.loads(capsys.readouterr().out) == getattr(json_schema, kind)()
 
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
