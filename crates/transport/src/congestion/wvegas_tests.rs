@@ -207,4 +207,7 @@ fn the_queue_is_drained_when_its_delay_is_twice_the_least() {
     // No delay at all is not the least one.
     let (path, _) = avoided(&group, seen(20.0), 60.0, 60.0);
     assert_eq!(path.least_queueing_ns, 20.0 * MS);
+    // Nor is there anything to drain where none was ever seen: diff = 0 < 10, one more.
+    let (_, w) = avoided(&group, seen(0.0), 60.0, 60.0);
+    assert_eq!(w.cwnd, 21.0);
 }
