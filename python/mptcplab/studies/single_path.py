@@ -107,7 +107,7 @@ def grid(
                     for column in ("goodput_bps", "retransmissions")
                 )
             ]
-            row["told from the first"] = ", ".join(apart) or "none"
+            row["different from the first"] = ", ".join(apart) or "none"
             yield row
 
 

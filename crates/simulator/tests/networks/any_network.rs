@@ -379,8 +379,10 @@ fn every_file_arrives_whole_or_its_connection_ends() {
     let from = number("ANY_NETWORK_FROM").unwrap_or(0);
     let seeds = one.map_or(from..from + number("ANY_NETWORK_CASES").unwrap_or(400), |seed| seed..seed + 1);
     let mut failed = Vec::new();
+    let mut transfers = 0;
     for seed in seeds.clone() {
         let mut tree = of_seed(seed);
+        transfers += tree.current().connections.iter().map(|kind| u64::from(kind.count)).sum::<u64>();
         let Some(mut fault_found) = fault(&tree.current()) else { continue };
         println!("seed {seed}: {fault_found}. Again, and smaller:");
         println!(
@@ -407,6 +409,6 @@ fn every_file_arrives_whole_or_its_connection_ends() {
         }
         println!("{fault_found}\n{smallest:#?}");
     }
-    println!("{} networks, {} failed", seeds.end - seeds.start, failed.len());
+    println!("{} networks with {transfers} transfers, {} failed", seeds.end - seeds.start, failed.len());
     assert!(failed.is_empty(), "these seeds fail: {failed:?}");
 }
