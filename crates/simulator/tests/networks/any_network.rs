@@ -301,6 +301,25 @@ fn harm(network: &Description, connection: &Connection) -> Harm {
     boxes_of(network, connection).into_iter().map(of).max().unwrap_or(Harm::None)
 }
 
+/// Whether TCP may wait for ever. A proxy that acknowledges ahead keeps nothing: what is lost behind it nobody sends again, as
+/// only Multipath TCP has acknowledgments of the stream (RFC 8684 §3.3.2), and an end that only reads has no timer.
+fn is_deceived(network: &Description, connection: &Connection, fallback: bool) -> bool {
+    let speaks_tcp = connection.protocol == Protocol::Tcp || fallback;
+    speaks_tcp && boxes_of(network, connection).contains(&&Middlebox::ProactiveAcks)
+}
+
+/// Whether more arrives in four times the time. A box that splits segments in front of a queue with room for one packet lets
+/// 100 bytes pass at each timeout, and without timestamps no round trip ends the backoff of 120 s (RFC 6298 §5): that is slow,
+/// not stuck.
+fn gets_further(network: &Description, connection: (usize, u32), bytes: u64) -> bool {
+    let longer = Description { duration_ns: 4 * network.duration_ns, ..network.clone() };
+    let outcome = try_run(&longer);
+    outcome.is_ok_and(|outcome| {
+        let same = outcome.connections.iter().find(|each| (each.kind, each.index) == connection);
+        same.is_some_and(|same| same.bytes_delivered > bytes || same.ended)
+    })
+}
+
 /// Runs it; what is wrong with the outcome.
 fn fault(network: &Description) -> Option<String> {
     let outcome = match std::panic::catch_unwind(|| try_run(network)) {
@@ -317,7 +336,12 @@ fn fault(network: &Description) -> Option<String> {
         let simulator::description::Application::File { size_bytes } = kind.application else { unreachable!() };
         let (harm, bytes) = (harm(network, kind), connection.bytes_delivered);
         let complete = connection.completion_s.is_some();
-        if !complete && (harm == Harm::None || !connection.ended) {
+        let lost = !complete && connection.ended && harm == Harm::None;
+        let stuck = !complete
+            && !connection.ended
+            && !is_deceived(network, kind, connection.fallback)
+            && !gets_further(network, (connection.kind, connection.index), bytes);
+        if lost || stuck {
             let how = if connection.ended { "ended" } else { "is stuck" };
             let over = boxes_of(network, kind);
             let stamps = if kind.tcp.timestamps { "with timestamps" } else { "without timestamps" };

@@ -71,6 +71,7 @@ impl<P: Stream> Connection<P> {
     #[inline(never)]
     fn receive_whole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
         self.short.note_room(r);
+        self.timers.unanswered = 0;
         if self.is_usual(r, segment) {
             self.short.doubt(r);
         } else {

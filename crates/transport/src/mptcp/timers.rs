@@ -66,8 +66,7 @@ impl<P: Stream> Connection<P> {
         }
         if self.timers.probe_ns <= now_ns {
             self.timers.probe_ns = NEVER;
-            self.timers.probe_due = true;
-            self.due.data = true;
+            self.probe_timer(now_ns);
         }
         if self.wait_until_ns <= now_ns {
             self.wait_until_ns = NEVER;
@@ -241,6 +240,26 @@ impl<P: Stream> Connection<P> {
             self.timers.probe_backoff += 1;
             self.timers.probe_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
             self.wake_by(self.timers.probe_ns);
+        }
+    }
+
+    /// A closed window is probed as long as the peer answers (RFC 9293 §3.8.6.1); the subflow is given up after as many probes
+    /// without an answer as there are retransmissions (§3.8.3, R2). Behind a box that has acknowledged what it then lost, the
+    /// probe lies in the peer's window and is never answered.
+    fn probe_timer(&mut self, now_ns: u64) {
+        let heard: u64 = self.subflows.iter().map(|s| s.statistics.data_segments_received).sum();
+        if self.timers.heard != heard as u32 {
+            self.timers.heard = heard as u32;
+            self.timers.unanswered = 0;
+        }
+        self.due.data = true;
+        if u32::from(self.timers.unanswered) < self.config.tcp.retries {
+            self.timers.unanswered += 1;
+            self.timers.probe_due = true;
+        } else if let Some(r) = self.best_subflow() {
+            self.timers.unanswered = 0;
+            self.ending.cause = Some(AbortReason::TimedOut);
+            self.reset_subflow(now_ns, r, ResetReason::Performance, true);
         }
     }
 

@@ -16,6 +16,10 @@ pub struct StreamTimers {
     pub probe_backoff: u32,
     /// A zero-window probe is to be sent.
     pub probe_due: bool,
+    /// Zero-window probes since the peer was last heard.
+    pub unanswered: u8,
+    /// Data segments of the peer that had arrived at the last probe.
+    pub heard: u32,
 }
 
 impl StreamTimers {
@@ -27,6 +31,8 @@ impl StreamTimers {
             backoff: 0,
             probe_backoff: 0,
             probe_due: false,
+            unanswered: 0,
+            heard: 0,
         }
     }
 
