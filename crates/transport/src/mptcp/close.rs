@@ -164,6 +164,7 @@ impl<P: Stream> Connection<P> {
         self.subflows[r].fin_requested = false; // none follows a reset
         self.subflows[r].timer_ns = NEVER;
         self.subflows[r].ack.deadline_ns = NEVER;
+        self.subflows[r].ack.now = false; // nor an acknowledgment: nobody waits for it
         // Nothing comes any more to fill its holes, and what waits behind them has not been acknowledged.
         self.subflows[r].reorder = Reorder::new();
         self.contexts[r].mappings.clear();

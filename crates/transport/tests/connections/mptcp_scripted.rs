@@ -256,8 +256,26 @@ fn a_fast_close_with_a_reset_beside_the_next_sequence_number_is_challenged() {
     assert!(peer.events().contains(&Event::Aborted));
 }
 
+/// A closed subflow owes no acknowledgment: the connection can be forgotten although one was due when it ended.
+#[test]
+fn a_fast_close_ahead_of_an_acknowledgment_leaves_nothing_to_do() {
+    let mut peer = Peer::established();
+    let dsn = DataNumber::Long(wire::keys::idsn(KEY).wrapping_add(1));
+    let mapping = Mapping { dsn, ssn: 1, len: 1_000, checksum: None };
+    let data = Segment { payload: Span { offset: 0, len: 1_000 }, ..peer.signal(Flags::ACK, 0, Some(mapping), false) };
+    let mut reset = peer.with(Flags::RST, vec![MptcpOption::MpFastclose { receiver_key: peer.host_key }]);
+    reset.seq = reset.seq.wrapping_add(1_000);
+    for segment in [data, reset] {
+        peer.host.receive(peer.now_ns, peer.tuple, segment);
+    }
+    assert!(peer.events().contains(&Event::Aborted));
+    while peer.host.connection_mut(peer.id.unwrap()).read().is_some() {}
+    assert!(peer.collect().is_empty(), "to a peer that has gone");
+    assert!(peer.host.connection(peer.id.unwrap()).is_at_rest());
+}
+
 /// RFC 8684 §3.3.4: data beyond the window of the data level is not kept, whatever the subflow's sequence numbers say; what
-/// was not allowed is not acknowledged at the data level (issue 14, finding 18).
+/// was not allowed is not acknowledged at the data level (finding 18 of docs/conformance.md).
 #[test]
 fn data_outside_the_window_is_not_taken_at_the_data_level() {
     let mut peer = Peer::established();
