@@ -99,7 +99,8 @@ def test_a_command_of_the_documentation_works(command: Command, place: Path) -> 
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda each: each.stem)
-def test_classes_that_are_shown_can_be_defined(document: Path) -> None:
+def test_classes_that_are_shown_can_be_defined(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "examples" / "plugins")
     for block in re.finditer(r"^```py\n(.*?)^```$", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         exec(compile(block[1], str(document), "exec"), {"__name__": "shown"})  # noqa: S102 - of our documents
 
