@@ -118,7 +118,7 @@ def test_load_and_unload(capsys: pytest.CaptureFixture[str]) -> None:
         assert invoke(["bpf", "load", "olia"]) == 0
         assert "olia" in available()
         assert invoke(["bpf", "load", "olia"]) == 0
-        assert "already there" in capsys.readouterr().out
+        assert "already loaded" in capsys.readouterr().out
         assert invoke(["bpf", "list"]) == 0
         assert "until unloaded" in capsys.readouterr().out
     finally:

@@ -221,12 +221,17 @@ def test_nothing_is_left_behind(tmp_path: Path, by: signal.Signals) -> None:
                 time.sleep(0.1)
             hosts = namespaces(str(process.pid))
             assert len(hosts) >= 2, "the hosts never stood"
+            # Held, so that no namespace of another test gets the same number when these have gone.
+            links = Path("/proc").glob(f"{process.pid}/task/[0-9]*/ns/net")
+            held = [os.open(link, os.O_RDONLY) for link in links]
             time.sleep(1)
             process.send_signal(by)
             _, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert not hosts & namespaces("[0-9]*")
+    for each in held:
+        os.close(each)
     if by == signal.SIGINT:
         assert process.returncode == 1
         assert "interrupted after 0 of 1 runs" in err
