@@ -27,6 +27,48 @@ def test_a_run_writes_a_capture_for_each_interface(captures: list[Path]) -> None
     ]
 
 
+def test_captures_alone_go_to_a_directory_of_their_own(call: Call, scenario_file: Path, tmp_path: Path) -> None:
+    packets = tmp_path / "packets"
+    run = ("run", scenario_file, "--set", "duration=2500 ms")
+    for _ in range(2):  # the second replaces the first
+        done = call(*run, "--capture", packets)
+        assert (done.status, done.err) == (0, f"wrote {packets / '*.pcapng'}\n")
+    assert len(list(packets.glob("*.pcapng"))) == 4
+    assert call("analyze", *packets.glob("*.pcapng")).status == 0
+    (packets / "notes.md").write_text("precious")
+    done = call(*run, "--capture", packets)
+    assert (done.status, done.out) == (2, "")
+    assert "notes.md" in done.err
+
+
+def test_captures_replace_no_result_and_are_not_inside_one(call: Call, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = ("run", scenario_file, "--set", "duration=2500 ms")
+    assert call(*run, "--out", out).status == 0
+    done = call(*run, "--capture", out)
+    assert (done.status, done.out) == (2, "")
+    assert "does not contain captures of a run" in done.err
+    for packets in (out, out / "mine", tmp_path):
+        done = call(*run, "--out", out, "--capture", packets)
+        assert (done.status, done.out) == (2, "")
+        assert "one is inside the other" in done.err
+    assert (out / "result.json").exists()
+    both = call(*run, "--out", out, "--capture", tmp_path / "packets")
+    assert both.status == 0
+    assert not (out / "captures").exists()
+    assert len(list((tmp_path / "packets").glob("*.pcapng"))) == 4
+
+
+def test_the_scenario_may_follow_capture(call: Call, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = call("run", "--set", "duration=2500 ms", "--out", out, "--capture", scenario_file)
+    assert done.status == 0
+    assert len(list((out / "captures").iterdir())) == 4
+    done = call("run", "--out", out)
+    assert done.status == 2
+    assert "Missing argument 'FILE'" in done.err
+
+
 def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: Path) -> None:
     done = call("analyze", *captures, "--out", tmp_path / "packets")
     assert (done.status, done.err.splitlines()[-1]) == (0, f"wrote {tmp_path / 'packets' / 'report.html'}")
@@ -121,7 +163,7 @@ def test_a_capture_without_tcp_is_refused(call: Call, tmp_path: Path) -> None:
 
 def test_captures_need_a_directory_and_an_engine_with_packets(call: Call, scenario_file: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "out")
-    assert "give --out DIR too" in call("run", scenario_file, "--capture").err
+    assert "give --capture DIR, or --out DIR" in call("run", scenario_file, "--capture").err
     for more, words in (
         (("--engine", "model"), "the engine model cannot capture packets"),
         (("--repeat", "2"), "a capture covers one run, not 2"),

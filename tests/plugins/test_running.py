@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -90,6 +91,33 @@ def test_a_result_keeps_the_file_and_runs_again(
     monkeypatch.setattr(loading, "_texts", {})
     with pytest.raises(ScenarioError, match="expected the plug-in with the SHA-256"):
         Scenario.load(tmp_path / "out" / "scenario.toml")
+
+
+def test_an_override_names_a_file_of_the_current_directory(
+    write: Callable[[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(GENTLE, "")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    other = GENTLE + "# here\n"
+    Path("mine.py").write_text(other, encoding="utf-8")
+    key = "connection.download.congestion"
+    mine = Scenario.load(file, [f'{key}={{ plugin = "mine.py:Gentle" }}'])
+    assert mine.document.plugins["congestion", "mine.py:Gentle"].text == other
+    assert (
+        mine == mine.with_seed(2).with_({"seed": 1}) == Scenario.load(file).with_({f"{key}.plugin": "mine.py:Gentle"})
+    )
+    # What is beside the scenario comes first.
+    Path("own.py").write_text(other, encoding="utf-8")
+    theirs = Scenario.load(file, [f'{key}={{ plugin = "own.py:Gentle" }}'])
+    assert theirs.document.plugins["congestion", "own.py:Gentle"].text == GENTLE
+    with pytest.raises(ScenarioError, match=r"none\.py.* or to the current directory"):
+        Scenario.load(file, [f'{key}={{ plugin = "none.py:Gentle" }}'])
+    # What the file itself names is not looked for elsewhere.
+    with pytest.raises(
+        ScenarioError, match=rf"named relative to the scenario's directory: {re.escape(str(tmp_path))}$"
+    ):
+        Scenario.load(write(GENTLE, LINE.replace("own.py", "mine.py")))
 
 
 SWEEP = """

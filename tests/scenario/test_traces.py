@@ -62,6 +62,17 @@ def test_the_complete_scenario_has_the_digest_and_finds_a_copy(tmp_path: Path) -
     assert other.sha256() != scenario.sha256()
 
 
+def test_an_override_names_a_trace_of_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = scenario_in(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("mine.trace").write_text("3\n")
+    changes = ["link.a.down.trace=mine.trace"]
+    assert Scenario.load(file, changes).document.traces["mine.trace"].text == "3\n"
+    with pytest.raises(ScenarioError, match=r"none\.trace.* or to the current directory"):
+        Scenario.load(file, ["link.a.down.trace=none.trace"])
+
+
 @pytest.mark.parametrize(
     ("content", "found", "expected"),
     [

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mptcplab.advice.candidates import Candidate
@@ -13,7 +12,6 @@ from mptcplab.advice.question import Question
 from mptcplab.advice.race import Difference
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.errors import dotted
-from mptcplab.scenario.traces import place_of
 
 BELOW = math.log(0.97)
 """A run is below the best single path when it gives more than 3 % less."""
@@ -116,14 +114,13 @@ class Advice:
         document = scenario.document
         if not document.traces:
             return scenario
-        folder = Path(scenario.source).resolve().parent
         changes: dict[str, Any] = {}
         for name, link in document.links.items():
             for way in ("down", "up"):
                 named = link.direction(way).trace
                 if named is not None:
                     key = dotted(("link", name, *link.origin(way, "trace")))
-                    changes[key] = {"file": str(place_of(folder, named)), "sha256": named.sha256}
+                    changes[key] = {"file": str(document.traces[named.file].place.resolve()), "sha256": named.sha256}
         return scenario.with_(changes)
 
     def to_dict(self, everything: bool = True) -> dict[str, Any]:

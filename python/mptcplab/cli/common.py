@@ -34,6 +34,10 @@ def complete(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, cli
 
 FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path), shell_complete=_scenarios)
 """A scenario file, or the name of a ready-made scenario."""
+CHECKED_FILE = click.argument(
+    "file", metavar="FILE", required=False, type=click.Path(path_type=Path), shell_complete=_scenarios
+)
+"""The same for a command that checks itself whether it is there."""
 OVERRIDES = click.option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a key of the scenario; may be repeated."
 )

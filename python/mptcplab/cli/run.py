@@ -1,6 +1,7 @@
 """`mptcplab run`: a scenario on an engine."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,8 @@ import click
 from mptcplab.capture.settings import SNAP_LENGTH, Capture
 from mptcplab.cli.common import (
     AT_LEAST_1,
+    CHECKED_FILE,
     FAILED,
-    FILE,
     FILE_PATH,
     KERNEL,
     OVERRIDES,
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
     from mptcplab.results.result import Result
 
 
+_BESIDE_THE_RESULT = ""
+"""`--capture` without a directory."""
+
+
 @click.command()
-@FILE
+@CHECKED_FILE
 @click.option(
     "--engine",
     metavar="|".join(ALL),
@@ -50,7 +55,13 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document instead.")
 @click.option("--through-wire", is_flag=True, help="Encode, decode and compare every simulated segment (slow).")
-@click.option("--capture", is_flag=True, help="With --out: write captures/*.pcapng, one per interface of the hosts.")
+@click.option(
+    "--capture",
+    is_flag=False,
+    flag_value=_BESIDE_THE_RESULT,
+    metavar="[DIR]",
+    help="Write the packets to DIR, a pcapng file per interface of the hosts; without DIR, to captures/ in that of --out.",
+)
 @click.option(
     "--snap-length",
     type=click.IntRange(min=0),
@@ -59,7 +70,7 @@ if TYPE_CHECKING:
     help="Bytes of each packet to keep in captures; 0 keeps all.",
 )
 def run(
-    file: Path,
+    file: Path | None,
     engine: str,
     kernel: str | None,
     seed: int | None,
@@ -69,7 +80,7 @@ def run(
     out: Path | None,
     as_json: bool,
     through_wire: bool,
-    capture: bool,
+    capture: str | None,
     snap_length: int,
 ) -> None:
     """Run a scenario.
@@ -81,6 +92,11 @@ def run(
     from mptcplab.results import directory as store
     from mptcplab.scenario import Scenario
 
+    if file is None:
+        if not capture:
+            raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'FILE'", param_type="argument")
+        # `run --capture FILE`: the scenario stands where the directory may stand.
+        file, capture = Path(capture), _BESIDE_THE_RESULT
     if kernel is not None:
         try:
             (engine,) = with_kernels([engine], [kernel])
@@ -92,15 +108,13 @@ def run(
     scenario = Scenario.load(file, overrides=overrides)
     if out is not None:
         store.check(out)
-    if capture:
-        if out is None:
-            raise Failure(WRONG_INPUT, "--capture needs a directory for the captures: give --out DIR too")
+    if capture is not None:
         try:
             runner.captures(engine, scenario, repeat)
         except ValueError as error:
             raise Failure(WRONG_INPUT, str(error)) from None
     interrupted = None
-    with store.beside(out if capture else None) as directory:
+    with _captures(capture, out) as directory:
         with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
             try:
                 result = runner.run(
@@ -118,7 +132,7 @@ def run(
                     raise Failure(FAILED, str(stop)) from None
                 interrupted, result = stop, stop.finished
         if out is not None:
-            result.save(out, captures=directory)
+            result.save(out, captures=None if capture else directory)
     if as_json:
         sys.stdout.write(result.to_json(samples_file=None if out is None else "samples.parquet"))
     else:
@@ -133,10 +147,35 @@ def run(
         say(f"note: {note}")
     if out is not None:
         say(f"wrote {out / 'report.html'}")
+    if capture:
+        say(f"wrote {Path(capture) / '*.pcapng'}")
     if interrupted is not None:
         raise Failure(FAILED, f"{interrupted}; the runs finished before are shown above")
     if result.failures:
         raise Failure(FAILED, *result.failures)
+
+
+def _captures(capture: str | None, out: Path | None) -> AbstractContextManager[Path | None]:
+    """The directory for an engine's captures, which takes their place, or goes to the result, when the run is done."""
+    from mptcplab.results import directory as store
+
+    if capture is None:
+        return nullcontext()
+    if not capture:
+        if out is None:
+            raise Failure(WRONG_INPUT, "--capture needs a directory: give --capture DIR, or --out DIR for all results")
+        return store.beside(out)
+    place = Path(capture)
+    if out is not None:
+        inner, outer = place.resolve(), out.resolve()
+        if inner.is_relative_to(outer) or outer.is_relative_to(inner):
+            raise Failure(
+                WRONG_INPUT,
+                f"--capture {place} and --out {out}: one is inside the other; "
+                f"--capture without a directory writes to {out / 'captures'}",
+            )
+    store.check_captures(place)
+    return store.replaced(place, store.check_captures)
 
 
 def _seeds(result: "Result") -> str:

@@ -6,7 +6,7 @@ import re
 import sys
 import traceback
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -88,8 +88,8 @@ def kept_name(digest: str, name: str) -> str:
     return f"{digest[:12]}-{name}"
 
 
-def of_file(kind: str, spec: str, folder: Path, digest: str | None = None) -> Source:
-    """The plug-in `FILE:CLASS`, its file from `folder` on; with the SHA-256 `digest` where there is one.
+def of_file(kind: str, spec: str, folders: Sequence[Path], digest: str | None = None) -> Source:
+    """The plug-in `FILE:CLASS`, its file in the first of `folders` that has it; with the SHA-256 `digest` if given.
 
     Raises PluginLoadError.
     """
@@ -98,7 +98,7 @@ def of_file(kind: str, spec: str, folder: Path, digest: str | None = None) -> So
         raise PluginLoadError(
             _show(spec), f'the file of a {KINDS[kind].noun} and its class, such as "gentle.py:Gentle"'
         )
-    file, text = _text(folder, name, digest)
+    file, text = _text(folders, name, digest)
     source = Source(kind, spec, class_name, file, text)
     source.load()
     return source
@@ -204,24 +204,30 @@ def keep(text: str) -> None:
     _texts[sha256(text.encode()).hexdigest()] = text
 
 
-def _text(folder: Path, name: str, digest: str | None) -> tuple[str, str]:
+def _text(folders: Sequence[Path], name: str, digest: str | None) -> tuple[str, str]:
     if digest is not None and digest in _texts:
-        return str(folder / name), _texts[digest]
-    place = folder / name
-    if digest is not None:
-        kept = folder / FOLDER / kept_name(digest, Path(name).name)
-        place = kept if kept.exists() else place
+        return str(folders[0] / name), _texts[digest]
+    places = [place for folder in folders for place in _places(folder, name, digest)]
+    place = next((place for place in places if place.exists()), folders[0] / name)
     try:
         text = place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, ValueError) as error:
+        from mptcplab.scenario.errors import searched
+
         reason = error.strerror if isinstance(error, OSError) else None
         found = f"{_show(name)}, which cannot be read ({reason or error})"
-        raise PluginLoadError(found, f"a Python file, named relative to the scenario's directory: {folder}") from None
+        raise PluginLoadError(found, f"a Python file, named relative to {searched(folders)}") from None
     own = sha256(text.encode()).hexdigest()
     if digest not in (None, own):
         raise PluginLoadError(f"{place} with the SHA-256 {own}", f"the plug-in with the SHA-256 {digest}")
     _texts[own] = text
     return str(place), text
+
+
+def _places(folder: Path, name: str, digest: str | None) -> list[Path]:
+    """Where a file may be, in a result's directory first where it keeps its plug-ins."""
+    kept = [] if digest is None else [folder / FOLDER / kept_name(digest, Path(name).name)]
+    return [*kept, folder / name]
 
 
 _modules: dict[str, ModuleType] = {}

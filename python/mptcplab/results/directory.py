@@ -15,7 +15,7 @@ from mptcplab.results.inventory import OccupiedError
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
 
-__all__ = ["OccupiedError", "beside", "check", "replaced", "save"]
+__all__ = ["OccupiedError", "beside", "check", "check_captures", "replaced", "save"]
 
 _PLOTS = "plots"
 _TRACES = "traces"
@@ -29,6 +29,14 @@ def check(directory: Path) -> None:
     only what was written then.
     """
     inventory.check(directory, "a result", "result.json")
+
+
+def check_captures(directory: Path) -> None:
+    """Raise OccupiedError unless captures may be written to `directory`: absent, empty, or with nothing but earlier
+    ones.
+    """
+    captures = sorted(file.name for file in directory.glob("*.pcapng"))
+    inventory.check(directory, "captures of a run", captures[0] if captures else "*.pcapng")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from mptcplab.errors import Error
 
@@ -57,6 +58,11 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     lowered = {candidate.lower().replace("_", "-"): candidate for candidate in names}
     near = difflib.get_close_matches(name.lower().replace("_", "-"), lowered, n=1, cutoff=0.6)
     return f"; did you mean {json.dumps(lowered[near[0]], ensure_ascii=False)}?" if near else ""
+
+
+def searched(folders: Sequence[Path]) -> str:
+    """Where a file was looked for: the scenario's directory, which is the first, and the current one."""
+    return f"the scenario's directory: {folders[0]}{', or to the current directory' if len(folders) > 1 else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,13 @@ class Places:
         # Looked for only when there is something to report.
         self._lines: dict[Key, int] | None = None
 
+    def is_overridden(self, key: Key) -> bool:
+        """Whether an override gave this key or a table around it."""
+        return any(key[: len(changed)] == changed for changed in self._overridden)
+
     def problem(self, key: Key, found: str, expected: str) -> Problem:
         """A problem of this key."""
-        if any(key[: len(changed)] == changed for changed in self._overridden):
+        if self.is_overridden(key):
             return Problem(self._override_name, dotted(key), found, expected)
         if self._lines is None:
             self._lines = key_lines(self._text)

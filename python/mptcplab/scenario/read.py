@@ -70,6 +70,10 @@ class Reader:
     def _report(self, key: tuple[Part, ...], found: str, expected: str) -> None:
         self.problems.append(self._places.problem(key, found, expected))
 
+    def _folders(self, key: tuple[Part, ...]) -> tuple[FilePath, ...]:
+        """Where a file is looked for that this key names: beside the scenario; an override's also from where one is."""
+        return (self._folder, FilePath()) if self._places.is_overridden(key) else (self._folder,)
+
     def _part(self, model: type[T], value: object, *key: Part) -> T | None:
         try:
             return model.model_validate(value)
@@ -112,7 +116,7 @@ class Reader:
                     continue
                 where = ("link", name, *prefix, "trace")
                 try:
-                    trace = traces.read(self._folder, side.trace)
+                    trace = traces.read(self._folders((*where, "file")), side.trace)
                 except TraceFileError as error:
                     self._report(where, error.found, error.expected)
                     continue
@@ -139,7 +143,9 @@ class Reader:
 
                 try:
                     if ":" in named.name:
-                        source = loading.of_file(kind, named.name, self._folder, named.sha256)
+                        source = loading.of_file(
+                            kind, named.name, self._folders((*where, kind, "plugin")), named.sha256
+                        )
                     else:
                         source = loading.of_entry_point(kind, named.name)
                     loading.parameters(source, named.parameters)

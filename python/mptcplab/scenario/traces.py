@@ -1,12 +1,13 @@
 """Traces of links: files in the format of Mahimahi, which say when a link can send."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from mptcplab import _core
-from mptcplab.scenario.errors import show
+from mptcplab.scenario.errors import searched, show
 from mptcplab.scenario.kinds import Kind, Table, fault, text
 
 FOLDER = "traces"
@@ -42,6 +43,8 @@ class Trace:
     mean_rate_bps: int
     """Of packets of 1500 bytes, over a period, rounded down."""
     period_ns: int
+    place: Path = field(compare=False)
+    """Where it was read."""
 
 
 class TraceFileError(Exception):
@@ -53,21 +56,22 @@ class TraceFileError(Exception):
         self.expected = expected
 
 
-def place_of(folder: Path, named: TraceFile) -> Path:
-    """The file that is meant: named from the folder of the scenario on, or one of its name in `traces` there."""
-    kept = folder / FOLDER / Path(named.file).name
-    return kept if kept.exists() and not _is_meant(folder / named.file, named) else folder / named.file
+def _place_of(folders: Sequence[Path], named: TraceFile) -> Path:
+    """The file that is meant: named from one of the folders on, or one of its name in `traces` there."""
+    places = [place for each in folders for place in (each / named.file, each / FOLDER / Path(named.file).name)]
+    there = [place for place in places if place.exists()] or places
+    return next((place for place in there if _is_meant(place, named)), there[0])
 
 
-def read(folder: Path, named: TraceFile) -> Trace:
-    """Reads the file. Raises `TraceFileError`."""
-    place = place_of(folder, named)
+def read(folders: Sequence[Path], named: TraceFile) -> Trace:
+    """Reads the file from the first of the folders that has it. Raises `TraceFileError`."""
+    place = _place_of(folders, named)
     try:
         content = place.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         found = f"{show(named.file)}, which cannot be read ({reason or error})"
-        raise TraceFileError(found, f"a file, named relative to the scenario's directory: {folder}") from None
+        raise TraceFileError(found, f"a file, named relative to {searched(folders)}") from None
     digest = sha256(content).hexdigest()
     if named.sha256 not in (None, digest):
         raise TraceFileError(f"{place} with the SHA-256 {digest}", f"the trace with the SHA-256 {named.sha256}")
@@ -81,7 +85,7 @@ def read(folder: Path, named: TraceFile) -> Trace:
     except ValueError as error:
         line, found, expected = error.args
         raise TraceFileError(f"{place}:{line}: {found}", expected) from None
-    return Trace(decoded, digest, rate, period)
+    return Trace(decoded, digest, rate, period, place)
 
 
 def _is_meant(place: Path, named: TraceFile) -> bool:
