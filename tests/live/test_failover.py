@@ -37,7 +37,7 @@ def side_by_side(gone: str, path_manager: str) -> mptcplab.Scenario:
             scenario["link"][f"{name}-{number}"] = link
         scenario["connection"][f"m{number}"] = {
             "paths": [f"first-{number}", f"second-{number}"],
-            "congestion": "cubic",
+            "congestion": {"name": "cubic", "variant": "linux"},
             "scheduler": "linux",
             "path_manager": path_manager,
             "receive_buffer": "4 MiB",

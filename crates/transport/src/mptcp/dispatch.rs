@@ -179,7 +179,12 @@ impl<P: Stream> Connection<P> {
         if !self.established {
             return Answer::Pause(Pause::Waits);
         }
-        match self.decide(now_ns, &asked) {
+        let decision = self.decide(now_ns, &asked);
+        if self.silence.is_some() && asked.demand == Demand::New {
+            let binds = matches!(decision, Decision::Bind { .. }) || self.scheduler.holds_data();
+            self.note_scheduled(now_ns, binds);
+        }
+        match decision {
             Decision::Send { on, burst } => {
                 // A burst is of new data.
                 self.burst = (on, if asked.demand == Demand::New { burst.saturating_sub(1) } else { 0 });

@@ -191,7 +191,7 @@ impl<P: Stream> Connection<P> {
             }
             self.note_queued(r);
             let payload = self.tx.slice(from, len);
-            self.arm_first_data_timer(now_ns);
+            self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
             if new && from + len == first.to && first.is_last_in_row() {
                 // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.

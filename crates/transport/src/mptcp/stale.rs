@@ -30,7 +30,12 @@ impl<P: Stream> Connection<P> {
                     idle = Some(r);
                 }
             } else {
-                let periods = if silent.since.0 == subflow.snd_una { silent.since.1 + 1 } else { 1 };
+                // Of one that was heard of, the count ends and begins again only a period later.
+                let periods = match silent.since {
+                    (_, 0) => 1,
+                    (una, periods) if una == subflow.snd_una => periods + 1,
+                    _ => 0,
+                };
                 silent.since = (subflow.snd_una, periods);
                 fewest_periods = fewest_periods.min(periods);
             }
@@ -78,12 +83,18 @@ impl<P: Stream> Connection<P> {
         bound.any(|(from, to)| (from..to).contains(&at)) || self.subflows.iter().any(on)
     }
 
-    /// Until the next period of that timer: the longest that a subflow still waits for an acknowledgment.
-    pub(super) fn page_timeout_ns(&self, now_ns: u64) -> u64 {
-        let silent = |r: usize| self.silence.as_ref().is_some_and(|silence| silence.of(r).since.1 > 0);
-        let heard = self.subflows.iter().enumerate().filter(|&(r, _)| !silent(r));
+    /// The scheduler was asked about new data. If it had any, the period of that timer is from now on the longest that a subflow
+    /// which is heard of still waits for an acknowledgment; it stays that until the scheduler has data again.
+    pub(super) fn note_scheduled(&mut self, now_ns: u64, had_data: bool) {
+        let Some(silence) = self.silence.as_mut().filter(|_| had_data) else { return };
+        let heard = self.subflows.iter().enumerate().filter(|&(r, _)| silence.of(r).since.1 == 0);
         let waits = heard.map(|(_, s)| s.timer_ns.min(s.rack.probe_ns)).filter(|&at_ns| at_ns < u64::MAX);
-        let longest_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
-        if longest_ns == 0 { self.config.tcp.rto_min_ns } else { longest_ns }
+        silence.period_ns = waits.map(|at_ns| at_ns.saturating_sub(now_ns)).max().unwrap_or(0);
+    }
+
+    /// The period of that timer; where nothing waits, the least retransmission timeout.
+    pub(super) fn page_timeout_ns(&self) -> u64 {
+        let period_ns = self.silence.as_ref().map_or(0, |silence| silence.period_ns);
+        if period_ns == 0 { self.config.tcp.rto_min_ns } else { period_ns }
     }
 }

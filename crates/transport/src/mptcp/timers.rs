@@ -164,28 +164,20 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn arm_data_timer(&mut self, now_ns: u64) {
         if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
-            self.set_data_timer(now_ns, self.repair());
+            self.set_data_timer(now_ns);
         }
     }
 
-    /// The same for data that goes out where nothing may be under way: there no timer of a subflow runs yet that the one of
-    /// Linux could follow.
-    pub(super) fn arm_first_data_timer(&mut self, now_ns: u64) {
-        if self.mode == Mode::Mptcp && self.timers.retransmit_ns == NEVER {
-            self.set_data_timer(now_ns, Repair::Prompt);
-        }
-    }
-
-    fn set_data_timer(&mut self, now_ns: u64, repair: Repair) {
+    fn set_data_timer(&mut self, now_ns: u64) {
         let slowest_ns =
             self.subflows.iter().filter(|s| s.is_synchronised()).map(|s| s.rtt.base_rto_ns()).max().unwrap_or(0);
         if slowest_ns == 0 {
             return; // there is no subflow; the next one to join brings it on
         }
         // Subflows repair their own losses: this one comes later than theirs, and only when they do not.
-        let timeout_ns = match repair {
+        let timeout_ns = match self.repair() {
             Repair::Prompt => (2 * slowest_ns) << self.timers.backoff.min(8),
-            Repair::Kernel => self.page_timeout_ns(now_ns) << self.timers.backoff.saturating_sub(8).min(8),
+            Repair::Kernel => self.page_timeout_ns() << self.timers.backoff.saturating_sub(8).min(8),
         };
         self.timers.retransmit_ns = now_ns + timeout_ns.min(self.config.tcp.rto_max_ns);
         self.wake_by(self.timers.retransmit_ns);

@@ -36,6 +36,8 @@ pub struct Linux {
     accepted: u64,
     /// The application waits for room.
     full: bool,
+    /// What the socket took waits for room on the subflow where it would linger least.
+    held: bool,
     /// Where data is bound now, and how many bytes more.
     burst: Option<(usize, u64)>,
 }
@@ -154,6 +156,7 @@ impl Linux {
     /// The next page goes where the burst goes, or begins another one.
     fn bind(&mut self, group: &[View], context: &Context) -> Decision {
         self.look(group, context);
+        self.held = false;
         loop {
             if let Some((r, left)) = self.burst.take() {
                 let (buffer, bytes) = (self.send_buffer(r, group, context), self.page_bytes(context));
@@ -173,6 +176,7 @@ impl Linux {
             let window_bytes = if returned { u64::MAX } else { context.free_window_bytes };
             self.burst = self.linger.choose(group, &self.buffers, window_bytes);
             if self.burst.is_none() {
+                self.held = true;
                 return Decision::Wait { until_ns: u64::MAX };
             }
         }
@@ -226,6 +230,10 @@ impl PacketScheduler for Linux {
             }
         }
         if grown { Decision::Pass } else { Decision::Blocked }
+    }
+
+    fn holds_data(&self) -> bool {
+        self.held
     }
 
     fn repair(&self) -> Repair {

@@ -156,6 +156,12 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
         Repair::Prompt
     }
 
+    /// Whether data that it took from the application waits for room in a subflow's buffer. Asked after each
+    /// [choice](Self::choose) for new data under [`Repair::Kernel`].
+    fn holds_data(&self) -> bool {
+        false
+    }
+
     /// Whether it always answers as [`MinRtt`] does: then the transport need not ask. Asked once for each connection.
     fn is_smallest_rtt(&self) -> bool {
         false
@@ -219,6 +225,10 @@ impl PacketScheduler for Scheduler {
 
     fn repair(&self) -> Repair {
         each!(self, s => s.repair())
+    }
+
+    fn holds_data(&self) -> bool {
+        each!(self, s => s.holds_data())
     }
 
     fn is_smallest_rtt(&self) -> bool {

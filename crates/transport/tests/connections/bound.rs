@@ -122,6 +122,36 @@ fn what_waits_on_a_dead_path_goes_to_the_other() {
     assert_eq!(p.read[CLIENT], 402_000);
 }
 
+/// When, in milliseconds after `offers[0]`, the server's first segment of data leaves on path `on`. It writes `bytes` at each of the
+/// times; path `dead` does not answer from the first on.
+fn first_data_ms(offers: &[(u64, u64)], dead: usize, on: usize) -> u64 {
+    let mut paths = vec![Path::clean(20 * MS), Path::clean(30 * MS)];
+    paths[dead].dead_ns = vec![(2 * SECOND, 3_600 * SECOND)];
+    let mut p = after_a_start(paths);
+    let seen = Rc::new(RefCell::new(None));
+    let first = Rc::clone(&seen);
+    p.tap(move |now_ns, side, path, segment| {
+        if side == SERVER && path == on && segment.payload.len > 0 {
+            first.borrow_mut().get_or_insert(now_ns);
+        }
+        true
+    });
+    for &(at_ms, bytes) in offers {
+        p.run_until(2 * SECOND + at_ms * MS, |_| false);
+        p.connection(SERVER).offer(bytes);
+    }
+    p.run_until(4 * SECOND, |_| false);
+    let at_ns = seen.borrow().expect("no data on that path");
+    (at_ns - 2 * SECOND) / MS
+}
+
+/// The data level's timer runs as long as a subflow waited when the scheduler last had data: at the first write none did, which
+/// gives the least retransmission timeout, 200 ms.
+#[test]
+fn a_page_that_a_dead_path_took_goes_out_again_after_the_least_timeout() {
+    assert_eq!(first_data_ms(&[(0, 10_000)], 0, 1), 200);
+}
+
 /// The same when the subflow is closed by hand.
 #[test]
 fn what_waits_on_a_closed_subflow_goes_to_the_other() {

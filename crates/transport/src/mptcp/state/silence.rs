@@ -33,6 +33,8 @@ impl Silent {
 #[derive(Clone, Debug, Default)]
 pub struct Silence {
     subflows: Vec<Silent>,
+    /// How long the data level's timer runs (`timer_ival`); 0: nothing waited for an acknowledgment.
+    pub period_ns: u64,
 }
 
 impl Silence {
