@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ def tools() -> Path:
             machine.require("compiling the guest's init program", (machine.tool("gcc", "gcc"),))
             place.mkdir(parents=True, exist_ok=True)
             # Two may begin at once: each writes its own, and the last one stays.
-            draft = place / f".{name}-{os.getpid()}"
+            draft = place / f".{name}-{os.getpid()}-{threading.get_ident()}"
             subprocess.run(["gcc", *flags, str(SOURCES / source), "-o", str(draft)], check=True)
             draft.replace(place / name)
     return place
