@@ -60,7 +60,7 @@ _BESIDE_THE_RESULT = ""
     is_flag=False,
     flag_value=_BESIDE_THE_RESULT,
     metavar="[DIR]",
-    help="Write the packets to DIR, a pcapng file per interface of the hosts; without DIR, to captures/ in that of --out.",
+    help="Write the packets to DIR, a pcapng file per interface of the hosts; without DIR, to captures/ in --out.",
 )
 @click.option(
     "--snap-length",
