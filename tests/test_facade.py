@@ -65,6 +65,13 @@ def test_a_function_says_what_it_takes_and_raises(name: str) -> None:
         assert parameter.annotation is not inspect.Parameter.empty
 
 
+@pytest.mark.parametrize("kind", [Scenario, Result])
+def test_every_public_method_has_an_example(kind: type) -> None:
+    methods = [name for name in vars(kind) if not name.startswith("_") and callable(getattr(kind, name))]
+    assert len(methods) >= 7
+    assert [name for name in methods if ">>> " not in (inspect.getdoc(getattr(kind, name)) or "")] == []
+
+
 def test_every_error_of_the_package_has_one_base() -> None:
     for name in mptcplab.__all__:
         value = getattr(mptcplab, name)

@@ -110,7 +110,15 @@ class Result:
 
     @cached_property
     def transfers(self) -> "pl.DataFrame":
-        """One row per transfer of `requests` and `flows` that became complete, in the order of completion."""
+        """One row per transfer of `requests` and `flows` that became complete, in the order of completion.
+
+        >>> import mptcplab
+        >>> application = {"kind": "requests", "size": "100 kB", "wait": "200 ms"}
+        >>> changes = {"measure.warmup": "0 s", "connection.download.application": application}
+        >>> result = mptcplab.run(mptcplab.Scenario.load("two-equal-paths").with_(changes, duration="2 s"))
+        >>> result.transfers["size_bytes"].unique().to_list()
+        [100000]
+        """
         import polars as pl
 
         names = {
@@ -125,7 +133,13 @@ class Result:
         return rows.explode(list(names)).rename(names)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of `connections`, `subflows` or `links`, each with `repeat` and `seed`; makes no data frame."""
+        """The rows of `connections`, `subflows` or `links`, each with `repeat` and `seed`; makes no data frame.
+
+        >>> import mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> [row["path"] for row in mptcplab.run(scenario).rows("subflows")]
+        ['left', 'right']
+        """
         return [{"repeat": number, "seed": run.seed} | row for number, run in self.runs for row in run.rows(name)]
 
     @property
@@ -168,6 +182,11 @@ class Result:
         """A frame (`connections`, `subflows`, `links` or `samples`) as a pandas data frame; needs pandas.
 
         Raises ValueError for any other name, ImportError if pandas is not installed.
+
+        >>> import mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> mptcplab.run(scenario).to_pandas("links")["name"].unique().tolist()
+        ['left', 'right']
         """
         if frame not in FRAMES:
             raise ValueError(f"there is no frame {frame!r}; choose from {', '.join(FRAMES)}")
@@ -183,15 +202,34 @@ class Result:
         return html_tables.of_result(self)
 
     def to_dict(self, *, samples_file: str | None = None) -> dict[str, Any]:
-        """The JSON document (docs/results.md); its key `samples` is `samples_file`, the name of the file next to it."""
+        """The JSON document (docs/results.md); its key `samples` is `samples_file`, the name of the file next to it.
+
+        >>> import mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> mptcplab.run(scenario, seed=7).to_dict()["provenance"]["seed"]
+        7
+        """
         return json_document.build(self, samples_file=samples_file)
 
     def to_json(self, *, samples_file: str | None = None) -> str:
-        """`to_dict` as text: two spaces of indentation, a line feed at the end."""
+        """`to_dict` as text: two spaces of indentation, a line feed at the end.
+
+        >>> import json, mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> result = mptcplab.run(scenario)
+        >>> json.loads(result.to_json()) == result.to_dict()
+        True
+        """
         return json.dumps(self.to_dict(samples_file=samples_file), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def report(self) -> str:
-        """The report: one HTML page with tables, plots and provenance, which works offline."""
+        """The report: one HTML page with tables, plots and provenance, which works offline.
+
+        >>> import mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> mptcplab.run(scenario).report().startswith("<!doctype html>")
+        True
+        """
         from mptcplab import plots
         from mptcplab.render import report  # altair and vl-convert load slowly
 
@@ -204,6 +242,13 @@ class Result:
         the directory `captures`, which must be on the same file system, are moved to captures/ there.
 
         Raises results.directory.OccupiedError if `directory` contains anything else, OSError if it cannot be written.
+
+        >>> import tempfile, mptcplab
+        >>> scenario = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     written = mptcplab.run(scenario).save(directory + "/out")
+        ...     sorted(file.name for file in written.glob("*.parquet"))
+        ['connections.parquet', 'links.parquet', 'samples.parquet', 'subflows.parquet']
         """
         return files.save(self, Path(directory), None if captures is None else Path(captures))
 

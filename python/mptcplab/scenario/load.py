@@ -64,6 +64,14 @@ class Scenario:
         """Read a file or, if there is no file of that name, a ready-made scenario ("wifi-lte").
 
         Raises `ScenarioError`, which lists all errors in the file, also if the file cannot be read.
+
+        >>> from mptcplab import Scenario
+        >>> Scenario.load("wifi-lte", overrides=["link.wifi.rate=10 Mbit/s"]).name
+        'wifi-lte'
+        >>> Scenario.load("wifi-lt")
+        Traceback (most recent call last):
+        mptcplab.scenario.errors.ScenarioError: wifi-lt: found neither a file nor a ready-made name;
+        expected a scenario file or the name of a ready-made scenario; did you mean "wifi-lte"?
         """
         source = os.fspath(path)
         if shipped.is_name(source) and not Path(source).exists():
@@ -85,7 +93,19 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, source: str = "<string>", overrides: Sequence[str] = ()) -> "Scenario":
-        """Read a scenario from a string; errors refer to it as `source`."""
+        """Read a scenario from a string; errors refer to it as `source`.
+
+        Raises `ScenarioError`, which lists every error.
+
+        >>> from mptcplab import Scenario
+        >>> text = '''
+        ... duration = "5 s"
+        ... link.a = { rate = "10 Mbit/s", delay = "10 ms" }
+        ... connection.m.paths = ["a"]
+        ... '''
+        >>> Scenario.from_toml(text).document.links["a"].direction("down").delay_ns
+        10000000
+        """
         return cls(parse(text, source), text, source, overrides)
 
     @classmethod
@@ -182,11 +202,21 @@ class Scenario:
         return other
 
     def with_overrides(self, overrides: Sequence[str]) -> "Scenario":
-        """Return a copy of this scenario with keys changed, each given as `key=value`; raises `ScenarioError`."""
+        """Return a copy of this scenario with keys changed, each given as `key=value`; raises `ScenarioError`.
+
+        >>> from mptcplab import Scenario
+        >>> Scenario.load("wifi-lte").with_overrides(["link.wifi.rate=10 Mbit/s", "duration=30 s"]).duration_ns
+        30000000000
+        """
         return self._changed(overrides)
 
     def with_seed(self, seed: int) -> "Scenario":
-        """Return a copy of this scenario with another seed, without checking it again. Raises `ScenarioError`."""
+        """Return a copy of this scenario with another seed, without checking it again. Raises `ScenarioError`.
+
+        >>> from mptcplab import Scenario
+        >>> [Scenario.load("wifi-lte").with_seed(seed).seed for seed in (1, 2)]
+        [1, 2]
+        """
         if type(seed) is not int or not 0 <= seed < 2**64:
             return self.with_overrides([f"seed={seed}"])
         other = copy.copy(self)
@@ -200,6 +230,12 @@ class Scenario:
         """The result of `make`, computed once for this scenario and all that differ from it only in the seed.
 
         `what` names it. It must not depend on the seed, and is released with the last of these scenarios.
+
+        >>> from mptcplab import Scenario
+        >>> scenario = Scenario.load("wifi-lte")
+        >>> names = scenario.derived("names of links", lambda: list(scenario.document.links))
+        >>> scenario.with_seed(9).derived("names of links", list) is names
+        True
         """
         if what not in self._derived:
             self._derived[what] = make()
@@ -226,16 +262,33 @@ class Scenario:
         return self.document.seed
 
     def to_toml(self) -> str:
-        """The complete scenario as TOML: all defaults written out, in a canonical form."""
+        """The complete scenario as TOML: all defaults written out, in a canonical form.
+
+        >>> from mptcplab import Scenario
+        >>> scenario = Scenario.load("wifi-lte")
+        >>> Scenario.from_toml(scenario.to_toml()) == scenario
+        True
+        """
         before, after = self.derived("toml", lambda: canonical.around_seed(self.document))
         return f"{before}{self.seed}{after}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The complete scenario as a dictionary for `from_dict`."""
+        """The complete scenario as a dictionary for `from_dict`.
+
+        >>> from mptcplab import Scenario
+        >>> Scenario.load("wifi-lte").to_dict()["link"]["wifi"]["delay"]
+        '12.5 ms'
+        """
         return tomllib.loads(self.to_toml())
 
     def sha256(self) -> str:
-        """The SHA-256 of `to_toml`, in hexadecimal."""
+        """The SHA-256 of `to_toml`, in hexadecimal.
+
+        >>> from mptcplab import Scenario
+        >>> scenario = Scenario.load("wifi-lte")
+        >>> scenario.sha256() == scenario.with_({"link.wifi.rate": "10 Mbit/s"}).sha256()
+        False
+        """
         return sha256(self.to_toml().encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -248,7 +301,15 @@ class Scenario:
         return f"<Scenario {self.name}: {self.title}>"
 
     def unsupported(self, engine: str) -> list[Problem]:
-        """What this engine does not support; raises `ValueError` for an unknown engine."""
+        """What this engine does not support; raises `ValueError` for an unknown engine.
+
+        >>> from mptcplab import Scenario
+        >>> scenario = Scenario.load("lte-trace")
+        >>> scenario.unsupported("sim")
+        []
+        >>> scenario.unsupported("model")[0].key
+        'link.lte.down.trace'
+        """
         if engine not in registry.ENGINES:
             raise ValueError(f"there is no engine {engine!r}; choose from {', '.join(registry.ENGINES)}")
         found = self.derived(
@@ -257,7 +318,14 @@ class Scenario:
         return list(found)
 
     def description(self, seed: int | None = None, through_wire: bool = False) -> dict[str, Any]:
-        """The complete description for the simulation core; raises `UnsupportedError` if it is unsupported."""
+        """The complete description for the simulation core, in base units.
+
+        Raises `UnsupportedError` if the engine `sim` does not support the scenario, `ValueError` for an invalid seed.
+
+        >>> from mptcplab import Scenario
+        >>> Scenario.load("wifi-lte").description(seed=7)["seed"]
+        7
+        """
         problems = self.unsupported("sim")
         if problems:
             raise UnsupportedError("sim", problems)
