@@ -36,6 +36,10 @@ def test_high_speed_mode() -> None:
     assert Mixed(RESPONSE).answer(0.001, 20, 0.04, 0.01) == (0, pytest.approx(32))
     # Half-way over the threshold, by the logarithm.
     assert Mixed(RESPONSE).answer(0.005, 20, 0.04, 0.01)[1] == pytest.approx(math.sqrt(32))
+    # Half of the largest delay is the threshold too: compete mode, with α = 1 here, has the half, high-speed half the rest.
+    assert Mixed(Response(0.010)).answer(0.005, 20, 0.04, 0.01)[1] == pytest.approx(32**0.25)
+    # Without a threshold there is no such mode.
+    assert Mixed(Response(0.040, low_s=0.0)).answer(0.0, 20, 0.04, 0.01) == (0, pytest.approx(1))
 
 
 def test_the_acknowledgment_of_a_lone_segment_looks_like_a_queue() -> None:
@@ -43,6 +47,8 @@ def test_the_acknowledgment_of_a_lone_segment_looks_like_a_queue() -> None:
     assert mixed.seen_s(0.008, 3, 0.05) == pytest.approx(0.008 + 0.040 / 2)
     assert mixed.seen_s(0.008, 19, 0.05) == pytest.approx(0.008 + 0.040 / 10)
     assert mixed.seen_s(0.008, 3, 0.03) == 0.008  # the next round comes before the timer
+    assert mixed.seen_s(0.008, 3, 0.040) == 0.008
+    assert mixed.seen_s(0.008, 0.5, 0.05) == pytest.approx(0.048)  # not more than every round
     # The largest delay: of the queue alone, or of the timer on a usual queue; on a full one where it fills.
     beta = 0.028 / (0.028 + 0.048)
     assert mixed.answer(0.008, 3, 0.05, 0.01)[0] == pytest.approx(2 * beta / 4 * (1 - beta / 2 * 3 / 4))
@@ -68,8 +74,9 @@ def test_a_settled_network_keeps_the_law() -> None:
 
 
 def test_what_is_out_of_range() -> None:
-    with pytest.raises(ParameterError, match="ack_wait_s"):
-        Mixed(RESPONSE, ack_wait_s=-1.0)
+    for wrong in (-1.0, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="ack_wait_s"):
+            Mixed(RESPONSE, ack_wait_s=wrong)
     network = Network({"l": Capacity(100.0)}, [User("u", "reno", (Route(("l",), 0.1),))])
     with pytest.raises(ParameterError, match="delay-based control"):
         settle(network, {}, mixed={"u": [Mixed(RESPONSE)]})

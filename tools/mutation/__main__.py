@@ -2,11 +2,13 @@
 
 Rust: `python -m tools.mutation crates/transport/src/scheduler/ecf.rs --tests scheduler::`; the unit tests of the crate
 whose names contain `--tests`, by default those of the file's own module. Python:
-`python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`. A survivor is either equivalent to the
+`python -m tools.mutation python/mptcplab/models/rounds.py --tests tests/models`. With `--sample N` only N of them are
+tried, the same ones each time. A survivor is either equivalent to the
 original or shows that a test is missing. The exit status is 1 if any survives.
 """
 
 import argparse
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,8 +42,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("files", nargs="+", help="source files, all Rust of one crate or all Python")
     parser.add_argument("--tests", nargs="+", default=[], help="names of Rust tests, or files of Python tests")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random")
     given = parser.parse_args()
     found, survives = (_rust if given.files[0].endswith(".rs") else _python)(given.files, given.tests)
+    if given.sample is not None and given.sample < len(found):
+        found = random.Random(1).sample(found, given.sample)
     survivors = 0
     for mutant in found:
         if survives(mutant):

@@ -1,6 +1,7 @@
 """Mutants of Python: each in a process of its own, forked from one that has loaded what the tests need."""
 
 import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -16,6 +17,8 @@ from typing import Final
 
 from tools.mutation.operators import mutations
 
+_BEFORE_THE_FORK: Final = ("asyncio", "numpy", "polars", "pydantic", "scipy.optimize")
+"""What most tests load: once instead of for each mutant."""
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
@@ -81,8 +84,10 @@ class _Text(importlib.machinery.SourceFileLoader):
 
 def survives(mutant: Mutant | None, tests: Sequence[str], seconds: float) -> bool:
     """Whether the tests pass with it (without any for None); one that takes longer than `seconds` does not survive."""
-    import numpy  # noqa: F401 - loaded once, before the fork
     import pytest
+
+    for name in _BEFORE_THE_FORK:
+        importlib.import_module(name)
 
     child = os.fork()
     if child == 0:
