@@ -39,6 +39,15 @@ def test_the_queue_of_table_7_without_and_with_the_limit() -> None:
     assert (without / BUFFER_S, limited / BUFFER_S) == (pytest.approx(0.27, abs=0.005), pytest.approx(0.32, abs=0.005))
 
 
+def test_a_larger_increase_settles_at_a_longer_queue() -> None:
+    response = Response(BUFFER_S)
+    for alpha in (1.0, 4.0):
+        delay = settled_delay_s(response, PACKETS_PER_S, 0.040, 10, alpha=alpha)
+        window = PACKETS_PER_S * (0.040 + delay) / 10
+        # What responses take a round trip is what α adds: w²·β·p′ = α.
+        assert window**2 * response.decrease(delay) * response.answers(delay, window) == pytest.approx(alpha, rel=1e-5)
+
+
 def test_the_inverse_is_one() -> None:
     response = Response(BUFFER_S)
     for delay in (0.006, 0.009, 0.012, 0.019, 0.030):
@@ -66,8 +75,9 @@ def test_the_laws_shares_where_windows_differ_two_to_one(k: float, share: float)
 
 def test_a_pert_alone() -> None:
     assert predict([0.01], [0.04], "pert", alpha=2.0, beta=0.2).windows_segments[0] == pytest.approx(math.sqrt(1000))
-    with pytest.raises(ParameterError, match="per_segment"):
-        Response(BUFFER_S, per_segment=2)
+    for wrong in (2, 0):
+        with pytest.raises(ParameterError, match="per_segment"):
+            Response(BUFFER_S, per_segment=wrong)
     with pytest.raises(ParameterError, match="largest_delay_s"):
         Response(0)
 

@@ -36,7 +36,7 @@ def test_high_speed_mode() -> None:
     assert Mixed(RESPONSE).answer(0.001, 20, 0.04, 0.01) == (0, pytest.approx(32))
     # Half-way over the threshold, by the logarithm.
     assert Mixed(RESPONSE).answer(0.005, 20, 0.04, 0.01)[1] == pytest.approx(math.sqrt(32))
-    # Half of the largest delay is the threshold too: compete mode, with α = 1 here, has the half, high-speed half the rest.
+    # Half of the largest delay is the threshold too: compete mode, α = 1 here, has half, high-speed half of the rest.
     assert Mixed(Response(0.010)).answer(0.005, 20, 0.04, 0.01)[1] == pytest.approx(32**0.25)
     # Without a threshold there is no such mode.
     assert Mixed(Response(0.040, low_s=0.0)).answer(0.0, 20, 0.04, 0.01) == (0, pytest.approx(1))
