@@ -56,12 +56,15 @@ def test_optimum_is_pareto_optimal_given_the_probing(random_network: Generator) 
 
 
 def test_probing_floor_holds_and_costs(random_network: Generator) -> None:
+    least = []
     for seed in range(20):
         network = random_network(seed, ["lia"])
         probing, free = optimum(network), optimum(network, floor_segments=0)
         assert (probing.rates * network.rtt_s >= 1 - 1e-9).all()
+        least.append((probing.rates * network.rtt_s).min())
         utility = [-(network.count / result.user_rates).sum() for result in (probing, free)]
         assert utility[0] <= utility[1] + 1e-6 * abs(utility[1])
+    assert min(least) == pytest.approx(1, rel=1e-6), "somewhere it costs something"
 
 
 def test_weights_and_fairness() -> None:
@@ -72,8 +75,9 @@ def test_weights_and_fairness() -> None:
     np.testing.assert_allclose(optimum(network, alpha=2, weights=np.array([1.0, 4.0])).rates, [1000, 2000], rtol=1e-7)
     with pytest.raises(ParameterError, match="alpha = 0"):
         optimum(network, alpha=0)
-    with pytest.raises(ParameterError, match="expected 2 positive numbers"):
-        optimum(network, weights=np.array([1.0]))
+    for wrong in ([1.0], [1.0, 0.0], [1.0, np.inf]):
+        with pytest.raises(ParameterError, match="expected 2 positive numbers"):
+            optimum(network, weights=np.array(wrong))
 
 
 def test_gain_by_hand() -> None:
