@@ -29,6 +29,7 @@ const ATTACK: Duration = Duration::from_secs(10);
 const SLOW_PEERS: u16 = 1_000;
 const SENDERS: u16 = 100;
 const CHURN: u32 = 100_000;
+const KINDS: [&str; 5] = ["syn", "slow", "window", "bytes", "churn"];
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -36,11 +37,20 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["attacker", kind] => attack(kind),
-        [] => ["syn", "slow", "window", "bytes"].into_iter().try_for_each(defend).and_then(|()| churn()),
-        ["churn"] => churn(),
-        [kind @ ("syn" | "slow" | "window" | "bytes")] => defend(kind),
-        _ => Err("usage: attack [syn|slow|window|bytes|churn]".into()),
+        [] => KINDS.into_iter().try_for_each(in_a_process_of_its_own),
+        ref kinds if kinds.iter().all(|kind| KINDS.contains(kind)) => kinds.iter().try_for_each(|kind| run(kind)),
+        _ => Err(format!("usage: attack [{}]...", KINDS.join("|")).into()),
     }
+}
+
+fn run(kind: &str) -> Result<()> {
+    if kind == "churn" { churn() } else { defend(kind) }
+}
+
+/// The allocator keeps what a process has freed, so that one attack's memory would hide the next one's.
+fn in_a_process_of_its_own(kind: &str) -> Result<()> {
+    let status = Command::new(std::env::current_exe()?).arg(kind).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{kind}: {status}").into()) }
 }
 
 // The defence.
