@@ -44,6 +44,10 @@ AS_LINUX: Final = {"cubic": '{ name = "cubic", variant = "linux" }'}
 FILES: Final = {"64 kB": 1.0, "512 kB": 4.0, "4 MB": 12.0}
 """Sizes, and when each begins, in seconds: they are not to meet."""
 FILES_S: Final = 40
+LARGE: Final = {"16 MB": 1.0}
+"""A size that takes as long as the others together; only `linux_virtual` asks for it."""
+LARGE_S: Final = 60
+KINDS: Final = {"files": (FILES, FILES_S), "large": (LARGE, LARGE_S)}
 OUTLIER: Final = 0.15
 
 
@@ -84,13 +88,14 @@ def bulk(chosen: Mapping[int, Point], control: str, *, seconds: int = BULK_S) ->
     return _scenario(chosen, seconds, lambda number: _connection(f"m{number}", number, control, "bulk", 0))
 
 
-def files(chosen: Mapping[int, Point], control: str, *, seconds: int = FILES_S) -> str:
-    """A scenario with three files one after another for each of the points."""
+def files(chosen: Mapping[int, Point], control: str, *, kind: str = "files") -> str:
+    """A scenario with the files of a kind one after another for each of the points."""
+    sizes, seconds = KINDS[kind]
 
     def connections(number: int) -> str:
         return "".join(
             _connection(f"m{number}-{place}", number, control, f'{{ kind = "file", size = "{size}" }}', start)
-            for place, (size, start) in enumerate(FILES.items())
+            for place, (size, start) in enumerate(sizes.items())
         )
 
     return _scenario(chosen, seconds, connections)
@@ -132,12 +137,12 @@ def measure(
     numbered = list(enumerate(chosen))
     for begin in range(0, len(numbered), at_a_time):
         batch = dict(numbered[begin : begin + at_a_time])
-        text = bulk(batch, control, seconds=bulk_s) if kind == "bulk" else files(batch, control)
+        text = bulk(batch, control, seconds=bulk_s) if kind == "bulk" else files(batch, control, kind=kind)
         if not engine.startswith("linux") and control in AS_LINUX:
             text = text.replace(f'congestion = "{control}"', f"congestion = {AS_LINUX[control]}")
         for name, values in _run(text, engine, repeat).items():
             number, _, place = name[1:].partition("-")
-            found[list(FILES)[int(place)] if place else "bulk", int(number)] = values
+            found[list(KINDS[kind][0])[int(place)] if place else "bulk", int(number)] = values
     return found
 
 
@@ -183,7 +188,7 @@ def differences(reference: Measured, other: Measured) -> dict[Key, tuple[float, 
 
 def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) -> Iterator[dict[str, str]]:
     """A row for each kind of transfer."""
-    for what in ("bulk", *FILES):
+    for what in ("bulk", *FILES, *LARGE):
         values = np.array([value for (kind, _), (value, _) in apart.items() if kind == what])
         if len(values) == 0:
             continue

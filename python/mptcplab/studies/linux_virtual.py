@@ -1,12 +1,13 @@
-"""The simulator against Linux in virtual time: bulk transfers and files of three sizes on the points of `engines`.
+"""The simulator against Linux in virtual time: bulk transfers and files of 64 kB to 16 MB on the points of `engines`.
 
 The clock is virtual on both sides, links lose the same packets from the same seeds, and a guest has no other noise:
 what is left is how the two transports differ. Several points share a guest, each on links of its own. The guest's
 kernel is that of the variable MPTCPLAB_KERNEL, or the only one there is; a control that it lacks is left out.
 
-What was measured is kept in `engines.json` where the study is started, kernel by kernel and seed by seed; what is there
-is not run again, so that an interrupted study goes on, and a larger MPTCPLAB_SEEDS or MPTCPLAB_BULK_SEEDS adds to it.
-For each control and seed, files take about 55 s of one core, and bulk transfers 100 s.
+What was measured is kept in `engines.json` where the study is started, kernel by kernel and seed by seed; what is
+there is not run again, so that an interrupted study goes on, and a larger MPTCPLAB_SEEDS, MPTCPLAB_BULK_SEEDS (bulk
+transfers) or MPTCPLAB_LARGE_SEEDS (16 MB) adds to it. For each control and seed, files up to 4 MB take about 55 s of
+one core, those of 16 MB 200 s, and bulk transfers 100 s.
 """
 
 import os
@@ -23,15 +24,16 @@ from mptcplab.capture.explain import Difference, Explanation
 from mptcplab.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
-from .engines import AS_LINUX, Key, Point, bulk, differences, files, measure, points, rows
+from .engines import AS_LINUX, LARGE, Key, Point, bulk, differences, files, measure, points, rows
 from .runs import say, show
 
 SEEDS: Final = 8
 BULK_SEEDS: Final = 2
+LARGE_SEEDS: Final = 2
 BULK_S: Final = 10
 AT_A_TIME: Final = 8
 """Points of one guest: an interruption loses no more than these."""
-CONTROLS: Final = ("reno", "cubic", "lia")
+CONTROLS: Final = ("reno", "cubic", "lia", "olia", "balia")
 SURE: Final = 3.0
 """Standard errors from 0 at which a difference counts as one of the transports, not of the seeds."""
 APART: Final = 0.10
@@ -51,7 +53,8 @@ def alone(point: Point, control: str, what: str, engine: str) -> Scenario:
     if what == "bulk":
         text = bulk({0: point}, control, seconds=5)
     else:
-        head, *connections = files({0: point}, control).partition("[measure]")[0].split("[connection.")
+        kind = "large" if what in LARGE else "files"
+        head, *connections = files({0: point}, control, kind=kind).partition("[measure]")[0].split("[connection.")
         mine = next(each for each in connections if f'size = "{what}"' in each)
         text = f'{head}[connection.{mine}[measure]\nsample = "never"\n'
     if not engine.startswith("linux") and control in AS_LINUX:
@@ -79,7 +82,7 @@ class Apart:
     @property
     def is_sure(self) -> bool:
         """Whether seeds alone do not make it. Two seeds are too few to tell."""
-        return self.what != "bulk" and abs(self.differs) > SURE * self.error
+        return self.what not in {"bulk", *LARGE} and abs(self.differs) > SURE * self.error
 
     def row(self) -> dict[str, str]:
         """For the table of points."""
@@ -145,7 +148,11 @@ def main() -> None:
     seeds = int(os.environ.get("MPTCPLAB_SEEDS", SEEDS))
     bulk_seeds = int(os.environ.get("MPTCPLAB_BULK_SEEDS", BULK_SEEDS))
     engine = f"linux-virtual:{kernel.name}"
-    say(f"{engine}: Linux {kernel.version}, HZ {kernel.hz}; {seeds} seeds of files, {bulk_seeds} of bulk ({BULK_S} s)")
+    large_seeds = int(os.environ.get("MPTCPLAB_LARGE_SEEDS", LARGE_SEEDS))
+    say(
+        f"{engine}: Linux {kernel.version}, HZ {kernel.hz}; {seeds} seeds of files, {bulk_seeds} of bulk ({BULK_S} s), "
+        f"{large_seeds} of {', '.join(LARGE)}"
+    )
     chosen = points()
     every: list[Apart] = []
     for control in CONTROLS:
@@ -153,7 +160,7 @@ def main() -> None:
             sys.stderr.write(f"without {control}: it is not in {engine}\n")
             continue
         apart: dict[Key, tuple[float, float]] = {}
-        for kind, repeat in (("files", seeds), ("bulk", bulk_seeds)):
+        for kind, repeat in (("files", seeds), ("large", large_seeds), ("bulk", bulk_seeds)):
             if repeat > 0:
                 both = [
                     measure(chosen, control, each, repeat=repeat, kind=kind, at_a_time=AT_A_TIME, bulk_s=BULK_S)
