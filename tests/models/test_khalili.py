@@ -141,5 +141,10 @@ def test_what_is_refused() -> None:
         k.scenario_a_optimum(10, 10, 10.0, 10.0, RTT)
     with pytest.raises(ParameterError, match="fills a link of scenario B"):
         k.scenario_b_optimum(10, 10, 10, RTT, upgraded=True)
+    # Ten segments/s of probing a path: a share of 20 of X is filled, and one of 30 of T.
+    for c_x, c_t in ((40, 62), (42, 60)):
+        with pytest.raises(ParameterError, match="fills a link of scenario B"):
+            k.scenario_b_optimum(c_x, c_t, 2, 0.1, upgraded=True)
+    assert k.scenario_b_optimum(42, 62, 2, 0.1, upgraded=True).first[0] == pytest.approx(11)
     with pytest.raises(ParameterError, match="fills a link of scenario C"):
         k.scenario_c_optimum(30, 10, MBPS, 10.0, RTT)
