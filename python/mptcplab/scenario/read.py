@@ -33,6 +33,7 @@ _EXAMPLES = {
     "path": "[path.home]",
     "connection": "[connection.download]",
 }
+_PLUGIN_KEYS = ("congestion", "scheduler", "path_manager")
 T = TypeVar("T", bound=Table)
 S = TypeVar("S", bound=Sender)
 
@@ -135,7 +136,7 @@ class Reader:
         """Those that connections name, loaded; each connection's own parameters are checked."""
         found: dict[tuple[str, str], Source] = {}
         for where, sender in senders.items():
-            for kind in ("congestion", "scheduler", "path_manager") if sender is not None else ():
+            for kind in _PLUGIN_KEYS if sender is not None else ():
                 named: Named = getattr(sender, kind)
                 if not named.is_plugin:
                     continue
@@ -243,12 +244,12 @@ def _with_buffers(document: Document) -> Document:
 def _with_plugins(sender: S, plugins: "Mapping[tuple[str, str], Source]") -> S:
     """The connections with their plug-ins as a complete scenario names them: with the digest of the file, and with
     parameters as the class takes them."""
-    from mptcplab.plugins import loading  # for scenarios that have some
-
     named: dict[str, Named] = {}
-    for kind in loading.KINDS:
+    for kind in _PLUGIN_KEYS:
         own: Named = getattr(sender, kind)
         if own.is_plugin:
+            from mptcplab.plugins import loading  # for scenarios that have some
+
             source = plugins[kind, own.name]
             named[kind] = replace(own, sha256=source.sha256, parameters=loading.parameters(source, own.parameters))
     return sender.model_copy(update=named) if named else sender
