@@ -66,17 +66,19 @@ lint-python: setup
 	  echo "$(BIN)/mypy --package study, in $$paper"; MYPYPATH=$$paper $(BIN)/mypy --package study || exit 1; done
 	$(BIN)/python -m mypy.stubtest mptcplab._core
 
-# Rust's needs `rustup component add llvm-tools` and `cargo install cargo-llvm-cov`. Workers and commands that tests start
-# as processes of their own are not counted.
+# Rust's needs nightly, as the stable compiler counts no branches: `rustup component add llvm-tools --toolchain nightly` and
+# `cargo install cargo-llvm-cov`. What a test ends by a signal is not counted.
 coverage: setup  ## Lines and branches that the tests reach: Python in target/coverage/python, Rust in target/coverage/rust
 	mkdir -p target/coverage
 	rm -f target/coverage/data*
-	$(BIN)/coverage run --data-file=target/coverage/data -m pytest -q -m "not live and not slow"
+	$(BIN)/coverage run --data-file=target/coverage/data -m pytest -q -m "not live and not slow" \
+	  --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage combine --quiet --data-file=target/coverage/data
 	$(BIN)/coverage html --quiet --data-file=target/coverage/data --directory=target/coverage/python
 	$(BIN)/coverage report --data-file=target/coverage/data --skip-covered
 	@command -v cargo-llvm-cov >/dev/null || { echo "Rust's coverage needs cargo-llvm-cov: cargo install cargo-llvm-cov" >&2; exit 3; }
-	cargo llvm-cov --locked --workspace --exclude mptcplab-python --html --output-dir target/coverage/rust
+	cargo +nightly llvm-cov --locked --workspace --exclude mptcplab-python --branch --html --output-dir target/coverage/rust
+	cargo +nightly llvm-cov report --branch --summary-only
 
 format: setup  ## Format all sources
 	cargo fmt --all
