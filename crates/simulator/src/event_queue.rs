@@ -1,5 +1,5 @@
-//! The event queue, ordered by (time, order of insertion), so that events of one moment happen in the order in which
-//! they were scheduled and a run is the same every time.
+//! The event queue, ordered by (time, time of scheduling, target): events of one moment happen in the order in which they
+//! were scheduled, as far as virtual time tells, and a run is the same every time, on any number of threads.
 //!
 //! Nearly all events are heads of links, at most one for each, and lie within the time that a packet takes over a link:
 //! they stand in a calendar, where entering and taking cost the same however many links are busy. Timers, and what lies
@@ -11,52 +11,21 @@ mod stamp;
 pub use calendar::Cursor;
 use calendar::{Calendar, NOTHING};
 use stamp::Stamp;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The most targets there can be.
 pub const TARGET_LIMIT: usize = 1 << 24;
-
-/// An entry of the heap; that of the earliest event is the greatest.
-#[derive(Clone, Copy, Debug)]
-struct Far {
-    stamp: Stamp,
-    target: u32,
-}
-
-impl Ord for Far {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.stamp.cmp(&self.stamp)
-    }
-}
-
-impl PartialOrd for Far {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Far {
-    fn eq(&self, other: &Self) -> bool {
-        self.stamp == other.stamp
-    }
-}
-
-impl Eq for Far {}
 
 /// A queue of `(time_ns, target)`.
 pub struct EventQueue {
     near: Calendar,
     /// What comes before this and stands in `near` is the next event: the earlier of `first_far` and the limit.
     horizon: Stamp,
-    /// Of the next event.
-    sequence: u64,
     limit_ns: u64,
     /// The earliest of `far`; [`Stamp::LAST`] without one.
     first_far: Stamp,
-    far: BinaryHeap<Far>,
+    far: BinaryHeap<Reverse<Stamp>>,
     /// The top of `far` was taken and still stands there: mostly a new entry follows, and takes its place.
     taken: bool,
 }
@@ -72,8 +41,7 @@ impl EventQueue {
     pub fn new(links: usize, span_ns: u64) -> EventQueue {
         EventQueue {
             near: Calendar::new(links, span_ns),
-            horizon: Stamp { time_ns: 0, sequence: 0 },
-            sequence: 0,
+            horizon: Stamp::before(0),
             limit_ns: 0,
             first_far: Stamp::LAST,
             far: BinaryHeap::new(),
@@ -81,41 +49,34 @@ impl EventQueue {
         }
     }
 
-    /// Schedules `target` at `time_ns`, after everything scheduled before for the same time.
-    /// `target` must be below [`TARGET_LIMIT`], `time_ns` not before the time of the entry taken last.
+    /// Schedules `target` at `time_ns`; it is `since_ns` now, which is not before the time of the entry taken last. Of two
+    /// entries for one time, the one comes first that was scheduled earlier; of two that were scheduled at the same time, that of
+    /// the lower target. `target` must be below [`TARGET_LIMIT`].
     #[inline]
-    pub fn push(&mut self, time_ns: u64, target: u32) {
-        let stamp = self.stamp(time_ns);
-        self.push_far(stamp, target);
+    pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32) {
+        self.push_far(since_ns, time_ns, target);
     }
 
     /// As [`Self::push`], for a link without an entry; `note` is for who looks ahead. Inlined by force: as a function it
     /// costs a third more.
     #[inline(always)]
-    pub fn push_link(&mut self, time_ns: u64, link: u32, note: u32) {
-        let stamp = self.stamp(time_ns);
-        if !self.near.push(stamp, link, note) {
-            self.push_far(stamp, link);
+    pub fn push_link(&mut self, since_ns: u64, time_ns: u64, link: u32, note: u32) {
+        if !self.near.push(since_ns, time_ns, link, note) {
+            self.push_far(since_ns, time_ns, link);
         }
     }
 
-    #[inline(always)]
-    fn stamp(&mut self, time_ns: u64) -> Stamp {
-        let sequence = self.sequence;
-        self.sequence += 1;
-        Stamp { time_ns, sequence }
-    }
-
+    // Numbers rather than a stamp, which would be put together in memory for every link.
     #[inline(never)]
-    fn push_far(&mut self, stamp: Stamp, target: u32) {
+    fn push_far(&mut self, since_ns: u64, time_ns: u64, target: u32) {
         debug_assert!((target as usize) < TARGET_LIMIT);
-        let entry = Far { stamp, target };
+        let stamp = Stamp::new(since_ns, time_ns, target);
         if self.taken
             && let Some(mut top) = self.far.peek_mut()
         {
-            *top = entry;
+            *top = Reverse(stamp);
         } else {
-            self.far.push(entry);
+            self.far.push(Reverse(stamp));
         }
         self.taken = false;
         self.first_far = self.first_far.min(stamp);
@@ -128,10 +89,15 @@ impl EventQueue {
         self.find_first_far();
     }
 
+    /// The time of the earliest entry; `u64::MAX` without one.
+    pub fn next_ns(&self) -> u64 {
+        self.near.next_ns().min(self.first_far.time_ns)
+    }
+
     /// Takes the earliest entry when its time is before the limit.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(u64, u32)> {
-        let mut popped = self.near.pop_before(self.horizon);
+        let mut popped = self.near.pop_before(&self.horizon);
         if popped.1 == NOTHING.1 {
             popped = self.pop_far();
         }
@@ -144,7 +110,8 @@ impl EventQueue {
             return NOTHING;
         }
         self.let_go_of_taken();
-        let Some(&Far { stamp: Stamp { time_ns, .. }, target }) = self.far.peek() else { return NOTHING };
+        let Some(&Reverse(stamp)) = self.far.peek() else { return NOTHING };
+        let (time_ns, target) = (stamp.time_ns, stamp.target());
         self.taken = true;
         self.near.advance(time_ns);
         self.find_first_far();
@@ -162,8 +129,8 @@ impl EventQueue {
         // Below the top of a heap of two branches stand the next two.
         let heap = self.far.as_slice();
         let first = if self.taken { heap.get(1).max(heap.get(2)) } else { heap.first() };
-        self.first_far = first.map_or(Stamp::LAST, |far| far.stamp);
-        self.horizon = self.first_far.min(Stamp { time_ns: self.limit_ns, sequence: 0 });
+        self.first_far = first.map_or(Stamp::LAST, |far| far.0);
+        self.horizon = self.first_far.min(Stamp::before(self.limit_ns));
     }
 
     /// How many days ahead the events of links mostly lie.
@@ -181,7 +148,7 @@ impl EventQueue {
     pub fn remove(&mut self, target: u32) {
         self.near.remove(target);
         self.let_go_of_taken();
-        self.far.retain(|far| far.target != target);
+        self.far.retain(|far| far.0.target() != target);
         self.find_first_far();
     }
 }
@@ -190,19 +157,16 @@ impl EventQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::cmp::Reverse;
 
-    /// The same order from the standard library: (time, sequence, target).
+    /// The same order from the standard library: (time, time of scheduling, target).
     #[derive(Default)]
     struct Reference {
         heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-        sequence: u64,
     }
 
     impl Reference {
-        fn push(&mut self, time_ns: u64, target: u32) {
-            self.heap.push(Reverse((time_ns, self.sequence, target)));
-            self.sequence += 1;
+        fn push(&mut self, since_ns: u64, time_ns: u64, target: u32) {
+            self.heap.push(Reverse((time_ns, since_ns, target)));
         }
 
         fn pop(&mut self, limit_ns: u64) -> Option<(u64, u32)> {
@@ -240,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pops_in_the_order_of_time_and_insertion(
+        fn pops_in_the_order_of_time_and_of_scheduling(
             steps in prop::collection::vec(step(), 0..400), span_ns in prop_oneof![Just(0_u64), Just(100_000), Just(u64::MAX)],
         ) {
             let (mut queue, mut reference) = (EventQueue::new(LINKS as usize, span_ns), Reference::default());
@@ -248,18 +212,20 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Push(after, target) => {
-                        queue.push(now_ns + after, target);
-                        reference.push(now_ns + after, target);
+                        queue.push(now_ns, now_ns + after, target);
+                        reference.push(now_ns, now_ns + after, target);
                     }
                     Step::PushLink(after, link) => {
                         // A link has one entry at most.
                         queue.remove(link);
                         reference.remove(link);
-                        queue.push_link(now_ns + after, link, 0);
-                        reference.push(now_ns + after, link);
+                        queue.push_link(now_ns, now_ns + after, link, 0);
+                        reference.push(now_ns, now_ns + after, link);
                     }
                     Step::Pop => {
                         queue.set_limit(limit_ns);
+                        let earliest = reference.heap.peek().map_or(u64::MAX, |Reverse(entry)| entry.0);
+                        prop_assert_eq!(queue.next_ns(), earliest);
                         let popped = queue.pop();
                         prop_assert_eq!(popped, reference.pop(limit_ns));
                         // The limit, like the end of a run, may cut off, and then moves on.
@@ -288,7 +254,7 @@ mod tests {
         let mut queue = EventQueue::new(4, 8 * 3968);
         assert_eq!(queue.days_ahead(), 3968);
         let entered = [(100, 0), (20, 1), (101, 2), (1_000, 3)];
-        entered.iter().for_each(|&(time_ns, link)| queue.push_link(time_ns, link, 10 + link));
+        entered.iter().for_each(|&(time_ns, link)| queue.push_link(0, time_ns, link, 10 + link));
         let mut cursor = Cursor::default();
         let ahead: Vec<(u32, u32)> = std::iter::from_fn(|| queue.following(&mut cursor, 0, 20)).collect();
         assert_eq!(ahead, [(1, 11), (2, 12), (0, 10)]);

@@ -9,13 +9,13 @@ use crate::boxes::{Boxes, FIRST_CROSSING, Left};
 use crate::convert;
 use crate::description::{self, Change, Description};
 use crate::event_queue::EventQueue;
-use crate::in_flight::{Held, InFlight};
+use crate::in_flight::{self, Held, InFlight};
 use crate::tap::Tapped;
 use crate::through_wire;
 use network::middlebox::{Ends, Way};
 use network::{Ecn, Enqueue, Link, Medium, Packet, prefetch};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use transport::{Handle, Outgoing, Tuple};
+use transport::{Handle, Outgoing, Sending, Tuple};
 use wire::{Compact, IPV4_HEADER_LEN, SackBlocks, Segment, Span};
 
 /// A connection of the description's kind `k` calls this port plus `k` of the server.
@@ -83,11 +83,20 @@ pub struct Flow {
     pub data_sent: u64,
     /// How many of those the network lost.
     pub data_lost: u64,
-    /// Packets on their way.
+    /// Packets on their way, modulo 2³²: in a part of a network those sent there less those that arrived or were lost there.
     under_way: u32,
 }
 
+impl Flow {
+    /// A packet of it is on its way no more.
+    #[inline(always)]
+    fn leaves(&mut self) {
+        self.under_way = self.under_way.wrapping_sub(1);
+    }
+}
+
 /// A subflow, as both its ends see it.
+#[derive(Clone, Copy)]
 pub struct Subflow {
     /// Index of its connection.
     pub connection: u32,
@@ -172,6 +181,8 @@ pub struct Fabric {
     media: (Vec<Medium>, Vec<Option<usize>>),
     /// Who sees every packet at the hosts, when somebody does.
     tap: Option<Box<Tapped>>,
+    /// Of a network that is simulated in parts, what belongs to this one.
+    pub part: Option<Box<Part>>,
 }
 
 impl Fabric {
@@ -238,22 +249,17 @@ impl Fabric {
             boxes: boxes.map(Box::new),
             media: convert::media(description),
             tap: None,
+            part: None,
         }
     }
 
     /// Makes both flows of a new subflow and answers the number of the one from client to server.
     pub fn open(&mut self, subflow: Subflow) -> u32 {
-        let routes = self.path_routes[subflow.path as usize];
-        // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
-        let to = [2 * subflow.connection + 1, 2 * subflow.connection];
-        let flow = |direction: usize| Flow {
-            route: routes[direction],
-            to: to[direction],
-            handle: None,
-            data_sent: 0,
-            data_lost: 0,
-            under_way: 0,
-        };
+        let flows = self.flows_of(&subflow);
+        if let Some(number) = self.number_in_part(&subflow) {
+            self.enter(number, subflow, flows);
+            return 2 * number;
+        }
         if let Some(boxes) = &mut self.boxes {
             let number = self.free.last().copied().unwrap_or(self.subflows.len() as u32);
             let [client, server] = subflow.ends;
@@ -262,15 +268,30 @@ impl Fabric {
         match self.free.pop() {
             Some(number) => {
                 self.subflows[number as usize] = subflow;
-                self.flows[2 * number as usize..][..2].copy_from_slice(&[flow(0), flow(1)]);
+                self.flows[2 * number as usize..][..2].copy_from_slice(&flows);
                 2 * number
             }
             None => {
                 self.subflows.push(subflow);
-                self.flows.extend([flow(0), flow(1)]);
+                self.flows.extend(flows);
                 self.flows.len() as u32 - 2
             }
         }
+    }
+
+    /// Both flows of a subflow, before anything is sent.
+    fn flows_of(&self, subflow: &Subflow) -> [Flow; 2] {
+        let routes = self.path_routes[subflow.path as usize];
+        // Endpoints: client at 2 c, server at 2 c + 1. The flow up leads to the server.
+        let to = [2 * subflow.connection + 1, 2 * subflow.connection];
+        [0, 1].map(|way| Flow {
+            route: routes[way],
+            to: to[way],
+            handle: None,
+            data_sent: 0,
+            data_lost: 0,
+            under_way: 0,
+        })
     }
 
     /// Whether no packet of subflow `number` is on its way.
@@ -295,7 +316,7 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment` by `flow`: on to the first link of its route.
+    /// Sends `segment`, of which nothing was sent before, by `flow`: on to the first link of its route.
     #[inline]
     pub fn send_compact(
         &mut self,
@@ -307,9 +328,28 @@ impl Fabric {
         if self.looked_at {
             let mut whole = Segment::default();
             segment.expand_into(&mut whole);
-            return self.send(now_ns, flow, &mut whole, ecn);
+            return self.send(now_ns, (flow, Sending::First), &mut whole, ecn);
         }
         let slot = self.segments.insert(flow, segment);
+        self.send_slot(now_ns, flow, slot, (segment.header_len(), segment.payload.len), ecn);
+        Ok(())
+    }
+
+    /// As [`Self::send_compact`], for what was sent before, now for this reason.
+    #[inline(never)]
+    pub fn send_again(
+        &mut self,
+        now_ns: u64,
+        (flow, sending): (u32, Sending),
+        segment: &mut Compact<Span>,
+        ecn: Ecn,
+    ) -> Result<(), Box<SimulateError>> {
+        if self.looked_at {
+            let mut whole = Segment::default();
+            segment.expand_into(&mut whole);
+            return self.send(now_ns, (flow, sending), &mut whole, ecn);
+        }
+        let slot = self.segments.insert(in_flight::tag(flow, sending), segment);
         self.send_slot(now_ns, flow, slot, (segment.header_len(), segment.payload.len), ecn);
         Ok(())
     }
@@ -331,15 +371,15 @@ impl Fabric {
             return Ok(());
         }
         out.expand();
-        self.send(now_ns, flow, &mut out.segment, ecn)
+        self.send(now_ns, (flow, Sending::First), &mut out.segment, ecn)
     }
 
-    /// As [`Self::send_compact`], for any segment. What of it is boxed is taken out.
+    /// As [`Self::send_compact`], for any segment, which is sent for this reason. What of it is boxed is taken out.
     #[inline(never)]
     pub fn send(
         &mut self,
         now_ns: u64,
-        flow: u32,
+        (flow, sending): (u32, Sending),
         segment: &mut Segment<Span>,
         ecn: Ecn,
     ) -> Result<(), Box<SimulateError>> {
@@ -347,7 +387,7 @@ impl Fabric {
             self.look_at_sent(now_ns, flow, segment, ecn)?;
         }
         let lens = (segment.header_len(), segment.payload.len);
-        let slot = self.segments.insert_any(flow, segment);
+        let slot = self.segments.insert_any(in_flight::tag(flow, sending), segment);
         self.send_slot(now_ns, flow, slot, lens, ecn);
         Ok(())
     }
@@ -382,7 +422,7 @@ impl Fabric {
         let next_ns = from.next_arrival_or_max_ns();
         if next_ns != u64::MAX {
             let note = if AHEAD { from.head().map_or(0, |head| head.tag.note()) } else { 0 };
-            self.queue.push_link(next_ns, link, note);
+            self.queue.push_link(now_ns, next_ns, link, note);
         }
         let Tag { slot, place, next } = packet.tag;
         if packet.lost() {
@@ -479,9 +519,9 @@ impl Fabric {
     pub fn arrived_compact(&mut self, arrived: Arrived) -> Option<(u32, Handle, Held<'_>)> {
         let held = self.segments.compact(arrived.slot())?;
         let segment = &*held.segment;
-        let flow = &mut self.flows[segment.tag as usize];
+        let flow = &mut self.flows[in_flight::flow_of(segment.tag) as usize];
         let handle = flow.handle?;
-        flow.under_way -= 1;
+        flow.leaves();
         self.delivered += 1;
         self.segments_delivered += u64::from(segment.payload.len > 0);
         Some((flow.to, handle, held))
@@ -493,7 +533,7 @@ impl Fabric {
         let flow = &mut self.flows[self.segments.flow(slot) as usize];
         let handle = flow.handle?;
         let (segment, blocks) = self.segments.selective(slot)?;
-        flow.under_way -= 1;
+        flow.leaves();
         self.delivered += 1;
         Some((flow.to, handle, segment, blocks))
     }
@@ -504,6 +544,12 @@ impl Fabric {
         self.segments.received(arrived.slot());
     }
 
+    /// Why the segment of a packet was sent that has arrived and was just taken; `None` behind boxes, which make segments of
+    /// their own.
+    pub fn sending_of(&self, arrived: Arrived) -> Option<Sending> {
+        self.boxes.is_none().then(|| in_flight::sending_of(self.segments.tag(arrived.slot())))
+    }
+
     /// Writes the segment of a packet that has arrived over `segment`, and answers its flow and that flow's number.
     pub fn take(&mut self, arrived: Arrived, segment: &mut Segment<Span>) -> (u32, &Flow) {
         self.delivered += 1;
@@ -511,7 +557,7 @@ impl Fabric {
         self.segments.take(arrived.slot(), segment);
         self.segments_delivered += u64::from(segment.payload.len > 0);
         let flow = &mut self.flows[number as usize];
-        flow.under_way -= 1;
+        flow.leaves();
         (number, flow)
     }
 
@@ -537,7 +583,7 @@ impl Fabric {
             Enqueue::Accepted { first: false } => {}
             Enqueue::Accepted { first: true } => {
                 let note = if AHEAD { tag.note() } else { 0 };
-                self.queue.push_link(onto.next_arrival_or_max_ns(), link, note);
+                self.queue.push_link(now_ns, onto.next_arrival_or_max_ns(), link, note);
             }
             other => self.not_under_way(now_ns, link, slot, other),
         }
@@ -549,6 +595,7 @@ impl Fabric {
     fn not_under_way(&mut self, now_ns: u64, link: u32, slot: u32, answer: Enqueue) {
         match answer {
             Enqueue::Accepted { .. } => {}
+            Enqueue::Cut => self.hand_over(now_ns, link, slot),
             Enqueue::Waiting => self.serve_link(now_ns, link),
             Enqueue::Disordered { reschedule, .. } => self.disordered(now_ns, link, reschedule),
             Enqueue::Dropped(_) => self.lose(slot),
@@ -561,12 +608,12 @@ impl Fabric {
     fn disordered(&mut self, now_ns: u64, link: u32, mut reschedule: bool) {
         if let Some(packet) = self.links[link as usize].comes_twice() {
             let slot = packet.tag.slot & !(COUNTED | MARKED);
-            let flow = self.segments.flow(slot);
+            let beside = self.segments.tag(slot);
             let mut copy = self.segments.get(slot);
-            let slot = self.segments.insert_any(flow, &mut copy);
+            let slot = self.segments.insert_any(beside, &mut copy);
             // Nobody sent it, but it is accounted for.
             self.sent += 1;
-            self.flows[flow as usize].under_way += 1;
+            self.flows[in_flight::flow_of(beside) as usize].under_way += 1;
             let tag = Tag { slot, ..packet.tag };
             let copy = Packet::new(tag, packet.size, 0, packet.ecn());
             let answer = self.links[link as usize].enqueue_copy(now_ns, copy);
@@ -574,7 +621,7 @@ impl Fabric {
         }
         if reschedule {
             self.queue.remove(link);
-            self.queue.push_link(self.links[link as usize].next_arrival_or_max_ns(), link, 0);
+            self.queue.push_link(now_ns, self.links[link as usize].next_arrival_or_max_ns(), link, 0);
         }
     }
 
@@ -595,9 +642,11 @@ impl Fabric {
     fn serve(&mut self, now_ns: u64, number: usize) {
         let medium = &mut self.media.0[number];
         let queue = &mut self.queue;
-        let sends = medium.serve(now_ns, &mut self.links, |link, next_ns| queue.push_link(next_ns, link as u32, 0));
+        let sends = medium.serve(now_ns, &mut self.links, |link, next_ns| {
+            queue.push_link(now_ns, next_ns, link as u32, 0);
+        });
         if sends {
-            queue.push(medium.free_ns(), self.links.len() as u32 + 1);
+            queue.push(now_ns, medium.free_ns(), self.links.len() as u32 + 1);
         }
     }
 
@@ -654,7 +703,7 @@ impl Fabric {
         let flow = self.segments.remove(slot & !COUNTED);
         let flow = &mut self.flows[flow as usize];
         flow.data_lost += u64::from(slot & COUNTED != 0);
-        flow.under_way -= 1;
+        flow.leaves();
     }
 
     /// A packet meets the boxes that `entry` of its route stands for.
@@ -730,7 +779,7 @@ impl Fabric {
         };
         if due_ns < boxes.timer_ns {
             boxes.timer_ns = due_ns;
-            self.queue.push(due_ns, self.links.len() as u32);
+            self.queue.push(now_ns, due_ns, self.links.len() as u32);
         }
         self.boxes = Some(boxes);
     }
@@ -743,7 +792,7 @@ impl Fabric {
         let next_ns = changed.next_arrival_or_max_ns();
         self.queue.remove(link);
         if next_ns != u64::MAX {
-            self.queue.push_link(next_ns, link, 0);
+            self.queue.push_link(now_ns, next_ns, link, 0);
         }
         for packet in lost {
             self.lose(packet.tag.slot);
@@ -768,6 +817,9 @@ impl Fabric {
         assert_eq!(self.sent + left, accounted, "packets sent = delivered + lost + in flight");
     }
 }
+
+mod part;
+pub use part::{Account, Parcel, Part};
 
 #[cfg(test)]
 mod tests;

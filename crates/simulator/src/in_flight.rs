@@ -4,6 +4,7 @@
 
 use crate::slab::Slab;
 use network::prefetch;
+use transport::Sending;
 use wire::{Compact, SackBlock, SackBlocks, Segment, Span};
 
 /// Of [`Compact::parts`], beside the parts of the segment: how many SACK blocks there are, in these two bits.
@@ -11,6 +12,27 @@ const BLOCKS_SHIFT: u8 = 5;
 const BLOCKS: u8 = 3 << BLOCKS_SHIFT;
 /// The segment stands whole in the slot that `seq` names.
 const WHOLE: u8 = 1 << 7;
+
+/// Of [`Compact::tag`], the number of the flow; above it stands why the segment was sent, one of [`Sending::ALL`].
+const FLOW: u32 = (1 << SENDING_SHIFT) - 1;
+const SENDING_SHIFT: u32 = 30;
+
+/// What stands beside a segment of `flow` that was sent for this reason.
+#[inline]
+pub fn tag(flow: u32, sending: Sending) -> u32 {
+    flow | (sending as u32) << SENDING_SHIFT
+}
+
+/// The flow of what has this beside it.
+#[inline(always)]
+pub fn flow_of(tag: u32) -> u32 {
+    tag & FLOW
+}
+
+/// Why it was sent.
+pub fn sending_of(tag: u32) -> Sending {
+    Sending::ALL[(tag >> SENDING_SHIFT) as usize]
+}
 
 /// A segment, or the place of one, beside the flow that it is of.
 #[derive(Clone, Copy, Default)]
@@ -73,16 +95,16 @@ impl InFlight {
         &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0
     }
 
-    /// Puts a compact segment of `flow` in and answers its slot.
+    /// Puts a compact segment in, with its [`tag`], which for new data is the number of its flow, and answers its slot.
     #[inline]
-    pub fn insert(&mut self, flow: u32, segment: &Compact<Span>) -> u32 {
+    pub fn insert(&mut self, tag: u32, segment: &Compact<Span>) -> u32 {
         if self.free == NONE {
             self.add_block();
         }
         let slot = self.free;
         let packed = &mut self.blocks[slot as usize / BLOCK][slot as usize % BLOCK].0;
         self.free = packed.seq;
-        *packed = Compact { tag: flow, ..*segment };
+        *packed = Compact { tag, ..*segment };
         slot
     }
 
@@ -100,12 +122,28 @@ impl InFlight {
     }
 
     /// As [`Self::insert`], for any segment. Of `segment`, what is boxed is taken out.
-    pub fn insert_any(&mut self, flow: u32, segment: &mut Segment<Span>) -> u32 {
+    pub fn insert_any(&mut self, tag: u32, segment: &mut Segment<Span>) -> u32 {
         let packed = Compact::of(segment).or_else(|| packed_with_blocks(segment)).unwrap_or_else(|| {
             let seq = self.whole.insert(std::mem::take(segment));
             Compact { seq, parts: WHOLE, ..Compact::default() }
         });
-        self.insert(flow, &packed)
+        self.insert(tag, &packed)
+    }
+
+    /// Takes out what stands in `slot`, for [`Self::import`] of another store: beside it the segment, if it stands whole.
+    pub fn export(&mut self, slot: u32) -> (Compact<Span>, Option<Box<Segment<Span>>>) {
+        let packed = *self.at(slot);
+        let whole = (packed.parts & WHOLE != 0).then(|| Box::new(self.whole.take(packed.seq)));
+        self.let_go(slot);
+        (packed, whole)
+    }
+
+    /// Puts in what [`Self::export`] gave, and answers its slot.
+    pub fn import(&mut self, mut packed: Compact<Span>, whole: Option<Box<Segment<Span>>>) -> u32 {
+        if let Some(whole) = whole {
+            packed.seq = self.whole.insert(*whole);
+        }
+        self.insert(packed.tag, &packed)
     }
 
     /// Puts a compact acknowledgment of `flow` with SACK blocks in and answers its slot, if there is room for the blocks.
@@ -147,12 +185,18 @@ impl InFlight {
         let free = std::mem::replace(&mut self.free, slot);
         let packed = self.at_mut(slot);
         packed.seq = free;
-        packed.tag
+        flow_of(packed.tag)
     }
 
     /// The flow of what stands in `slot`.
     #[inline]
     pub fn flow(&self, slot: u32) -> u32 {
+        flow_of(self.at(slot).tag)
+    }
+
+    /// The [`tag`] of what stands in `slot`, or did before the last was taken out.
+    #[inline]
+    pub fn tag(&self, slot: u32) -> u32 {
         self.at(slot).tag
     }
 
@@ -304,8 +348,10 @@ mod tests {
             let mut held: Vec<(u32, Segment<Span>)> = Vec::new();
             let mut out = Segment::default();
             for (segment, leaves) in segments {
-                let flow = segment.seq;
-                let slot = store.insert_any(flow, &mut segment.clone());
+                let flow = flow_of(segment.seq);
+                let sending = Sending::ALL[segment.ack as usize % Sending::COUNT];
+                let slot = store.insert_any(tag(flow, sending), &mut segment.clone());
+                prop_assert_eq!(sending_of(store.tag(slot)), sending);
                 prop_assert_eq!(store.flow(slot), flow);
                 held.push((slot, segment));
                 if leaves {
@@ -318,7 +364,7 @@ mod tests {
             }
             for (n, (slot, expected)) in held.into_iter().enumerate() {
                 if n % 3 == 0 {
-                    prop_assert_eq!(store.remove(slot), expected.seq);
+                    prop_assert_eq!(store.remove(slot), flow_of(expected.seq));
                 } else {
                     store.take(slot, &mut out);
                     prop_assert_eq!(&out, &expected);

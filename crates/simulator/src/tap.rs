@@ -15,7 +15,7 @@ pub struct Interface {
 }
 
 /// Sees the packets of a run.
-pub trait Tap {
+pub trait Tap: Send {
     /// An IP packet leaves the host by `interface` or arrives there, at `now_ns` of virtual time.
     fn packet(&mut self, interface: Interface, now_ns: u64, bytes: &[u8]);
 

@@ -5,6 +5,7 @@ use crate::agenda::{self, Agenda};
 use crate::ahead;
 use crate::convert;
 use crate::description::{Connection, Description};
+use crate::division::Division;
 use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{
@@ -12,6 +13,7 @@ use crate::flows::{
     client_index,
 };
 use crate::huge_pages::HugePages;
+use crate::in_flight;
 use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
@@ -21,7 +23,7 @@ use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, St
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
 use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
-use wire::Span;
+use wire::{Payload, Span};
 
 type Step = Result<(), Box<SimulateError>>;
 
@@ -70,6 +72,8 @@ pub struct World<'d> {
     first_application: u32,
     /// Event targets from here on are the endpoints' timers.
     first_timer: u32,
+    /// Of a network that is simulated in parts: how it is divided, and which part this is.
+    part: Option<(Box<Division>, u32)>,
 }
 
 impl<'d> World<'d> {
@@ -116,6 +120,7 @@ impl<'d> World<'d> {
             probe: Probe::new(description, columns),
             huge_pages: HugePages::new(),
             outgoing: Outgoing::default(),
+            part: None,
             description,
         })
     }
@@ -299,8 +304,10 @@ impl<'d> World<'d> {
                 for (changes, link) in [(event.down, 2 * event.link), (event.up, 2 * event.link + 1)] {
                     if changes {
                         self.probe.links.change(now_ns, link, &event.set);
-                        self.fabric.change(now_ns, link as u32, convert::change(&event.set));
-                        self.fabric.change_shaper(now_ns, link, &event.set);
+                        if self.has_link(link) {
+                            self.fabric.change(now_ns, link as u32, convert::change(&event.set));
+                            self.fabric.change_shaper(now_ns, link, &event.set);
+                        }
                     }
                 }
                 self.change_addresses(number)
@@ -356,7 +363,7 @@ impl<'d> World<'d> {
             match action {
                 Action::Open { application, amount } => self.open(application as usize, amount)?,
                 Action::Wake { application, at_ns } => {
-                    self.fabric.queue.push(at_ns, self.first_application + application);
+                    self.fabric.queue.push(self.now_ns, at_ns, self.first_application + application);
                 }
                 Action::Write { transfer } => {
                     let stream = &mut self.transfers[transfer as usize].stream;
@@ -428,6 +435,10 @@ impl<'d> World<'d> {
         let transfer = Transfer::new(application as u32, first_address, Stream::new(now_ns, amount, sender));
         let number = self.place(transfer)? as usize;
         self.runtime.opened(now_ns, application as u32, number as u32);
+        if !self.has_end(kind, CLIENT) {
+            // The client is in another part, which opens it there.
+            return Ok(());
+        }
         let addresses: Vec<LocalAddress> = (0..paths)
             .map(|path| LocalAddress {
                 id: path as u8,
@@ -563,11 +574,12 @@ impl<'d> World<'d> {
             if arrived.is_marked() {
                 host.connection_mut(handle.connection).congestion_experienced(handle.subflow);
             }
-            let (flow, seq) = (held.segment.tag, held.segment.seq);
+            let (beside, seq) = (held.segment.tag, held.segment.seq);
             let freed = host.receive_compact_on(self.now_ns, handle, held.segment, &mut self.outgoing.segment);
             held.let_go();
             if freed {
-                self.attribute(flow, seq, to as usize % 2, handle);
+                let flow = in_flight::flow_of(beside);
+                self.attribute(arrived, (flow, seq), to as usize % 2, handle);
             }
             return self.drive_on(to as usize, handle.connection);
         }
@@ -605,18 +617,21 @@ impl<'d> World<'d> {
         let seq = self.outgoing.segment.seq;
         host.receive_on(self.now_ns, handle, &mut self.outgoing.segment);
         if host.connection(handle.connection).has_freed() {
-            self.attribute(flow, seq, to % 2, handle);
+            self.attribute(arrived, (flow, seq), to % 2, handle);
         }
         self.drive(to)
     }
 
-    /// A segment of `flow` with this sequence number freed bytes that had waited: its sender knows why it was sent.
+    /// A segment that was just received, of `flow` with this sequence number, freed bytes that had waited: it has beside it why
+    /// it was sent. Behind boxes its sender is asked, who knows why the same data was sent last.
     #[cold]
     #[inline(never)]
-    fn attribute(&mut self, flow: u32, seq: u32, side: usize, handle: Handle) {
-        let sender = self.fabric.subflows[flow as usize / 2].handles[1 - side];
-        let known = |at: Handle| self.hosts[1 - side].connection(at.connection).decision_on(at.subflow, seq);
-        let sending = sender.map_or(Sending::First, known);
+    fn attribute(&mut self, arrived: Arrived, (flow, seq): (u32, u32), side: usize, handle: Handle) {
+        let sending = self.fabric.sending_of(arrived).unwrap_or_else(|| {
+            let sender = self.fabric.subflows[flow as usize / 2].handles[1 - side];
+            let known = |at: Handle| self.hosts[1 - side].connection(at.connection).decision_on(at.subflow, seq);
+            sender.map_or(Sending::First, known)
+        });
         self.hosts[side].connection_mut(handle.connection).attribute(sending);
     }
 
@@ -645,7 +660,7 @@ impl<'d> World<'d> {
         }
         // Whoever is nobody's is answered with a reset, the way it came.
         while let Some((_, mut segment)) = self.hosts[side].transmit() {
-            self.fabric.send(self.now_ns, flow ^ 1, &mut segment, Ecn::NotEct)?;
+            self.fabric.send(self.now_ns, (flow ^ 1, Sending::First), &mut segment, Ecn::NotEct)?;
         }
         Ok(())
     }
@@ -690,7 +705,7 @@ impl<'d> World<'d> {
         let timeout_ns = connection.next_timeout_ns();
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(self.now_ns);
-            self.fabric.queue.push(end.timer_ns, self.first_timer + endpoint as u32);
+            self.fabric.queue.push(self.now_ns, end.timer_ns, self.first_timer + endpoint as u32);
         }
         Ok(())
     }
@@ -737,14 +752,23 @@ impl<'d> World<'d> {
             let ecn = connection.last_ecn();
             match form {
                 Form::Compact => self.fabric.send_compact(now_ns, flow, &mut self.outgoing.compact, ecn)?,
-                Form::Whole => self.fabric.send(now_ns, flow, &mut self.outgoing.segment, ecn)?,
+                Form::Again => {
+                    let sending = connection.decision_on(subflow, self.outgoing.compact.seq);
+                    self.fabric.send_again(now_ns, (flow, sending), &mut self.outgoing.compact, ecn)?;
+                }
+                Form::Whole => {
+                    let segment = &mut self.outgoing.segment;
+                    let known = !segment.payload.is_empty();
+                    let sending = if known { connection.decision_on(subflow, segment.seq) } else { Sending::First };
+                    self.fabric.send(now_ns, (flow, sending), segment, ecn)?;
+                }
                 Form::Selective => self.fabric.send_selective(now_ns, flow, &mut self.outgoing, ecn)?,
             }
         }
         let timeout_ns = connection.next_timeout_ns();
         if timeout_ns < end.timer_ns {
             end.timer_ns = timeout_ns.max(now_ns);
-            self.fabric.queue.push(end.timer_ns, self.first_timer + endpoint as u32);
+            self.fabric.queue.push(now_ns, end.timer_ns, self.first_timer + endpoint as u32);
         }
         let news = transfer.take_news();
         if news.is_empty() { Ok(()) } else { self.hear(number, news) }
@@ -775,6 +799,9 @@ fn subflow_of(
     handles[side] = Some(handle);
     Subflow { connection, kind, path: path as u32, ends, handles }
 }
+
+mod part;
+pub use part::{joined, measure};
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 //!
 //! All that a byte waited is put down to the segment that freed it: the one that brought the last of what precedes the byte.
 //! The receiver knows that segment's subflow. Why it was sent only its sender knows; a driver that has both ends asks the
-//! sender ([`Connection::decision_on`](crate::Connection::decision_on)) and tells the receiver
-//! ([`Connection::attribute`](crate::Connection::attribute)). What nobody asked about counts as sent for the first time.
+//! sender when the segment leaves ([`Connection::decision_on`](crate::Connection::decision_on)) and tells the receiver when it
+//! arrives ([`Connection::attribute`](crate::Connection::attribute)). What nobody asked about counts as sent for the first time.
 
 /// Why a segment was sent on the subflow that it arrived by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,8 @@ pub enum Sending {
 impl Sending {
     /// How many there are.
     pub const COUNT: usize = 4;
+    /// All of them, in their order.
+    pub const ALL: [Sending; Self::COUNT] = [Self::First, Self::Retransmission, Self::Timeout, Self::Reinjection];
 }
 
 /// What bytes waited for a subflow, in byte·ns, by [`Sending`].

@@ -335,6 +335,7 @@ impl<'d> Fabric<'d> {
                 }
             }
             Enqueue::Dropped(_) => self.lose(packet),
+            Enqueue::Cut => unreachable!("links between namespaces are whole"),
         }
     }
 

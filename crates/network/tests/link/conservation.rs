@@ -187,7 +187,9 @@ impl Books {
                         assert_eq!(first, was_empty);
                         self.inside.push_back(self.arrived);
                     }
-                    Enqueue::Waiting | Enqueue::Disordered { .. } => panic!("no link of these is shared"),
+                    Enqueue::Waiting | Enqueue::Cut | Enqueue::Disordered { .. } => {
+                        panic!("no link of these is shared")
+                    }
                     Enqueue::Dropped(DropReason::Full) => self.dropped[0] += 1,
                     Enqueue::Dropped(DropReason::Early) => self.dropped[1] += 1,
                     Enqueue::Dropped(DropReason::Dead) => self.dropped[2] += 1,

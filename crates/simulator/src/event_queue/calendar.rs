@@ -15,7 +15,7 @@ pub const NOTHING: (u64, u32) = (u64::MAX, NONE);
 #[derive(Clone, Copy)]
 struct Slot {
     time_ns: u64,
-    sequence: u64,
+    since_ns: u64,
     /// The target with the next event of the same day.
     next: u32,
     /// What the caller noted of the event for who looks ahead.
@@ -23,9 +23,10 @@ struct Slot {
 }
 
 impl Slot {
+    /// Of the slot of `target`.
     #[inline]
-    fn stamp(&self) -> Stamp {
-        Stamp { time_ns: self.time_ns, sequence: self.sequence }
+    fn stamp(&self, target: u32) -> Stamp {
+        Stamp::new(self.since_ns, self.time_ns, target)
     }
 }
 
@@ -77,7 +78,7 @@ impl Calendar {
             end_ns: 0,
             days: [0; WEEKS],
             weeks: 0,
-            slots: vec![Slot { time_ns: 0, sequence: 0, next: NONE, note: NONE }; targets],
+            slots: vec![Slot { time_ns: 0, since_ns: 0, next: NONE, note: NONE }; targets],
             first: Box::new([NONE; DAYS]),
             day_bits: day_ns.trailing_zeros(),
             span_ns,
@@ -87,17 +88,17 @@ impl Calendar {
         calendar
     }
 
-    /// Enters an event; false, and nothing is entered, when `target` has no place here or the time lies too far ahead.
+    /// Enters an event; false, and nothing is entered, when its target has no place here or the time lies too far ahead.
     /// The target has no event here yet. `note` is what [`Self::following`] answers of it.
     #[inline(always)]
-    pub fn push(&mut self, Stamp { time_ns, sequence }: Stamp, target: u32, note: u32) -> bool {
+    pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32, note: u32) -> bool {
         debug_assert!(time_ns >> self.day_bits >> 6 >= self.week, "an event of the past");
         if time_ns >= self.end_ns {
             return false;
         }
         let Some(slot) = self.slots.get_mut(target as usize) else { return false };
         let day = (time_ns >> self.day_bits) as usize % DAYS;
-        *slot = Slot { time_ns, sequence, next: self.first[day], note };
+        *slot = Slot { time_ns, since_ns, next: self.first[day], note };
         self.first[day] = target;
         self.days[day / 64] |= 1 << (day % 64);
         self.weeks |= 1 << (day / 64);
@@ -107,7 +108,7 @@ impl Calendar {
     /// Takes the earliest event when it comes before `horizon`: its time and target, or [`NOTHING`], which goes in
     /// registers where an `Option` would go through memory.
     #[inline(always)]
-    pub fn pop_before(&mut self, horizon: Stamp) -> (u64, u32) {
+    pub fn pop_before(&mut self, horizon: &Stamp) -> (u64, u32) {
         let mut week = self.week;
         let mut days = self.days[week as usize % WEEKS];
         if days == 0 {
@@ -124,7 +125,7 @@ impl Calendar {
         if slot.next != NONE {
             return self.pop_of(week, day, horizon);
         }
-        if time_ns >= horizon.time_ns && slot.stamp() >= horizon {
+        if time_ns >= horizon.time_ns && slot.stamp(target) >= *horizon {
             return NOTHING;
         }
         self.first[day % DAYS] = NONE;
@@ -138,23 +139,35 @@ impl Calendar {
 
     /// As [`Self::pop_before`]: the event is one of several on the day at `day`.
     #[inline(never)]
-    fn pop_of(&mut self, week: u64, day: usize, horizon: Stamp) -> (u64, u32) {
+    fn pop_of(&mut self, week: u64, day: usize, horizon: &Stamp) -> (u64, u32) {
         let (mut before, mut target) = (NONE, self.first[day]);
         let mut earliest = self.slots[target as usize];
         let (mut previous, mut next) = (target, earliest.next);
         while next != NONE {
             let slot = self.slots[next as usize];
-            if slot.stamp() < earliest.stamp() {
+            if slot.stamp(next) < earliest.stamp(target) {
                 (before, target, earliest) = (previous, next, slot);
             }
             (previous, next) = (next, slot.next);
         }
-        if earliest.stamp() >= horizon {
+        if earliest.stamp(target) >= *horizon {
             return NOTHING;
         }
         self.unlink(day, before, earliest.next);
         self.turn_to(week);
         (earliest.time_ns, target)
+    }
+
+    /// The time of the earliest event; `u64::MAX` without one.
+    pub fn next_ns(&self) -> u64 {
+        let here = self.days[self.week as usize % WEEKS] != 0;
+        let week = if here { Some(self.week) } else { self.next_week(self.week + 1) };
+        let Some(week) = week else { return u64::MAX };
+        let place = week as usize % WEEKS;
+        let first = self.first[place * 64 + self.days[place].trailing_zeros() as usize];
+        let next = |&target: &u32| Some(self.slots[target as usize].next).filter(|&next| next != NONE);
+        let events = std::iter::successors(Some(first), next);
+        events.map(|target| self.slots[target as usize].time_ns).min().unwrap_or(u64::MAX)
     }
 
     /// It is `now_ns`: nothing will be entered for an earlier time, and nothing that is here is earlier.

@@ -71,8 +71,8 @@ fn arrivals(fabric: &mut Fabric) -> Vec<(u64, u32, u32)> {
 #[test]
 fn a_packet_crosses_its_links_in_order_and_against_it() {
     let mut fabric = fabric();
-    fabric.send(0, 0, &mut segment(1000), Ecn::NotEct).unwrap();
-    fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
+    fabric.send(0, (0, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
+    fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
     // Down: 1 ms of serialisation on each link, delays 5 and 1 ms. Up: 2 ms on each, 1 and 5 ms.
     assert_eq!(arrivals(&mut fabric), [(8 * MS, 1, 1000), (10 * MS, 0, 1000)]);
     assert_eq!((fabric.packet_hops, fabric.segments_delivered), (4, 2));
@@ -84,10 +84,10 @@ fn what_does_not_fit_is_lost_and_counted() {
     let mut fabric = fabric();
     fabric.measuring = true;
     for size in [1000, 500, 300] {
-        fabric.send(0, 1, &mut segment(size), Ecn::NotEct).unwrap();
+        fabric.send(0, (1, Sending::First), &mut segment(size), Ecn::NotEct).unwrap();
     }
     // A packet without data does not count as data, though it is lost too.
-    fabric.send(0, 1, &mut segment(40), Ecn::NotEct).unwrap();
+    fabric.send(0, (1, Sending::First), &mut segment(40), Ecn::NotEct).unwrap();
     // The second waits 1 ms on the far link; on the near one it arrives after the first has left.
     let expected = [(8 * MS, 1, 1000), (8 * MS + MS / 2, 1, 500)];
     assert_eq!(arrivals(&mut fabric), expected);
@@ -98,9 +98,9 @@ fn what_does_not_fit_is_lost_and_counted() {
 #[test]
 fn losses_of_packets_sent_during_the_warm_up_do_not_count() {
     let mut fabric = fabric();
-    fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
+    fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
     fabric.measuring = true;
-    fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
+    fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
     let dead = Change { dead: Some(true), ..Change::default() };
     fabric.change(MS / 2, 2, convert::change(&dead));
     assert_eq!(arrivals(&mut fabric), []);
@@ -115,8 +115,8 @@ fn a_change_moves_the_head_of_a_link_in_the_event_queue() {
         [(4_000_000, 8 * MS + MS / 2, 10 * MS + MS / 2), (16_000_000, 7 * MS + 3 * MS / 4, 8 * MS + 3 * MS / 4)]
     {
         let mut fabric = fabric();
-        fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
-        fabric.send(0, 1, &mut segment(1000), Ecn::NotEct).unwrap();
+        fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
+        fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
         fabric.change(MS / 2, 2, convert::change(&change(rate_bps)));
         assert_eq!(arrivals(&mut fabric), [(first_ns, 1, 1000), (second_ns, 1, 1000)], "{rate_bps}");
     }

@@ -14,3 +14,4 @@ mod physics;
 mod plugins;
 mod refusals;
 mod tap;
+mod threads;

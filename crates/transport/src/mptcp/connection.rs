@@ -542,7 +542,8 @@ impl<P: Stream> Connection<P> {
         }
     }
 
-    /// Why this end last sent what has this sequence number on the wire.
+    /// Why this end last sent what has this sequence number on the wire. A driver asks as it sends a segment that is not known
+    /// to be new, and keeps the answer beside it: later the same data may have been sent once more.
     #[must_use]
     pub fn decision_on(&self, subflow: SubflowId, seq: u32) -> Sending {
         let subflow = &self.subflows[subflow.0 as usize];

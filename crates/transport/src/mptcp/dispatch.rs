@@ -305,6 +305,7 @@ impl<P: Stream> Connection<P> {
         self.first_transmission(now_ns, r, from, payload, fin, out);
         if again {
             self.subflows[r].board.note_reinjection();
+            out.repeats();
         }
         Answer::Sent(r)
     }

@@ -30,6 +30,13 @@ impl<P: Payload> Outgoing<P> {
         }
     }
 
+    /// What was written last had been sent before, on this subflow or on another.
+    pub(super) fn repeats(&mut self) {
+        if self.form == Form::Compact {
+            self.form = Form::Again;
+        }
+    }
+
     /// Writes the segment that is in little room over [`Self::segment`]; its content is taken out.
     pub fn expand(&mut self) {
         self.compact.expand_into(&mut self.segment);
@@ -46,6 +53,8 @@ pub enum Form {
     Whole,
     /// [`Outgoing::compact`].
     Compact,
+    /// [`Outgoing::compact`], whose data had been sent before: [`Connection::decision_on`](crate::Connection::decision_on).
+    Again,
     /// [`Outgoing::compact`], a bare acknowledgment, with [`Outgoing::blocks`].
     Selective,
 }

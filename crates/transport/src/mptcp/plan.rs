@@ -199,6 +199,7 @@ impl<P: Stream> Connection<P> {
             }
             if !new {
                 self.subflows[r].board.note_reinjection();
+                out.repeats();
             }
             return true;
         }

@@ -47,6 +47,7 @@ impl<P: Stream> Connection<P> {
             }
             subflow.probe_sent(now_ns, true);
             self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
+            out.repeats();
         }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

@@ -182,6 +182,7 @@ impl<P: Stream> Connection<P> {
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
             self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
+            out.repeats();
             return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
