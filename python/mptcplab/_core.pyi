@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Protocol, TypedDict, final, type_check_only
+from typing import NotRequired, Protocol, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,8 @@ class Outcome(TypedDict):
     summary: str
     subflow_samples: SubflowSamples | None
     link_samples: LinkSamples | None
+    threads: NotRequired[tuple[int, str | None]]
+    """On how many it was simulated, and why not on more."""
 
 @type_check_only
 class HalfOutcome(TypedDict):
@@ -332,6 +334,7 @@ def simulate(
     capture: str | PathLike[str] | None = None,
     snap_length: int = 128,
     plugins: Sequence[Given] | None = None,
+    threads: int = 1,
 ) -> Outcome:
     """Simulate one complete description (JSON of `simulator::description`).
 
@@ -342,6 +345,9 @@ def simulate(
     `snap_length` bytes.
 
     `plugins` are algorithms in Python that the description names.
+
+    Up to `threads` threads simulate the network, each a part of it; the results do not depend on it. `threads` of the
+    answer says how many there were, and why there were fewer.
 
     Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
     capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.

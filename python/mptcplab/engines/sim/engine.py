@@ -23,17 +23,20 @@ def run(
     through_wire: bool = False,
     progress: Callable[[float], None] | None = None,
     capture: Capture | None = None,
+    threads: int = 1,
+    fewer: Callable[[str], None] | None = None,
 ) -> Run:
     """Simulate one scenario with one seed; `progress` gets the virtual time in seconds now and then.
 
-    `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
+    `capture` says where packets are written, as pcapng, a file for each interface of the hosts. Up to `threads` threads
+    simulate the network together; `fewer` hears why there are not so many.
 
     Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails,
     mptcplab.plugins.PluginError when one of its plug-ins does.
     """
     told = _told(scenario, seed, through_wire)
     description = told.description(seed)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {} if threads == 1 else {"threads": threads}
     if capture is not None:
         options |= {"capture": capture.directory, "snap_length": capture.snap_length}
     if scenario.document.plugins:
@@ -41,6 +44,9 @@ def run(
 
         options["plugins"] = running.given(running.described(scenario.document))
     outcome = _core.simulate(description, progress, **options)
+    used, reason = outcome.get("threads", (1, None))
+    if reason is not None and fewer is not None:
+        fewer(f"simulated on {used} of {threads} threads: {reason}")
     return Run(seed, OutcomeTables(told.names, outcome))
 
 
