@@ -6,11 +6,13 @@
 //! What one part does can be felt in another only after a packet has been sent over a link between them: the shortest such
 //! time is the *look-ahead*, in which no part need know of the others.
 
+mod elements;
 mod graph;
 mod obstacles;
 
 use crate::convert;
 use crate::description::{self, Application, Description, Way};
+use elements::{Elements, Sets};
 use graph::Graph;
 use wire::{IPV4_HEADER_LEN, TCP_HEADER_LEN};
 
@@ -29,39 +31,6 @@ pub struct Division {
     pub links: Vec<[u32; 2]>,
     /// Of each kind of connections, the parts of the client's and the server's end.
     pub ends: Vec<[u32; 2]>,
-}
-
-/// Sets of elements that must be in one part.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    fn of(&mut self, mut element: usize) -> usize {
-        while self.0[element] as usize != element {
-            self.0[element] = self.0[self.0[element] as usize];
-            element = self.0[element] as usize;
-        }
-        element
-    }
-
-    fn unite(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.of(one), self.of(other));
-        self.0[one.max(other)] = one.min(other) as u32;
-    }
-}
-
-/// Places of elements in [`Sets`]: where directions begin, where they end, ends of connections.
-struct Elements {
-    directions: usize,
-}
-
-impl Elements {
-    fn far(&self, direction: usize) -> usize {
-        self.directions + direction
-    }
-
-    fn end(&self, kind: usize, side: usize) -> usize {
-        2 * self.directions + 2 * kind + side
-    }
 }
 
 /// What a direction of a link has to carry, about, in any unit.

@@ -11,11 +11,9 @@ mod stamp;
 pub use calendar::Cursor;
 use calendar::{Calendar, NOTHING};
 use stamp::Stamp;
+pub use stamp::TARGET_LIMIT;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// The most targets there can be.
-pub const TARGET_LIMIT: usize = 1 << 24;
 
 /// A queue of `(time_ns, target)`.
 pub struct EventQueue {

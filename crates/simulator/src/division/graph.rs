@@ -1,7 +1,7 @@
 //! Nodes and what goes between them, and how to find parts with much inside and little between: each part grows from a node by
 //! those that have most to do with it, then nodes at the border change over where that helps.
 
-use super::{Elements, Sets};
+use super::elements::{Elements, Sets};
 use std::collections::BinaryHeap;
 
 /// How often all nodes are asked whether they are better off in another part.

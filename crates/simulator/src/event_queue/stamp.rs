@@ -1,7 +1,9 @@
 //! The order of events.
 
-use super::TARGET_LIMIT;
 use std::cmp::Ordering;
+
+/// The most targets there can be.
+pub const TARGET_LIMIT: usize = 1 << 24;
 
 /// Events that are scheduled longer beforehand than this, 18 minutes, count as scheduled at that time.
 const LONGEST_NS: u64 = u64::MAX / TARGET_LIMIT as u64;
