@@ -1,20 +1,34 @@
 """`mptcplab analyze` and `mptcplab run --capture`, as a user meets them."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from mptcplab import cli
+
+from tests.conftest import TWO_PATHS
 
 Call = Callable[..., Any]
 
 
+@pytest.fixture(scope="module")
+def result_with_captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once: with its report it takes seconds."""
+    place = tmp_path_factory.mktemp("captured")
+    (place / "two-paths.toml").write_text(TWO_PATHS, encoding="utf-8")
+    run = ["run", str(place / "two-paths.toml"), "--set", "duration=2500 ms"]
+    assert cli.invoke([*run, "--out", str(place / "out"), "--capture"]) == 0
+    return place / "out"
+
+
 @pytest.fixture
-def captures(call: Call, scenario_file: Path, tmp_path: Path) -> list[Path]:
-    done = call("run", scenario_file, "--set", "duration=2500 ms", "--out", tmp_path / "out", "--capture")
-    assert done.status == 0, done.err
+def captures(result_with_captures: Path, tmp_path: Path) -> list[Path]:
+    """In a result of the test's own."""
+    shutil.copytree(result_with_captures, tmp_path / "out")
     return sorted((tmp_path / "out" / "captures").iterdir())
 
 
@@ -41,10 +55,11 @@ def test_captures_alone_go_to_a_directory_of_their_own(call: Call, scenario_file
     assert "notes.md" in done.err
 
 
-def test_captures_replace_no_result_and_are_not_inside_one(call: Call, scenario_file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+def test_captures_replace_no_result_and_are_not_inside_one(
+    call: Call, captures: list[Path], scenario_file: Path, tmp_path: Path
+) -> None:
+    out = captures[0].parents[1]
     run = ("run", scenario_file, "--set", "duration=2500 ms")
-    assert call(*run, "--out", out).status == 0
     done = call(*run, "--capture", out)
     assert (done.status, done.out) == (2, "")
     assert "does not contain captures of a run" in done.err
