@@ -1,6 +1,7 @@
 """A Result as a directory."""
 
 import hashlib
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,19 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {name: (directory / name).read_bytes() for name in files(directory)}
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept") / "out"
+
+
+@pytest.fixture
+def saved(result: Result, kept: Path, tmp_path: Path) -> Path:
+    """The result in a directory of the test's own; written once for all tests, as its figures take seconds."""
+    if not kept.exists():
+        result.save(kept)
+    return Path(shutil.copytree(kept, tmp_path / "out"))
+
+
 def test_a_saved_result_has_all_its_files(result: Result, tmp_path: Path) -> None:
     place = tmp_path / "deep" / "out"
     result.save(place)
@@ -33,10 +47,9 @@ def test_a_saved_result_has_all_its_files(result: Result, tmp_path: Path) -> Non
     assert [entry.name for entry in place.parent.iterdir()] == ["out"], "nothing else is left beside it"
 
 
-def test_parquet_gives_the_frames_back(result: Result, tmp_path: Path) -> None:
-    result.save(tmp_path / "out")
+def test_parquet_gives_the_frames_back(result: Result, saved: Path) -> None:
     for name in FRAMES:
-        read = pl.read_parquet(tmp_path / "out" / f"{name}.parquet")
+        read = pl.read_parquet(saved / f"{name}.parquet")
         assert read.schema == polars_schema(name)
         assert read.equals(getattr(result, name))
 
@@ -70,69 +83,60 @@ def test_an_empty_directory_will_do(result: Result, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["notes.md", "plots/mine.txt", "plots/mine.svg", "traces/mine.trace", "captures/mine.pcapng", "old/a.txt"]
 )
-def test_files_of_others_are_not_removed(result: Result, tmp_path: Path, name: str) -> None:
-    place = tmp_path / "out"
-    result.save(place)
-    (place / name).parent.mkdir(exist_ok=True)
-    (place / name).write_text("precious")
-    before = contents(place)
+def test_files_of_others_are_not_removed(result: Result, saved: Path, name: str) -> None:
+    (saved / name).parent.mkdir(exist_ok=True)
+    (saved / name).write_text("precious")
+    before = contents(saved)
     with pytest.raises(store.OccupiedError, match=name):
-        result.save(place)
-    assert contents(place) == before
+        result.save(saved)
+    assert contents(saved) == before
 
 
-def test_a_file_that_was_changed_is_not_replaced(result: Result, tmp_path: Path) -> None:
-    place = tmp_path / "out"
-    result.save(place)
-    (place / "scenario.toml").write_text("# my notes")
-    before = contents(place)
+def test_a_file_that_was_changed_is_not_replaced(result: Result, saved: Path) -> None:
+    (saved / "scenario.toml").write_text("# my notes")
+    before = contents(saved)
     with pytest.raises(store.OccupiedError, match=r"changed since .*: scenario\.toml"):
-        result.save(place)
-    assert contents(place) == before
+        result.save(saved)
+    assert contents(saved) == before
 
 
 def test_what_appears_while_a_result_is_written_is_kept(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: Result, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "out"
-    result.save(place)
     write = plots.write_static
 
     def meanwhile(*arguments: Any) -> None:
-        (place / "notes.md").write_text("precious")
+        (saved / "notes.md").write_text("precious")
         write(*arguments)
 
     monkeypatch.setattr(plots, "write_static", meanwhile)
     with pytest.raises(store.OccupiedError, match=r"notes\.md"):
-        result.save(place)
-    assert (place / "notes.md").read_text() == "precious"
+        result.save(saved)
+    assert (saved / "notes.md").read_text() == "precious"
     assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
 
 
-def test_a_file_that_was_removed_does_not_matter(result: Result, tmp_path: Path) -> None:
-    result.save(tmp_path / "out")
-    (tmp_path / "out" / "report.html").unlink()
-    result.save(tmp_path / "out")
-    assert files(tmp_path / "out") == EVERYTHING
+def test_a_file_that_was_removed_does_not_matter(result: Result, saved: Path) -> None:
+    (saved / "report.html").unlink()
+    result.save(saved)
+    assert files(saved) == EVERYTHING
 
 
-def test_a_link_is_not_followed(result: Result, tmp_path: Path) -> None:
-    place, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
-    result.save(place)
+def test_a_link_is_not_followed(result: Result, saved: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (place / "more").symlink_to(elsewhere)
+    (saved / "more").symlink_to(elsewhere)
     with pytest.raises(store.OccupiedError, match="more"):
-        result.save(place)
-    assert (place / "more").is_symlink()
+        result.save(saved)
+    assert (saved / "more").is_symlink()
 
 
-def test_sha256sum_knows_the_inventory(result: Result, tmp_path: Path) -> None:
-    result.save(tmp_path / "out")
-    lines = (tmp_path / "out" / "files.sha256").read_text().splitlines()
+def test_sha256sum_knows_the_inventory(saved: Path) -> None:
+    lines = (saved / "files.sha256").read_text().splitlines()
     assert [line.split("  ")[1] for line in lines] == [name for name in EVERYTHING if name != "files.sha256"]
     for line in lines:
         digest, name = line.split("  ")
-        assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((saved / name).read_bytes()).hexdigest() == digest
 
 
 def test_a_directory_that_only_looks_like_a_result_is_not_replaced(result: Result, tmp_path: Path) -> None:
