@@ -154,6 +154,38 @@ def test_a_file_in_the_place_is_an_error(result: Result, tmp_path: Path) -> None
         result.save(tmp_path / "out")
 
 
+def test_a_result_that_cannot_take_its_place_leaves_the_earlier_one(
+    result: Result, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(saved)
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise OSError("a file system that is full")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match="is full"):
+        result.save(saved)
+    assert contents(saved) == before
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_traces_are_kept_and_found_again(made_up_core: None, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.trace").write_text("1\n2\n2\n4\n")
+    file = tmp_path / "traced.toml"
+    file.write_text(
+        'duration = "1 s"\nmeasure.sample = "never"\nconnection.c.paths = ["a"]\n'
+        'link.a = { delay = "10 ms", down.trace = "mine/a.trace", up.rate = "1 Mbit/s" }\n'
+    )
+    scenario = Scenario.load(file)
+    run(scenario).save(tmp_path / "out")
+    assert (tmp_path / "out" / "traces" / "a.trace").read_text() == "1\n2\n2\n4\n"
+    assert Scenario.load(tmp_path / "out" / "scenario.toml") == scenario
+
+
 @pytest.mark.parametrize("earlier", [False, True])
 def test_a_failure_leaves_nothing_half_written(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: bool
