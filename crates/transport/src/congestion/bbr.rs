@@ -443,3 +443,7 @@ impl SinglePath for Bbr {
 #[cfg(test)]
 #[path = "bbr_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "bbr_states_tests.rs"]
+mod states_tests;

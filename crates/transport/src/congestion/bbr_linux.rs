@@ -340,3 +340,7 @@ impl SinglePath for BbrLinux {
         };
     }
 }
+
+#[cfg(test)]
+#[path = "bbr_linux_tests.rs"]
+mod tests;

@@ -439,3 +439,7 @@ impl Model {
         self.bw = self.max_bw().min(self.bw_short);
     }
 }
+
+#[cfg(test)]
+#[path = "bbr_model_tests.rs"]
+mod tests;
