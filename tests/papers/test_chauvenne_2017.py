@@ -54,8 +54,10 @@ def test_opening_on_the_better_path_matters_with_high_bdp(outcomes: dict[str, Ou
 def test_the_coupled_controls_share_a_bottleneck_evenly(outcomes: dict[str, Outcome]) -> None:
     found = {claim.id: claim.found for claim in outcomes["table-5.4"].claims}
     for control in ("lia", "olia", "balia"):
-        # As the kernel has them they count acknowledgments, and yield to a TCP that counts bytes.
-        assert 0.9 <= found[f"{control}.phase-2.jain"] <= 1
+        # As the kernel has them they count acknowledgments, half as many as segments, and yield to a TCP that counts
+        # bytes: with losses at the same times they get half of its rate, an index of 0.9. Which packets find the
+        # queue full decides the rest (a third of its rate is 0.8).
+        assert 0.8 <= found[f"{control}.phase-2.jain"] <= 1
 
 
 def test_the_examples_agree_but_for_the_misprint_and_a_digit_cut_off(outcomes: dict[str, Outcome]) -> None:
