@@ -19,7 +19,7 @@ use crate::{Plugins, SimulateError};
 use gate::{Alarm, Gate};
 use post::Post;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why a run ended early, by the number of the part where.
 type Failures = Mutex<Vec<(usize, SimulateError)>>;
@@ -99,18 +99,20 @@ fn on_threads(
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), SimulateError> {
     let (gate, post) = (Gate::new(worlds.len()), Post::new(worlds.len()));
-    let (failed, failures) = (AtomicBool::new(false), Failures::default());
+    let (failed, failures) = (AtomicU64::new(u64::MAX), Failures::default());
     let lookahead_ns = division.lookahead_ns;
     let Some((first, others)) = worlds.split_first_mut() else { return Ok(()) };
     std::thread::scope(|scope| {
         let shared = Shared { gate: &gate, post: &post, failed: &failed, failures: &failures, lookahead_ns, until_ns };
         for (number, world) in (1..).zip(others) {
-            scope.spawn(move || shared.go_on(world, number, &mut |_| !shared.failed.load(Ordering::Relaxed)));
+            let goes_on = move |_| shared.failed.load(Ordering::Relaxed) == u64::MAX;
+            scope.spawn(move || shared.go_on(world, number, &mut { goes_on }));
         }
         shared.go_on(first, 0, watch);
     });
     let mut failures = failures.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    failures.sort_by_key(|&(number, _)| number);
+    // One that stopped because another failed says nothing of the cause.
+    failures.sort_by_key(|(number, error)| (matches!(error, SimulateError::Stopped { .. }), *number));
     failures.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
 }
 
@@ -119,7 +121,8 @@ fn on_threads(
 struct Shared<'a> {
     gate: &'a Gate,
     post: &'a Post,
-    failed: &'a AtomicBool,
+    /// The window in which a part failed; `u64::MAX`: none has.
+    failed: &'a AtomicU64,
     failures: &'a Failures,
     lookahead_ns: u64,
     until_ns: u64,
@@ -133,7 +136,9 @@ impl Shared<'_> {
         // What is sent in one window is read after it, while the next one's goes elsewhere: one meeting a window is enough.
         for window in 0_u64.. {
             self.post.send(window, number, next_ns, world.parcels());
-            if !self.gate.pass() || self.failed.load(Ordering::Acquire) {
+            // A failure of this very window may be seen by one and not yet by another, and who leaves is waited for: all leave at the
+            // next meeting.
+            if !self.gate.pass() || self.failed.load(Ordering::Acquire) < window {
                 return;
             }
             self.post.receive(window, number, |parcel| world.take_over(parcel));
@@ -146,7 +151,7 @@ impl Shared<'_> {
                 if let Ok(mut failures) = self.failures.lock() {
                     failures.push((number, *error));
                 }
-                self.failed.store(true, Ordering::Release);
+                self.failed.fetch_min(window, Ordering::Release);
             }
             next_ns = world.next_ns().min(world.take_earliest_ns());
         }
