@@ -36,7 +36,7 @@ def test_paths_are_measured_and_advised_on(tmp_path: Path) -> None:
     server = ["{python}", "-c", MAIN, "probe", "--server", "--host", "{server}", "--token", TOKEN, "--minutes", "2"]
     application = {"kind": "program", "client": client, "server": server, "mptcpize": False}
     table = {"paths": list(LINKS), "scheduler": "linux", "congestion": "cubic", "application": application}
-    document = {"duration": "38 s", "link": LINKS, "connection": {"a": table}, "measure": {"sample": "never"}}
+    document = {"duration": "48 s", "link": LINKS, "connection": {"a": table}, "measure": {"sample": "never"}}
     mptcplab.run(Scenario.from_toml(tomli_w.dumps(document), "advise.toml"), "linux").save(tmp_path / "out")
 
     said = (tmp_path / "out/programs/a-client.stderr").read_text(encoding="utf-8")
