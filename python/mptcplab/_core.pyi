@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import NotRequired, Protocol, TypedDict, final, type_check_only
+from typing import Generic, NotRequired, Protocol, TypedDict, TypeVar, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ __all__ = [
     "Counters",
     "Demand",
     "RttSample",
+    "SimulatedSamples",
     "SimulationError",
     "Socket",
     "Stack",
@@ -38,6 +39,8 @@ __all__ = [
     "simulate",
     "version",
 ]
+
+_Columns = TypeVar("_Columns")
 
 @type_check_only
 class SubflowSamples(TypedDict):
@@ -66,14 +69,26 @@ class LinkSamples(TypedDict):
 
 @type_check_only
 class Outcome(TypedDict):
-    """What a simulation returns; `summary` is JSON: connections, links and work of `simulator::outcome`.
-
-    A simulation in which nothing was sampled has no samples.
-    """
+    """What a run returns; `summary` is JSON: connections, links and work of `simulator::outcome`."""
 
     summary: str
     subflow_samples: SubflowSamples | None
     link_samples: LinkSamples | None
+
+@final
+class SimulatedSamples(Generic[_Columns]):
+    """Samples of a simulation until they are asked for; arrays load numpy."""
+
+    def columns(self) -> _Columns:
+        """The columns; the same ones each time."""
+
+@type_check_only
+class SimulatedOutcome(TypedDict):
+    """What a simulation returns: as `Outcome`. One in which nothing was sampled has no samples."""
+
+    summary: str
+    subflow_samples: SimulatedSamples[SubflowSamples] | None
+    link_samples: SimulatedSamples[LinkSamples] | None
     threads: NotRequired[tuple[int, str | None]]
     """On how many it was simulated, and why not on more."""
 
@@ -335,7 +350,7 @@ def simulate(
     snap_length: int = 128,
     plugins: Sequence[Given] | None = None,
     threads: int = 1,
-) -> Outcome:
+) -> SimulatedOutcome:
     """Simulate one complete description (JSON of `simulator::description`).
 
     The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in

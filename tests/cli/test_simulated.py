@@ -77,6 +77,18 @@ def test_the_frames_are_within_physical_bounds(scenario: mptcplab.Scenario) -> N
     assert result.samples.filter(kind="link").height == 40 * 4
 
 
+def test_the_columns_of_samples_are_the_same_arrays_each_time(scenario: mptcplab.Scenario) -> None:
+    outcome = mptcplab._core.simulate(json.dumps(scenario.description()))
+    for samples in (outcome["subflow_samples"], outcome["link_samples"]):
+        assert samples is not None
+        columns = samples.columns()
+        assert len(columns["time_s"]) > 0
+        assert samples.columns() is columns
+    never = scenario.with_overrides(["measure.sample=never"])
+    outcome = mptcplab._core.simulate(json.dumps(never.description()))
+    assert outcome["subflow_samples"] is outcome["link_samples"] is None
+
+
 def test_a_description_that_is_none_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="duration_ns"):
         mptcplab._core.simulate("{}")

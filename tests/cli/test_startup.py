@@ -76,15 +76,15 @@ def test_the_completion_of_a_shell_loads_nothing_slow(words: str) -> None:
     assert modules(**completing(words)) & SLOW == set()
 
 
-def test_a_run_on_the_terminal_draws_no_plots_and_makes_no_data_frames(scenario_file: Path) -> None:
+def test_a_run_on_the_terminal_draws_no_plots_and_makes_no_arrays_or_data_frames(scenario_file: Path) -> None:
     found = modules("run", str(scenario_file), *BRIEF)
-    without = PLOTS | OTHERS | {"polars", "mptcplab.models", "mptcplab.capture.analysis", "mptcplab.plugins"}
+    without = PLOTS | OTHERS | {"numpy", "polars", "mptcplab.models", "mptcplab.capture.analysis", "mptcplab.plugins"}
     assert found & without == set()
 
 
-def test_json_needs_no_data_frames(scenario_file: Path) -> None:
+def test_json_needs_no_arrays_or_data_frames(scenario_file: Path) -> None:
     found = modules("run", str(scenario_file), "--json", *BRIEF)
-    assert found & (PLOTS | OTHERS | {"polars", "rich"}) == set()
+    assert found & (PLOTS | OTHERS | {"numpy", "polars", "rich"}) == set()
 
 
 @pytest.mark.parametrize(

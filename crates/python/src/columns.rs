@@ -31,23 +31,51 @@ impl Answer {
         Ok(Answer { summary, subflow_samples, link_samples })
     }
 
-    /// The dictionary `Outcome` of `_core.pyi`. The arrays take the outcome's memory over, nothing is copied; where nothing
-    /// was sampled there are none, for they would be half of what Python keeps of a short run.
+    /// The dictionary `Outcome` of `_core.pyi`. Where nothing was sampled there are no samples, for they would be half of
+    /// what Python keeps of a short run.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let Answer { summary, subflow_samples, link_samples } = self;
         let subflow_samples = match subflow_samples.time_s.is_empty() {
             true => None,
-            false => Some(of_subflows(py, subflow_samples, Form::Arrays)?),
+            false => Some(Bound::new(py, Samples(Held::Subflows(subflow_samples)))?),
         };
         let link_samples = match link_samples.time_s.is_empty() {
             true => None,
-            false => Some(of_links(py, link_samples, Form::Arrays)?),
+            false => Some(Bound::new(py, Samples(Held::Links(link_samples)))?),
         };
         let answer = PyDict::new(py);
         answer.set_item("summary", summary)?;
         answer.set_item("subflow_samples", subflow_samples)?;
         answer.set_item("link_samples", link_samples)?;
         Ok(answer)
+    }
+}
+
+/// Samples of a simulation. They become arrays when somebody asks for them: numpy takes longer to load than a short run.
+#[pyclass(name = "SimulatedSamples", module = "mptcplab._core")]
+pub struct Samples(Held);
+
+enum Held {
+    Subflows(SubflowSamples),
+    Links(LinkSamples),
+    Columns(Py<PyDict>),
+}
+
+#[pymethods]
+impl Samples {
+    /// The columns by name, the same each time. The arrays take the samples' memory over, nothing is copied.
+    fn columns(slf: &Bound<'_, Self>) -> PyResult<Py<PyDict>> {
+        let py = slf.py();
+        // Before the borrow: while it loads, another thread may ask too.
+        py.import("numpy")?;
+        let held = &mut slf.borrow_mut().0;
+        let columns = match held {
+            Held::Subflows(samples) => of_subflows(py, std::mem::take(samples), Form::Arrays)?.unbind(),
+            Held::Links(samples) => of_links(py, std::mem::take(samples), Form::Arrays)?.unbind(),
+            Held::Columns(columns) => columns.clone_ref(py),
+        };
+        *held = Held::Columns(columns.clone_ref(py));
+        Ok(columns)
     }
 }
 

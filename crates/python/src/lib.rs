@@ -40,6 +40,8 @@ mod _core {
     use crate::capture::analyze;
     use crate::columns::Answer;
     #[pymodule_export]
+    use crate::columns::Samples;
+    #[pymodule_export]
     use crate::conformance::play_cases;
     #[pymodule_export]
     use crate::linux_engine::run_linux;

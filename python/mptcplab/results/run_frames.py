@@ -6,7 +6,7 @@ A short simulation takes less time than its four data frames, and most of a long
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mptcplab.results.columns import FRAMES, polars_schema
 from mptcplab.results.outcome_rows import Named, Names, Rows, named_links, rows_of
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
     from polars.datatypes import DataTypeClass
 
-    from mptcplab._core import LinkSamples, Outcome, SubflowSamples
+    from mptcplab._core import LinkSamples, Outcome, SimulatedOutcome, SimulatedSamples, SubflowSamples
+
+C = TypeVar("C")
 
 
 class Tables(Protocol):
@@ -53,10 +55,21 @@ class OutcomeTables:
 
     __slots__ = ("_frames", "_names", "_outcome")
 
-    def __init__(self, names: Names, outcome: "Outcome") -> None:
+    def __init__(self, names: Names, outcome: "Outcome | SimulatedOutcome") -> None:
         self._names = names
-        self._outcome: Outcome | None = outcome
+        self._outcome: Outcome | SimulatedOutcome | None = outcome
         self._frames: dict[str, pl.DataFrame] = {}
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """With arrays for the samples, which the core alone can hold otherwise."""
+        outcome = self._outcome
+        if outcome is not None:
+            outcome = {
+                "summary": outcome["summary"],
+                "subflow_samples": _arrays(outcome["subflow_samples"]),
+                "link_samples": _arrays(outcome["link_samples"]),
+            }
+        return None, {"_names": self._names, "_outcome": outcome, "_frames": self._frames}
 
     def frame(self, name: str) -> "pl.DataFrame":
         """See `Tables`."""
@@ -75,12 +88,12 @@ class OutcomeTables:
         outcome = self._outcome
         return None if outcome is None or name == "samples" else self._rows(outcome, name)
 
-    def _frame(self, outcome: "Outcome", name: str) -> "pl.DataFrame":
+    def _frame(self, outcome: "Outcome | SimulatedOutcome", name: str) -> "pl.DataFrame":
         if name == "samples":
             return _samples(self._names, outcome)
         return frame_of_rows(name, self._rows(outcome, name))
 
-    def _rows(self, outcome: "Outcome", name: str) -> Rows:
+    def _rows(self, outcome: "Outcome | SimulatedOutcome", name: str) -> Rows:
         return rows_of(name, self._names, json.loads(outcome["summary"]))
 
 
@@ -107,17 +120,25 @@ def _series(name: str, cells: Sequence[object], dtype: "DataTypeClass | pl.DataT
     return pl.Series(name, cells, dtype=dtype, strict=True)
 
 
-def _samples(names: Names, outcome: "Outcome") -> "pl.DataFrame":
+def _samples(names: Names, outcome: "Outcome | SimulatedOutcome") -> "pl.DataFrame":
     import polars as pl
 
     summary = json.loads(outcome["summary"])
     parts = [pl.DataFrame(schema=polars_schema("samples", with_run=False))]
-    if outcome["subflow_samples"] is not None:
-        parts.append(_subflow_samples(outcome["subflow_samples"], names, summary["connections"]))
-    if outcome["link_samples"] is not None:
-        parts.append(_link_samples(outcome["link_samples"], named_links(names, summary)))
+    subflows, links = _arrays(outcome["subflow_samples"]), _arrays(outcome["link_samples"])
+    if subflows is not None:
+        parts.append(_subflow_samples(subflows, names, summary["connections"]))
+    if links is not None:
+        parts.append(_link_samples(links, named_links(names, summary)))
     # Columns of congestion controls' own stand last.
     return pl.concat(parts, how="diagonal")
+
+
+def _arrays(samples: "C | SimulatedSamples[C] | None") -> "C | None":
+    """The columns of samples, which a simulation leaves to be asked for."""
+    from mptcplab._core import SimulatedSamples
+
+    return samples.columns() if isinstance(samples, SimulatedSamples) else samples
 
 
 def _subflow_samples(

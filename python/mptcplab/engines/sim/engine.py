@@ -12,7 +12,7 @@ from mptcplab.results.result import Run
 from mptcplab.results.run_frames import OutcomeTables
 
 if TYPE_CHECKING:
-    from mptcplab._core import Outcome
+    from mptcplab._core import Outcome, SimulatedOutcome
     from mptcplab.scenario import Scenario
 
 
@@ -50,7 +50,7 @@ def run(
     return Run(seed, OutcomeTables(told.names, outcome))
 
 
-def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome", *, seed: int) -> Run:
+def run_from_outcome(description: Mapping[str, Any], outcome: "Outcome | SimulatedOutcome", *, seed: int) -> Run:
     """Give the core's outcome the names of the scenario and the columns of docs/results.md."""
     return Run(seed, OutcomeTables(Names.of(description), outcome))
 
