@@ -89,13 +89,14 @@ def check_uvx(wheel: Path, python: str) -> bool:
 
 
 def check_sdist(sdist: Path, python: str) -> bool:
-    """Whether the source distribution builds and its result runs a scenario; takes Rust and minutes."""
+    """Whether the source distribution builds, runs a scenario and repeats a figure; takes Rust and minutes."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name) / "venv"
         commands = (
             (uv(), "venv", "--quiet", "--no-python-downloads", "--python", python, str(place)),
             (uv(), "pip", "install", "--quiet", "--python", str(place), "--no-binary", "mptcplab", str(sdist)),
             (str(place / "bin" / "mptcplab"), "run", "wifi-lte"),
+            (str(place / "bin" / "mptcplab"), "reproduce", "khalili-2013", "--quick", "--item", "figure-9"),
         )
         for command in commands:
             done = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
