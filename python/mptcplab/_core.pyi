@@ -541,7 +541,7 @@ def run_linux(plan: str, progress: Callable[[float], None] | None = None, *, raw
     """Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 
     The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's. With `raw`
-    a column of samples is the bytes of an array, for who hands it on.
+    a column of samples is the bytes of an array, for callers that pass it on.
 
     Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way,
     mptcplab.plugins.PluginError when a plug-in fails.

@@ -45,7 +45,7 @@ _HIDDEN: Final = re.compile(r'//[^\n]*|#[^\n]*|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n]
 
 
 def mutations(text: str) -> Iterator[tuple[int, int, str]]:
-    """Begin and end of each place that can be changed, and the text in its stead; comments and strings have none."""
+    """Begin and end of each place that can be changed, and its replacement; comments and strings have none."""
     hidden = [match.span() for match in _HIDDEN.finditer(text)]
     for match in _PLACES.finditer(text):
         if any(begin <= match.start() < end for begin, end in hidden):

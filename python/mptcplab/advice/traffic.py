@@ -12,10 +12,10 @@ from typing import Any, Final
 KINDS: Final[Mapping[str, str]] = {
     "web": "three pages of 1.9 MB in 53 objects (a median page of 2024), over up to six connections at once: "
     "mean time to load a page",
-    "bulk": "one download of 15 s, its beginning included: goodput",
+    "bulk": "one download of 15 s, including its start: goodput",
     "video": "a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the player chooses by its buffer: mean bit rate, "
-    "less by the part of the time in which nothing plays",
-    "calls": "1 kB every 20 ms (400 kbit/s), each answered by as much: mean time until the answer is there",
+    "multiplied by the fraction of the time during which it plays",
+    "calls": "1 kB every 20 ms (400 kbit/s), each answered by the same amount: mean time until the answer has arrived",
     "mix": "web, a download and a call at the same time: the geometric mean of the three",
 }
 """What each kind is."""
@@ -130,7 +130,7 @@ def figure(description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], du
 
 
 def _played_bps(playback: Mapping[str, Any], duration_s: float) -> float:
-    """The mean bit rate of a video, less by the part of the run in which it did not play."""
+    """The mean bit rate of a video, multiplied by the fraction of the run during which it played."""
     startup_s = duration_s if playback["startup_s"] is None else playback["startup_s"]
     played = max(0.01, 1 - (startup_s + playback["stalled_s"]) / duration_s)
     return float((playback["bitrate_mean_bps"] or 1.0) * played)

@@ -20,7 +20,7 @@ class Here:
         self.name = name
 
     def run(self, work: Callable[..., T], *args: Any) -> T:  # noqa: ANN401 - whatever `work` takes
-        """What `work` answers."""
+        """What `work` returns."""
         return work(*args)
 
     def control(self, name: str) -> str:

@@ -40,7 +40,7 @@ class _Thread:
         self._pool = pool
 
     def run(self, work: Callable[[], T]) -> T:
-        """What `work` answers there."""
+        """What `work` returns there."""
         return self._pool.submit(work).result()
 
 

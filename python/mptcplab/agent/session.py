@@ -118,7 +118,7 @@ class Session:
         return {"data": base64.b64encode(data).decode("ascii")}
 
     def release(self) -> list[str]:
-        """End what runs and put everything back; answers what could not be."""
+        """Stop what is running and restore everything; returns what could not be restored."""
         if self._playing is not None:
             self._playing.close()
         self._playing = self._prepared = self._directory = None

@@ -42,7 +42,7 @@ class Undo:
             ) from None
 
     def left_over(self) -> list[str]:
-        """Put back what an agent left that was killed; answers what could not be."""
+        """Restore what a killed agent left changed; returns what could not be restored."""
         try:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Why two runs part: the first difference of their captures, and what kind of decision it is.
+"""Why two runs differ: the first difference of their captures, and what kind of decision it is.
 
 Packets are compared as `parting` compares them. What shifts nothing (an option, the window announced) is told with its
 first packet, and the comparison goes on; the earliest packet that one run sends and the other does not, or sends later,

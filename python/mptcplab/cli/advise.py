@@ -65,7 +65,7 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=2, help="Number of parallel runs; does not affect the result."
 )
-@click.option("--budget", type=float, default=1.0, help="Factor on the number of settings tried and of repeated runs.")
+@click.option("--budget", type=float, default=1.0, help="Multiplies the number of settings tried and of repeated runs.")
 @click.option("--all", "everything", is_flag=True, help="Print every setting that was dropped, with the reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON document instead.")
 @click.option(
@@ -104,10 +104,10 @@ def advise(
              connections at once: mean time to load a page
       bulk   one download of 15 s, including its start: goodput
       video  a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the
-             player chooses by its buffer: mean bit rate, less by the part
-             of the time in which nothing plays
-      calls  1 kB every 20 ms, each answered by as much: mean time until
-             the answer is there
+             player chooses by its buffer: mean bit rate, multiplied by the
+             fraction of the time during which it plays
+      calls  1 kB every 20 ms, each answered by the same amount: mean time
+             until the answer has arrived
       mix    web, a download and a call at once: geometric mean of the three
 
     \b
@@ -117,8 +117,8 @@ def advise(
       scheduler    chooses the path of each segment
       backup       a path that carries data only when the others fail
       goodput      data that arrives in order, per second
-      below        in how many runs a setting gives over 3 % less than the
-                   best that one path alone gives in the same run
+      below        fraction of runs in which a setting is over 3 % worse
+                   than the best single path in the same run
       queues       how long packets wait in the buffer before a link
 
     \b

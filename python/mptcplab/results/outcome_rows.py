@@ -1,4 +1,4 @@
-"""The rows of a run's tables, made of what the core answers; `run_frames` makes data frames of them.
+"""The rows of a run's tables, made from what the core returns; `run_frames` makes data frames of them.
 
 Whoever only writes rows down, as a worker of a sweep, need not load what makes data frames.
 """

@@ -1,4 +1,4 @@
-"""What an engine answers: four data frames, the document of `--json`, and a directory of files."""
+"""What an engine returns: four data frames, the document of `--json`, and a directory of files."""
 
 import json
 from collections.abc import Mapping

@@ -329,7 +329,7 @@ class Link(Side):
     interface: Annotated[Interfaces, INTERFACES] | None = None
 
     def side(self, way: Way) -> Side:
-        """What is said of one direction alone."""
+        """What is specified for one direction only."""
         return self.down if way == "down" else self.up
 
     def origin(self, way: Way, key: str) -> tuple[Part, ...]:

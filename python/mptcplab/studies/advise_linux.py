@@ -164,7 +164,7 @@ class Gain:
 
     @property
     def is_below(self) -> bool:
-        """By more than what is allowed, in the mean."""
+        """By more than what is allowed, on average."""
         return self.ratio < _BELOW
 
     @property

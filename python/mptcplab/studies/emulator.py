@@ -86,7 +86,7 @@ def _scenario(rate_mbps: float, rtt_ms: float, duration_s: float, warmup_s: floa
 
 
 def _beside(scenario: Scenario, work: Callable[[Namespace, Namespace, str], T]) -> tuple[T, dict[str, Any]]:
-    """What `work` answers, given both hosts and the server's address, while links are emulated; and the emulation."""
+    """What `work` returns, given both hosts and the server's address, while links are emulated; and the emulation."""
     description = scenario.description()
     pair = Pair(0, description["connections"][0])
     with ExitStack() as stack:

@@ -44,7 +44,7 @@ def sure(apart: Mapping[Key, tuple[float, float]], what: str) -> str:
     """How many points of a size differ beyond doubt, with their mean."""
     values = [(value, error) for (kind, _), (value, error) in apart.items() if kind == what]
     found = [value for value, error in values if abs(value) > SURE * error]
-    mean = f", {sum(found) / len(found):+.1%} in the mean" if found else ""
+    mean = f", mean {sum(found) / len(found):+.1%}" if found else ""
     return f"{what}: {len(found)} of {len(values)} points differ by more than {SURE:g} standard errors{mean}"
 
 

@@ -40,7 +40,7 @@ class Interface:
 
 
 def set_up(namespace: Namespace) -> None:
-    """What every host has: a loopback that is up, and no packets of its own accord."""
+    """What every host has: a loopback interface that is up, and a kernel that sends no packets unasked."""
     namespace.run(_raise_loopback)
     namespace.set_controls(
         {

@@ -32,7 +32,7 @@ class Namespace:
         )
 
     def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` answers in the namespace; sockets and processes that it begins stay there."""
+        """What `work` returns in the namespace; sockets and processes that it begins stay there."""
         return self._thread.submit(work, *args, **kwargs).result()
 
     def set_controls(self, values: Mapping[str, object]) -> None:

@@ -37,7 +37,7 @@ class Host(Protocol):
     """Where a program runs: a namespace, or this machine."""
 
     def run(self, work: Callable[[], T]) -> T:
-        """What `work` answers there, on a thread that lasts as long as the host."""
+        """What `work` returns there, on a thread that lasts as long as the host."""
         ...
 
 
