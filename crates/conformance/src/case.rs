@@ -269,7 +269,7 @@ pub enum Field {
     Altered,
 }
 
-/// An option of Multipath TCP: its name and what is said of it.
+/// An option of Multipath TCP: its name and its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mptcp {
     /// `capable`, `join`, `dss`, ….

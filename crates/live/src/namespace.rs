@@ -20,7 +20,7 @@ pub fn create() -> io::Result<OwnedFd> {
     })
 }
 
-/// What `work` answers in the namespace. It runs on a thread of its own, so that the calling one stays where it is; sockets
+/// What `work` returns in the namespace. It runs on a thread of its own, so that the calling one stays where it is; sockets
 /// and devices that it opens stay in the namespace.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What is said of a parameter outside its range.
+//! The error for a parameter outside its range.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a link answers and what it counts.
+//! What a link returns and what it counts.
 
 /// What became of a packet at the entrance of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

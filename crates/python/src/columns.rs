@@ -84,7 +84,7 @@ impl Samples {
 pub enum Form {
     /// A numpy array; loads numpy.
     Arrays,
-    /// The bytes of one, little-endian, for who hands them on: numpy takes longer to load than a guest to boot.
+    /// The bytes of one, little-endian, for callers that pass them on: numpy takes longer to load than a guest to boot.
     Bytes,
 }
 

@@ -13,7 +13,7 @@ use crate::watch::Watch;
 /// Run a plan of the engine linux (JSON of `live::linux::Plan`) to its end, by the machine's clock.
 ///
 /// The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's. With `raw` a column of
-/// samples is the bytes of an array, for who hands it on.
+/// samples is the bytes of an array, for callers that pass it on.
 ///
 /// Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
 #[pyfunction]

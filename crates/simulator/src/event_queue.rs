@@ -55,7 +55,7 @@ impl EventQueue {
         self.push_far(since_ns, time_ns, target);
     }
 
-    /// As [`Self::push`], for a link without an entry; `note` is for who looks ahead. Inlined by force: as a function it
+    /// As [`Self::push`], for a link without an entry; `note` is for looking ahead. Inlined by force: as a function it
     /// costs a third more.
     #[inline(always)]
     pub fn push_link(&mut self, since_ns: u64, time_ns: u64, link: u32, note: u32) {

@@ -138,7 +138,7 @@ impl InFlight {
         (packed, whole)
     }
 
-    /// Puts in what [`Self::export`] gave, and answers its slot.
+    /// Inserts what [`Self::export`] returned, and returns its slot.
     pub fn import(&mut self, mut packed: Compact<Span>, whole: Option<Box<Segment<Span>>>) -> u32 {
         if let Some(whole) = whole {
             packed.seq = self.whole.insert(*whole);
@@ -225,7 +225,7 @@ impl InFlight {
         self.let_go(slot);
     }
 
-    /// Forgets what stands in `slot` and answers its flow.
+    /// Frees `slot` and returns its flow.
     pub fn remove(&mut self, slot: u32) -> u32 {
         let packed = self.at(slot);
         if packed.parts & WHOLE != 0 {

@@ -1,4 +1,4 @@
-//! What a simulation answers. Python gives it the names and units of the Result (docs/results.md).
+//! What a simulation returns. Python gives it the names and units of the Result (docs/results.md).
 
 pub use application::outcome::{Connection, Subflow, SubflowSamples, Transfers};
 use serde::Serialize;

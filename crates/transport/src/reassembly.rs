@@ -165,7 +165,7 @@ impl<T: Part> Reassembly<T> {
         self.pieces.len()
     }
 
-    /// Takes what is new of a piece; answers how many bytes were.
+    /// Takes what is new of a piece; returns how many bytes that was.
     pub fn insert(&mut self, piece: T) -> u64 {
         let (mut at, end, mut new) = (piece.at(), piece.end(), 0);
         if let Some((_, before)) = self.pieces.range(..=at).next_back() {

@@ -194,7 +194,7 @@ def put_back(entry: Mapping[str, Any]) -> None:
         case "shaper":
             _if_there("tc", "qdisc", "del", "dev", entry["interface"], "root")
         case kind:
-            raise ValueError(f"nothing known of {kind!r}")
+            raise ValueError(f"unknown kind {kind!r}")
 
 
 _GONE: Final = ("No such", "Cannot find", "does not exist", "Cannot delete", "Invalid argument")

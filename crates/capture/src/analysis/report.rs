@@ -1,4 +1,4 @@
-//! What an analysis answers. Times in seconds count from the first TCP packet of all captures; *up* is from the client,
+//! What an analysis returns. Times in seconds count from the first TCP packet of all captures; *up* is from the client,
 //! which opened the connection, to the server.
 
 use serde::Serialize;

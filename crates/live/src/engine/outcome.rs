@@ -1,4 +1,4 @@
-//! What a run in real time answers: rows as those of the simulator, with nothing where a host does not tell.
+//! What a run in real time returns: rows like the simulator's, without the values that a host does not report.
 
 pub use application::outcome::Connection;
 use application::outcome::SubflowSamples;

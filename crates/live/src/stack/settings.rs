@@ -23,7 +23,7 @@ pub struct Address {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Addresses. Connections are opened from the first of the peer's family unless it is said which.
+    /// Addresses. Connections are opened from the first of the peer's family unless one is named.
     pub addresses: Vec<Address>,
     /// Of what plug-ins draw. Keys, nonces, initial sequence numbers and ports come from the operating system.
     pub seed: u64,

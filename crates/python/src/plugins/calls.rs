@@ -249,7 +249,7 @@ impl Object {
         self.methods.set(methods).ok()
     }
 
-    /// What `call` answers, while the watchdog looks at it.
+    /// What `call` returns, observed by the watchdog.
     fn watched<T>(&self, py: Python<'_>, method: &'static str, call: impl FnOnce() -> Answer<T>) -> Option<T> {
         let calls = &self.class.calls;
         let answer = calls

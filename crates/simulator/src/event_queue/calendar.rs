@@ -18,7 +18,7 @@ struct Slot {
     since_ns: u64,
     /// The target with the next event of the same day.
     next: u32,
-    /// What the caller noted of the event for who looks ahead.
+    /// What the caller noted about the event, for looking ahead.
     note: u32,
 }
 
@@ -89,7 +89,7 @@ impl Calendar {
     }
 
     /// Enters an event; false, and nothing is entered, when its target has no place here or the time lies too far ahead.
-    /// The target has no event here yet. `note` is what [`Self::following`] answers of it.
+    /// The target has no event here yet. `note` is what [`Self::following`] returns for it.
     #[inline(always)]
     pub fn push(&mut self, since_ns: u64, time_ns: u64, target: u32, note: u32) -> bool {
         debug_assert!(time_ns >> self.day_bits >> 6 >= self.week, "an event of the past");

@@ -249,7 +249,7 @@ pub enum Feedback {
     Acks,
     /// [`CongestionControl::on_delivery`] too.
     Deliveries,
-    /// That in the place of `on_ack`: what it answers is the window in every phase, recovery too, and the pacing rate.
+    /// Replaces `on_ack`: what it returns is the window in every phase, including recovery, and the pacing rate.
     Steering,
 }
 

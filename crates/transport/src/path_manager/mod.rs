@@ -181,7 +181,7 @@ impl Family for PathManagers {
 /// Which path manager a connection gets.
 pub type Choice = algorithm::Choice<PathManagers>;
 
-/// How many subflows it opens of its own accord, where that is for the user to say: its parameter `subflows`.
+/// How many subflows it opens unasked, if the user can set that: its parameter `subflows`.
 #[must_use]
 pub fn subflows_asked_for(choice: &Choice) -> Option<u8> {
     let given = choice.given()?;
