@@ -20,6 +20,7 @@ mod config;
 pub mod congestion;
 mod draw;
 mod host;
+mod memory;
 mod mptcp;
 mod names;
 mod numbers;

@@ -18,6 +18,7 @@ use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
+use super::tuning::{first_earned, first_receive_window};
 use crate::algorithm::Capability;
 use crate::congestion::{CongestionControl, Controller, Feedback, View};
 use crate::names::{SubflowId, Tuple};
@@ -154,7 +155,7 @@ impl<P: Stream> Connection<P> {
             clock_ns: 0,
             numbers: DataNumbers::new(key),
             tx: SendStream::new(),
-            rx: ReceiveStream::new(config.receive_buffer),
+            rx: ReceiveStream::new(first_receive_window(&config, initiator)),
             timers: StreamTimers::new(),
             burst: (SubflowSet::default(), 0),
             unadopted: Vec::new(),
@@ -185,6 +186,7 @@ impl<P: Stream> Connection<P> {
         if self.repair() == Repair::Kernel {
             subflow.validation.become_linux();
         }
+        subflow.earned = first_earned(&self.config, subflow.active_open);
         subflow.rtt.told = self.controller.wants_samples();
         subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
         let feedback = self.controller.feedback();
@@ -286,14 +288,12 @@ impl<P: Stream> Connection<P> {
 
     /// The next piece of the stream from the peer, in order.
     pub fn read(&mut self) -> Option<P> {
-        let (payload, opened) = self.rx.read(self.config.mss)?;
+        let (payload, opened) = self.rx.read(self.clock_ns, self.config.mss)?;
         if opened {
             self.acknowledge_everywhere();
         }
         if self.rx.window.round_is_over(self.clock_ns) {
-            // The slowest subflow's round trip: the buffer must hold what the others deliver in the meantime.
-            let rtt_ns = self.subflows.iter().map(|s| s.receive_rtt_ns).max().unwrap_or(0);
-            self.rx.window.next_round(self.clock_ns, rtt_ns, self.config.mss, self.config.tcp.quick_acks == 0);
+            self.tune_window();
         }
         if self.due.pushed.0 != 0 && self.rx.len() == 0 {
             self.acknowledge_pushed();

@@ -91,7 +91,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
-        if subflow.ack.window < self.rx.window.room() {
+        if subflow.earned.window < subflow.earned.room {
             self.grow_window(r, payload.len());
         }
         let subflow = &mut self.subflows[r];
@@ -105,17 +105,6 @@ impl<P: Stream> Connection<P> {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
         }
         self.check_end_of_stream(r);
-    }
-
-    /// The buffer has room for a larger window than subflow `r` has earned (Linux: `tcp_grow_window`, which leaves segments
-    /// below 128 bytes out).
-    #[cold]
-    pub(super) fn grow_window(&mut self, r: usize, len: usize) {
-        if len >= 128 {
-            let ack = &mut self.subflows[r].ack;
-            ack.grow(self.rx.window.room(), u64::from(self.config.mss));
-            self.rx.window.grow(ack.window);
-        }
     }
 
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that

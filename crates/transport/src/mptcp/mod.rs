@@ -32,6 +32,7 @@ mod state;
 mod steady;
 mod timers;
 mod transmit;
+mod tuning;
 
 pub use connection::{Connection, Event, SUBFLOW_LIMIT};
 pub use outgoing::{Form, Outgoing};

@@ -135,7 +135,7 @@ impl<P: Stream> Connection<P> {
         subflow.window_seq = seq;
         subflow.take_echo(segment.timestamps(), now_ns);
         subflow.statistics.data_segments_received += 1;
-        if subflow.ack.window < self.rx.window.room() {
+        if subflow.earned.window < subflow.earned.room {
             self.grow_window(r, segment.payload.len());
         }
         if segment.flags.psh() && self.config.tcp.quick_acks > 0 {
@@ -282,7 +282,7 @@ impl<P: Stream> Connection<P> {
             (out.value, out.echo) = (value, echo);
         }
         out.parts = parts;
-        let header = Header::of(subflow, &mut self.rx, seq);
+        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports;
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.flags = Flags::ACK;

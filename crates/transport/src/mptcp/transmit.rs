@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::outgoing::{Attempt, Form, Outgoing, blank};
 use super::state::fallback::Mode;
 use super::state::receive_stream::ReceiveStream;
+use super::tuning::first_window;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
@@ -40,8 +41,8 @@ impl Header {
     /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
     /// owed.
     #[inline(always)]
-    pub fn of<P: Stream>(subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
-        let window = rx.announce(subflow.rcv_wscale);
+    pub fn of<P: Stream>(now_ns: u64, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
+        let window = rx.announce(now_ns, subflow);
         subflow.ack.sent();
         Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
     }
@@ -407,7 +408,7 @@ impl<P: Stream> Connection<P> {
             out.options.rare = None;
         }
         let subflow = &mut self.subflows[r];
-        let header = Header::of(subflow, &mut self.rx, seq);
+        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
         (out.src_port, out.dst_port) = subflow.ports;
         (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
         out.options.timestamps = subflow.timestamps_now(now_ns);
@@ -427,7 +428,7 @@ impl<P: Stream> Connection<P> {
         let seq = 0;
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
-        segment.window = self.rx.window.right().octets().min(0xffff) as u16;
+        segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
         segment.options.dss = None;
         if !passive {
             segment.ack = 0;

@@ -3,6 +3,7 @@
 use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps};
 
 use super::acknowledge::{Acknowledging, NEVER};
+use super::earned::Earned;
 use super::ecn::Ecn;
 use super::pacing::Pacing;
 use super::rack::Rack;
@@ -98,6 +99,8 @@ pub struct Subflow<P: Stream> {
     /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
     pub mss: u32,
     pub ack: Acknowledging,
+    /// The receive window that it has earned, where the buffer grows.
+    pub earned: Earned,
     /// Smoothed RTT as the receiver of data sees it, from timestamp echoes; 0 when unknown.
     pub receive_rtt_ns: u64,
     /// Retransmission, handshake or TIME-WAIT timer.
@@ -215,6 +218,7 @@ impl<P: Stream> Subflow<P> {
             fin_at: None,
             duplicate: None,
             ack: Acknowledging::new(options),
+            earned: Earned::whole(mss),
             statistics: Statistics::default(),
             timeouts_ns: Vec::new(),
         }
@@ -330,7 +334,7 @@ impl<P: Stream> Subflow<P> {
         if ms < 1 << 20 {
             let rtt_ns = u64::from(ms.max(1)) * 1_000_000;
             let old_ns = self.receive_rtt_ns;
-            self.receive_rtt_ns = if old_ns == 0 { rtt_ns } else { (7 * old_ns + rtt_ns) / 8 };
+            self.receive_rtt_ns = if rtt_ns < old_ns || old_ns == 0 { rtt_ns } else { (7 * old_ns + rtt_ns) / 8 };
         }
     }
 

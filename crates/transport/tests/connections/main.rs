@@ -16,6 +16,7 @@ mod mptcp_mutation;
 mod mptcp_scripted;
 mod needless_timeouts;
 mod property;
+mod receive_window;
 mod recovery;
 mod scheduler_context;
 mod schedulers;

@@ -17,6 +17,7 @@ pub mod send_stream;
 pub mod short_way;
 pub mod silence;
 pub mod stream_timers;
+pub mod tuning;
 pub mod verifying;
 pub mod waiting;
 pub mod window;

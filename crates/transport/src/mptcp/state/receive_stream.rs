@@ -2,12 +2,12 @@
 
 use super::ready::Ready;
 use super::waiting::{Early, Waiting};
-use super::window::ReceiveWindow;
-use crate::ReceiveBuffer;
+use super::window::{Held, ReceiveWindow};
 use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::statistics::{DelayHistogram, Statistics};
+use crate::tcp::subflow::Subflow;
 use crate::waits::Waits;
 
 /// The peer's stream.
@@ -32,13 +32,13 @@ pub struct ReceiveStream<P: Stream> {
 }
 
 impl<P: Stream> ReceiveStream<P> {
-    pub fn new(buffer: ReceiveBuffer) -> Self {
+    pub fn new(window: ReceiveWindow) -> Self {
         ReceiveStream {
             nxt: Place::FIRST,
             end: None,
             ended: false,
             freed: false,
-            window: ReceiveWindow::new(buffer),
+            window,
             ready: Ready::new(),
             waiting: Waiting::new(),
             delays: DelayHistogram::default(),
@@ -80,16 +80,35 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// The next piece, and whether the peer should be told at once that the window opened.
     #[inline]
-    pub fn read(&mut self, mss: u16) -> Option<(P, bool)> {
+    pub fn read(&mut self, now_ns: u64, mss: u16) -> Option<(P, bool)> {
         let payload = self.ready.pop()?;
-        let opened = self.window.read(payload.len() as u64, self.nxt, mss);
-        Some((payload, opened))
+        let may_open = self.window.read(now_ns, payload.len() as u64, self.nxt);
+        Some((payload, may_open && self.window.opens(self.held(0), mss)))
     }
 
-    /// The window field that acknowledges what has arrived.
+    /// Bytes that came in order and were not read.
+    pub fn unread(&self) -> u64 {
+        self.nxt.octets().saturating_sub(self.window.bytes_read())
+    }
+
+    /// What is held, with so many pieces of the subflow.
     #[inline]
-    pub fn announce(&mut self, scale: u8) -> u16 {
-        self.window.announce(self.nxt, scale)
+    fn held(&self, behind: usize) -> Held {
+        Held { next: self.nxt, pieces: self.len() + behind }
+    }
+
+    /// The window field of a segment on `subflow`.
+    #[inline]
+    pub fn announce(&mut self, now_ns: u64, subflow: &mut Subflow<P>) -> u16 {
+        let scale = subflow.rcv_wscale;
+        let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
+        // Under Multipath TCP what waits on a subflow does not count.
+        let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });
+        let (window, tight) = self.window.announce_earned(now_ns, held, scale, subflow.rcv_nxt, &mut subflow.earned);
+        if tight {
+            subflow.ack.spend_budget();
+        }
+        window
     }
 
     /// The stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
@@ -121,6 +140,7 @@ impl<P: Stream> ReceiveStream<P> {
         let len = payload.len() as u64;
         self.delays.add(0, len);
         self.nxt += len;
+        self.window.note_arrival();
         self.ready.push(payload);
     }
 
@@ -128,6 +148,7 @@ impl<P: Stream> ReceiveStream<P> {
     /// many of them are new.
     #[inline(always)]
     pub fn keep(&mut self, early: Early<P>) -> u64 {
+        self.window.note_arrival();
         if !self.window.allows_pieces(self.waiting.len()) {
             return 0;
         }
@@ -138,6 +159,7 @@ impl<P: Stream> ReceiveStream<P> {
     /// subflow that brought them.
     pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Statistics) {
         let Some(early) = early.above(self.nxt.octets()) else { return };
+        self.window.note_arrival();
         if self.ended {
             return; // nothing follows the end
         }

@@ -1,18 +1,13 @@
-//! The receive window: one for the connection, whatever the number of subflows (RFC 8684 §3.3.1), and the automatic
-//! size of its buffer.
+//! The receive window: one for the connection, whatever the number of subflows (RFC 8684 §3.3.1).
+//!
+//! A buffer of a fixed size is announced whole. Otherwise the window is Linux's: what the memory of the buffer still holds, but no
+//! more than the arrivals on the subflow that announces it have earned ([`crate::tcp::earned`]).
 
+use super::tuning::Tuning;
 use crate::ReceiveBuffer;
+use crate::memory;
 use crate::place::Place;
-use crate::tcp::acknowledge::INITIAL_WINDOW_BYTES;
-
-/// What Linux's first 131,072 bytes of memory (`tcp_rmem`) hold of data, where 1,424 bytes take 2,304: the largest window that
-/// it announces (621 times 128) before the buffer grows.
-const INITIAL_AUTO_BYTES: u64 = 79_488;
-/// Linux's `tcp_rmem`.
-const MAX_AUTO_BYTES: u64 = 6 << 20;
-
-/// Linux starts with ten segments as what was read before.
-const INITIAL_SEGMENTS: u64 = 10;
+use crate::tcp::earned::Earned;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
 const LEAST_MEAN_BYTES: u64 = 128;
@@ -22,40 +17,37 @@ const MORE_PIECES: u64 = 256;
 /// The receive buffer of a connection. Places in the stream count from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveWindow {
-    /// What the peer may have outstanding: what arrivals have earned, up to `room`.
+    /// What the peer may have outstanding: all of a fixed buffer; otherwise what arrivals have earned.
     size: u64,
-    /// What the buffer holds now: the window grows up to it. 0: it is announced whole, and nothing grows.
-    room: u64,
-    max: u64,
+    /// A buffer that grows; of a fixed one nothing of this is used.
+    pub tuning: Option<Tuning>,
     /// Bytes the application has read.
     read: u64,
+    /// When it read last, and how many pieces since the last segment with data.
+    read_last: (u64, u32),
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
     announced: Place,
     /// The scale of the window field that the peer knows.
     told_scale: u8,
-    round_ends_ns: u64,
-    round_from: u64,
-    /// Bytes read in the last round trip in which more was read than before.
-    round_bytes: u64,
+}
+
+/// What is held when a window is announced.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// The first byte that has not arrived.
+    pub next: Place,
+    /// Pieces that were not read yet.
+    pub pieces: usize,
 }
 
 impl ReceiveWindow {
-    pub fn new(buffer: ReceiveBuffer) -> Self {
-        let (size, room, max) = match buffer {
-            ReceiveBuffer::Auto => (INITIAL_WINDOW_BYTES, INITIAL_AUTO_BYTES, MAX_AUTO_BYTES),
-            ReceiveBuffer::Fixed(bytes) => (bytes, 0, bytes),
+    /// `first` is the window that the SYN announces where the buffer grows.
+    pub fn new(buffer: ReceiveBuffer, first: u64, tuning: Tuning) -> Self {
+        let (size, tuning, announced) = match buffer {
+            ReceiveBuffer::Auto => (first, Some(tuning), Place::after(first)),
+            ReceiveBuffer::Fixed(bytes) => (bytes, None, Place::FIRST),
         };
-        let mut window = ReceiveWindow {
-            size,
-            room,
-            max,
-            read: 0,
-            announced: Place::FIRST,
-            told_scale: 0,
-            round_ends_ns: 0,
-            round_from: 0,
-            round_bytes: 0,
-        };
+        let mut window = ReceiveWindow { size, tuning, read: 0, read_last: (0, 0), announced, told_scale: 0 };
         window.told_scale = window.scale();
         window
     }
@@ -67,7 +59,8 @@ impl ReceiveWindow {
 
     /// The window scale to offer: the least that lets the whole buffer be announced (RFC 7323 §2.3, at most 14).
     pub fn scale(&self) -> u8 {
-        (0..14).find(|&s| self.max >> s <= 0xffff).unwrap_or(14)
+        let most = if self.tuning.is_some() { memory::MAX_BYTES } else { self.size };
+        (0..14).find(|&s| most >> s <= 0xffff).unwrap_or(14)
     }
 
     /// Size of the window now, bytes.
@@ -75,20 +68,25 @@ impl ReceiveWindow {
         self.size
     }
 
-    /// Up to how many bytes the window grows now; 0 if it does not.
-    #[inline]
-    pub fn room(&self) -> u64 {
-        self.room
+    /// Bytes the application has read.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Data has come.
+    #[inline(always)]
+    pub fn note_arrival(&mut self) {
+        self.read_last.1 = 0;
     }
 
     /// A subflow's arrivals have earned so large a window.
     pub fn grow(&mut self, size: u64) {
-        self.size = self.size.max(size.min(self.room));
+        self.size = self.size.max(size);
     }
 
     /// The end of what the peer may send.
     pub fn right(&self) -> Place {
-        Place::after(self.read + self.size).max(self.announced)
+        if self.tuning.is_some() { self.announced } else { Place::after(self.read + self.size).max(self.announced) }
     }
 
     /// Whether the `len` bytes from `at` on lie below that end.
@@ -106,51 +104,82 @@ impl ReceiveWindow {
         (pieces as u64) < MORE_PIECES || (pieces as u64) < MORE_PIECES + self.size / LEAST_MEAN_BYTES
     }
 
-    /// The window field of a segment that acknowledges up to `rcv_nxt`, and remembers it as announced.
-    pub fn announce(&mut self, rcv_nxt: Place, scale: u8) -> u16 {
-        let field = ((self.right().beyond(rcv_nxt)) >> scale).min(0xffff);
-        self.announced = self.announced.max(rcv_nxt + (field << scale));
+    /// The window field of a segment that acknowledges what has come, and remembers it as announced: of a fixed buffer.
+    pub fn announce(&mut self, next: Place, scale: u8) -> u16 {
+        self.tell(next, self.right(), scale)
+    }
+
+    fn tell(&mut self, next: Place, right: Place, scale: u8) -> u16 {
+        let field = (right.beyond(next) >> scale).min(0xffff);
+        self.announced = self.announced.max(next + (field << scale));
         field as u16
     }
 
-    /// The application has read `len` bytes. Answers whether the peer should be told at once that the window opened:
-    /// when it at least doubles and by a segment or half the buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell:
-    /// an acknowledgment with the same window would be a duplicate.
-    pub fn read(&mut self, len: u64, rcv_nxt: Place, mss: u16) -> bool {
-        self.read += len;
-        let known = self.announced.beyond(rcv_nxt);
-        let room = self.right().beyond(rcv_nxt);
-        if room < 2 * known {
-            return false; // mostly, and the field tells of no more than there is
+    /// As [`announce`](Self::announce), of a buffer that grows, for a subflow that expects `seq` next; and whether more than half
+    /// of the buffer is taken.
+    pub fn announce_earned(
+        &mut self,
+        now_ns: u64,
+        held: Held,
+        scale: u8,
+        seq: u64,
+        earned: &mut Earned,
+    ) -> (u16, bool) {
+        let Some(tuning) = &self.tuning else { return (self.announce(held.next, scale), false) };
+        // An acknowledgment leaves before the application has read what it acknowledges.
+        let pieces = held.pieces as u64 + if self.read_last.0 == now_ns { self.read_last.1.into() } else { 0 };
+        let unread = held.next.octets().saturating_sub(self.read);
+        let room = tuning.room_at(now_ns);
+        let unit = 1u64 << scale;
+        let whole = room.ratio.data(room.memory);
+        let mut open = tuning.free(room, pieces, unread);
+        let tight = open < whole.min(earned.clamp.into()) / 2;
+        if tight {
+            open &= !(unit - 1);
+            if open < whole >> 4 || open < earned.longest.into() {
+                open = 0;
+            }
         }
-        let open = (room >> self.told_scale).min(0xffff) << self.told_scale;
-        open > known && open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1)
+        // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
+        // no DSS, keeps to what the SYN told.
+        let open = open.min(earned.window.into()).max(earned.told.saturating_sub(seq));
+        let right = self.announced.max(held.next + open.next_multiple_of(unit));
+        let field = self.tell(held.next, right, scale);
+        earned.told = if tuning.shared { 0 } else { seq + right.beyond(held.next) };
+        (field, tight)
     }
 
-    /// Whether a round trip has passed since the size was last looked at.
+    /// Whether a round trip has passed since the size of a buffer that grows was last looked at.
+    #[inline]
     pub fn round_is_over(&self, now_ns: u64) -> bool {
-        now_ns >= self.round_ends_ns && self.size < self.max
+        self.tuning.as_ref().is_some_and(|t| t.round_is_over(now_ns))
     }
 
-    /// Dynamic right-sizing, as in Linux (`tcp_rcv_space_adjust`): if more was read in the last round trip than in any before,
-    /// the buffer holds twice that and 16 segments, and as much more as a sender that goes on growing so needs in the next
-    /// two. It never shrinks. Without quick ACKs the window follows at once, with them as segments arrive.
-    pub fn next_round(&mut self, now_ns: u64, rtt_ns: u64, mss: u16, at_once: bool) {
-        if self.round_ends_ns > 0 && rtt_ns > 0 {
-            let mss = u64::from(mss);
-            let (bytes, before) = (self.read - self.round_from, self.round_bytes.max(INITIAL_SEGMENTS * mss));
-            if bytes > before {
-                let steady = 2 * bytes + 16 * mss;
-                let wanted = steady + 2 * (u128::from(steady) * u128::from(bytes - before) / u128::from(before)) as u64;
-                self.room = self.room.max(wanted.min(self.max));
-                self.round_bytes = bytes;
+    /// The application has read a piece of `len` bytes. Answers whether [`opens`](Self::opens) is to be asked.
+    #[inline]
+    pub fn read(&mut self, now_ns: u64, len: u64, next: Place) -> bool {
+        self.read += len;
+        self.read_last = (now_ns, if self.read_last.0 == now_ns { self.read_last.1 + 1 } else { 1 });
+        self.size >= 2 * self.announced.beyond(next)
+    }
+
+    /// Whether the peer should be told at once that the window opened: when it at least doubles and by a segment or half the
+    /// buffer (RFC 9293 §3.8.6.2.2), as far as the field can tell: an acknowledgment with the same window would be a duplicate.
+    pub fn opens(&mut self, held: Held, mss: u16) -> bool {
+        let known = self.announced.beyond(held.next);
+        let room = match &self.tuning {
+            None => self.right().beyond(held.next),
+            Some(tuning) => {
+                let unread = held.next.octets().saturating_sub(self.read);
+                tuning.free(tuning.room(), held.pieces as u64, unread).min(self.size)
             }
-            if at_once {
-                self.size = self.room;
-            }
+        };
+        let open = (room >> self.told_scale).min(0xffff) << self.told_scale;
+        let opened = open > known && open >= 2 * known && open - known >= u64::from(mss).min(self.size / 2).max(1);
+        if opened {
+            self.read_last.1 = 0; // this acknowledgment follows the reading
         }
-        self.round_from = self.read;
-        self.round_ends_ns = now_ns + rtt_ns.max(1_000_000);
+        opened
     }
 }
 
@@ -158,45 +187,33 @@ impl ReceiveWindow {
 mod tests {
     use super::*;
 
+    fn fixed() -> ReceiveWindow {
+        ReceiveWindow::new(ReceiveBuffer::Fixed(10_000), 0, Tuning::new(1460, true))
+    }
+
+    /// Reads 1,000 bytes when all up to `next` has come.
+    fn read(w: &mut ReceiveWindow, next: u64) -> bool {
+        let next = Place::after(next);
+        w.read(1, 1_000, next) && w.opens(Held { next, pieces: 0 }, 1460)
+    }
+
     #[test]
     fn the_right_edge_never_moves_back() {
-        let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
+        let mut w = fixed();
         assert_eq!(w.scale(), 0);
         assert_eq!(w.announce(Place::after(0), 0), 10_000);
         assert_eq!(w.announce(Place::after(4_000), 0), 6_000);
-        assert!(!w.read(1_000, Place::after(4_000), 1460));
+        assert!(!read(&mut w, 4_000));
         assert_eq!(w.announce(Place::after(4_000), 0), 7_000);
     }
 
     #[test]
     fn a_closed_window_that_opens_is_announced() {
-        let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(10_000));
+        let mut w = fixed();
         assert_eq!(w.announce(Place::after(0), 0), 10_000);
         assert_eq!(w.announce(Place::after(10_000), 0), 0);
-        assert!(!w.read(1_000, Place::after(10_000), 1460), "not for less than a segment");
-        assert!(w.read(1_000, Place::after(10_000), 1460));
+        assert!(!read(&mut w, 10_000), "not for less than a segment");
+        assert!(read(&mut w, 10_000));
         assert_eq!(w.announce(Place::after(10_000), 0), 2_000);
-    }
-
-    #[test]
-    fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
-        let mut w = ReceiveWindow::new(ReceiveBuffer::Auto);
-        assert_eq!(w.scale(), 7);
-        assert_eq!(w.right().octets(), 64_240);
-        w.next_round(1, 50_000_000, 1460, false);
-        w.read(20_000, Place::after(20_000), 1460);
-        w.next_round(50_000_001, 50_000_000, 1460, false);
-        // 2 · 20,000 + 16 · 1,460 = 63,360, and 2 · 63,360 · (20,000 - 14,600)/14,600 = 46,868 more.
-        assert_eq!(w.room(), 63_360 + 46_868);
-        assert_eq!(w.right().octets(), 20_000 + 64_240, "nothing has arrived since");
-        w.grow(70_000);
-        assert_eq!(w.right().octets(), 20_000 + 70_000);
-        w.grow(1 << 20);
-        assert_eq!(w.right().octets(), 20_000 + 63_360 + 46_868);
-        w.next_round(100_000_001, 50_000_000, 1460, true);
-        assert_eq!(w.right().octets(), 20_000 + 63_360 + 46_868);
-        w.read(100_000_000, Place::after(100_020_000), 1460);
-        w.next_round(150_000_001, 50_000_000, 1460, true);
-        assert_eq!(w.right().octets(), 100_020_000 + (6 << 20));
     }
 }

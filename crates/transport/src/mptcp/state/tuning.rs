@@ -1,0 +1,134 @@
+//! The size of a receive buffer that grows, as in Linux (`tcp_rcv_space_adjust`, `mptcp_rcv_space_adjust`).
+
+use crate::memory::{self, Ratio};
+
+/// Linux starts with ten segments as what was read before.
+const INITIAL_SEGMENTS: u64 = 10;
+/// What options and headers take from a full-sized segment at most.
+const OPTIONS_BYTES: u64 = 40;
+const NEVER_NS: u64 = u64::MAX;
+
+/// A buffer: its memory, and how much of that is data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    pub memory: u64,
+    pub ratio: Ratio,
+}
+
+/// What the subflows know when a round trip is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The slowest round trip: the buffer must hold what the others deliver in the meantime. 0: not known.
+    pub rtt_ns: u64,
+    /// The least.
+    pub ratio: Ratio,
+    /// Bytes that were read in all.
+    pub read: u64,
+    /// Bytes that came in order and were not; of TCP only.
+    pub unread: u64,
+}
+
+/// The buffer of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    room: Room,
+    /// What it was before it changed, and when.
+    before: Room,
+    changed_ns: u64,
+    /// Several subflows share it.
+    pub shared: bool,
+    mss: u64,
+    /// Memory of a full-sized segment.
+    segment: u64,
+    began_ns: u64,
+    ends_ns: u64,
+    from: u64,
+    /// Bytes read in the last round trip in which more was read than before.
+    bytes: u64,
+}
+
+impl Tuning {
+    /// Of a connection with segments of `mss` bytes; `shared` if it is one of Multipath TCP.
+    pub fn new(mss: u16, shared: bool) -> Self {
+        let mss = u64::from(mss);
+        let room = Room { memory: memory::INITIAL_BYTES, ratio: Ratio::ASSUMED };
+        Tuning {
+            room,
+            before: room,
+            changed_ns: NEVER_NS,
+            shared,
+            mss,
+            segment: memory::of_segment(mss - OPTIONS_BYTES.min(mss / 2)),
+            began_ns: 0,
+            ends_ns: 0,
+            from: 0,
+            bytes: INITIAL_SEGMENTS * mss,
+        }
+    }
+
+    pub fn room(&self) -> Room {
+        self.room
+    }
+
+    /// The buffer that an acknowledgment tells of: a change comes from the application's reading, which follows.
+    #[inline]
+    pub fn room_at(&self, now_ns: u64) -> Room {
+        if now_ns == self.changed_ns { self.before } else { self.room }
+    }
+
+    /// Data for which there is memory beside so many pieces, of which `unread` bytes are in order.
+    #[inline]
+    pub fn free(&self, room: Room, pieces: u64, unread: u64) -> u64 {
+        // Pieces may be longer than segments on a network that joins them.
+        let held = if unread > pieces * self.mss { unread / self.mss } else { pieces };
+        room.ratio.data(room.memory.saturating_sub(held * self.segment))
+    }
+
+    /// The first segment of a TCP connection was measured: this shows at once.
+    pub fn measured(&mut self, ratio: Ratio) {
+        self.room.ratio = ratio;
+    }
+
+    /// Whether a round trip has passed since the size was last looked at.
+    #[inline]
+    pub fn round_is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.ends_ns
+    }
+
+    /// Dynamic right-sizing: if more was read in the last round trip than in any before, the buffer holds twice that and 16
+    /// segments, and as much more as a sender that goes on growing so needs in the next two. It never shrinks. Answers whether it
+    /// has grown.
+    pub fn next_round(&mut self, now_ns: u64, seen: Seen) -> bool {
+        let mut room = Room { ratio: seen.ratio, ..self.room };
+        if seen.rtt_ns == 0 {
+            self.change(now_ns, room);
+            return false;
+        }
+        self.ends_ns = self.began_ns + seen.rtt_ns;
+        if now_ns < self.ends_ns {
+            self.change(now_ns, room);
+            return false; // it takes longer now
+        }
+        let bytes = (seen.read - self.from).saturating_sub(seen.unread);
+        if self.began_ns > 0 && bytes > self.bytes {
+            let steady = 2 * bytes + 16 * self.mss;
+            let wanted =
+                steady + 2 * (u128::from(steady) * u128::from(bytes - self.bytes) / u128::from(self.bytes)) as u64;
+            room.memory = room.memory.max(room.ratio.memory(wanted).min(memory::MAX_BYTES));
+            self.bytes = bytes;
+        }
+        let grown = room.memory > self.room.memory;
+        self.change(now_ns, room);
+        (self.from, self.began_ns, self.ends_ns) = (seen.read, now_ns, now_ns + seen.rtt_ns);
+        grown
+    }
+
+    fn change(&mut self, now_ns: u64, room: Room) {
+        if room != self.room {
+            if self.shared {
+                (self.before, self.changed_ns) = (self.room, now_ns);
+            }
+            self.room = room;
+        }
+    }
+}
