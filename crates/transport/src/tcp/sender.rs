@@ -285,13 +285,18 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
+    /// A threshold as the kernel has it: whole segments, rounded down.
+    fn whole(&self, ssthresh: f64) -> f64 {
+        if self.validation.is_linux() && ssthresh >= 1.0 { ssthresh.floor() } else { ssthresh }
+    }
+
     /// The peer reports a mark (RFC 3168 §6.1.2): a reaction as to a loss, without retransmission, and none while a
     /// loss is being repaired.
     pub fn marked(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, abe: bool) {
         if group[r].phase != Phase::Open {
             return;
         }
-        let ssthresh = controller.on_ecn(group, r, now_ns, abe);
+        let ssthresh = self.whole(controller.on_ecn(group, r, now_ns, abe));
         let view = &mut group[r];
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         self.statistics.marks += 1;
@@ -379,7 +384,7 @@ impl<P: Stream> Subflow<P> {
             } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.validation.is_linux() {
                 group[r].cwnd = f64::from(outstanding).max(1.0);
             }
-            let ssthresh = controller.on_loss(group, r, now_ns);
+            let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             // Linux's proportion is that of the window, filled or not.
             let whole = if self.validation.is_linux() { group[r].cwnd as u32 } else { flight };
             self.recovery = Recovery::begin(self.snd_nxt, whole);
@@ -422,7 +427,7 @@ impl<P: Stream> Subflow<P> {
         if recovering {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
             group[r].cwnd = group[r].ssthresh;
-            let ssthresh = controller.on_timeout(group, r, now_ns);
+            let ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
             group[r].ssthresh = ssthresh.min(group[r].ssthresh);
         } else if fresh {
             self.remember(&group[r]);
@@ -431,7 +436,7 @@ impl<P: Stream> Subflow<P> {
             {
                 group[r].cwnd = safe;
             }
-            group[r].ssthresh = controller.on_timeout(group, r, now_ns);
+            group[r].ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         }
@@ -596,7 +601,7 @@ impl<P: Stream> Subflow<P> {
         let repaired = probe.repeated && !duplicate_reported && group[r].phase == Phase::Open && ack > probe.end;
         if repaired {
             // The probe filled the only hole: a loss like any other for the congestion control.
-            let ssthresh = controller.on_loss(group, r, now_ns);
+            let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
             self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
