@@ -22,15 +22,20 @@ pub(super) fn first_window(config: &Config, initiator: bool) -> u64 {
 
 /// The window of a new connection.
 pub(super) fn first_receive_window(config: &Config, initiator: bool) -> ReceiveWindow {
-    let tuning = Tuning::new(config.mss, config.protocol == Protocol::Mptcp);
+    let tuning = Tuning::new(counted_mss(config), config.protocol == Protocol::Mptcp);
     ReceiveWindow::new(config.receive_buffer, first_window(config, initiator), tuning)
+}
+
+/// The largest segment of data that Linux counts with, for the window: timestamps take 12 bytes of it.
+pub(super) fn counted_mss(config: &Config) -> u16 {
+    config.mss - if config.tcp.timestamps { 12 } else { 0 }
 }
 
 /// What the arrivals on a new subflow have earned.
 pub(super) fn first_earned(config: &Config, initiator: bool) -> Earned {
     match config.receive_buffer {
         ReceiveBuffer::Auto if config.tcp.quick_acks > 0 => {
-            let earned = Earned::new(config.mss, first_window(config, initiator));
+            let earned = Earned::new(counted_mss(config), first_window(config, initiator));
             // The one who answers begins with a DSS.
             Earned { told: if initiator || config.protocol == Protocol::Tcp { earned.told } else { 0 }, ..earned }
         }
@@ -43,7 +48,7 @@ impl<P: Stream> Connection<P> {
     #[cold]
     pub(super) fn grow_window(&mut self, r: usize, len: usize) {
         let subflow = &mut self.subflows[r];
-        if subflow.earned.arrived(len as u64, subflow.reorder.len(), self.config.mss) {
+        if subflow.earned.arrived(len as u64, subflow.reorder.len(), counted_mss(&self.config)) {
             subflow.ack.window_grew();
             self.rx.window.grow(subflow.earned.window.into());
         }

@@ -116,46 +116,46 @@ mod tests {
 
     #[test]
     fn six_segments_of_ten_enlarge_the_first_window() {
-        // 65,536 less one segment; then two segments of 1,460 each time, up to (131,072 - 2,304) · 158/256.
-        let mut earned = Earned::new(1460, 64_240);
-        assert_eq!(earned.window, 64_076);
+        // 65,536 less one segment; then two segments of 1,448 each time, up to (131,072 - 2,304) · 158/256.
+        let mut earned = Earned::new(1448, 64_240);
+        assert_eq!(earned.window, 64_088);
         let grown: Vec<u32> = (0..10)
             .map(|_| {
                 if earned.window < earned.room {
-                    earned.arrived(1424, 0, 1460);
+                    earned.arrived(1424, 0, 1448);
                     earned.window
                 } else {
                     0
                 }
             })
             .collect();
-        assert_eq!(grown, [66_996, 69_916, 72_836, 75_756, 78_676, 79_474, 0, 0, 0, 0]);
+        assert_eq!(grown, [66_984, 69_880, 72_776, 75_672, 78_568, 79_474, 0, 0, 0, 0]);
     }
 
     #[test]
     fn short_segments_do_not_settle_the_ratio_and_enlarge_only_a_small_window() {
-        let mut earned = Earned::new(1460, 64_240);
-        assert!(!earned.arrived(100, 0, 1460));
+        let mut earned = Earned::new(1448, 64_240);
+        assert!(!earned.arrived(100, 0, 1448));
         assert_eq!((earned.ratio, earned.room), (Ratio::ASSUMED, u32::MAX));
-        earned.arrived(1424, 0, 1460);
+        earned.arrived(1424, 0, 1448);
         assert_eq!(earned.ratio, Ratio::of_segment(1424));
         // 304 of 790 bytes: a quarter of the largest window, 970,752, is the limit.
-        assert!(earned.arrived(304, 0, 1460));
-        assert_eq!(earned.window, 66_996 + 2 * 1424);
+        assert!(earned.arrived(304, 0, 1448));
+        assert_eq!(earned.window, 66_984 + 2 * 1424);
         earned.follow(6 << 20, 3_883_008);
         earned.window = 970_752;
-        assert!(earned.arrived(304, 0, 1460));
-        assert!(!earned.arrived(304, 0, 1460));
-        assert!(earned.arrived(1424, 0, 1460));
+        assert!(earned.arrived(304, 0, 1448));
+        assert!(!earned.arrived(304, 0, 1448));
+        assert!(earned.arrived(1424, 0, 1448));
     }
 
     #[test]
     fn what_waits_behind_a_hole_takes_room() {
-        let mut earned = Earned::new(1460, 64_240);
-        earned.arrived(1424, 0, 1460);
+        let mut earned = Earned::new(1448, 64_240);
+        earned.arrived(1424, 0, 1448);
         // (131,072 - 8 · 2,304) · 158/256 = 69,520.
-        earned.arrived(1424, 7, 1460);
+        earned.arrived(1424, 7, 1448);
         assert_eq!(earned.window, 69_520);
-        assert!(!earned.arrived(1424, 8, 1460));
+        assert!(!earned.arrived(1424, 8, 1448));
     }
 }
