@@ -225,6 +225,7 @@ impl<P: Stream> Connection<P> {
         self.controller.on_join(&self.views, r, now_ns);
         if !self.established {
             self.established = true;
+            self.rx.window.begin(now_ns);
             self.events.push_back(Event::Established);
         }
         self.events.push_back(Event::SubflowEstablished(SubflowId(r as u8)));

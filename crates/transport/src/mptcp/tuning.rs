@@ -62,7 +62,11 @@ impl<P: Stream> Connection<P> {
     pub(super) fn tune_window(&mut self) {
         let (read, unread) = (self.rx.window.bytes_read(), self.rx.unread());
         let Some(tuning) = &mut self.rx.window.tuning else { return };
-        let there = |s: &&Subflow<P>| !matches!(s.state, State::SynReceived | State::TimeWait | State::Closed);
+        // A subflow counts from its SYN on.
+        let there = |s: &&Subflow<P>| {
+            !matches!(s.state, State::SynReceived | State::TimeWait | State::Closed)
+                && (s.state != State::SynSent || s.snd_nxt > 0)
+        };
         let (rtt_ns, ratio) = self
             .subflows
             .iter()

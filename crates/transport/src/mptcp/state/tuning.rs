@@ -66,6 +66,10 @@ impl Tuning {
         }
     }
 
+    pub fn begin(&mut self, now_ns: u64) {
+        self.began_ns = now_ns;
+    }
+
     pub fn room(&self) -> Room {
         self.room
     }

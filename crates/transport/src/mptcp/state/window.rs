@@ -63,6 +63,13 @@ impl ReceiveWindow {
         (0..14).find(|&s| most >> s <= 0xffff).unwrap_or(14)
     }
 
+    /// The connection is established: the first round trip of reading begins.
+    pub fn begin(&mut self, now_ns: u64) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.begin(now_ns);
+        }
+    }
+
     /// Size of the window now, bytes.
     pub fn size(&self) -> u64 {
         self.size
