@@ -25,8 +25,7 @@ const LEAST_BUFFER_BYTES: u64 = 4096;
 /// Three limits decide how much is bound. The *socket* takes what the application writes until what the peer has not
 /// acknowledged at the data level fills its send buffer, and then nothing until a third of it is free. What it took is
 /// bound page by page, as long as the least lingering subflow's *send buffer* has room. A subflow's buffer grows with its
-/// window, and only when the window was not filled while the application waited; the socket's is the sum of its
-/// subflows'. For data that another subflow carried only those with room are asked.
+/// window while the application waits; the socket's is the sum of its subflows'. For data that another subflow carried only those with room are asked.
 #[derive(Debug, Default)]
 pub struct Linux {
     linger: Linger,
@@ -212,8 +211,9 @@ impl PacketScheduler for Linux {
         self.accept(context);
     }
 
-    /// Buffers of subflows that were acknowledged something, whose windows stay open for want of data, grow with the
-    /// window (`tcp_should_expand_sndbuf`).
+    /// Buffers of subflows that were acknowledged something grow with the window. The kernel asks for a window that is not filled
+    /// (`tcp_should_expand_sndbuf`), but it sends several segments at once and mostly leaves room for one: its buffers are twice
+    /// the window, or twice one segment less.
     fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
         self.look(group, context);
         let mut grown = false;
@@ -223,7 +223,7 @@ impl PacketScheduler for Linux {
                 continue;
             }
             limit.seen_bytes = counters.acknowledged_bytes;
-            if self.full && f64::from(view.in_flight) < view.cwnd.floor() {
+            if self.full {
                 let wanted = buffer_limit(view.cwnd, counters.segment_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
