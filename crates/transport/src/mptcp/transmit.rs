@@ -426,9 +426,11 @@ impl<P: Stream> Connection<P> {
             flags = flags | Flags::ECE | Flags::CWR; // RFC 3168 §6.1.1
         }
         let seq = 0;
+        let earned = self.subflows[r].earned;
         let mut segment = self.segment(now_ns, r, seq, flags);
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         segment.window = first_window(&self.config, !passive).min(0xffff) as u16;
+        self.subflows[r].earned = earned; // what it was told is in the SYN
         segment.options.dss = None;
         if !passive {
             segment.ack = 0;

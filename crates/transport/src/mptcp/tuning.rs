@@ -35,9 +35,11 @@ pub(super) fn counted_mss(config: &Config) -> u16 {
 pub(super) fn first_earned(config: &Config, initiator: bool) -> Earned {
     match config.receive_buffer {
         ReceiveBuffer::Auto if config.tcp.quick_acks > 0 => {
-            let earned = Earned::new(counted_mss(config), first_window(config, initiator));
-            // The one who answers begins with a DSS.
-            Earned { told: if initiator || config.protocol == Protocol::Tcp { earned.told } else { 0 }, ..earned }
+            let mut earned = Earned::new(counted_mss(config), first_window(config, initiator));
+            if !initiator && config.protocol == Protocol::Mptcp {
+                earned.told = 0; // the first acknowledgment of the side that answers has a DSS already
+            }
+            earned
         }
         _ => Earned::whole(config.mss),
     }

@@ -25,7 +25,8 @@ const LEAST_BUFFER_BYTES: u64 = 4096;
 /// Three limits decide how much is bound. The *socket* takes what the application writes until what the peer has not
 /// acknowledged at the data level fills its send buffer, and then nothing until a third of it is free. What it took is
 /// bound page by page, as long as the least lingering subflow's *send buffer* has room. A subflow's buffer grows with its
-/// window while the application waits; the socket's is the sum of its subflows'. For data that another subflow carried only those with room are asked.
+/// window while the application waits; the socket's is the sum of its subflows'. For data that another subflow carried only
+/// those with room are asked.
 #[derive(Debug, Default)]
 pub struct Linux {
     linger: Linger,

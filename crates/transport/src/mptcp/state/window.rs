@@ -151,8 +151,9 @@ impl ReceiveWindow {
         // no DSS, keeps to what the SYN told.
         let open = open.min(earned.window.into()).max(earned.told.saturating_sub(seq));
         let right = self.announced.max(held.next + open.next_multiple_of(unit));
+        let shared = tuning.shared;
         let field = self.tell(held.next, right, scale);
-        earned.told = if tuning.shared { 0 } else { seq + right.beyond(held.next) };
+        earned.told = if shared { 0 } else { seq + right.beyond(held.next) };
         (field, tight)
     }
 
