@@ -27,6 +27,8 @@ pub struct Earned {
     pub ratio: Ratio,
     /// The end of the window that the last acknowledgment told, as a place on the subflow; 0 where the window may shrink on it.
     pub told: u64,
+    /// The window field as long as nothing comes from the peer, once it was computed.
+    pub unmoved: Option<u16>,
 }
 
 impl Earned {
@@ -44,6 +46,7 @@ impl Earned {
             longest: EXPECTED_BYTES.min(mss),
             ratio: Ratio::ASSUMED,
             told: 1 + told,
+            unmoved: None,
         }
     }
 

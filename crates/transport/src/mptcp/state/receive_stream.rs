@@ -104,10 +104,17 @@ impl<P: Stream> ReceiveStream<P> {
         let Some(tuning) = &self.window.tuning else { return self.window.announce(self.nxt, scale) };
         // Under Multipath TCP what waits on a subflow does not count.
         let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });
+        // Of a host that only sends, nothing moves the window.
+        let nothing_came = self.nxt == Place::FIRST && held.pieces == 0;
+        if nothing_came && let Some(window) = subflow.earned.unmoved {
+            return window;
+        }
+        let steady = !tuning.shared || subflow.earned.told == 0;
         let (window, tight) = self.window.announce_earned(now_ns, held, scale, subflow.rcv_nxt, &mut subflow.earned);
         if tight {
             subflow.ack.spend_budget();
         }
+        subflow.earned.unmoved = (nothing_came && steady).then_some(window);
         window
     }
 

@@ -150,7 +150,7 @@ impl ReceiveWindow {
         // Rounded up, as Linux does. Under TCP the window does not shrink; under Multipath TCP only its first acknowledgment, which has
         // no DSS, keeps to what the SYN told.
         let open = open.min(earned.window.into()).max(earned.told.saturating_sub(seq));
-        let right = self.announced.max(held.next + open.next_multiple_of(unit));
+        let right = self.announced.max(held.next + ((open + unit - 1) & !(unit - 1)));
         let shared = tuning.shared;
         let field = self.tell(held.next, right, scale);
         earned.told = if shared { 0 } else { seq + right.beyond(held.next) };
