@@ -35,6 +35,7 @@ TCP = {
     "quick_acks": 16,
     "retries": 15,
     "syn_retries": 6,
+    "window_validation": "rfc7661",
     "mptcp_syn_retries": 2,
 }
 

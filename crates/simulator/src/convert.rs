@@ -2,7 +2,7 @@
 
 use crate::description::{
     self, Change, Connection, Description, Direction, Disorder, Limit, Loss, LossDetection, Named, Protocol, Queue,
-    Shaper, Share, Tcp,
+    Shaper, Share, Tcp, WindowValidation,
 };
 use crate::random;
 use crate::{Plugins, SimulateError};
@@ -282,6 +282,10 @@ fn tcp(tcp: &Tcp, ecn: bool, dialogue: bool) -> transport::TcpOptions {
         timestamps: tcp.timestamps,
         initial_window: tcp.initial_window,
         initial_ssthresh: tcp.initial_ssthresh,
+        window_validation: match tcp.window_validation {
+            WindowValidation::Rfc7661 => transport::WindowValidation::Rfc7661,
+            WindowValidation::Linux => transport::WindowValidation::Linux,
+        },
         rto_min_ns: tcp.rto_min_ns,
         rto_max_ns: tcp.rto_max_ns,
         rto_backoff: tcp.rto_backoff,

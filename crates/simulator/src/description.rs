@@ -489,6 +489,9 @@ pub struct Tcp {
     pub initial_window: u32,
     /// Slow start threshold at the start in segments, at least 1; without it arbitrarily high.
     pub initial_ssthresh: Option<u32>,
+    /// What happens to a window that is not filled.
+    #[serde(default = "rfc7661")]
+    pub window_validation: WindowValidation,
     /// Lower bound of the retransmission timeout; above 0 and at most the upper one.
     pub rto_min_ns: u64,
     /// Its upper bound.
@@ -521,6 +524,21 @@ fn two() -> u32 {
     2
 }
 
+/// What descriptions that do not say what becomes of unfilled windows mean.
+fn rfc7661() -> WindowValidation {
+    WindowValidation::Rfc7661
+}
+
+/// What happens to a window that is not filled; see [`transport::WindowValidation`].
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowValidation {
+    /// RFC 7661.
+    Rfc7661,
+    /// As the kernel does.
+    Linux,
+}
+
 /// How a sender finds out that a segment is lost.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
@@ -546,6 +564,7 @@ impl Default for Tcp {
             timestamps: options.timestamps,
             initial_window: options.initial_window,
             initial_ssthresh: options.initial_ssthresh,
+            window_validation: rfc7661(),
             rto_min_ns: options.rto_min_ns,
             rto_max_ns: options.rto_max_ns,
             rto_backoff: options.rto_backoff,

@@ -29,6 +29,16 @@ pub enum LossDetection {
     Sack,
 }
 
+/// What happens to a window that the application does not fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowValidation {
+    /// It stays while it was filled lately; a loss reduces it to half of what was in use (RFC 7661).
+    Rfc7661,
+    /// As the kernel does: a loss takes half of the whole window, in whole segments, and a pause halves it for each
+    /// retransmission timeout. The scheduler `linux` implies it.
+    Linux,
+}
+
 /// How TCP behaves, on each subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpOptions {
@@ -54,6 +64,8 @@ pub struct TcpOptions {
     /// Slow start threshold at the start in segments. None: arbitrarily high, as RFC 5681 §3.1 has it unless the path is
     /// known.
     pub initial_ssthresh: Option<u32>,
+    /// What happens to a window that is not filled.
+    pub window_validation: WindowValidation,
     /// Lower bound of the retransmission timeout. Linux: 200 ms; RFC 6298 §2.4 says 1 s.
     pub rto_min_ns: u64,
     /// Upper bound of the retransmission timeout (RFC 6298 §2.5: at least 60 s).
@@ -95,6 +107,7 @@ impl Default for TcpOptions {
             timestamps: true,
             initial_window: 10,
             initial_ssthresh: None,
+            window_validation: WindowValidation::Rfc7661,
             rto_min_ns: 200_000_000,
             rto_max_ns: 120_000_000_000,
             rto_backoff: true,

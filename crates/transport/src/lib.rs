@@ -38,7 +38,7 @@ mod time_wait;
 mod unicast;
 mod waits;
 
-pub use config::{Config, IpFields, LossDetection, Protocol, ReceiveBuffer, TcpOptions};
+pub use config::{Config, IpFields, LossDetection, Protocol, ReceiveBuffer, TcpOptions, WindowValidation};
 pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};
 pub use names::{ConnectionId, Handle, SubflowId, Tuple};

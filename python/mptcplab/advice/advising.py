@@ -264,7 +264,11 @@ def _recommendation(
 
 def settings(question: Question, candidate: Candidate) -> dict[str, object]:
     """As keys of the scenario."""
-    return {f"connection.{name}.{key}": value for name in question.targets for key, value in candidate.keys().items()}
+    keys = candidate.keys()
+    options = {f"tcp.{option}": value for option, value in keys.pop("tcp", {}).items()}
+    return {
+        f"connection.{name}.{key}": value for name in question.targets for key, value in {**keys, **options}.items()
+    }
 
 
 def _with_reason(recommendation: Recommendation, why: str) -> Recommendation:

@@ -66,7 +66,9 @@ class Candidate:
     def keys(self) -> dict[str, Any]:
         """The keys of a connection's table in a scenario file."""
         if self.is_tcp:
-            return {"protocol": "tcp", "paths": list(self.paths), "congestion": self._control()}
+            keys: dict[str, Any] = {"protocol": "tcp", "paths": list(self.paths), "congestion": self._control()}
+            # The kernel's scheduler implies it for Multipath TCP.
+            return keys | ({"tcp": {"window_validation": "linux"}} if self.stock else {})
         scheduler: Any = self.scheduler
         if scheduler == "min-rtt+orp":
             scheduler = {"name": "min-rtt", "reinjection": "orp"}

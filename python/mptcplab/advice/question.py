@@ -114,7 +114,11 @@ class Question:
         made = {}
         for name, table in tables.items():
             kept = {key: value for key, value in table.items() if name not in self.targets or key not in CHOSEN}
-            made[name] = {**kept, **chosen} if name in self.targets else dict(kept)
+            made[name] = dict(kept)
+            if name in self.targets:
+                made[name] |= chosen
+                if "tcp" in chosen:  # an option of its own beside those of the scenario
+                    made[name]["tcp"] = {**kept.get("tcp", {}), **chosen["tcp"]}
         return made
 
 

@@ -306,6 +306,7 @@ def _tcp(tcp: Tcp) -> dict[str, Any]:
         "timestamps": tcp.timestamps,
         "initial_window": tcp.initial_window,
         "initial_ssthresh": tcp.initial_ssthresh,
+        "window_validation": tcp.window_validation,
         "rto_min_ns": tcp.rto_min,
         "rto_max_ns": tcp.rto_max,
         "rto_backoff": tcp.rto_backoff,

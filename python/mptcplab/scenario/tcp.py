@@ -30,6 +30,7 @@ class Tcp(Table):
     loss_detection: Annotated[str, choice("rack-tlp", "sack", "newreno")] = "rack-tlp"
     initial_window: Annotated[int, integer(1, 1000, _COUNT)] = 10
     initial_ssthresh: Annotated[int | None, or_word("none", integer(1, 1_000_000, _COUNT))] = None
+    window_validation: Annotated[str, choice("rfc7661", "linux")] = "rfc7661"
     pacing: Annotated[bool, boolean()] = False
     nagle: Annotated[bool, boolean()] = True
     timestamps: Annotated[bool, boolean()] = True

@@ -32,7 +32,7 @@ use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::waits::{Sending, Waited};
-use crate::{Config, IpFields, Protocol};
+use crate::{Config, IpFields, Protocol, WindowValidation};
 
 /// How many subflows a connection can have in its life, those that are gone counted: each that was established keeps its
 /// id and its counters, and sets of them are words of the machine. The ids of failed joins are given out again. One more is not opened; one that the peer opens is refused with
@@ -183,7 +183,7 @@ impl<P: Stream> Connection<P> {
 
     /// Enters a subflow with its view; it gets the next id, or when there is none that of a join that failed.
     pub(super) fn add_subflow(&mut self, mut subflow: Subflow<P>) -> usize {
-        if self.repair() == Repair::Kernel {
+        if self.repair() == Repair::Kernel || self.config.tcp.window_validation == WindowValidation::Linux {
             subflow.validation.become_linux();
         }
         subflow.earned = first_earned(&self.config, subflow.active_open);

@@ -24,3 +24,4 @@ mod send_plan;
 mod sender_laws;
 mod tcp_scripted;
 mod transfer;
+mod window_validation;

@@ -33,6 +33,8 @@ _PACKAGES = {
 _OURS = "{python}"
 _TCP = ("loss_detection",)
 """Options of `tcp` that a kernel can be told for one host alone."""
+_KERNELS_OWN = {"window_validation": "linux"}
+"""What a kernel does in any case, where it is not the default."""
 
 
 def unsupported(
@@ -87,11 +89,11 @@ def _connection(key: tuple[Part, ...], connection: Connection, controls: tuple[s
         expected = f"a control that this kernel has: {one_of(have)}; or first: {load}"
         yield (*key, "congestion"), show(named.name), expected
     for option in connection.tcp.model_fields_set:
-        default = type(connection.tcp).model_fields[option].default
-        if option not in _TCP and getattr(connection.tcp, option) != default:
+        value, default = getattr(connection.tcp, option), type(connection.tcp).model_fields[option].default
+        if option not in _TCP and value not in {default, _KERNELS_OWN.get(option, default)}:
             yield (
                 (*key, "tcp", option),
-                show(getattr(connection.tcp, option)),
+                show(value),
                 f"nothing: of tcp, the kernel is only told {one_of(_TCP)}",
             )
     if connection.protocol != "mptcp":
