@@ -192,6 +192,13 @@ def test_how_losses_are_found_is_the_one_thing_of_tcp_that_the_kernel_is_told() 
     assert told == {"newreno": [0, 0, 0], "sack": [1, 0, 0], "rack-tlp": [1, 1, 3]}
 
 
+def test_the_kernels_own_window_validation_is_no_departure_and_other_options_are() -> None:
+    own = Scenario.from_toml(TWO_PATHS, "live.toml", ['connection.m.tcp={ window_validation = "linux" }'])
+    assert ENGINES["linux"].unsupported(own) == []
+    paced = Scenario.from_toml(TWO_PATHS, "live.toml", ["connection.m.tcp={ pacing = true }"])
+    assert [problem.key for problem in ENGINES["linux"].unsupported(paced)] == ["connection.m.tcp.pacing"]
+
+
 def test_a_scheduler_that_nobody_names_is_the_kernels_own() -> None:
     assert ENGINES["linux"].unsupported(Scenario.from_toml(TWO_PATHS, "live.toml")) == []
 
