@@ -123,6 +123,10 @@ fn span_ns(description: &Description) -> u64 {
     const FULL_PACKET_BITS: u64 = 1500 * 8;
     /// Events a day with which a calendar is still quicker than a heap, were all links as busy as they can be.
     const EVENTS_A_DAY: f64 = 4.0;
+    /// With no more than these a day mostly has no second event.
+    const RARE_EVENTS_A_DAY: f64 = 0.25;
+    /// So much longer, a line of the calendar is for more than a hundred events of the rarest kind.
+    const DOUBLINGS: usize = 8;
     // What a trace allows is mostly soon enough.
     let rate_bps = |way: &description::Direction| way.trace.map_or(way.rate_bps.max(1), |_| u64::MAX);
     let directions: Vec<&description::Direction> =
@@ -142,7 +146,11 @@ fn span_ns(description: &Description) -> u64 {
     let events_per_ns = busiest.sum::<f64>() / FULL_PACKET_BITS as f64 * 1e-9;
     let is_sparse = |span_ns: u64| events_per_ns * EventQueue::day_ns(span_ns) as f64 <= EVENTS_A_DAY;
     let most = spans.get(spans.len() * 3 / 4).copied().unwrap_or(0);
-    spans.iter().rev().copied().find(|&span_ns| span_ns <= most || is_sparse(span_ns)).unwrap_or(most)
+    let span_ns = spans.iter().rev().copied().find(|&span_ns| span_ns <= most || is_sparse(span_ns)).unwrap_or(most);
+    // Where events are rare, longer days: each event would have a line of the cache of its own in the calendar.
+    let doublings = std::iter::successors(Some(span_ns), |&span_ns| span_ns.checked_mul(2)).take(DOUBLINGS);
+    let is_rare = |span_ns: u64| events_per_ns * EventQueue::day_ns(span_ns) as f64 <= RARE_EVENTS_A_DAY;
+    doublings.take_while(|&span_ns| is_rare(span_ns)).last().unwrap_or(span_ns)
 }
 
 /// Links, routes, flows, and the event queue that drives them.

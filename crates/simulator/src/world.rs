@@ -22,6 +22,7 @@ use crate::{Plugins, SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
 use wire::{Payload, Span};
 
@@ -60,7 +61,7 @@ pub struct World<'d> {
     /// How many client addresses are in use.
     addresses: u32,
     /// Of each kind of connection, the client's configuration and the server's.
-    configs: Vec<[Config; 2]>,
+    configs: Vec<[Arc<Config>; 2]>,
     agenda: Agenda,
     probe: Probe,
     /// The segment that is just being sent or received.
@@ -83,8 +84,8 @@ impl<'d> World<'d> {
         let configs = description
             .connections
             .iter()
-            .map(|connection| convert::transport(connection, plugins))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|connection| Ok(convert::transport(connection, plugins)?.map(Arc::new)))
+            .collect::<Result<Vec<_>, SimulateError>>()?;
         let host = |name| Host::new(random::generator(seed, name));
         let mut hosts = [host("host/client"), host("host/server")];
         let mut callers = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Compact, IcmpError, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment};
@@ -33,7 +34,7 @@ pub struct Host<P: Stream> {
     numbering: (u32, u32),
     /// Places of connections that were forgotten, the last one first.
     free: Vec<u32>,
-    listeners: BTreeMap<u16, Config>,
+    listeners: BTreeMap<u16, Arc<Config>>,
     addresses: Vec<LocalAddress>,
     by_tuple: BTreeMap<Tuple, Handle>,
     /// By what [stands for](Secrets::blinded) the token.
@@ -106,8 +107,8 @@ impl<P: Stream> Host<P> {
     }
 
     /// Accepts connections to `port` on any address, each made with `config`.
-    pub fn listen(&mut self, port: u16, config: Config) {
-        self.listeners.insert(port, config);
+    pub fn listen(&mut self, port: u16, config: impl Into<Arc<Config>>) {
+        self.listeners.insert(port, config.into());
     }
 
     /// The addresses of this host that connections accepted from now on may use and announce; their ids are not 0, which
@@ -122,11 +123,12 @@ impl<P: Stream> Host<P> {
     pub fn connect(
         &mut self,
         now_ns: u64,
-        config: Config,
+        config: impl Into<Arc<Config>>,
         local: &[LocalAddress],
         local_port: u16,
         remote: SocketAddr,
     ) -> ConnectionId {
+        let config = config.into();
         let tuple = Tuple { local: SocketAddr::new(local[0].address, local_port), remote };
         let (mut key, secrets) = self.draw_key();
         if config.joins_at_once {

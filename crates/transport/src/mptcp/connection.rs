@@ -1,6 +1,7 @@
 //! The state of a connection and what an application does with it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use wire::{Ecn, Flags, IcmpKind, Span};
 
@@ -101,7 +102,8 @@ pub struct Connection<P: Stream> {
     // What few do.
     /// The ends of joins that failed, and the ids that they had.
     reclaimed: Vec<(Tuple, SubflowId)>,
-    pub(super) config: Config,
+    /// Shared by all connections that were made with it.
+    pub(super) config: Arc<Config>,
     pub(super) initiator: bool,
     pub(super) keys: Keys,
     pub(super) secrets: Secrets,
@@ -129,13 +131,15 @@ impl<P: Stream> Connection<P> {
     /// How many bytes at its beginning nearly every segment touches.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Connection<P>, config);
 
-    pub(super) fn new(mut config: Config, initiator: bool, key: u64, secrets: Secrets) -> Self {
+    pub(super) fn new(mut config: Arc<Config>, initiator: bool, key: u64, secrets: Secrets) -> Self {
         let mode = match config.protocol {
             Protocol::Tcp => Mode::Tcp,
             Protocol::Mptcp => Mode::Mptcp,
         };
         // A scalable control without marks would know losses only.
-        config.tcp.ecn |= config.congestion.has(Capability::Scalable);
+        if config.congestion.has(Capability::Scalable) && !config.tcp.ecn {
+            Arc::make_mut(&mut config).tcp.ecn = true;
+        }
         let origin = Origin::new(initiator, secrets.generator());
         let scheduler = config.scheduler.make(&origin);
         let as_linux = mode == Mode::Mptcp && scheduler.repair() == Repair::Kernel;
@@ -362,18 +366,18 @@ impl<P: Stream> Connection<P> {
     /// Changes that from now on (RFC 9293, SHLD-21). Panics when there is no such code point, or nothing would arrive.
     pub fn set_ip_fields(&mut self, fields: IpFields) {
         assert!(fields.dscp < 64 && fields.hop_limit > 0, "{fields:?}");
-        self.config.ip = fields;
+        Arc::make_mut(&mut self.config).ip = fields;
     }
 
     /// Whether a short segment waits while data is outstanding (Nagle), from now on (RFC 9293, MUST-17).
     pub fn set_nagle(&mut self, nagle: bool) {
-        self.config.tcp.nagle = nagle;
+        Arc::make_mut(&mut self.config).tcp.nagle = nagle;
         self.due.data = true;
     }
 
     /// How often the same data is sent again before a subflow is given up (R2), from now on (RFC 9293, MUST-21).
     pub fn set_retries(&mut self, retries: u32) {
-        self.config.tcp.retries = retries;
+        Arc::make_mut(&mut self.config).tcp.retries = retries;
     }
 
     /// What [`read`](Self::read) would answer, which stays to be read.

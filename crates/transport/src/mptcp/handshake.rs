@@ -1,6 +1,7 @@
 //! How a connection comes to be: SYN, SYN/ACK, ACK with MP_CAPABLE (RFC 9293 §3.5, RFC 8684 §3.1).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use wire::{MpCapable, Segment};
 
@@ -38,7 +39,7 @@ impl<P: Stream> Connection<P> {
     /// Active open.
     pub(crate) fn open(
         now_ns: u64,
-        config: Config,
+        config: Arc<Config>,
         local: &[LocalAddress],
         tuple: Tuple,
         key: u64,
@@ -63,7 +64,7 @@ impl<P: Stream> Connection<P> {
     /// Passive open by a SYN. A peer that does not offer MPTCP version 1 with HMAC-SHA256 gets TCP.
     pub(crate) fn accept(
         now_ns: u64,
-        config: Config,
+        config: Arc<Config>,
         addresses: &[LocalAddress],
         tuple: Tuple,
         key: u64,

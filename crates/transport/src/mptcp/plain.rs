@@ -27,11 +27,12 @@ impl<P: Stream> Connection<P> {
 
     /// Whether subflow `r` has nothing to look after but data and acknowledgments in order, and the connection neither.
     fn is_plain(&mut self, r: usize) -> bool {
+        // First what is in the cache: a sender that repairs losses is asked for each acknowledgment.
+        if !self.short.is_settled(r) && !self.is_settled(r) {
+            return false;
+        }
         let subflow = &self.subflows[r];
-        subflow.reorder.is_empty()
-            && subflow.duplicate.is_none()
-            && subflow.window_seq <= subflow.rcv_nxt
-            && self.is_settled(r)
+        subflow.reorder.is_empty() && subflow.duplicate.is_none() && subflow.window_seq <= subflow.rcv_nxt
     }
 
     /// Whether subflow `r` has nothing to look after but that and data behind a hole.
