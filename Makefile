@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: build-tests pictures sanitize soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock wheel sdist check-install release docs clean
+.PHONY: build-tests pictures sanitize soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock profile wheel sdist check-install release docs clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -149,10 +149,21 @@ lock: setup  ## Write requirements.lock anew from what .venv holds
 	  $(BIN)/python -m pip freeze --exclude-editable --exclude mptcplab; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
+# Where branches go and what is called, as the workloads of the benchmark have it: docs/performance.md says what it gains.
+PROFDATA := $(wildcard $(shell rustc --print target-libdir 2>/dev/null)/../bin/llvm-profdata)
+PROFILED := target/profile/mptcplab.profdata
+$(PROFILED): Cargo.toml Cargo.lock $(RUST_SOURCES) tools/release/training.py tools/release/profile.py | $(VENV)/.packages
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/python -m tools.release.profile $@
+
+profile: $(PROFILED)  ## What the wheel's core is optimized for; needs rustup's component llvm-tools
+
 # Zig links against an old glibc, so that the wheel installs on distributions from 2014 on (manylinux2014: glibc 2.17).
-wheel: $(VENV)/.packages  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs
+PROFILE ?= $(if $(PROFDATA),$(PROFILED))
+wheel: $(VENV)/.packages $(PROFILE)  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs; PROFILE= for one without a profile
+	@$(if $(PROFILE),,echo "Without a profile the core is about a tenth slower, with the same results: rustup component add llvm-tools")
 	rm -f target/wheels/*.whl
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
+	  RUSTFLAGS="$(strip $(RUSTFLAGS) $(if $(PROFILE),-Cprofile-use=$(abspath $(PROFILE))))" \
 	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out target/wheels
 
 sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
