@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_a_planted_difference_is_named(call: Callable[..., Any], file: Path, key: str, kind: str, why: str) -> None:
-    # The receive window is the limit. With a larger one only the path of the last acknowledgment has room: there is no choice.
+    # The receive window is the limit. With a larger one only the path of the last acknowledgment has room.
     window = "connection.m.receive_buffer=60 kB"
     done = call("compare", file, "--engines", "sim", "--explain", "--set", window, "--vary", key, "--json")
     assert done.status == 0, done.err

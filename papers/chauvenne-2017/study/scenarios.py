@@ -13,8 +13,8 @@ LARGEST_WINDOW: Final = "3 MiB"
 """The largest that the testbed's kernel announces: half (tcp_adv_win_scale = 1) of the 6 MiB of tcp_rmem.
 
 The thesis changed the congestion control and the scheduler and left every other setting at its default (appendix A.2).
-Here the automatic window ends at 3.8 MB, as in later kernels, so that long transfers with high BDP, where it matters, have
-this one instead.
+Here the automatic window ends at 3.8 MB, as in later kernels, so that long transfers with high BDP, where it matters,
+have this one instead.
 """
 MIN_RTT: Final = {"name": "min-rtt", "reinjection": "orp"}
 """The default scheduler of the kernel v0.91, with opportunistic retransmission and penalisation (section 4.1)."""
