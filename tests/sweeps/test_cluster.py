@@ -31,7 +31,9 @@ class Cluster:
         self.file = place / "scheduler.json"
         self.processes = [self._start("scheduler", "--port", "0", "--no-dashboard")]
         until = time.monotonic() + SECONDS
-        while not self.file.exists():
+        while not (
+            self.file.exists() and self.file.read_text(encoding="utf-8").endswith("}")
+        ):  # it is not written at once
             assert self.processes[0].poll() is None
             assert time.monotonic() < until
             time.sleep(0.05)

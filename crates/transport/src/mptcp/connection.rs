@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wire::{Ecn, Flags, IcmpKind, Span};
 
+use super::first_windows::{first_earned, first_receive_window};
 use super::state::addresses::Addresses;
 use super::state::context::SubflowContext;
 use super::state::control::ControlTimers;
@@ -19,7 +20,6 @@ use super::state::send_stream::SendStream;
 use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
-use super::tuning::{first_earned, first_receive_window};
 use crate::algorithm::Capability;
 use crate::congestion::{CongestionControl, Controller, Feedback, View};
 use crate::names::{SubflowId, Tuple};

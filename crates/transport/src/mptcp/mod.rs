@@ -9,6 +9,7 @@ mod connection;
 mod data;
 mod dispatch;
 mod fallback;
+mod first_windows;
 mod handshake;
 mod icmp;
 mod join;

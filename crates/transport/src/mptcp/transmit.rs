@@ -4,10 +4,10 @@
 use wire::{DataNumber, Dss, Ecn, Flags, Mapping, MpCapable, MpJoin, MptcpOption, RareOptions, SackBlocks, Segment};
 
 use super::connection::Connection;
+use super::first_windows::first_window;
 use super::outgoing::{Attempt, Form, Outgoing, blank};
 use super::state::fallback::Mode;
 use super::state::receive_stream::ReceiveStream;
-use super::tuning::first_window;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};

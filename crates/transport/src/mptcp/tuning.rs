@@ -1,49 +1,11 @@
 //! The receive window grows: with each segment, and with what is read in a round trip.
 
 use super::connection::Connection;
-use super::state::tuning::{Seen, Tuning};
-use super::state::window::ReceiveWindow;
-use crate::memory::{self, Ratio};
+use super::first_windows::counted_mss;
+use super::state::tuning::Seen;
+use crate::memory::Ratio;
 use crate::queue::Stream;
-use crate::tcp::earned::Earned;
 use crate::tcp::subflow::{State, Subflow};
-use crate::{Config, Protocol, ReceiveBuffer};
-
-/// The window that a SYN announces: of a fixed buffer all; otherwise, as Linux, whole segments in half of the first buffer, where
-/// an answer knows that timestamps take 12 bytes of each.
-pub(super) fn first_window(config: &Config, initiator: bool) -> u64 {
-    if let ReceiveBuffer::Fixed(bytes) = config.receive_buffer {
-        return bytes;
-    }
-    let half = Ratio::ASSUMED.data(memory::INITIAL_BYTES);
-    let segment = u64::from(config.mss) - if !initiator && config.tcp.timestamps { 12 } else { 0 };
-    half / segment * segment
-}
-
-/// The window of a new connection.
-pub(super) fn first_receive_window(config: &Config, initiator: bool) -> ReceiveWindow {
-    let tuning = Tuning::new(counted_mss(config), config.protocol == Protocol::Mptcp);
-    ReceiveWindow::new(config.receive_buffer, first_window(config, initiator), tuning)
-}
-
-/// The largest segment of data that Linux counts with, for the window: timestamps take 12 bytes of it.
-pub(super) fn counted_mss(config: &Config) -> u16 {
-    config.mss - if config.tcp.timestamps { 12 } else { 0 }
-}
-
-/// What the arrivals on a new subflow have earned.
-pub(super) fn first_earned(config: &Config, initiator: bool) -> Earned {
-    match config.receive_buffer {
-        ReceiveBuffer::Auto if config.tcp.quick_acks > 0 => {
-            let mut earned = Earned::new(counted_mss(config), first_window(config, initiator));
-            if !initiator && config.protocol == Protocol::Mptcp {
-                earned.told = 0; // the first acknowledgment of the side that answers has a DSS already
-            }
-            earned
-        }
-        _ => Earned::whole(config.mss),
-    }
-}
 
 impl<P: Stream> Connection<P> {
     /// The buffer has room for a larger window than subflow `r` has earned.
