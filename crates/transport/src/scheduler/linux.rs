@@ -15,6 +15,8 @@ const WRITE_BYTES: u64 = 65_536;
 /// An application that has much to send leaves no more than this unbound (TCP_NOTSENT_LOWAT of the programs of the engine
 /// `linux`), and comes back at half of it.
 const UNBOUND_BYTES: u64 = 128 * 1024;
+/// For so long after it has sent something the kernel waits for more room in the window, to send it with.
+const DEFERRED_NS: u64 = 1_000_000;
 /// `tcp_wmem`: the least send buffer, which the socket has beside those of its subflows.
 const LEAST_BUFFER_BYTES: u64 = 4096;
 
@@ -25,8 +27,8 @@ const LEAST_BUFFER_BYTES: u64 = 4096;
 /// Three limits decide how much is bound. The *socket* takes what the application writes until what the peer has not
 /// acknowledged at the data level fills its send buffer, and then nothing until a third of it is free. What it took is
 /// bound page by page, as long as the least lingering subflow's *send buffer* has room. A subflow's buffer grows with its
-/// window while the application waits; the socket's is the sum of its subflows'. For data that another subflow carried only
-/// those with room are asked.
+/// window, where the window was not filled while the application waited; the socket's is the sum of its subflows'. For data
+/// that another subflow carried only those with room are asked.
 #[derive(Debug, Default)]
 pub struct Linux {
     linger: Linger,
@@ -60,8 +62,9 @@ impl Make for Linux {
 struct Limit {
     /// Its size; 0: the subflow has not been seen yet.
     bytes: u64,
-    /// What the subflow had acknowledged when its buffer was looked at last.
+    /// What the subflow had acknowledged when its buffer was looked at last, and when that was.
     seen_bytes: u64,
+    seen_ns: u64,
 }
 
 /// The end of the page that holds `at`.
@@ -212,9 +215,10 @@ impl PacketScheduler for Linux {
         self.accept(context);
     }
 
-    /// Buffers of subflows that were acknowledged something grow with the window. The kernel asks for a window that is not filled
-    /// (`tcp_should_expand_sndbuf`), but it sends several segments at once and mostly leaves room for one: its buffers are twice
-    /// the window, or twice one segment less.
+    /// Buffers of subflows that were acknowledged something, and whose windows are not filled, grow with the window
+    /// (`tcp_should_expand_sndbuf`). The kernel sends several segments at once, and leaves room in the window for the next
+    /// acknowledgment as long as it has sent something in the last millisecond (`tcp_tso_should_defer`), which here is when
+    /// acknowledgments come as close together.
     fn when_idle(&mut self, group: &[View], context: &Context) -> Decision {
         self.look(group, context);
         let mut grown = false;
@@ -224,7 +228,8 @@ impl PacketScheduler for Linux {
                 continue;
             }
             limit.seen_bytes = counters.acknowledged_bytes;
-            if self.full {
+            let since_ns = context.now_ns - std::mem::replace(&mut limit.seen_ns, context.now_ns);
+            if self.full && (since_ns < DEFERRED_NS || f64::from(view.in_flight) < view.cwnd.floor()) {
                 let wanted = buffer_limit(view.cwnd, counters.segment_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
