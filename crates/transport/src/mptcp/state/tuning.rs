@@ -136,3 +136,27 @@ impl Tuning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT_NS: u64 = 50_000_000;
+
+    fn seen(read: u64) -> Seen {
+        Seen { rtt_ns: RTT_NS, ratio: Ratio::of_segment(1448), read, unread: 0 }
+    }
+
+    #[test]
+    fn the_buffer_grows_with_what_is_read_and_stays_within_its_bounds() {
+        let mut tuning = Tuning::new(1460, false);
+        tuning.begin(1);
+        assert!(!tuning.next_round(RTT_NS, seen(10_000)), "the round trip is not over");
+        // 2 · 20,000 + 16 · 1,460 = 63,360, and 2 · 63,360 · (20,000 - 14,600)/14,600 = 46,868 more; 160 of 256 are data.
+        assert!(tuning.next_round(RTT_NS + 1, seen(20_000)));
+        assert_eq!(tuning.room().memory, 110_228 * 256 / 160);
+        assert!(!tuning.next_round(2 * RTT_NS + 1, seen(40_000)), "no more than in the round trip before");
+        assert!(tuning.next_round(3 * RTT_NS + 1, seen(100_000_000)));
+        assert_eq!(tuning.room().memory, 6 << 20);
+    }
+}
