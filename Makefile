@@ -62,6 +62,7 @@ lint-python: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --package tools
 	@for paper in $(dir $(wildcard papers/*/study)); do \
 	  echo "$(BIN)/mypy --package study, in $$paper"; MYPYPATH=$$paper $(BIN)/mypy --package study || exit 1; done
 	$(BIN)/python -m mypy.stubtest mptcplab._core

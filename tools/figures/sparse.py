@@ -43,7 +43,8 @@ def _row(kind: str, flows: int) -> Row:
     columns = result.connections.filter(name="sparse")
     times_s = sorted(time_s for times in columns["transfer_times_s"].to_list() for time_s in times)
     queue_packets, utilization, loss = (
-        float(down[name].mean() or 0.0) for name in ("queue_mean_packets", "utilization", "loss_rate")
+        float(down[name].mean() or 0.0)  # type: ignore[arg-type]
+        for name in ("queue_mean_packets", "utilization", "loss_rate")
     )
     return {
         "kind": kind,

@@ -77,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (place / f"{chosen.version}.md").write_text(text, encoding="utf-8")
     sys.stdout.write(f"notes: {place / f'{chosen.version}.md'}\n")
     found = problems(ROOT, chosen.version)
-    for problem in found:
-        sys.stdout.write(f"not ready: {problem}\n")
+    for obstacle in found:
+        sys.stdout.write(f"not ready: {obstacle}\n")
     if found and chosen.tag:
         return 1
     if not chosen.no_build:
