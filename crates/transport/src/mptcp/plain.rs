@@ -228,6 +228,7 @@ impl<P: Stream> Connection<P> {
             || self.reinjections.len() > 0
             || !self.short.sends()
             || !self.established
+            || self.plan.as_ref().is_some_and(|plan| !plan.is_idle())
         {
             return Attempt::Unknown;
         }

@@ -162,7 +162,8 @@ pub trait PacketScheduler: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether it always answers as [`MinRtt`] does: then the transport need not ask. Asked once for each connection.
+    /// Whether it answers as [`MinRtt`] does as long as the window has room for a full segment, and has nothing to say
+    /// [when idle](Self::when_idle) then: the transport need not ask. Asked once for each connection.
     fn is_smallest_rtt(&self) -> bool {
         false
     }

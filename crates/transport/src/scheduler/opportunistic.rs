@@ -1,7 +1,7 @@
 //! Smallest RTT first with opportunistic retransmission and penalisation (Raiciu 2012 §4.2): what to do when a slow
 //! subflow holds the segment that the whole connection waits for.
 
-use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet};
+use super::{Context, Decision, Demand, MinRtt, PacketScheduler, SubflowSet, usable};
 use crate::algorithm::{Given, Make};
 use crate::congestion::{Phase, View};
 use crate::plugin::Origin;
@@ -34,13 +34,28 @@ fn is_held_by_window(group: &[View], context: &Context) -> bool {
     unsent > 0 && (free == 0 || MinRtt::best(group, SubflowSet::default()).is_some_and(short))
 }
 
+impl MinRttOrp {
+    /// Whether there could be a subflow to slow down, or one slow enough for its data to be sent again, whichever holds the
+    /// oldest segment: only then is that one searched for. Otherwise each acknowledgment would have it searched for.
+    fn may_help(&self, group: &[View], now_ns: u64) -> bool {
+        let Some(fast_ns) = group.iter().filter(|v| usable(v)).map(|v| v.srtt_ns).min() else { return false };
+        let penalty = now_ns >= self.next_penalty_ns;
+        group.iter().any(|v| v.cwnd <= 4.0 || v.srtt_ns > 4 * fast_ns || (penalty && may_slow(v, fast_ns)))
+    }
+}
+
+/// Whether a subflow that holds up one with an RTT of `fast_ns` may be slowed down.
+fn may_slow(view: &View, fast_ns: u64) -> bool {
+    view.srtt_ns > fast_ns && view.phase == Phase::Open && view.cwnd > 1.0
+}
+
 impl PacketScheduler for MinRttOrp {
     fn name(&self) -> &'static str {
         "min-rtt"
     }
 
     fn is_smallest_rtt(&self) -> bool {
-        !self.orp
+        true // while the window is open, in either form: `when_idle` has something to say only when it is not
     }
 
     fn choose(&mut self, demand: Demand, group: &[View], context: &Context) -> Decision {
@@ -57,6 +72,9 @@ impl PacketScheduler for MinRttOrp {
         if context.acknowledged_bytes < self.sent_to || !is_held_by_window(group, context) {
             return Decision::Blocked;
         }
+        if !self.may_help(group, context.now_ns) {
+            return Decision::Blocked;
+        }
         let Some(oldest) = context.oldest() else { return Decision::Blocked };
         let held = |&r: &usize| oldest.on.contains(r);
         let Some(fast) = MinRtt::best(group, oldest.on).filter(|r| !held(r)) else { return Decision::Blocked };
@@ -68,8 +86,7 @@ impl PacketScheduler for MinRttOrp {
         }
         if context.now_ns >= self.next_penalty_ns {
             let mut subflows = SubflowSet::default();
-            let slow = |v: &View| v.srtt_ns > fast_srtt_ns && v.phase == Phase::Open && v.cwnd > 1.0;
-            holders().filter(|&s| slow(&group[s])).for_each(|s| subflows.insert(s));
+            holders().filter(|&s| may_slow(&group[s], fast_srtt_ns)).for_each(|s| subflows.insert(s));
             if subflows.0 != 0 {
                 self.next_penalty_ns = context.now_ns + fast_srtt_ns;
                 // Asked again at once, it answers with what it has decided now.

@@ -126,10 +126,12 @@ fn check_pair(pair: &mut Pair, bytes: [u64; 2], pause_ms: u64, within_ns: u64) -
 
 /// What the short way is made for, or all that there is.
 fn config_with_shortcuts() -> impl Strategy<Value = Config> {
-    let plain = config().prop_map(|config| {
+    let reinjection = prop_oneof![Just("none"), Just("orp")];
+    let plain = (config(), reinjection).prop_map(|(config, reinjection)| {
         let loss_detection = LossDetection::RackTlp;
         let tcp = TcpOptions { loss_detection, sack: true, ecn: false, pacing: false, ..config.tcp };
-        Config { tcp, checksum: false, scheduler: scheduler::Choice::named("min-rtt").expect("in the table"), ..config }
+        let scheduler = scheduler::Choice::with("min-rtt", [("reinjection", reinjection)]).expect("in the table");
+        Config { tcp, checksum: false, scheduler, ..config }
     });
     prop_oneof![3 => plain, 1 => config()]
 }

@@ -173,6 +173,11 @@ impl SendPlan {
         self.queues.get(r).is_some_and(|queue| !queue.is_empty())
     }
 
+    /// Whether there is nothing to do that was planned.
+    pub fn is_idle(&self) -> bool {
+        self.promised.0 == 0 && self.returned.is_empty() && self.queues.iter().all(Queue::is_empty)
+    }
+
     /// Ranges that wait.
     pub fn len(&self) -> usize {
         self.queues.iter().map(|queue| queue.ranges.len()).sum::<usize>() + self.returned.len() + self.unsent.len()
@@ -207,7 +212,8 @@ impl SendPlan {
     /// The parts of a range that subflow `r` does not carry, and that do not wait there, go there once more.
     pub fn repeat(&mut self, r: usize, from: Place, to: Place, carried: impl Iterator<Item = (Place, Place)>) -> bool {
         let Some(queue) = self.queues.get_mut(r) else { return false };
-        let gaps = carried.fold(queue.gaps(from, to), |gaps, (from, to)| without(&gaps, from, to));
+        let overlapping = carried.filter(|&(a, b)| a < to && from < b);
+        let gaps = overlapping.fold(queue.gaps(from, to), |gaps, (from, to)| without(&gaps, from, to));
         gaps.iter().for_each(|&(from, to)| queue.push(from, to, Kind::Shared));
         !gaps.is_empty()
     }
