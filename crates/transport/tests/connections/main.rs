@@ -23,5 +23,6 @@ mod schedulers;
 mod send_plan;
 mod sender_laws;
 mod tcp_scripted;
+mod tcp_timeouts;
 mod transfer;
 mod window_validation;

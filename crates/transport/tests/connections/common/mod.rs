@@ -1,6 +1,8 @@
 //! Two hosts and the paths between them, in virtual time. Every segment goes through the codec; every byte that
 //! arrives is checked against its place.
 
+pub mod tcp_peer;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
