@@ -109,6 +109,38 @@ def test_rtt_bias_of_tcp() -> None:
     np.testing.assert_allclose(equilibrium(Network({"l": Capacity(400.0)}, users)).rates, [300, 100], rtol=1e-7)
 
 
+@pytest.mark.parametrize(("window", "plausible"), [(1.2, False), (1.5, True)])
+def test_a_loss_above_one_is_implausible_though_the_window_is_not(window: float, plausible: bool) -> None:
+    """Reno needs p = 2/w²: 1.39 at a window of 1.2 segments, 0.89 at 1.5."""
+    found = equilibrium(Network({"l": Capacity(10 * window)}, [User("u", "reno", (Route(("l",), 0.1),))]))
+    np.testing.assert_allclose(found.rates * found.rtt_s, [window], rtol=1e-7)
+    np.testing.assert_allclose(found.route_loss, [2 / window**2], rtol=1e-6)
+    assert list(found.implausible) == [not plausible]
+
+
+def test_a_routes_own_loss_adds_to_that_of_its_link() -> None:
+    """Capacity 50, RTT 0.1 s: a window of 5 needs 8 %; with 2 % of its own the link must lose 6 %."""
+    found = equilibrium(Network({"l": Capacity(50.0)}, [User("u", "reno", (Route(("l",), 0.1, 0.02),))]))
+    np.testing.assert_allclose(found.rates, [50], rtol=1e-7)
+    np.testing.assert_allclose(found.link_loss, [0.06], rtol=1e-6)
+    np.testing.assert_allclose(found.route_loss, [0.08], rtol=1e-6)
+
+
+def test_a_link_without_a_queue_adds_no_delay() -> None:
+    users = [User(name, "reno", (Route((name,), 0.1),)) for name in ("queued", "bare")]
+    links = {"queued": Capacity(500.0, RedCurve(25, 50, 0.1)), "bare": Capacity(500.0)}
+    found = equilibrium(Network(links, users))
+    assert found.rtt_s[0] >= 0.15 * (1 - 1e-6)  # RED loses nothing below 25 packets: 50 ms
+    assert found.rtt_s[1] == pytest.approx(0.1, rel=1e-9)
+    assert np.isnan(found.queue_packets[1])
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.5])
+def test_a_floor_below_what_a_route_carries_changes_nothing(floor: float) -> None:
+    network = Network({"l": Capacity(100.0)}, [User("u", "reno", (Route(("l",), 0.1),))])
+    assert equilibrium(network, floor=np.array([floor])).rates == pytest.approx(100, rel=1e-7)
+
+
 def test_red_queue_sets_the_round_trip_time() -> None:
     """Loss, queue and RTT agree with each other: λ = RED(q), rtt = propagation + q/C, and the law at that RTT."""
     capacity = capacity_segments_per_s(10e6)

@@ -117,6 +117,45 @@ def test_one_reno_follows_its_closed_form() -> None:
     assert trajectory(network, np.array([20.0]), 0.5).settling_time_s(np.array([rest])) is None
 
 
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        ("reno", (100 - 100, 25 - 12.5)),  # 1/rtt² − x²p/2
+        ("ewtcp", (25 - 100, 6.25 - 12.5)),  # with 1/4 for two paths
+        ("lia", (400 / 9 - 100, 100 / 9 - 12.5)),  # A = 1000/150² = 2/45: A/w = 1/225 is below 1/w² = 1/100
+        ("coupled", (50 - 200, 12.5 - 25)),  # x/(rtt·20) − p·x·20/(2rtt)
+        ("balia", (400 / 9 - 100, 2500 * 0.002 - 12.5)),  # β = 1 and 2: factors 2·5/10 and 3·6/10
+        # 1/(p·rtt²) is 5000 and 2500, the windows are equal: ᾱ = (1 − 1/2)/2 and (0 − 1/2)/2, times 100 and 25.
+        ("olia", (400 / 9 - 100 + 25, 25 / 9 - 12.5 - 6.25)),
+    ],
+)
+def test_derivatives_by_hand(control: str, expected: tuple[float, float]) -> None:
+    """Rates 100 and 50, RTTs 0.1 and 0.2 s: two windows of 10, X = 150; losses of 2 and 1 %, none from the links."""
+    routes = (Route(("l",), 0.1, 0.02), Route(("m",), 0.2, 0.01))
+    links = {name: PowerLaw(1e6) for name in ("l", "m")}
+    model = FluidModel(Network(links, [User("u", control, routes)]))
+    np.testing.assert_allclose(model.derivative(np.array([100.0, 50.0])), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_delayed_acknowledgments_halve_the_growth() -> None:
+    network = Network({"l": PowerLaw(1e6)}, [User("u", "reno", (Route(("l",), 0.1, 0.02),), b=2)])
+    np.testing.assert_allclose(FluidModel(network).derivative(np.array([100.0])), [50 - 100], rtol=1e-9)
+
+
+def test_utility_by_hand() -> None:
+    """Two connections of 50 fill a link of 100: C = 0.01·100/9, V = −2/(0.1²·50) − C/2; a loss of 2 % adds 2."""
+    for own, cost in ((0.0, 1 / 9), (0.02, 1 / 9 + 2)):
+        network = Network({"l": PowerLaw(100.0)}, [User("u", "olia", (Route(("l",), 0.1, own),), 2)])
+        model = FluidModel(network)
+        assert model.congestion_cost(np.array([50.0])) == pytest.approx(cost, rel=1e-12)
+        assert model.utility(np.array([50.0])) == pytest.approx(-4 - cost / 2, rel=1e-12)
+
+
+def test_two_instants_are_a_trajectory() -> None:
+    network = Network({"l": PowerLaw(10.0)}, [User("u", "reno", (Route(("l",), 0.1),))])
+    np.testing.assert_array_equal(trajectory(network, np.array([1.0]), 3.0, samples=2).time_s, [0, 3])
+
+
 def test_what_is_refused() -> None:
     user = User("u", "lia", (Route(("l",), 0.1),))
     soft = Network({"l": PowerLaw(10.0)}, [user])

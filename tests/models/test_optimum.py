@@ -89,6 +89,7 @@ def test_gain_by_hand() -> None:
     network = Network({"l": Capacity(10.0), "m": Capacity(10.0)}, users)
     gain = pareto_gain(network, np.array([8.0, 2.0, 8.0]))
     np.testing.assert_allclose(gain.gains, [0, 2], atol=1e-9)
+    np.testing.assert_allclose(gain.relative, [0, 2 / 8], atol=1e-9)
     assert gain.total == pytest.approx(2 / 18)
     assert not gain.is_optimal()
     assert pareto_gain(network, np.array([10.0, 0.0, 10.0])).is_optimal()
