@@ -42,7 +42,7 @@ QUANTITIES: Final[Mapping[Frame, tuple[Quantity, ...]]] = {
         Quantity("cwnd_mean_segments", "window", "segments", 1.0, 1),
     ),
     "links": (
-        Quantity("utilization", "utilisation", "%", 1e2),
+        Quantity("utilization", "utilization", "%", 1e2),
         Quantity("loss_rate", "loss", "%", 1e2, 2),
         Quantity("queue_mean_packets", "queue", "packets", 1.0, 1),
     ),
