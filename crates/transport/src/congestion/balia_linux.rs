@@ -132,6 +132,13 @@ mod tests {
     }
 
     #[test]
+    fn below_a_byte_a_second_it_is_reno() {
+        // 20 000 bytes in 21 000 s are no whole byte a second: an increase each window, and half of it lost.
+        let group = [view(20.0, 21_000_000), view(20.0, 40)];
+        assert_eq!(BaliaLinux::terms(&group, 0, 20), (20, 10));
+    }
+
+    #[test]
     fn a_loss_takes_what_the_last_moment_said() {
         let mut group = [view(20.0, 10), view(20.0, 40)];
         let mut control = Counting::new(BaliaLinux::default());

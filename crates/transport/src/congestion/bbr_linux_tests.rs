@@ -55,6 +55,19 @@ fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     assert_eq!((bbr.bw.get(), bbr.full_bw), (9e6, 1.25e6));
 }
 
+/// What was measured in round trip 0 counts up to round trip 9: the bandwidth, and how much acknowledgments are aggregated.
+#[test]
+fn both_maxima_are_of_ten_round_trips() {
+    let mut bbr = on_path();
+    bbr.extra.push(0, 5_000.0, 10);
+    for round in 1..=10 {
+        let delivered = f64::from(round);
+        assert!(bbr.update_model(&event(0, delivered, delivered - 1.0, 5e5, 0.0)));
+        let expected = if round < 10 { (1e6, 5_000.0) } else { (5e5, 0.0) };
+        assert_eq!((bbr.bw.get(), bbr.extra.get()), expected, "round {round}");
+    }
+}
+
 /// 40 segments and three are 43, made even 44; twice 40 and three 84; two more while it probes.
 #[test]
 fn what_is_to_be_in_flight() {

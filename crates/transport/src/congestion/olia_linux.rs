@@ -150,6 +150,15 @@ mod tests {
         assert_eq!(OliaLinux::default().increment(&group, 1, 20), -19);
     }
 
+    /// w = (20, 10), rtt = (10, 100) ms, ℓ/rtt² = (1, 2): the largest window has ε = −1/2 and still grows, as it carries nearly
+    /// all: S = 20 480 + 1 024 + 1; 1024·(20·2²⁰/S² − 1/40) = 1024·(0.045347 − 0.025) = 20.8: 20.
+    #[test]
+    fn the_largest_window_grows_more_slowly() {
+        let group = [view(20.0, 10, 100), view(10.0, 100, 20_000)];
+        assert_eq!(OliaLinux::default().epsilon(&group, 0), (-1, 2));
+        assert_eq!(OliaLinux::default().increment(&group, 0, 20), 20);
+    }
+
     #[test]
     fn a_step_is_made_when_the_counter_is_full() {
         // 10·96 = 960 < 1023 ≤ 11·96; 53·19 = 1007 < 1023 ≤ 54·19.
