@@ -470,6 +470,13 @@ impl<T: Copy + Default> Link<T> {
         self.ring.behind_first(behind)
     }
 
+    /// Gives back half of the memory for packets if most of it is not in use. For a caller with so many links that what
+    /// their longest queues have taken would count.
+    #[inline]
+    pub fn release_memory(&mut self) {
+        self.ring.release();
+    }
+
     /// Asks the processor for the memory that a packet which enters this link will touch: the link itself. For a caller
     /// that knows which links come next: it changes nothing but time.
     #[inline]

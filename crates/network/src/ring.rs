@@ -1,4 +1,5 @@
-//! The packets of a link in their order, in one block of memory that only grows.
+//! The packets of a link in their order, in one block of memory: it doubles when it is full, and gives half of it back
+//! when it is asked to and needs a quarter at most.
 
 use crate::packet::{Ecn, Packet};
 use crate::prefetch;
@@ -105,12 +106,24 @@ impl<T: Copy + Default> Ring<T> {
         number as usize & self.slots.len().wrapping_sub(1)
     }
 
+    /// Halves the slots if a quarter of them would do.
+    pub(crate) fn release(&mut self) {
+        if self.slots.len() > FIRST_SLOTS && self.tail - self.head < self.slots.len() as u64 / 4 {
+            self.resize(self.slots.len() / 2);
+        }
+    }
+
     /// Doubles the slots.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
         // A packet that is to be put in later is not passed here: it would have to stand in memory for it.
-        let mut slots = vec![Packet::new(T::default(), 0, 0, Ecn::NotEct); (self.slots.len() * 2).max(FIRST_SLOTS)];
+        self.resize((self.slots.len() * 2).max(FIRST_SLOTS));
+    }
+
+    /// Moves the packets to `count` slots, a power of two that holds them.
+    fn resize(&mut self, count: usize) {
+        let mut slots = vec![Packet::new(T::default(), 0, 0, Ecn::NotEct); count];
         let mask = slots.len() - 1;
         for number in self.head..self.tail {
             slots[number as usize & mask] = *self.at(number);
@@ -142,6 +155,20 @@ mod tests {
             }
             assert!(ring.is_empty());
         }
+    }
+
+    #[test]
+    fn gives_back_what_a_long_queue_took_step_by_step() {
+        let mut ring = Ring::new();
+        (0..100).for_each(|tag| ring.push(Packet::new(tag, 1, 0, Ecn::NotEct)));
+        let mut slots = Vec::new();
+        while !ring.is_empty() {
+            assert_eq!(ring.pop().tag, ring.head() - 1);
+            ring.release();
+            slots.push(ring.slots.len());
+        }
+        assert_eq!(slots[..68], [128; 68], "32 of 128 are still in use");
+        assert_eq!((slots[68], slots[84], slots[92], slots[99]), (64, 32, 16, FIRST_SLOTS));
     }
 
     #[test]

@@ -166,6 +166,8 @@ pub struct Fabric {
     /// Subflows whose numbers are to be given again.
     free: Vec<u32>,
     pub packet_hops: u64,
+    /// After so many of them links are asked next to give memory back.
+    release_hops: u64,
     pub segments_delivered: u64,
     /// Whether the warm-up is over.
     pub measuring: bool,
@@ -199,6 +201,21 @@ impl Fabric {
         let packets = self.links.iter().filter_map(|link| link.head()).map(|packet| std::ptr::from_ref(packet).cast());
         let whole = [self.links.as_ptr().cast(), self.flows.as_ptr().cast()];
         whole.into_iter().chain(self.segments.memory()).chain(packets)
+    }
+
+    /// At the end of a run: what is on its way will not arrive.
+    pub fn forget_segments(&mut self) {
+        self.segments = InFlight::default();
+    }
+
+    /// Has each link give back memory that its queue took when it was longer: most have long queues only while connections
+    /// start. Every so many hops that the walk over the links does not count.
+    pub fn release_memory(&mut self) {
+        const HOPS_A_LINK: u64 = 32;
+        if self.packet_hops >= self.release_hops {
+            self.release_hops = self.packet_hops + HOPS_A_LINK * self.links.len() as u64;
+            self.links.iter_mut().for_each(Link::release_memory);
+        }
     }
 
     pub fn new(description: &Description) -> Fabric {
@@ -243,6 +260,7 @@ impl Fabric {
             subflows: Vec::new(),
             free: Vec::new(),
             packet_hops: 0,
+            release_hops: 0,
             segments_delivered: 0,
             measuring: false,
             segments: InFlight::default(),

@@ -155,6 +155,8 @@ impl<'d> World<'d> {
 
     /// The outcome, at the end of the run.
     pub fn into_outcome(mut self) -> Outcome {
+        // The rows come where these stood.
+        self.fabric.forget_segments();
         let view = View {
             hosts: &self.hosts,
             applications: &mut self.runtime.applications,
@@ -264,11 +266,12 @@ impl<'d> World<'d> {
         }
     }
 
-    /// Has the memory of a large network put on huge pages, now and then. In a small one with very many connections memory
-    /// comes and goes so quickly that it does not pay.
+    /// Has links of a large network give memory back, and what there is put on huge pages, now and then. In a small one with
+    /// very many connections memory comes and goes so quickly that it does not pay.
     #[cold]
     fn look_at_memory(&mut self) {
         let World { huge_pages, fabric, hosts, .. } = self;
+        fabric.release_memory();
         huge_pages.look(fabric.packet_hops, || {
             let handles = fabric.flows.iter().filter_map(|flow| Some((flow.to, flow.handle?)));
             let subflows = handles.filter_map(|(to, handle)| hosts[to as usize % 2].memory_of_subflow(handle));
