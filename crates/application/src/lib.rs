@@ -25,7 +25,7 @@ mod web;
 
 pub use action::Action;
 pub use content::{Arrivals, Content, Size};
-pub use mark::{Kept, Mark, Present};
+pub use mark::{Kept, Mark, Present, Warm};
 pub use record::Record;
 pub use runtime::{Application, Kind, Runtime};
 pub use stream::{Amount, CLIENT, GROWTH_LIMIT_BYTES, News, SERVER, Stream};

@@ -27,11 +27,27 @@ impl Mark {
     }
 }
 
+/// What of a mark the summary leaves out: there are as many as subflows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Warm {
+    pub(crate) rtt_sum_ns: u128,
+    pub(crate) rtt_samples: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) cwnd_integral: f64,
+}
+
+impl From<&Mark> for Warm {
+    fn from(mark: &Mark) -> Warm {
+        let Mark { sender, bytes_received, cwnd_integral } = *mark;
+        Warm { rtt_sum_ns: sender.rtt_sum_ns, rtt_samples: sender.rtt_samples, bytes_received, cwnd_integral }
+    }
+}
+
 /// What is kept of a subflow from before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {
     /// Where it stood at the end of the warm-up; zeros when it came later.
-    pub warm: Mark,
+    pub warm: Warm,
     /// Integral of its window when its transfer became complete.
     pub completed_cwnd: Option<f64>,
     /// Bytes that had arrived by it at the last sample.

@@ -107,12 +107,12 @@ impl<F> Tally<F> {
 
     /// What a subflow over `path` counted in `window`, at the end of which it stands at `mark`.
     pub fn of(path: u32, mark: &Mark, kept: &Kept, told: Told, window: Window) -> Tally<F> {
-        let (now, warm) = (&mark.sender, &kept.warm.sender);
+        let (now, warm) = (&mark.sender, &kept.warm);
         let established = now.established_ns > 0;
         let from_ns = window.from_ns.max(now.established_ns);
         Tally {
             all_bytes: mark.bytes_received,
-            bytes: mark.bytes_received - kept.warm.bytes_received,
+            bytes: mark.bytes_received - warm.bytes_received,
             segments_sent: now.data_segments_sent,
             retransmissions: now.retransmissions,
             timeouts: told.timeouts.then_some(now.timeouts),
@@ -120,7 +120,7 @@ impl<F> Tally<F> {
             reinjections: told.reinjections.then_some(now.reinjections),
             rtt_samples: now.rtt_samples - warm.rtt_samples,
             rtt_sum_ns: now.rtt_sum_ns - warm.rtt_sum_ns,
-            cwnd_integral: kept.completed_cwnd.unwrap_or(mark.cwnd_integral) - kept.warm.cwnd_integral,
+            cwnd_integral: kept.completed_cwnd.unwrap_or(mark.cwnd_integral) - warm.cwnd_integral,
             cwnd_ns: if established { window.to_ns.saturating_sub(from_ns) } else { 0 },
             established,
             waited: None,

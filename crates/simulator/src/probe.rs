@@ -66,7 +66,7 @@ impl Probe {
         }
         for transfer in view.transfers.iter() {
             for &number in &transfer.subflows {
-                self.kept_mut(number).warm = view.mark(now_ns, number, transfer);
+                self.kept_mut(number).warm = (&view.mark(now_ns, number, transfer)).into();
             }
         }
         view.fabric.measuring = true;

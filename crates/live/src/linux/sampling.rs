@@ -36,7 +36,7 @@ pub trait Sampled {
     fn warm_up_ends(&mut self, now_ns: u64) {
         self.stream_mut().warm_up_ends();
         for track in self.tracks_mut() {
-            track.kept.warm = track.mark(now_ns);
+            track.kept.warm = (&track.mark(now_ns)).into();
         }
     }
 

@@ -444,7 +444,7 @@ impl<'p> World<'p> {
             transfer.stream.warm_up_ends();
             for subflow in 0..transfer.subflows.len() {
                 let mark = transfer.subflows[subflow].mark(now_ns, &transfer, &self.drivers);
-                transfer.subflows[subflow].kept.warm = mark;
+                transfer.subflows[subflow].kept.warm = (&mark).into();
             }
             self.transfers[place] = Some(transfer);
         }
