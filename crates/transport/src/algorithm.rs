@@ -423,6 +423,13 @@ pub trait Make: Sized {
     fn make(given: &Given, origin: &Origin) -> Self;
 }
 
+/// Those that keep much stand in the table by their boxes, so that a connection with another takes no room for them.
+impl<T: Make> Make for Box<T> {
+    fn make(given: &Given, origin: &Origin) -> Self {
+        Box::new(T::make(given, origin))
+    }
+}
+
 /// The table of a family: `module::Type` a line, with `: what runs it` where that is another type (`Classic<Reno>` for the
 /// rule Reno), and after `|` its Linux form likewise, where there is one. From it come the exports, the lines of `TABLE`,
 /// the enum of those at work, without a virtual call but for those from outside, and `each!`, which calls whichever it is.

@@ -8,6 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Compact, IcmpError, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment};
 
 use crate::backlog::Backlog;
+use crate::by_tuple::ByTuple;
 use crate::mptcp::at_once::agreed_keys;
 use crate::mptcp::{Connection, ResetReason};
 use crate::names::{ConnectionId, Handle, SubflowId, Tuple};
@@ -36,7 +37,7 @@ pub struct Host<P: Stream> {
     free: Vec<u32>,
     listeners: BTreeMap<u16, Arc<Config>>,
     addresses: Vec<LocalAddress>,
-    by_tuple: BTreeMap<Tuple, Handle>,
+    by_tuple: ByTuple,
     /// By what [stands for](Secrets::blinded) the token.
     by_token: BTreeMap<u64, ConnectionId>,
     outgoing: VecDeque<(Tuple, Segment<P>)>,
@@ -68,7 +69,7 @@ impl<P: Stream> Host<P> {
             free: Vec::new(),
             listeners: BTreeMap::new(),
             addresses: Vec::new(),
-            by_tuple: BTreeMap::new(),
+            by_tuple: ByTuple::default(),
             by_token: BTreeMap::new(),
             outgoing: VecDeque::new(),
             backlog: None,
@@ -206,13 +207,13 @@ impl<P: Stream> Host<P> {
     fn adopt_new_subflows(&mut self, id: ConnectionId) {
         let connection = self.connections[id.0 as usize].as_mut().expect(KNOWN);
         for (tuple, subflow) in connection.take_reclaimed() {
-            if self.by_tuple.get(&tuple) == Some(&Handle { connection: id, subflow }) {
+            if self.by_tuple.get(&tuple) == Some(Handle { connection: id, subflow }) {
                 self.by_tuple.remove(&tuple);
             }
         }
-        for subflow in connection.take_unadopted() {
+        while let Some(subflow) = connection.next_unadopted() {
             let by_tuple = &mut self.by_tuple;
-            if let Some(tuple) = connection.settle_port(subflow, |tuple| by_tuple.contains_key(tuple)) {
+            if let Some(tuple) = connection.settle_port(subflow, |tuple| by_tuple.contains(tuple)) {
                 by_tuple.insert(tuple, Handle { connection: id, subflow });
             }
         }
@@ -223,7 +224,7 @@ impl<P: Stream> Host<P> {
     /// [`Host::transmit`], and the answer is `None`.
     pub fn receive(&mut self, now_ns: u64, tuple: Tuple, mut segment: Segment<P>) -> Option<Handle> {
         let opens = segment.flags.syn() && !segment.flags.ack() && !segment.flags.rst();
-        if let Some(&at) = self.by_tuple.get(&tuple) {
+        if let Some(at) = self.by_tuple.get(&tuple) {
             if !(opens && self.connection(at.connection).is_closed(at.subflow)) {
                 self.receive_on(now_ns, at, &mut segment);
                 if self.backlog.as_ref().is_some_and(|backlog| backlog.is_half_open(at.connection)) {
@@ -435,7 +436,7 @@ impl<P: Stream> Host<P> {
     /// The subflow with these ends.
     #[must_use]
     pub fn subflow_at(&self, tuple: Tuple) -> Option<Handle> {
-        self.by_tuple.get(&tuple).copied()
+        self.by_tuple.get(&tuple)
     }
 
     /// Segments that belong to no connection: resets in answer to strays.

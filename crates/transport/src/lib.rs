@@ -16,6 +16,7 @@
 
 pub mod algorithm;
 mod backlog;
+mod by_tuple;
 mod config;
 pub mod congestion;
 mod draw;

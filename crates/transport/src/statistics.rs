@@ -46,16 +46,23 @@ pub struct Statistics {
     pub own_waited_byte_ns: u128,
 }
 
-impl Statistics {
-    /// A segment goes out with data sent before on another subflow.
-    pub(crate) fn reinjected(&mut self, now_ns: u64) {
-        self.reinjections += 1;
-        if self.first_reinjection_ns == 0 {
-            self.first_reinjection_ns = now_ns;
-        }
-    }
+/// What of [`Statistics`] a subflow counts wherever it sends and receives. The rest is in
+/// [`Losses`](crate::tcp::losses::Losses), or the present state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub data_segments_sent: u64,
+    pub data_segments_received: u64,
+    pub new_bytes_received: u64,
+    pub retransmissions: u64,
+    pub established_ns: u64,
+    pub cwnd_integral_segment_ns: f64,
+    pub cwnd_integral_until_ns: u64,
+    pub others_waited_byte_ns: u128,
+    pub own_waited_byte_ns: u128,
+}
 
-    pub(crate) fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
+impl Counts {
+    pub fn extend_cwnd(&mut self, cwnd: f64, now_ns: u64) {
         if self.established_ns > 0 || self.cwnd_integral_until_ns > 0 {
             self.cwnd_integral_segment_ns += cwnd * (now_ns - self.cwnd_integral_until_ns) as f64;
         }
@@ -67,11 +74,17 @@ impl Statistics {
 /// so a quantile is right within 9 %. Empty, and without memory, until something waited.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
+    total_bytes: u64,
+    waited: Option<Box<Waited>>,
+}
+
+/// Of bytes that waited.
+#[derive(Clone, Debug, Default)]
+struct Waited {
+    sum_byte_ns: u128,
     /// Of buckets from `first` on.
     counts: Vec<u64>,
     first: usize,
-    total_bytes: u64,
-    sum_byte_ns: u128,
 }
 
 const BUCKETS_AN_OCTAVE: u32 = 8;
@@ -83,14 +96,87 @@ impl DelayHistogram {
         if delay_ns == 0 {
             return;
         }
-        self.sum_byte_ns += u128::from(delay_ns) * u128::from(bytes);
+        let waited = self.waited.get_or_insert_default();
+        waited.sum_byte_ns += u128::from(delay_ns) * u128::from(bytes);
         let bucket = Self::bucket(delay_ns);
-        let i = bucket.wrapping_sub(self.first);
-        if let Some(count) = self.counts.get_mut(i) {
+        let i = bucket.wrapping_sub(waited.first);
+        if let Some(count) = waited.counts.get_mut(i) {
             *count += bytes;
         } else {
-            *self.widened(bucket) += bytes;
+            *waited.widened(bucket) += bytes;
         }
+    }
+
+    /// Bytes delivered, and their delays together, in byte·ns.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u128) {
+        (self.total_bytes, self.sum_byte_ns())
+    }
+
+    /// Takes in what another histogram counted: the delays of both as of one.
+    pub fn merge(&mut self, other: &DelayHistogram) {
+        self.total_bytes += other.total_bytes;
+        if let Some(other) = &other.waited {
+            let waited = self.waited.get_or_insert_default();
+            waited.sum_byte_ns += other.sum_byte_ns;
+            for (bucket, count) in other.buckets().filter(|&(_, count)| count > 0) {
+                *waited.widened(bucket) += count;
+            }
+        }
+    }
+
+    /// The buckets of bytes that waited.
+    fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.waited.iter().flat_map(|waited| waited.buckets())
+    }
+
+    fn bucket(delay_ns: u64) -> usize {
+        let octave = delay_ns.ilog2();
+        // The leading bit at the top: below it stand the bits of the fraction.
+        let eighths = ((delay_ns << (63 - octave)) >> 60) as u32;
+        (octave * BUCKETS_AN_OCTAVE + eighths - BUCKETS_AN_OCTAVE) as usize
+    }
+
+    fn upper_ns(bucket: usize) -> f64 {
+        let (octave, fraction) = (bucket as u32 / BUCKETS_AN_OCTAVE, bucket as u32 % BUCKETS_AN_OCTAVE);
+        2f64.powi(octave as i32) * f64::from(BUCKETS_AN_OCTAVE + fraction + 1) / f64::from(BUCKETS_AN_OCTAVE)
+    }
+
+    /// Sum over all bytes of the time they waited, in byte·ns.
+    #[must_use]
+    pub fn sum_byte_ns(&self) -> u128 {
+        self.waited.as_ref().map_or(0, |waited| waited.sum_byte_ns)
+    }
+
+    /// Mean delay in seconds; none when nothing was delivered.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.total_bytes > 0).then(|| self.sum_byte_ns() as f64 / self.total_bytes as f64 * 1e-9)
+    }
+
+    /// The delay in seconds that a share `q` of the bytes did not exceed, rounded up to its bucket.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        if self.total_bytes == 0 {
+            return None;
+        }
+        let waited: u64 = self.buckets().map(|(_, count)| count).sum();
+        let mut below = (self.total_bytes - waited) as f64;
+        let wanted = q * self.total_bytes as f64;
+        if below >= wanted {
+            return Some(0.0);
+        }
+        for (bucket, count) in self.buckets() {
+            below += count as f64;
+            if below >= wanted {
+                return Some(Self::upper_ns(bucket) * 1e-9);
+            }
+        }
+        None
+    }
+}
+
+impl Waited {
+    fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        (self.first..).zip(self.counts.iter().copied())
     }
 
     /// The count of a bucket for which there is no place yet.
@@ -110,66 +196,6 @@ impl DelayHistogram {
             self.counts.resize(i + 1, 0);
         }
         &mut self.counts[i]
-    }
-
-    /// Bytes delivered, and their delays together, in byte·ns.
-    #[must_use]
-    pub fn totals(&self) -> (u64, u128) {
-        (self.total_bytes, self.sum_byte_ns)
-    }
-
-    /// Takes in what another histogram counted: the delays of both as of one.
-    pub fn merge(&mut self, other: &DelayHistogram) {
-        for (bucket, count) in (other.first..).zip(&other.counts) {
-            if *count > 0 {
-                *self.widened(bucket) += count;
-            }
-        }
-        self.total_bytes += other.total_bytes;
-        self.sum_byte_ns += other.sum_byte_ns;
-    }
-
-    fn bucket(delay_ns: u64) -> usize {
-        let octave = delay_ns.ilog2();
-        // The leading bit at the top: below it stand the bits of the fraction.
-        let eighths = ((delay_ns << (63 - octave)) >> 60) as u32;
-        (octave * BUCKETS_AN_OCTAVE + eighths - BUCKETS_AN_OCTAVE) as usize
-    }
-
-    fn upper_ns(bucket: usize) -> f64 {
-        let (octave, fraction) = (bucket as u32 / BUCKETS_AN_OCTAVE, bucket as u32 % BUCKETS_AN_OCTAVE);
-        2f64.powi(octave as i32) * f64::from(BUCKETS_AN_OCTAVE + fraction + 1) / f64::from(BUCKETS_AN_OCTAVE)
-    }
-
-    /// Sum over all bytes of the time they waited, in byte·ns.
-    #[must_use]
-    pub fn sum_byte_ns(&self) -> u128 {
-        self.sum_byte_ns
-    }
-
-    /// Mean delay in seconds; none when nothing was delivered.
-    pub fn mean_s(&self) -> Option<f64> {
-        (self.total_bytes > 0).then(|| self.sum_byte_ns as f64 / self.total_bytes as f64 * 1e-9)
-    }
-
-    /// The delay in seconds that a share `q` of the bytes did not exceed, rounded up to its bucket.
-    pub fn quantile_s(&self, q: f64) -> Option<f64> {
-        if self.total_bytes == 0 {
-            return None;
-        }
-        let waited: u64 = self.counts.iter().sum();
-        let mut below = (self.total_bytes - waited) as f64;
-        let wanted = q * self.total_bytes as f64;
-        if below >= wanted {
-            return Some(0.0);
-        }
-        for (bucket, &count) in (self.first..).zip(&self.counts) {
-            below += count as f64;
-            if below >= wanted {
-                return Some(Self::upper_ns(bucket) * 1e-9);
-            }
-        }
-        None
     }
 }
 

@@ -4,12 +4,14 @@
 use wire::DssChecksum;
 
 use super::connection::Connection;
+use super::state::context::Held;
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::verifying::Verifying;
 use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
+use crate::tcp::acknowledge::NEVER;
 
 /// A subflow was reset.
 pub(super) struct Broken;
@@ -89,14 +91,12 @@ impl<P: Stream> Connection<P> {
     /// MUST close the subflow with a RST with MP_FAIL" (RFC 8684 §3.7).
     fn checksum_failed(&mut self, now_ns: u64, r: usize, map: MapRange, pieces: Vec<Piece<P>>) -> Result<(), Broken> {
         if self.live_subflows() > 1 || self.rx.has_hole() {
-            self.contexts[r].reset.fail_dsn = Some(self.numbers.theirs(map.offset));
+            self.contexts[r].reset.get_or_insert_default().fail_dsn = Some(self.numbers.theirs(map.offset));
             self.reset_for_middlebox(now_ns, r);
             return Err(Broken);
         }
-        let context = &mut self.contexts[r];
-        context.held = Some(pieces);
-        context.failed_at = map.offset;
-        context.retries = 0;
+        let held = Held { pieces, failed_at: map.offset, retries: 0, timer_ns: NEVER };
+        self.contexts[r].held = Some(Box::new(held));
         self.send_fail(now_ns, r);
         Ok(())
     }

@@ -30,6 +30,7 @@ use crate::scheduler::{PacketScheduler, Repair, Scheduler, SubflowSet};
 use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
+use crate::tcp::losses::Losses;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::waits::{Sending, Waited};
@@ -94,14 +95,16 @@ pub struct Connection<P: Stream> {
     pub(super) timers: StreamTimers,
     /// The subflows that the scheduler's burst goes to, and how many segments of it are left.
     pub(super) burst: (SubflowSet, u32),
-    unadopted: Vec<SubflowId>,
+    /// Subflows that the host has not entered yet.
+    unadopted: SubflowSet,
     pub(super) events: VecDeque<Event>,
     pub(super) controller: Controller,
     pub(super) reinjections: Reinjections,
 
     // What few do.
     /// The ends of joins that failed, and the ids that they had.
-    reclaimed: Vec<(Tuple, SubflowId)>,
+    #[expect(clippy::box_collection, reason = "hardly any connection has some")]
+    reclaimed: Option<Box<Vec<(Tuple, SubflowId)>>>,
     /// Shared by all connections that were made with it.
     pub(super) config: Arc<Config>,
     pub(super) initiator: bool,
@@ -162,8 +165,8 @@ impl<P: Stream> Connection<P> {
             rx: ReceiveStream::new(first_receive_window(&config, initiator)),
             timers: StreamTimers::new(),
             burst: (SubflowSet::default(), 0),
-            unadopted: Vec::new(),
-            reclaimed: Vec::new(),
+            unadopted: SubflowSet::default(),
+            reclaimed: None,
             events: VecDeque::new(),
             controller: config.congestion.make(&origin),
             reinjections: Reinjections::default(),
@@ -220,7 +223,7 @@ impl<P: Stream> Connection<P> {
         self.contexts.push(SubflowContext::new());
         self.views.reserve_exact(1);
         self.views.push(view);
-        self.unadopted.push(SubflowId(r as u8));
+        self.unadopted.insert(r);
         self.due.attention.insert(r);
         r
     }
@@ -230,20 +233,21 @@ impl<P: Stream> Connection<P> {
     fn reuse_id(&mut self, r: usize, mut subflow: Subflow<P>, view: View) -> usize {
         // Counters go on: whoever takes differences sees none below zero.
         subflow.statistics = self.subflows[r].statistics;
+        subflow.losses = self.subflows[r].losses.as_deref().map(|losses| Box::new(losses.counts()));
         let old = std::mem::replace(&mut self.subflows[r], subflow);
-        self.reclaimed.push((old.tuple, SubflowId(r as u8)));
+        self.reclaimed.get_or_insert_default().push((old.tuple, SubflowId(r as u8)));
         self.contexts[r] = SubflowContext::new();
         self.views[r] = view;
         self.narrow.remove(r);
         self.short.unsettle();
-        self.unadopted.push(SubflowId(r as u8));
+        self.unadopted.insert(r);
         self.due.attention.insert(r);
         r
     }
 
     /// The ends of failed joins whose ids other subflows have now.
     pub(crate) fn take_reclaimed(&mut self) -> Vec<(Tuple, SubflowId)> {
-        std::mem::take(&mut self.reclaimed)
+        self.reclaimed.take().map_or_else(Vec::new, |reclaimed| *reclaimed)
     }
 
     /// Where what segments touch of a subflow stands in memory, and how many bytes it takes.
@@ -253,12 +257,12 @@ impl<P: Stream> Connection<P> {
         Some((place.cast(), std::mem::offset_of!(Subflow<P>, tuple)))
     }
 
-    pub(crate) fn take_unadopted(&mut self) -> Vec<SubflowId> {
-        std::mem::take(&mut self.unadopted)
+    pub(crate) fn next_unadopted(&mut self) -> Option<SubflowId> {
+        self.unadopted.pop().map(|r| SubflowId(r as u8))
     }
 
     pub(crate) fn has_unadopted(&self) -> bool {
-        !self.unadopted.is_empty()
+        self.unadopted.0 != 0
     }
 
     /// The token that names this connection to peers that join; none for TCP.
@@ -341,7 +345,11 @@ impl<P: Stream> Connection<P> {
 
     /// What happened since the last call, in order.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if event.is_some() && self.events.is_empty() {
+            self.events = VecDeque::new(); // the next may be long in coming
+        }
+        event
     }
 
     /// The ECN field of the packet of the segment that [`transmit`](Self::transmit) gave last (RFC 3168 §5): not capable,
@@ -491,31 +499,51 @@ impl<P: Stream> Connection<P> {
     /// When the retransmission timeouts of a subflow were, in order.
     #[must_use]
     pub fn timeout_times_ns(&self, subflow: SubflowId) -> &[u64] {
-        &self.subflows[subflow.0 as usize].timeouts_ns
+        self.subflows[subflow.0 as usize].losses.as_ref().map_or(&[], |losses| &losses.timeouts_ns)
     }
 
     /// From now on the first data sent again on another subflow counts as the first: a path has just ended.
     pub fn watch_reinjections(&mut self) {
-        self.subflows.iter_mut().for_each(|subflow| subflow.statistics.first_reinjection_ns = 0);
+        self.subflows
+            .iter_mut()
+            .flat_map(|subflow| &mut subflow.losses)
+            .for_each(|losses| losses.first_reinjection_ns = 0);
     }
 
     /// When data was first sent again on another subflow since then.
     #[must_use]
     pub fn first_reinjection_ns(&self) -> Option<u64> {
-        self.subflows.iter().map(|subflow| subflow.statistics.first_reinjection_ns).filter(|&at_ns| at_ns > 0).min()
+        let all = self.subflows.iter().flat_map(|subflow| &subflow.losses);
+        all.map(|losses| losses.first_reinjection_ns).filter(|&at_ns| at_ns > 0).min()
     }
 
     /// Counters and present state of a subflow. Panics when there is no such subflow.
     #[must_use]
     pub fn statistics(&self, subflow: SubflowId) -> Statistics {
         let (s, v) = (&self.subflows[subflow.0 as usize], &self.views[subflow.0 as usize]);
+        let lost = s.losses.as_deref();
+        let of = |count: fn(&Losses) -> u64| lost.map_or(0, count);
         Statistics {
             cwnd_segments: v.cwnd,
             srtt_ns: v.srtt_ns,
             in_flight_segments: v.in_flight,
             rtt_sum_ns: s.rtt.sum_ns,
             rtt_samples: s.rtt.samples,
-            ..s.statistics
+            data_segments_sent: s.statistics.data_segments_sent,
+            retransmissions: s.statistics.retransmissions,
+            timeouts: of(|losses| losses.timeouts),
+            undone: of(|losses| losses.undone),
+            marks: of(|losses| losses.marks),
+            probes: of(|losses| losses.probes),
+            reinjections: of(|losses| losses.reinjections),
+            first_reinjection_ns: of(|losses| losses.first_reinjection_ns),
+            established_ns: s.statistics.established_ns,
+            cwnd_integral_segment_ns: s.statistics.cwnd_integral_segment_ns,
+            cwnd_integral_until_ns: s.statistics.cwnd_integral_until_ns,
+            new_bytes_received: s.statistics.new_bytes_received,
+            data_segments_received: s.statistics.data_segments_received,
+            others_waited_byte_ns: s.statistics.others_waited_byte_ns,
+            own_waited_byte_ns: s.statistics.own_waited_byte_ns,
         }
     }
 

@@ -248,10 +248,10 @@ impl<P: Stream> Connection<P> {
         loop {
             if let Some(held) = &mut self.contexts[r].held {
                 // What follows a failed checksum waits for the infinite mapping: of it, too, no more than a window.
-                let bytes: u64 = held.iter().map(|p| p.payload.len() as u64).sum();
-                if bytes < self.rx.window.size() && self.rx.window.allows_pieces(held.len()) {
+                let bytes: u64 = held.pieces.iter().map(|p| p.payload.len() as u64).sum();
+                if bytes < self.rx.window.size() && self.rx.window.allows_pieces(held.pieces.len()) {
                     self.subflows[r].rcv_nxt = piece.end();
-                    held.push(piece);
+                    held.pieces.push(piece);
                 }
                 return true;
             }

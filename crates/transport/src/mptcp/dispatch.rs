@@ -24,10 +24,11 @@ struct Subflows<'a, P: Stream> {
 impl<P: Stream> Lookup for Subflows<'_, P> {
     fn counters(&self, r: usize) -> Counters {
         let Some(subflow) = self.subflows.get(r) else { return Counters::default() };
+        let (repeats, timeouts) = subflow.losses.as_ref().map_or((0, 0), |losses| (losses.repeats, losses.timeouts));
         Counters {
             segments_sent: subflow.statistics.data_segments_sent,
-            segments_lost: subflow.statistics.retransmissions - subflow.repeats,
-            timeouts: subflow.statistics.timeouts,
+            segments_lost: subflow.statistics.retransmissions - repeats,
+            timeouts,
             acknowledged_bytes: subflow.snd_una.saturating_sub(1), // the SYN is no data
             unacknowledged_bytes: subflow.snd_nxt - subflow.snd_una,
             queued_bytes: self.plan.and_then(|plan| plan.queue(r)).map_or(0, |queue| queue.bytes()),
@@ -294,7 +295,7 @@ impl<P: Stream> Connection<P> {
             if from == self.tx.una() {
                 self.timers.hole_tried.insert(r);
             }
-            self.subflows[r].statistics.reinjected(now_ns);
+            self.subflows[r].losses.get_or_insert_default().reinjected(now_ns);
         }
         self.arm_data_timer(now_ns);
         // Under TCP the last data carries the FIN.

@@ -23,7 +23,8 @@ impl<P: Stream> Connection<P> {
     /// checksum failed or is not known yet; else of the next byte expected.
     fn first_undelivered(&self, r: usize) -> u64 {
         let context = &self.contexts[r];
-        let waiting = context.held.as_ref().or(context.verifying.as_ref().map(|v| &v.pieces));
+        let held = context.held.as_ref().map(|held| &held.pieces);
+        let waiting = held.or(context.verifying.as_ref().map(|v| &v.pieces));
         waiting.and_then(|pieces| pieces.first()).map_or(self.subflows[r].rcv_nxt, |p| p.at)
     }
 
@@ -153,9 +154,9 @@ impl<P: Stream> Connection<P> {
         }
         self.fallback.receive_single();
         let context = &mut self.contexts[r];
-        context.fail_timer_ns = NEVER;
         context.next_offset = place;
-        if let Some(waiting) = context.held.take().or(context.verifying.take().map(|v| v.pieces)) {
+        let held = context.held.take().map(|held| held.pieces);
+        if let Some(waiting) = held.or(context.verifying.take().map(|v| v.pieces)) {
             for mut piece in waiting {
                 let context = &mut self.contexts[r];
                 piece.offset = context.next_offset;

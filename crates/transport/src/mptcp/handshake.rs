@@ -47,14 +47,16 @@ impl<P: Stream> Connection<P> {
     ) -> Self {
         let mut c = Connection::new(config, true, key, secrets);
         c.clock_ns = now_ns;
-        c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
+        if c.mode == Mode::Mptcp {
+            c.addresses = Addresses::new(local.to_vec(), tuple.local.port());
+            c.addresses.learn(0, tuple.remote);
+        }
         let iss = c.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, c.config.mss, &c.config.tcp);
         subflow.local_id = local[0].id;
         subflow.backup = local[0].backup;
         subflow.syn_due = true;
         c.add_subflow(subflow);
-        c.addresses.learn(0, tuple.remote);
         if c.config.joins_at_once && c.mode == Mode::Mptcp {
             c.begin_at_once(now_ns, tuple);
         }
@@ -73,12 +75,12 @@ impl<P: Stream> Connection<P> {
     ) -> Self {
         let mut c = Connection::new(config, false, key, secrets);
         c.clock_ns = now_ns;
-        // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
-        let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
-        local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
-        c.addresses = Addresses::new(local, tuple.local.port());
         let offered = capable(syn).is_some_and(|m| m.version >= 1 && m.sender_key.is_none());
         if offered {
+            // The address of the connection has id 0, whatever it is called elsewhere (RFC 8684 §3.2).
+            let mut local = vec![LocalAddress { id: 0, address: tuple.local.ip(), backup: false }];
+            local.extend(addresses.iter().filter(|a| a.id != 0 && a.address != tuple.local.ip()));
+            c.addresses = Addresses::new(local, tuple.local.port());
             c.learn_flags(capable(syn).map_or(0, |m| m.flags), tuple);
         } else {
             c.mode = Mode::Tcp;

@@ -7,6 +7,7 @@ use super::signal::attach;
 use super::state::fallback::Mode;
 use crate::numbers::{Dsn, Ours};
 use crate::queue::Stream;
+use crate::tcp::acknowledge::NEVER;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.
 const FAIL_RETRIES: u32 = 6;
@@ -14,8 +15,9 @@ const FAIL_RETRIES: u32 = 6;
 impl<P: Stream> Connection<P> {
     /// MP_FAIL goes out with every acknowledgment until the infinite mapping comes; this one at once.
     pub(super) fn send_fail(&mut self, now_ns: u64, r: usize) {
-        let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << self.contexts[r].retries.min(6));
-        self.contexts[r].fail_timer_ns = due_ns;
+        let Some(held) = &mut self.contexts[r].held else { return };
+        let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << held.retries.min(6));
+        held.timer_ns = due_ns;
         self.subflows[r].ack.now = true;
         self.due.acks.insert(r);
         self.arm_control(due_ns);
@@ -23,8 +25,8 @@ impl<P: Stream> Connection<P> {
 
     /// MP_FAIL goes on every acknowledgment while the infinite mapping is waited for.
     pub(super) fn attach_fail(&self, r: usize, segment: &mut Segment<P>) {
-        if self.contexts[r].held.is_some() {
-            let dsn = self.numbers.theirs(self.contexts[r].failed_at).on_wire();
+        if let Some(held) = &self.contexts[r].held {
+            let dsn = self.numbers.theirs(held.failed_at).on_wire();
             segment.options.sack = wire::SackBlocks::default();
             attach(segment, MptcpOption::MpFail { dsn });
         }
@@ -32,13 +34,10 @@ impl<P: Stream> Connection<P> {
 
     /// No infinite mapping has come in time.
     pub(super) fn fail_timer(&mut self, now_ns: u64, r: usize) {
-        let context = &mut self.contexts[r];
-        context.fail_timer_ns = u64::MAX;
-        if context.held.is_none() {
-            return;
-        }
-        context.retries += 1;
-        if context.retries > FAIL_RETRIES {
+        let Some(held) = &mut self.contexts[r].held else { return };
+        held.timer_ns = NEVER;
+        held.retries += 1;
+        if held.retries > FAIL_RETRIES {
             self.reset_for_middlebox(now_ns, r);
         } else {
             self.send_fail(now_ns, r);

@@ -27,7 +27,8 @@ impl<P: Stream> Connection<P> {
                 // Both directions have ended: there is nothing to reset (RFC 9293 §3.10.5).
                 self.fail_subflow(now_ns, r, false);
             } else if !matches!(state, State::Closed | State::TimeWait) {
-                self.contexts[r].reset.fastclose = self.mode == Mode::Mptcp && self.keys.remote.is_some();
+                self.contexts[r].reset.get_or_insert_default().fastclose =
+                    self.mode == Mode::Mptcp && self.keys.remote.is_some();
                 self.reset_subflow(now_ns, r, ResetReason::Unspecified, false);
             }
         }

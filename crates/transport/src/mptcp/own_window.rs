@@ -10,7 +10,6 @@
 use super::connection::Connection;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::pacing::Pacing;
 
 impl<P: Stream> Connection<P> {
     /// How much of a segment of `len` bytes the subflow's own window allows to send now. None: nothing. Where nothing is
@@ -60,7 +59,7 @@ impl<P: Stream> Connection<P> {
         if self.narrow.contains(r) {
             let context = &mut self.contexts[r];
             context.window_probes = context.window_probes.saturating_add(1);
-            context.keepalive_due = true;
+            context.signalling.get_or_insert_default().keepalive_due = true;
             self.due.signals.insert(r);
             self.release(r);
         }
@@ -71,7 +70,7 @@ impl<P: Stream> Connection<P> {
     pub(super) fn release(&mut self, r: usize) {
         self.narrow.remove(r);
         let subflow = &mut self.subflows[r];
-        self.views[r].held = subflow.pacing.as_ref().is_some_and(Pacing::is_held);
+        self.views[r].held = subflow.pacing.as_ref().is_some_and(|pacing| pacing.is_held());
         if subflow.board.is_empty() && subflow.can_send() {
             subflow.timer_ns = NEVER;
         }

@@ -184,7 +184,7 @@ impl<P: Stream> Connection<P> {
                 continue;
             }
             if !new {
-                self.subflows[r].statistics.reinjected(now_ns);
+                self.subflows[r].losses.get_or_insert_default().reinjected(now_ns);
                 if from == una {
                     self.timers.hole_tried.insert(r);
                 }

@@ -15,7 +15,7 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         self.unsettle();
-        self.subflows[r].statistics.probes += 1;
+        self.subflows[r].losses.get_or_insert_default().probes += 1;
         let unsent = self.tx.unsent();
         let open = self.tx.open();
         let planned = self.is_bound_ahead();
@@ -38,7 +38,7 @@ impl<P: Stream> Connection<P> {
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
                 subflow.statistics.retransmissions += 1;
-                subflow.repeats += 1;
+                subflow.losses.get_or_insert_default().repeats += 1;
             }
             let end = seq + payload.len() as u64 + u64::from(fin);
             if let Some(rate) = &mut subflow.rate {
@@ -56,17 +56,19 @@ impl<P: Stream> Connection<P> {
 
     /// Whether F-RTO wants new data rather than retransmissions on subflow `r` now.
     pub(super) fn holds_retransmissions(&self, r: usize) -> bool {
-        matches!(self.subflows[r].frto, Frto::NewDataOnly(_))
+        matches!(self.subflows[r].frto(), Frto::NewDataOnly(_))
     }
 
     /// Nothing more can be sent now. When F-RTO waited for new data that was not there, retransmissions go on:
     /// answers whether there is one to try.
     pub(super) fn release_retransmissions(&mut self) -> bool {
         let mut released = false;
-        self.due.frto_waits = self.subflows.iter().any(|s| matches!(s.frto, Frto::NewDataOnly(_)));
+        self.due.frto_waits = self.subflows.iter().any(|s| matches!(s.frto(), Frto::NewDataOnly(_)));
         for (r, subflow) in self.subflows.iter_mut().enumerate() {
-            if subflow.frto == Frto::NewDataOnly(subflow.snd_nxt) {
-                subflow.frto = Frto::Off;
+            if let Some(losses) = &mut subflow.losses
+                && losses.frto == Frto::NewDataOnly(subflow.snd_nxt)
+            {
+                losses.frto = Frto::Off;
                 self.due.attention.insert(r);
                 released = true;
             }

@@ -54,8 +54,9 @@ impl<P: Stream> Connection<P> {
                 // What was under way when the address went is no sign of life: the keep-alive waits until it is through.
                 let rtt = &self.subflows[r].rtt;
                 let keepalive_ns = now_ns + rtt.srtt_ns;
-                self.contexts[r].keepalive_ns = keepalive_ns;
-                self.contexts[r].removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
+                let signalling = self.contexts[r].signalling.get_or_insert_default();
+                signalling.keepalive_ns = keepalive_ns;
+                signalling.removal_ns = keepalive_ns + 2 * rtt.base_rto_ns();
                 self.removals = true;
                 self.arm_control(keepalive_ns);
                 // Until then it is treated like one whose timer has expired: others carry what it has.
@@ -72,15 +73,14 @@ impl<P: Stream> Connection<P> {
     /// Something came on a subflow whose address may have been withdrawn.
     #[cold]
     pub(super) fn sign_of_life(&mut self, r: usize) {
-        if self.contexts[r].keepalive_ns == NEVER {
-            self.contexts[r].removal_ns = NEVER;
+        if let Some(signalling) = self.contexts[r].signalling.as_mut().filter(|s| s.keepalive_ns == NEVER) {
+            signalling.removal_ns = NEVER;
         }
-        self.removals = self.contexts.iter().any(|c| c.removal_ns != NEVER);
+        self.removals = self.contexts.iter().any(|c| c.removal_ns() != NEVER);
     }
 
     /// A subflow whose address was withdrawn gave no sign of life.
     pub(super) fn removal_timer(&mut self, now_ns: u64, r: usize) {
-        self.contexts[r].removal_ns = NEVER;
         if self.is_open(r) {
             self.reset_subflow(now_ns, r, ResetReason::Prohibited, false);
         }

@@ -29,7 +29,7 @@ impl<P: Stream> Connection<P> {
 
     /// As [`fail_subflow`](Self::fail_subflow), and tells the peer why.
     pub(super) fn reset_subflow(&mut self, now_ns: u64, r: usize, reason: ResetReason, transient: bool) {
-        let reset = &mut self.contexts[r].reset;
+        let reset = self.contexts[r].reset.get_or_insert_default();
         (reset.reason, reset.transient) = (reason, transient);
         if self.subflows[r].rcv_nxt > 0 {
             // Else the peer has not answered: there is nothing to reset.
@@ -57,7 +57,7 @@ impl<P: Stream> Connection<P> {
         let own = subflow.reset_due && subflow.reset_answer.is_none();
         if let (false, Some(answer)) = (own, ResetAnswer::to(segment)) {
             subflow.reset_due = true;
-            subflow.reset_answer = Some(answer);
+            subflow.reset_answer = Some(Box::new(answer));
             self.due.attention.insert(r);
         }
     }
@@ -65,8 +65,8 @@ impl<P: Stream> Connection<P> {
     /// The reset itself. A mere answer says why only what the peer must know: that a checksum failed, or that the whole
     /// connection ends. Its timestamps: RFC 7323 §3.2.
     pub(super) fn reset(&mut self, now_ns: u64, r: usize) -> Segment<P> {
-        let answer = self.subflows[r].reset_answer.take();
-        let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset);
+        let answer = self.subflows[r].reset_answer.take().map(|answer| *answer);
+        let (subflow, reset) = (&self.subflows[r], self.contexts[r].reset.as_deref().copied().unwrap_or_default());
         let mut options = Options { timestamps: subflow.timestamps_now(now_ns), ..Options::default() };
         if let (Some(t), Some(ResetAnswer { ack: 0, .. })) = (&mut options.timestamps, answer) {
             t.echo = 0; // "if the ACK bit is not set … MUST be zero"

@@ -40,7 +40,7 @@ impl<P: Stream> Connection<P> {
 
     /// Sends an option on subflow `r`.
     pub(super) fn signal(&mut self, r: usize, option: MptcpOption) {
-        let signals = &mut self.contexts[r].signals;
+        let signals = &mut self.contexts[r].signalling.get_or_insert_default().options;
         if signals.len() < MAX_SIGNALS && !signals.contains(&option) {
             signals.push_back(option);
             self.due.signals.insert(r);
@@ -52,7 +52,8 @@ impl<P: Stream> Connection<P> {
         while self.due.signals.0 != 0 {
             let r = self.due.signals.0.trailing_zeros() as usize;
             if self.may_signal(r) {
-                if std::mem::take(&mut self.contexts[r].keepalive_due) {
+                let signalling = self.contexts[r].signalling.as_mut();
+                if signalling.is_some_and(|signalling| std::mem::take(&mut signalling.keepalive_due)) {
                     // From below what the peer expects, so that it answers (RFC 9293 §3.8.4).
                     let seq = self.subflows[r].snd_una - 1;
                     return Some((r, self.segment(now_ns, r, seq, Flags::ACK)));
@@ -61,14 +62,15 @@ impl<P: Stream> Connection<P> {
                     self.due.signals.pop();
                     continue;
                 }
-                if let Some(option) = self.contexts[r].signals.pop_front() {
+                let signalling = self.contexts[r].signalling.as_mut();
+                if let Some(option) = signalling.and_then(|signalling| signalling.options.pop_front()) {
                     let seq = self.subflows[r].snd_nxt;
                     let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
                     attach(&mut segment, option);
                     return Some((r, segment));
                 }
             }
-            self.contexts[r].signals.clear();
+            self.contexts[r].clear_signals();
             self.due.signals.pop();
         }
         None
@@ -77,21 +79,21 @@ impl<P: Stream> Connection<P> {
     /// Whether as many options as may follow one another have gone out on `r`: the next one waits a round trip. Otherwise
     /// counts the one that goes now.
     fn must_pause(&mut self, now_ns: u64, r: usize) -> bool {
-        if self.contexts[r].signals.is_empty() {
+        if !self.contexts[r].has_signals() {
             return false;
         }
         let pause_ns = self.views[r].srtt_ns.max(MIN_PAUSE_NS);
         let context = &mut self.contexts[r];
-        if context.in_a_row.0 >= MAX_IN_A_ROW {
-            let until_ns = context.in_a_row.1 + pause_ns;
+        if context.in_a_row >= MAX_IN_A_ROW {
+            let until_ns = context.last_signal_ns + pause_ns;
             if now_ns < until_ns {
-                context.signals_ns = until_ns;
+                context.signalling.get_or_insert_default().pause_ns = until_ns;
                 self.arm_control(until_ns);
                 return true;
             }
-            context.in_a_row.0 = 0;
+            context.in_a_row = 0;
         }
-        context.in_a_row = (context.in_a_row.0 + 1, now_ns);
+        (context.in_a_row, context.last_signal_ns) = (context.in_a_row + 1, now_ns);
         false
     }
 
@@ -113,27 +115,29 @@ impl<P: Stream> Connection<P> {
             self.addresses.forget_announcements();
         }
         for r in 0..self.subflows.len() {
-            if self.contexts[r].fail_timer_ns <= now_ns {
+            if self.contexts[r].held.as_ref().is_some_and(|held| held.timer_ns <= now_ns) {
                 self.fail_timer(now_ns, r);
             }
-            if self.contexts[r].keepalive_ns <= now_ns {
-                self.contexts[r].keepalive_ns = NEVER;
-                self.contexts[r].keepalive_due = true;
-                self.due.signals.insert(r);
-            }
-            if self.contexts[r].signals_ns <= now_ns {
-                self.contexts[r].signals_ns = NEVER;
-                self.due.signals.insert(r);
-            }
-            if self.contexts[r].removal_ns <= now_ns {
-                self.removal_timer(now_ns, r);
+            if let Some(signalling) = &mut self.contexts[r].signalling {
+                if signalling.keepalive_ns <= now_ns {
+                    signalling.keepalive_ns = NEVER;
+                    signalling.keepalive_due = true;
+                    self.due.signals.insert(r);
+                }
+                if signalling.pause_ns <= now_ns {
+                    signalling.pause_ns = NEVER;
+                    self.due.signals.insert(r);
+                }
+                if signalling.removal_ns <= now_ns {
+                    signalling.removal_ns = NEVER;
+                    self.removal_timer(now_ns, r);
+                }
             }
         }
         self.interruption_timer(now_ns);
         let own = self.control.path_ns.min(self.control.interrupted_until_ns);
         let own = if self.signalling_subflow(None).is_some() { own.min(self.addresses.next_due_ns()) } else { own };
-        let due_ns = |c: &SubflowContext<P>| c.fail_timer_ns.min(c.removal_ns).min(c.keepalive_ns).min(c.signals_ns);
-        let next_ns = self.contexts.iter().map(due_ns).fold(own, u64::min);
+        let next_ns = self.contexts.iter().map(SubflowContext::due_ns).fold(own, u64::min);
         self.arm_control(next_ns);
     }
 }

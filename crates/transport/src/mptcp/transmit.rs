@@ -163,7 +163,7 @@ impl<P: Stream> Connection<P> {
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             let part = sent.is_part();
             let subflow = &mut self.subflows[r];
-            subflow.recovery.sent += 1;
+            subflow.note_transmission();
             subflow.note_retransmission(now_ns);
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
@@ -171,7 +171,8 @@ impl<P: Stream> Connection<P> {
             }
             // What all waits for has only now been sent again: the timeout counts from here, as in Linux (RFC 6675 §6 leaves the
             // choice), or a loss found late would be followed by a timeout before the answer can be there.
-            if subflow.timer_ns == NEVER || (seq <= subflow.snd_una && !subflow.recovery.waits) {
+            let waits = subflow.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
+            if subflow.timer_ns == NEVER || (seq <= subflow.snd_una && !waits) {
                 subflow.restart_timer(now_ns);
             }
             self.views[r].in_flight = subflow.pipe();
@@ -220,7 +221,8 @@ impl<P: Stream> Connection<P> {
     /// case.
     fn may_retransmit(&self, r: usize) -> bool {
         self.views[r].has_room()
-            || (self.views[r].phase != Phase::Open && self.subflows[r].recovery.sent == 0)
+            || (self.views[r].phase != Phase::Open
+                && self.subflows[r].losses.as_ref().is_none_or(|l| l.recovery.sent == 0))
             || self.views[r].in_flight == 0
     }
 
@@ -244,7 +246,7 @@ impl<P: Stream> Connection<P> {
         if !payload.is_empty() {
             self.contexts[r].sent(seq, offset);
         }
-        subflow.recovery.sent += 1;
+        subflow.note_transmission();
         self.views[r].in_flight = subflow.pipe();
         if !self.views[r].has_room() {
             subflow.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)

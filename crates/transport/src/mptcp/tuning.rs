@@ -39,9 +39,9 @@ impl<P: Stream> Connection<P> {
         let seen = Seen { rtt_ns, ratio, read, unread: if tuning.shared { 0 } else { unread } };
         if tuning.next_round(self.clock_ns, seen) {
             let room = tuning.room();
-            let data = room.ratio.data(room.memory);
+            let data = room.ratio.data(room.memory.into());
             for subflow in &mut self.subflows {
-                subflow.earned.follow(room.memory, data);
+                subflow.earned.follow(room.memory.into(), data);
             }
             if self.config.tcp.quick_acks == 0 {
                 self.rx.window.grow(data);

@@ -25,11 +25,11 @@ built_in! {
     redundant::Redundant,
     blest::Blest,
     ecf::Ecf,
-    dmptcp::Dmptcp,
+    dmptcp::Dmptcp: Box<Dmptcp>,
     otias::Otias,
-    daps::Daps,
-    sttf::Sttf,
-    linux::Linux,
+    daps::Daps: Box<Daps>,
+    sttf::Sttf: Box<Sttf>,
+    linux::Linux: Box<Linux>,
 }
 
 pub use context::{Carried, Context, Counters, Lookup};

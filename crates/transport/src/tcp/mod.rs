@@ -3,6 +3,7 @@
 pub mod acknowledge;
 pub mod earned;
 pub mod ecn;
+pub mod losses;
 pub mod pacing;
 pub mod rack;
 pub mod ranges;

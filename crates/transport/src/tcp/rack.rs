@@ -16,16 +16,16 @@ pub struct Rack {
     pub timer_ns: u64,
     /// When the tail loss probe goes out.
     pub probe_ns: u64,
-    /// The network has been seen to reorder.
-    reordering: bool,
-    /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
-    multiplier: u64,
-    /// Recoveries until it returns to one (RACK.reo_wnd_persist).
-    persist: u32,
-    /// It was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
-    raised_below: u64,
     /// The probe that is under way.
     pub probe: Option<Probe>,
+    /// `multiplier` was raised for the data below this sequence number: once a round trip (RACK.dsack_round).
+    raised_below: u64,
+    /// How many quarters of the smallest RTT a segment may come late (RACK.reo_wnd_mult).
+    multiplier: u8,
+    /// Recoveries until it returns to one (RACK.reo_wnd_persist).
+    persist: u8,
+    /// The network has been seen to reorder.
+    reordering: bool,
     /// There was an RTT sample since the last probe, or since the beginning (§7.3).
     pub sampled: bool,
 }
@@ -44,9 +44,9 @@ const MAX_ACK_DELAY_NS: u64 = 200_000_000;
 /// §7.2: without an RTT sample.
 const UNKNOWN_RTT_PTO_NS: u64 = 1_000_000_000;
 /// The smoothed RTT bounds the window in any case (§6.2 step 4); this bounds the factor.
-const MAX_MULTIPLIER: u64 = 20;
+const MAX_MULTIPLIER: u8 = 20;
 /// §6.2 step 4: the window returns after so many recoveries without a D-SACK.
-const PERSIST_RECOVERIES: u32 = 16;
+const PERSIST_RECOVERIES: u8 = 16;
 
 impl Rack {
     pub fn new() -> Self {
@@ -97,7 +97,7 @@ impl Rack {
         let window_ns = if !self.reordering && (recovering || sacked >= 3) {
             0
         } else {
-            (self.multiplier * min_rtt_ns / 4).min(srtt_ns)
+            (u64::from(self.multiplier) * min_rtt_ns / 4).min(srtt_ns)
         };
         self.rtt_ns + window_ns
     }

@@ -74,8 +74,8 @@ impl<P: Stream> Sent<P> {
     /// A part was acknowledged, up to `ack` (a middlebox has resegmented, or the receiver had no room for all): what remains is
     /// a shorter segment. Answers how much was cut off.
     #[cold]
-    fn cut(&mut self, ack: u64, wholes: &mut Option<Box<Wholes<P>>>) -> u64 {
-        let wholes = wholes.get_or_insert_with(|| Box::new(Wholes::new()));
+    fn cut(&mut self, ack: u64, found: &mut Option<Box<Found<P>>>) -> u64 {
+        let wholes = found.get_or_insert_default().wholes.get_or_insert_with(|| Box::new(Wholes::new()));
         wholes.release(self.seq);
         if !self.is_part() {
             wholes.remember(self.seq, self.offset, self.payload());
@@ -158,8 +158,14 @@ pub struct Scoreboard<P: Stream> {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
-    resent: VecDeque<(u64, u64)>,
+    /// None as long as every acknowledgment was of all there was to acknowledge.
+    found: Option<Box<Found<P>>>,
+}
+
+/// What there is to remember of segments that are missing, or came before others that were.
+#[derive(Debug)]
+#[repr(C)]
+struct Found<P: Stream> {
     /// The end of the highest segment that was selectively acknowledged.
     highest_sacked: u64,
     /// Every segment below this number is sacked or lost already: where the search for losses goes on.
@@ -170,8 +176,24 @@ pub struct Scoreboard<P: Stream> {
     losses: u64,
     /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
     previous_blocks: [SackBlock; 4],
+    /// Retransmissions in the network by time: (sent_ns, number). Entries may be stale.
+    resent: VecDeque<(u64, u64)>,
     /// None as long as every segment is outstanding as it was sent.
     wholes: Option<Box<Wholes<P>>>,
+}
+
+impl<P: Stream> Default for Found<P> {
+    fn default() -> Self {
+        Found {
+            highest_sacked: 0,
+            lost_below: 0,
+            repaired_below: 0,
+            losses: 0,
+            previous_blocks: [SackBlock::default(); 4],
+            resent: VecDeque::new(),
+            wholes: None,
+        }
+    }
 }
 
 impl<P: Stream> Scoreboard<P> {
@@ -182,14 +204,8 @@ impl<P: Stream> Scoreboard<P> {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
-            resent: VecDeque::new(),
             highest_delivered: 0,
-            highest_sacked: 0,
-            lost_below: 0,
-            repaired_below: 0,
-            losses: 0,
-            previous_blocks: [SackBlock::default(); 4],
-            wholes: None,
+            found: None,
         }
     }
 
@@ -256,7 +272,7 @@ impl<P: Stream> Scoreboard<P> {
         while let Some(first) = self.sent.front_mut() {
             if first.end() > ack {
                 if first.seq < ack {
-                    let cut = first.cut(ack, &mut self.wholes);
+                    let cut = first.cut(ack, &mut self.found);
                     delivered.bytes += cut;
                     delivered.cumulative_bytes += cut;
                     delivered.advanced = true;
@@ -281,7 +297,7 @@ impl<P: Stream> Scoreboard<P> {
             self.first += 1;
         }
         trim(&mut self.sent);
-        if let Some(wholes) = &mut self.wholes {
+        if let Some(wholes) = self.found.as_mut().and_then(|found| found.wholes.as_mut()) {
             wholes.release(ack);
         }
         if ambiguous {
@@ -332,7 +348,7 @@ impl<P: Stream> Scoreboard<P> {
         if let Some(first) = self.sent.front_mut()
             && first.seq < ack
         {
-            delivered.bytes += first.cut(ack, &mut self.wholes);
+            delivered.bytes += first.cut(ack, &mut self.found);
         }
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
@@ -347,7 +363,7 @@ impl<P: Stream> Scoreboard<P> {
 
     /// The segment in which the byte with this sequence number was first sent, where only a part of that is outstanding.
     pub fn whole_of(&self, seq: u64) -> Option<Whole<P>> {
-        self.wholes.as_ref()?.of(seq)
+        self.found.as_ref()?.wholes.as_ref()?.of(seq)
     }
 
     #[inline]
@@ -393,10 +409,11 @@ impl<P: Stream> Scoreboard<P> {
     ) {
         let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) else { return };
         let (una, nxt) = (first.seq, last.end());
+        let previous = self.found.get_or_insert_default().previous_blocks;
         let mut seen = [SackBlock::default(); 4];
         for (&block, slot) in blocks.iter().zip(&mut seen) {
             // Mostly all but the first were in the last acknowledgment too, word for word.
-            if self.previous_blocks.contains(&block) && block.left != block.right {
+            if previous.contains(&block) && block.left != block.right {
                 *slot = block;
                 continue;
             }
@@ -407,7 +424,7 @@ impl<P: Stream> Scoreboard<P> {
             *slot = block;
             // A block mostly extends one of the last acknowledgment: only what is new in it is walked through.
             let mut from = left.max(una);
-            for known in self.previous_blocks.iter().filter(|known| known.left != known.right) {
+            for known in previous.iter().filter(|known| known.left != known.right) {
                 let (l, r) = (expand(known.left), expand(known.right));
                 if l <= from && from < r {
                     from = r.min(right);
@@ -417,7 +434,7 @@ impl<P: Stream> Scoreboard<P> {
                 self.mark_sacked(left, from, right, now_ns, delivered);
             }
         }
-        self.previous_blocks = seen;
+        self.found.get_or_insert_default().previous_blocks = seen;
     }
 
     /// The block `[left, to)`, of which what lies below `from` was told before. A segment counts when all of it has
@@ -427,6 +444,7 @@ impl<P: Stream> Scoreboard<P> {
         if start > 0 && self.sent[start - 1].seq >= left && self.sent[start - 1].end() > from {
             start -= 1;
         }
+        let found = self.found.get_or_insert_default();
         for segment in self.sent.range_mut(start..) {
             let end = segment.end();
             if end > to {
@@ -437,7 +455,7 @@ impl<P: Stream> Scoreboard<P> {
                 self.lost -= u32::from(segment.is(LOST));
                 self.retransmitted -= u32::from(segment.is(RETRANSMITTED));
                 segment.marks = (segment.marks | SACKED) & !(LOST | RETRANSMITTED);
-                self.highest_sacked = self.highest_sacked.max(end);
+                found.highest_sacked = found.highest_sacked.max(end);
                 Self::count(segment, now_ns, self.highest_delivered, delivered);
                 self.highest_delivered = self.highest_delivered.max(end);
             }
@@ -451,24 +469,26 @@ impl<P: Stream> Scoreboard<P> {
             return false;
         }
         // The threshold-th sacked segment from above: what lies below it is lost unless sacked.
-        let mut i = self.position(self.highest_sacked);
+        let (highest_sacked, lost_below) = self.found.as_ref().map_or((0, 0), |f| (f.highest_sacked, f.lost_below));
+        let mut i = self.position(highest_sacked);
         let mut above = 0;
         while above < threshold {
             i -= 1;
             above += u32::from(self.sent[i].is(SACKED));
         }
-        let start = self.place(self.lost_below).min(i);
+        let start = self.place(lost_below).min(i);
+        let known = self.found.get_or_insert_default();
         let mut found = false;
         for (number, segment) in (self.first + start as u64..).zip(self.sent.range_mut(start..i)) {
             if !segment.is(SACKED | LOST) {
                 segment.marks |= LOST;
                 self.lost += 1;
-                self.losses += 1;
-                self.repaired_below = self.repaired_below.min(number);
+                known.losses += 1;
+                known.repaired_below = known.repaired_below.min(number);
                 found = true;
             }
         }
-        self.lost_below = self.lost_below.max(self.first + i as u64);
+        known.lost_below = known.lost_below.max(self.first + i as u64);
         found
     }
 
@@ -480,7 +500,9 @@ impl<P: Stream> Scoreboard<P> {
             return (false, None); // nothing was delivered ahead of what is outstanding
         }
         let (mut found, mut next) = (false, None);
-        while let Some(&(sent_ns, number)) = self.resent.front() {
+        let start = self.place(self.found.as_ref().map_or(0, |found| found.lost_below));
+        let known = self.found.get_or_insert_default();
+        while let Some(&(sent_ns, number)) = known.resent.front() {
             let place = number.checked_sub(self.first);
             let current = place.and_then(|place| self.sent.get_mut(place as usize));
             if let Some(segment) = current.filter(|s| s.sent_ns == sent_ns && s.is(RETRANSMITTED)) {
@@ -493,15 +515,14 @@ impl<P: Stream> Scoreboard<P> {
                 }
                 segment.marks &= !RETRANSMITTED;
                 self.retransmitted -= 1;
-                self.losses += 1;
-                self.repaired_below = self.repaired_below.min(number);
+                known.losses += 1;
+                known.repaired_below = known.repaired_below.min(number);
                 found = true;
             }
-            self.resent.pop_front();
+            known.resent.pop_front();
         }
-        trim(&mut self.resent);
+        trim(&mut known.resent);
         // Segments sent only once stand in the order of time.
-        let start = self.place(self.lost_below);
         let mut number = self.first + start as u64;
         for segment in self.sent.range_mut(start..) {
             if !segment.is(SACKED | LOST) {
@@ -514,13 +535,13 @@ impl<P: Stream> Scoreboard<P> {
                 }
                 segment.marks |= LOST;
                 self.lost += 1;
-                self.losses += 1;
-                self.repaired_below = self.repaired_below.min(number);
+                known.losses += 1;
+                known.repaired_below = known.repaired_below.min(number);
                 found = true;
             }
             number += 1;
         }
-        self.lost_below = number;
+        known.lost_below = number;
         (found, next)
     }
 
@@ -534,8 +555,10 @@ impl<P: Stream> Scoreboard<P> {
         }
         self.lost = 0;
         self.retransmitted = 0;
-        self.resent.clear();
-        self.lost_below = 0;
+        if let Some(found) = &mut self.found {
+            found.resent.clear();
+            found.lost_below = 0;
+        }
     }
 
     /// The data of the last segment had been sent on another subflow before.
@@ -572,8 +595,9 @@ impl<P: Stream> Scoreboard<P> {
             }
             first.marks |= LOST;
             self.lost += 1;
-            self.losses += 1;
-            self.repaired_below = self.repaired_below.min(self.first);
+            let found = self.found.get_or_insert_default();
+            found.losses += 1;
+            found.repaired_below = found.repaired_below.min(self.first);
         }
     }
 
@@ -583,13 +607,14 @@ impl<P: Stream> Scoreboard<P> {
     /// The first is sent again although it was selectively acknowledged (RFC 2018 §8: "MUST"): the receiver has thrown it
     /// away then, and may have the others.
     pub fn mark_lost_on_timeout(&mut self, now_ns: u64, patience_ns: Option<u64>) {
+        let found = self.found.get_or_insert_default();
         if self.sent.front().is_some_and(|first| first.is(SACKED)) {
             self.sent.iter_mut().for_each(|segment| segment.marks &= !SACKED);
             self.sacked = 0;
-            self.previous_blocks = [SackBlock::default(); 4];
+            found.previous_blocks = [SackBlock::default(); 4];
         }
         (self.retransmitted, self.lost) = (0, 0);
-        self.losses += 1;
+        found.losses += 1;
         let mut young = None;
         for (number, segment) in (self.first..).zip(&mut self.sent) {
             if segment.is(SACKED) {
@@ -604,13 +629,13 @@ impl<P: Stream> Scoreboard<P> {
             self.lost += u32::from(segment.is(LOST));
             self.retransmitted += u32::from(segment.is(RETRANSMITTED));
         }
-        self.repaired_below = 0;
-        self.lost_below = young.unwrap_or(self.first + self.sent.len() as u64);
+        found.repaired_below = 0;
+        found.lost_below = young.unwrap_or(self.first + self.sent.len() as u64);
     }
 
     /// A number that grows whenever segments are found lost.
     pub fn losses(&self) -> u64 {
-        self.losses
+        self.found.as_ref().map_or(0, |found| found.losses)
     }
 
     /// The ends of the lost segments that were not sent again.
@@ -628,15 +653,16 @@ impl<P: Stream> Scoreboard<P> {
         if !self.has_unrepaired() {
             return None;
         }
-        let start = self.place(self.repaired_below);
+        let start = self.place(self.found.as_ref().map_or(0, |found| found.repaired_below));
         let i = start + self.sent.range(start..).position(|s| s.is(LOST) && !s.is(RETRANSMITTED))?;
         let segment = &mut self.sent[i];
         segment.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_ns = now_ns;
         self.retransmitted += 1;
         let number = self.first + i as u64;
-        self.repaired_below = number + 1;
-        self.resent.push_back((now_ns, number));
+        let found = self.found.get_or_insert_default();
+        found.repaired_below = number + 1;
+        push(&mut found.resent, (now_ns, number));
         Some(&self.sent[i])
     }
 }

@@ -152,11 +152,14 @@ impl<P: Stream> Subflow<P> {
     /// 6582 §3.2 step 3).
     #[cold]
     fn restart_once(&mut self, now_ns: u64, phase_before: Phase) {
-        let partial = !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery.point;
-        if !(partial && self.recovery.waits) {
+        let partial = !self.sack && phase_before == Phase::Recovery && self.snd_una < self.recovery_point();
+        let waits = self.losses.as_ref().is_some_and(|losses| losses.recovery.waits);
+        if !(partial && waits) {
             self.restart_timer(now_ns);
         }
-        self.recovery.waits |= partial;
+        if let Some(losses) = &mut self.losses {
+            losses.recovery.waits |= partial;
+        }
     }
 
     /// Tells the control what was delivered, and does as it says. `before` the acknowledgment: what was in flight, and
@@ -299,7 +302,7 @@ impl<P: Stream> Subflow<P> {
         let ssthresh = self.whole(controller.on_ecn(group, r, now_ns, abe));
         let view = &mut group[r];
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
-        self.statistics.marks += 1;
+        self.losses.get_or_insert_default().marks += 1;
         self.set_window(now_ns, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
     }
 
@@ -312,7 +315,7 @@ impl<P: Stream> Subflow<P> {
         r: usize,
         controller: &mut Controller,
     ) {
-        let over = self.snd_una >= self.recovery.point;
+        let over = self.snd_una >= self.recovery_point();
         match group[r].phase {
             Phase::Open => {}
             // RFC 6675 §5.1 and RFC 5681 §3.2 step 6: the window deflates to ssthresh.
@@ -339,10 +342,12 @@ impl<P: Stream> Subflow<P> {
     fn end_recovery(&mut self, view: &mut View) {
         view.phase = Phase::Open;
         self.rack.recovered();
-        self.recovery.waits = false;
         self.duplicate_acks = 0;
-        self.undo = None;
-        self.frto = Frto::Off;
+        if let Some(losses) = &mut self.losses {
+            losses.recovery.waits = false;
+            losses.undo = None;
+            losses.frto = Frto::Off;
+        }
     }
 
     /// Looks for losses, enters recovery when there are, and sets the window during it.
@@ -357,7 +362,7 @@ impl<P: Stream> Subflow<P> {
         if !self.sack {
             // What was sent again in vain makes duplicates too: those that do not acknowledge more than was sent when the last
             // recovery or timeout began tell of no new loss (RFC 6582 §3.2 step 1, `recover`).
-            let new = self.snd_una > self.recovery.point;
+            let new = self.snd_una > self.recovery_point();
             if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
@@ -387,7 +392,7 @@ impl<P: Stream> Subflow<P> {
             let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             // Linux's proportion is that of the window, filled or not.
             let whole = if self.validation.is_linux() { group[r].cwnd as u32 } else { flight };
-            self.recovery = Recovery::begin(self.snd_nxt, whole);
+            self.losses.get_or_insert_default().recovery = Recovery::begin(self.snd_nxt, whole);
             self.rack.probe_ns = NEVER;
             self.rack.probe = None; // RFC 8985 §7.1
             let view = &mut group[r];
@@ -397,7 +402,9 @@ impl<P: Stream> Subflow<P> {
         }
         if group[r].phase == Phase::Recovery {
             let ssthresh = group[r].ssthresh;
-            let cwnd = self.recovery.window(delivered.announced, self.pipe(), ssthresh, delivered.advanced, first);
+            let pipe = self.pipe();
+            let recovery = &mut self.losses.get_or_insert_default().recovery;
+            let cwnd = recovery.window(delivered.announced, pipe, ssthresh, delivered.advanced, first);
             self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
         }
     }
@@ -423,7 +430,8 @@ impl<P: Stream> Subflow<P> {
         let recovering = group[r].phase == Phase::Recovery;
         let fresh = group[r].phase == Phase::Open || (group[r].phase == Phase::Loss && self.retries == 0);
         // RFC 5682 §2.1 step 1: only the first timeout of a window, and not when a recovery was under way.
-        self.frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
+        let frto = if frto && fresh && group[r].phase == Phase::Open { Frto::Waiting } else { Frto::Off };
+        self.losses.get_or_insert_default().frto = frto;
         if recovering {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
             group[r].cwnd = group[r].ssthresh;
@@ -450,9 +458,10 @@ impl<P: Stream> Subflow<P> {
         });
         self.board.mark_lost_on_timeout(now_ns, patience_ns);
         self.duplicate_acks = 0;
-        self.recovery.point = self.snd_nxt;
-        self.recovery.sent = 0;
-        self.recovery.waits = false;
+        let losses = self.losses.get_or_insert_default();
+        (losses.recovery.point, losses.recovery.sent, losses.recovery.waits) = (self.snd_nxt, 0, false);
+        losses.timeouts += 1;
+        losses.timeouts_ns.push(now_ns);
         self.rack.disarm();
         self.rack.probe = None;
         self.probe_due = false;
@@ -461,8 +470,6 @@ impl<P: Stream> Subflow<P> {
         group[r].in_flight = self.pipe();
         let ssthresh = group[r].ssthresh;
         self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
-        self.statistics.timeouts += 1;
-        self.timeouts_ns.push(now_ns);
         self.retries += 1;
         self.rtt.backoff += 1;
         self.restart_timer(now_ns);
@@ -471,12 +478,13 @@ impl<P: Stream> Subflow<P> {
     fn remember(&mut self, view: &View) {
         let bytes = (view.bytes_since_loss, view.bytes_between_losses);
         let (cwnd, ssthresh, from) = (view.cwnd, view.ssthresh, self.snd_una);
-        self.undo = Some(Box::new(Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None }));
+        let undo = Undo { cwnd, ssthresh, bytes, from, retransmissions: 0, stamp: None };
+        self.losses.get_or_insert_default().undo = Some(Box::new(undo));
     }
 
     /// A segment is sent again.
     pub fn note_retransmission(&mut self, now_ns: u64) {
-        if let Some(undo) = &mut self.undo {
+        if let Some(undo) = self.losses.as_mut().and_then(|losses| losses.undo.as_mut()) {
             undo.retransmissions += 1;
             undo.stamp.get_or_insert(Self::ts_now(now_ns));
         }
@@ -492,7 +500,8 @@ impl<P: Stream> Subflow<P> {
         duplicate_end: Option<u64>,
         phase: Phase,
     ) -> bool {
-        let Some(undo) = &mut self.undo else { return false };
+        let Some(losses) = &mut self.losses else { return false };
+        let (Some(undo), point) = (&mut losses.undo, losses.recovery.point) else { return false };
         if phase == Phase::Open {
             return false;
         }
@@ -510,28 +519,23 @@ impl<P: Stream> Subflow<P> {
             }
         }
         let ack = heard.ack;
-        match self.frto {
+        match losses.frto {
             Frto::Off => false,
             // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment
             // that was lost: only the second one says something (RFC 5682 §2.1 step 3).
-            Frto::Waiting if !self.sack && delivered.advanced && ack < self.recovery.point => {
-                self.frto = Frto::NewDataOnly(self.snd_nxt);
+            Frto::Waiting if !self.sack && delivered.advanced && ack < point => {
+                losses.frto = Frto::NewDataOnly(self.snd_nxt);
                 false
             }
             // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1).
-            _ if delivered.original_end > 0
-                && delivered.original_end <= self.recovery.point
-                && ack < self.recovery.point =>
-            {
-                true
-            }
+            _ if delivered.original_end > 0 && delivered.original_end <= point && ack < point => true,
             Frto::Waiting if delivered.advanced => {
-                self.frto = Frto::NewDataOnly(self.snd_nxt);
+                losses.frto = Frto::NewDataOnly(self.snd_nxt);
                 false
             }
             _ => {
                 // Step 2a or 3a: a duplicate, or all is acknowledged: an ordinary timeout.
-                self.frto = Frto::Off;
+                losses.frto = Frto::Off;
                 false
             }
         }
@@ -539,9 +543,11 @@ impl<P: Stream> Subflow<P> {
 
     /// Returns to the window before the loss that was none (RFC 4015 §3).
     fn undo(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
-        let Some(undo) = self.undo.take() else { return };
+        let Some(losses) = &mut self.losses else { return };
+        let Some(undo) = losses.undo.take() else { return };
+        losses.frto = Frto::Off;
+        losses.undone += 1;
         self.board.forget_losses();
-        self.frto = Frto::Off;
         self.duplicate_acks = 0;
         group[r].phase = Phase::Open;
         // Between the losses that were, everything was acknowledged.
@@ -550,7 +556,6 @@ impl<P: Stream> Subflow<P> {
         let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
         self.set_window(now_ns, window, &mut group[r]);
         controller.on_undo(group, r, now_ns);
-        self.statistics.undone += 1;
     }
 
     /// Schedules a tail loss probe (RFC 8985 §7.2): with SACK, when nothing is being repaired or looks lost.

@@ -5,10 +5,11 @@ use wire::{Flags, Payload, SackBlock, SackBlocks, Segment, Timestamps};
 use super::acknowledge::{Acknowledging, NEVER};
 use super::earned::Earned;
 use super::ecn::Ecn;
+use super::losses::Losses;
 use super::pacing::Pacing;
 use super::rack::Rack;
 use super::rate::RateSampler;
-use super::recovery::{Frto, Recovery, Undo};
+use super::recovery::Frto;
 use super::reorder::Reorder;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -18,7 +19,7 @@ use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::place::Place;
 use crate::queue::Stream;
-use crate::statistics::Statistics;
+use crate::statistics::Counts;
 use crate::{LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
@@ -113,53 +114,48 @@ pub struct Subflow<P: Stream> {
     pub rack: Rack,
     pub validation: Validation,
     pub board: Scoreboard<P>,
-    pub statistics: Statistics,
-    /// When retransmission timeouts were.
-    pub timeouts_ns: Vec<u64>,
+    pub statistics: Counts,
+    /// None as long as nothing was lost, probed for, or marked.
+    pub losses: Option<Box<Losses>>,
 
     // What few do.
     pub tuple: Tuple,
-    pub local_id: u8,
-    pub remote_id: u8,
-    /// Opened by this host.
-    pub active_open: bool,
-    /// None: the subflow that opened the connection.
-    pub join: Option<Join>,
-    pub backup: bool,
-    /// The window field of the last acknowledgment.
-    pub last_window: u16,
-    /// The peer offered window scaling.
-    pub peer_scales: bool,
-    pub recovery: Recovery,
-    pub detection: LossDetection,
-    /// See [`TcpOptions::impatient`].
-    pub impatient: bool,
     pub ecn: Ecn,
-    pub pacing: Option<Pacing>,
+    pub pacing: Option<Box<Pacing>>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
-    /// The control sets the window with each delivery, in recovery too.
-    pub steered: bool,
-    pub undo: Option<Box<Undo>>,
-    pub frto: Frto,
-    /// A tail loss probe is to be sent.
-    pub probe_due: bool,
-    /// Tail loss probes that sent a segment again, which nobody held to be lost.
-    pub repeats: u64,
-    /// A SYN or SYN/ACK is to be sent.
-    pub syn_due: bool,
-    pub syn_sent_ns: u64,
-    pub fin_requested: bool,
-    pub fin_sent: bool,
-    /// A reset is to be sent.
-    pub reset_due: bool,
-    /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
-    pub reset_answer: Option<ResetAnswer>,
     pub reorder: Reorder<P>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
     /// What arrived twice and is to be reported (D-SACK, RFC 2883).
     pub duplicate: Option<(u64, u64)>,
+    pub syn_sent_ns: u64,
+    /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
+    pub reset_answer: Option<Box<ResetAnswer>>,
+    /// None: the subflow that opened the connection.
+    pub join: Option<Join>,
+    /// The window field of the last acknowledgment.
+    pub last_window: u16,
+    pub local_id: u8,
+    pub remote_id: u8,
+    /// Opened by this host.
+    pub active_open: bool,
+    pub backup: bool,
+    /// The peer offered window scaling.
+    pub peer_scales: bool,
+    pub detection: LossDetection,
+    /// See [`TcpOptions::impatient`].
+    pub impatient: bool,
+    /// The control sets the window with each delivery, in recovery too.
+    pub steered: bool,
+    /// A tail loss probe is to be sent.
+    pub probe_due: bool,
+    /// A SYN or SYN/ACK is to be sent.
+    pub syn_due: bool,
+    pub fin_requested: bool,
+    pub fin_sent: bool,
+    /// A reset is to be sent.
+    pub reset_due: bool,
 }
 
 impl<P: Stream> Subflow<P> {
@@ -187,18 +183,14 @@ impl<P: Stream> Subflow<P> {
             snd_nxt: 0,
             board: Scoreboard::new(),
             rtt: RttEstimator::new(options),
-            recovery: Recovery::default(),
             detection: options.loss_detection,
             impatient: options.impatient,
             rack: Rack::new(),
             ecn: Ecn::default(),
-            pacing: options.pacing.then(Pacing::default),
+            pacing: options.pacing.then(Box::default),
             rate: None,
             steered: false,
-            undo: None,
-            frto: Frto::Off,
             probe_due: false,
-            repeats: 0,
             duplicate_acks: 0,
             timer_ns: NEVER,
             retries: 0,
@@ -219,8 +211,8 @@ impl<P: Stream> Subflow<P> {
             duplicate: None,
             ack: Acknowledging::new(options),
             earned: Earned::whole(mss),
-            statistics: Statistics::default(),
-            timeouts_ns: Vec::new(),
+            statistics: Counts::default(),
+            losses: None,
         }
     }
 
@@ -369,6 +361,25 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
+    /// All below this sequence number was sent when the last recovery, or timeout, began.
+    #[inline]
+    pub fn recovery_point(&self) -> u64 {
+        self.losses.as_ref().map_or(0, |losses| losses.recovery.point)
+    }
+
+    /// Where F-RTO stands.
+    pub fn frto(&self) -> Frto {
+        self.losses.as_ref().map_or(Frto::Off, |losses| losses.frto)
+    }
+
+    /// A segment goes out, which counts in a recovery.
+    #[inline(always)]
+    pub fn note_transmission(&mut self) {
+        if let Some(losses) = &mut self.losses {
+            losses.recovery.sent += 1;
+        }
+    }
+
     /// Restarts the retransmission timer (RFC 6298 §5.1–5.3).
     pub fn restart_timer(&mut self, now_ns: u64) {
         self.timer_ns = if self.board.is_empty() { NEVER } else { now_ns + self.rtt.rto_ns() };
@@ -414,7 +425,7 @@ impl<P: Stream> Subflow<P> {
 
     /// When this subflow wants attention.
     pub fn deadline_ns(&self) -> u64 {
-        let paced_ns = self.pacing.as_ref().map_or(NEVER, Pacing::deadline_ns);
+        let paced_ns = self.pacing.as_ref().map_or(NEVER, |pacing| pacing.deadline_ns());
         self.timer_ns.min(self.ack.deadline_ns).min(self.rack.timer_ns).min(self.rack.probe_ns).min(paced_ns)
     }
 

@@ -22,11 +22,13 @@ impl<P: Stream> Subflow<P> {
         }
         if view.phase == Phase::Open {
             view.phase = Phase::Loss;
-            self.recovery.point = self.snd_nxt;
-            self.recovery.sent = 0;
+            let recovery = &mut self.losses.get_or_insert_default().recovery;
+            (recovery.point, recovery.sent) = (self.snd_nxt, 0);
         }
-        self.undo = None;
-        self.frto = Frto::Off;
+        if let Some(losses) = &mut self.losses {
+            losses.undo = None;
+            losses.frto = Frto::Off;
+        }
         self.duplicate_acks = 0;
         self.probe_due = false;
         self.rack.disarm();

@@ -28,8 +28,18 @@ const SAMPLING_NS: u64 = 1_000_000_000;
 
 /// One subflow's.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub struct Validation {
+    /// None before the first acknowledgment of data, and of Linux's kind.
+    rounds: Option<Box<Rounds>>,
+    /// Of Linux's kind: when something was acknowledged last.
+    linux_heard_ns: Option<u64>,
+    initial_window: u32,
+}
+
+/// What the standard's kind knows of a subflow that has sent data.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+struct Rounds {
     /// The present round trip is over when this sequence number is acknowledged; 0: it begins with the next
     /// acknowledgment.
     round_end: u64,
@@ -37,14 +47,11 @@ pub struct Validation {
     round_cwnd: f64,
     /// What was acknowledged in it so far, in segments.
     acked: f64,
-    /// Of Linux's kind: when something was acknowledged last.
-    linux_heard_ns: Option<u64>,
     /// Since when the window is not validated, or was last reduced for it.
     since_ns: Option<u64>,
     /// During a recovery that began in the non-validated phase: max(pipeACK, LossFlightSize), and the retransmissions
     /// before it.
     safe: Option<(f64, u64)>,
-    initial_window: f64,
     /// Volumes of past round trips in falling order, and when each was over: the first is pipeACK until it is too old.
     samples: [(u64, f64); 3],
     defined: bool,
@@ -52,17 +59,7 @@ pub struct Validation {
 
 impl Validation {
     pub fn new(initial_window: u32) -> Self {
-        Validation {
-            round_end: 0,
-            round_cwnd: f64::from(initial_window),
-            acked: 0.0,
-            samples: [(0, 0.0); 3],
-            defined: false,
-            since_ns: None,
-            safe: None,
-            initial_window: f64::from(initial_window),
-            linux_heard_ns: None,
-        }
+        Validation { rounds: None, linux_heard_ns: None, initial_window }
     }
 
     /// From now on as Linux does it.
@@ -79,15 +76,16 @@ impl Validation {
     pub fn restarted(&self, now_ns: u64, rto_ns: u64, view: &View) -> Option<Window> {
         let heard_ns = self.linux_heard_ns.filter(|&at_ns| at_ns > 0)?;
         let idle_ns = now_ns - heard_ns + view.srtt_ns;
-        let least = self.initial_window.min(view.cwnd);
+        let least = f64::from(self.initial_window).min(view.cwnd);
         let halvings = (idle_ns / rto_ns.max(1)).min(64) as i32;
         let cwnd = (view.cwnd * 0.5_f64.powi(halvings)).max(least);
         (halvings > 0).then(|| Window { cwnd, ssthresh: view.ssthresh.max(0.75 * view.cwnd) })
     }
 
     /// Whether the window may grow.
+    #[inline]
     pub fn is_validated(&self) -> bool {
-        self.since_ns.is_none()
+        self.rounds.as_ref().is_none_or(|rounds| rounds.since_ns.is_none())
     }
 
     /// `segments` were acknowledged outside of recovery, all below `una`; `nxt` is what is sent next. `filled`: they
@@ -99,18 +97,75 @@ impl Validation {
             *heard_ns = now_ns;
             return;
         }
-        self.acked += segments;
+        let rounds = self.rounds.get_or_insert_default();
+        rounds.acked += segments;
         if filled {
-            self.since_ns = None;
+            rounds.since_ns = None;
         }
-        if self.round_end == 0 {
-            (self.round_end, self.round_cwnd) = (nxt, view.cwnd);
+        if rounds.round_end == 0 {
+            (rounds.round_end, rounds.round_cwnd) = (nxt, view.cwnd);
         }
-        if una >= self.round_end {
-            self.end_round(now_ns, (una, nxt), filled, view);
+        if una >= rounds.round_end {
+            rounds.end_round(now_ns, (una, nxt), filled, view);
         }
     }
 
+    /// Data goes out after nothing was under way: was the pause so long that the window says less? Answers the window
+    /// to begin with.
+    #[cold]
+    pub fn resumed(&mut self, now_ns: u64, view: &View) -> Option<Window> {
+        let rounds = self.rounds.as_mut()?;
+        let newest_ns = rounds.samples.iter().map(|s| s.0).max().unwrap_or(0);
+        let idle = rounds.defined && now_ns - newest_ns > SAMPLING_NS.max(SAMPLING_ROUNDS * view.srtt_ns);
+        if idle {
+            // Nothing was acknowledged in the sampling period: pipeACK is 0 since then.
+            rounds.since_ns = rounds.since_ns.or(Some(newest_ns));
+            rounds.samples = [(0, 0.0); 3];
+        }
+        (rounds.round_end, rounds.acked) = (0, 0.0);
+        self.reduced(now_ns, view)
+    }
+
+    /// §4.4.3, once for each five minutes that have passed in the non-validated phase.
+    pub fn reduced(&mut self, now_ns: u64, view: &View) -> Option<Window> {
+        let since_ns = self.rounds.as_mut()?.since_ns.as_mut()?;
+        let periods = now_ns.saturating_sub(*since_ns) / PERIOD_NS;
+        if periods == 0 {
+            return None;
+        }
+        *since_ns += periods * PERIOD_NS;
+        let View { mut cwnd, mut ssthresh, .. } = *view;
+        for _ in 0..periods.min(32) {
+            ssthresh = ssthresh.max(0.75 * cwnd);
+            cwnd = cwnd.min((cwnd / 2.0).max(f64::from(self.initial_window)));
+        }
+        Some(Window { cwnd, ssthresh })
+    }
+
+    /// A loss is found with `outstanding` segments under way: the window that its response starts from, where that is
+    /// less than `cwnd`.
+    pub fn lost(&mut self, outstanding: u32, cwnd: f64, retransmissions: u64) -> Option<f64> {
+        let rounds = self.rounds.as_mut()?;
+        rounds.safe = None;
+        // "The sender leaves the non-validated phase" with its window reduced: the next round trip tells.
+        rounds.since_ns.take()?;
+        let safe = rounds.samples[0].1.max(f64::from(outstanding)).max(1.0);
+        rounds.safe = Some((safe, retransmissions));
+        (safe < cwnd).then_some(safe)
+    }
+
+    /// The loss is repaired: the window that remains, where the sender was not validated. `ssthresh` is what the
+    /// response made of max(pipeACK, LossFlightSize).
+    pub fn repaired(&mut self, ssthresh: f64, retransmissions: u64) -> Option<f64> {
+        let rounds = self.rounds.as_mut()?;
+        (rounds.round_end, rounds.acked) = (0, 0.0);
+        let (safe, before) = rounds.safe.take()?;
+        let again = (retransmissions - before) as f64;
+        Some((ssthresh * (safe - again) / safe).max(1.0))
+    }
+}
+
+impl Rounds {
     /// A round trip is over: one more sample of what it delivered.
     #[cold]
     fn end_round(&mut self, now_ns: u64, (una, nxt): (u64, u64), filled: bool, view: &View) {
@@ -134,60 +189,6 @@ impl Validation {
         }
         self.samples = samples;
     }
-
-    /// Data goes out after nothing was under way: was the pause so long that the window says less? Answers the window
-    /// to begin with.
-    #[cold]
-    pub fn resumed(&mut self, now_ns: u64, view: &View) -> Option<Window> {
-        let newest_ns = self.samples.iter().map(|s| s.0).max().unwrap_or(0);
-        let idle = self.defined && now_ns - newest_ns > SAMPLING_NS.max(SAMPLING_ROUNDS * view.srtt_ns);
-        if idle {
-            // Nothing was acknowledged in the sampling period: pipeACK is 0 since then.
-            self.since_ns = self.since_ns.or(Some(newest_ns));
-            self.samples = [(0, 0.0); 3];
-        }
-        (self.round_end, self.acked) = (0, 0.0);
-        self.reduced(now_ns, view)
-    }
-
-    /// §4.4.3, once for each five minutes that have passed in the non-validated phase.
-    pub fn reduced(&mut self, now_ns: u64, view: &View) -> Option<Window> {
-        let since_ns = self.since_ns?;
-        let periods = now_ns.saturating_sub(since_ns) / PERIOD_NS;
-        if periods == 0 {
-            return None;
-        }
-        self.since_ns = Some(since_ns + periods * PERIOD_NS);
-        let View { mut cwnd, mut ssthresh, .. } = *view;
-        for _ in 0..periods.min(32) {
-            ssthresh = ssthresh.max(0.75 * cwnd);
-            cwnd = cwnd.min((cwnd / 2.0).max(self.initial_window));
-        }
-        Some(Window { cwnd, ssthresh })
-    }
-
-    /// A loss is found with `outstanding` segments under way: the window that its response starts from, where that is
-    /// less than `cwnd`.
-    pub fn lost(&mut self, outstanding: u32, cwnd: f64, retransmissions: u64) -> Option<f64> {
-        self.safe = None;
-        if self.is_validated() {
-            return None;
-        }
-        let safe = self.samples[0].1.max(f64::from(outstanding)).max(1.0);
-        self.safe = Some((safe, retransmissions));
-        // "The sender leaves the non-validated phase" with its window reduced: the next round trip tells.
-        self.since_ns = None;
-        (safe < cwnd).then_some(safe)
-    }
-
-    /// The loss is repaired: the window that remains, where the sender was not validated. `ssthresh` is what the
-    /// response made of max(pipeACK, LossFlightSize).
-    pub fn repaired(&mut self, ssthresh: f64, retransmissions: u64) -> Option<f64> {
-        (self.round_end, self.acked) = (0, 0.0);
-        let (safe, before) = self.safe.take()?;
-        let again = (retransmissions - before) as f64;
-        Some((ssthresh * (safe - again) / safe).max(1.0))
-    }
 }
 
 #[cfg(test)]
@@ -196,6 +197,10 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     const SECOND: u64 = 1_000 * MS;
+
+    fn pipe_ack(v: &Validation) -> f64 {
+        v.rounds.as_ref().unwrap().samples[0].1
+    }
 
     fn view(cwnd: f64) -> View {
         View { cwnd, ssthresh: 20.0, srtt_ns: 100 * MS, active: true, ..View::new(10.0, 1000) }
@@ -237,7 +242,7 @@ mod tests {
         assert!(v.is_validated());
         rounds(&mut v, 200, &[19, 19, 19], 40.0);
         assert!(!v.is_validated());
-        assert_eq!(v.samples[0].1, 19.0);
+        assert_eq!(pipe_ack(&v), 19.0);
         rounds(&mut v, 300, &[20, 20, 20], 40.0);
         assert!(v.is_validated(), "it was used again");
     }
@@ -249,7 +254,7 @@ mod tests {
         assert!(v.is_validated(), "30 of 40 within the last second");
         rounds(&mut v, 12, &[4, 4, 4], 40.0);
         assert!(!v.is_validated());
-        assert_eq!(v.samples[0].1, 4.0);
+        assert_eq!(pipe_ack(&v), 4.0);
     }
 
     #[test]
@@ -275,7 +280,7 @@ mod tests {
             for k in 1..=4 {
                 v.acknowledged(now_ns + k * MS, 2.0, (8 * n + 2 * k, 8 * n + 8), false, &view(16.0));
             }
-            assert_eq!(v.samples[0].1, 8.0);
+            assert_eq!(pipe_ack(&v), 8.0);
             assert!(v.is_validated(), "half of 16");
         }
     }
@@ -302,7 +307,7 @@ mod tests {
     fn five_minutes_halve_the_window_down_to_the_initial_one() {
         let mut v = Validation::new(10);
         let now_ns = rounds(&mut v, 1, &[8, 8, 8], 64.0);
-        let since_ns = v.since_ns.unwrap();
+        let since_ns = v.rounds.as_ref().and_then(|rounds| rounds.since_ns).unwrap();
         assert_eq!(v.reduced(since_ns + 300 * SECOND - 1, &view(64.0)), None);
         // ssthresh = max(20, 3·64/4), cwnd = max(32, 10).
         let w = Window { cwnd: 32.0, ssthresh: 48.0 };

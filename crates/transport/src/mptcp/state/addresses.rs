@@ -21,9 +21,13 @@ struct Announcement {
     next_ns: u64,
 }
 
-/// The addresses.
+/// The addresses; of a connection of TCP, which has no use for them, none.
 #[derive(Debug, Default)]
-pub struct Addresses {
+pub struct Addresses(Option<Box<Known>>);
+
+/// What is known of addresses.
+#[derive(Debug, Default)]
+struct Known {
     local: Vec<LocalAddress>,
     /// The port of the first subflow.
     port: u16,
@@ -36,42 +40,48 @@ pub struct Addresses {
 impl Addresses {
     /// Those of a connection whose first subflow has the port `port`.
     pub fn new(local: Vec<LocalAddress>, port: u16) -> Self {
-        Addresses { local, port, ..Addresses::default() }
+        Addresses(Some(Box::new(Known { local, port, ..Known::default() })))
+    }
+
+    fn known(&self) -> &Known {
+        static NONE: Known =
+            Known { local: Vec::new(), port: 0, remote: Vec::new(), announced: Vec::new(), withdrawn: Vec::new() };
+        self.0.as_deref().unwrap_or(&NONE)
     }
 
     /// Addresses of either side.
     pub fn len(&self) -> usize {
-        self.remote.len() + self.announced.len() + self.withdrawn.len()
+        self.known().remote.len() + self.known().announced.len() + self.known().withdrawn.len()
     }
 
     /// The port of the first subflow.
     pub fn port(&self) -> u16 {
-        self.port
+        self.known().port
     }
 
     /// The local address with this id.
     pub fn local(&self, id: u8) -> Option<LocalAddress> {
-        self.local.iter().find(|a| a.id == id).copied()
+        self.known().local.iter().find(|a| a.id == id).copied()
     }
 
     /// The local address that is this one.
     pub fn local_at(&self, address: IpAddr) -> Option<LocalAddress> {
-        self.local.iter().find(|a| a.address == address).copied()
+        self.known().local.iter().find(|a| a.address == address).copied()
     }
 
     /// Local addresses that may be used.
     pub fn usable(&self) -> Vec<LocalAddress> {
-        self.local.iter().copied().filter(|a| !self.is_withdrawn(a.id)).collect()
+        self.known().local.iter().copied().filter(|a| !self.is_withdrawn(a.id)).collect()
     }
 
     /// The peer's addresses.
     pub fn remotes(&self) -> &[RemoteAddress] {
-        &self.remote
+        &self.known().remote
     }
 
     /// The peer's address with this id.
     pub fn remote(&self, id: u8) -> Option<RemoteAddress> {
-        self.remote.iter().find(|a| a.id == id).copied()
+        self.known().remote.iter().find(|a| a.id == id).copied()
     }
 
     /// The peer has an address. False: it is not taken, for the id stands for another address, which has to be removed
@@ -79,9 +89,11 @@ impl Addresses {
     pub fn learn(&mut self, id: u8, address: SocketAddr) -> bool {
         match self.remote(id) {
             Some(known) => known.address == address,
-            None if self.remote.len() >= MAX_REMOTE => false,
+            None if self.known().remote.len() >= MAX_REMOTE => false,
             None => {
-                self.remote.push(RemoteAddress { id, address });
+                let remote = &mut self.0.get_or_insert_default().remote;
+                remote.reserve_exact(1);
+                remote.push(RemoteAddress { id, address });
                 true
             }
         }
@@ -89,41 +101,41 @@ impl Addresses {
 
     /// The peer has an address no more. Answers whether it was known.
     pub fn forget_remote(&mut self, id: u8) -> bool {
-        let before = self.remote.len();
-        self.remote.retain(|a| a.id != id);
-        self.remote.len() < before
+        let before = self.known().remote.len();
+        self.0.get_or_insert_default().remote.retain(|a| a.id != id);
+        self.known().remote.len() < before
     }
 
     /// Whether a local id may not be used any more.
     pub fn is_withdrawn(&self, local_id: u8) -> bool {
-        self.withdrawn.contains(&local_id)
+        self.known().withdrawn.contains(&local_id)
     }
 
     /// A local address is gone.
     pub fn withdraw(&mut self, local_id: u8) {
-        self.announced.retain(|a| a.option.id != local_id);
+        self.0.get_or_insert_default().announced.retain(|a| a.option.id != local_id);
         if !self.is_withdrawn(local_id) {
-            self.withdrawn.push(local_id);
+            self.0.get_or_insert_default().withdrawn.push(local_id);
         }
     }
 
     /// A local address may be used again.
     pub fn restore(&mut self, local_id: u8) {
-        self.withdrawn.retain(|&id| id != local_id);
+        self.0.get_or_insert_default().withdrawn.retain(|&id| id != local_id);
     }
 
     /// A local address is to be announced, at once.
     pub fn announce(&mut self, now_ns: u64, option: AddAddr) {
-        self.withdrawn.retain(|&id| id != option.id);
-        self.announced.retain(|a| a.option.id != option.id);
-        self.announced.push(Announcement { option, sent: 0, next_ns: now_ns });
+        self.0.get_or_insert_default().withdrawn.retain(|&id| id != option.id);
+        self.0.get_or_insert_default().announced.retain(|a| a.option.id != option.id);
+        self.0.get_or_insert_default().announced.push(Announcement { option, sent: 0, next_ns: now_ns });
     }
 
     /// The peer has echoed an announcement.
     pub fn echoed(&mut self, add: &AddAddr) {
         let known =
             |a: &Announcement| (a.option.id, a.option.address, a.option.port) == (add.id, add.address, add.port);
-        for announcement in self.announced.iter_mut().filter(|a| known(a)) {
+        for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| known(a)) {
             announcement.next_ns = NEVER;
         }
     }
@@ -131,7 +143,7 @@ impl Addresses {
     /// The announcements to send now. Each is due again after `rto_ns`, twice that and so on, `most` times.
     pub fn take_due(&mut self, now_ns: u64, rto_ns: u64, most: u32) -> Vec<AddAddr> {
         let mut due = Vec::new();
-        for announcement in self.announced.iter_mut().filter(|a| a.next_ns <= now_ns) {
+        for announcement in self.0.get_or_insert_default().announced.iter_mut().filter(|a| a.next_ns <= now_ns) {
             due.push(announcement.option);
             let wait_ns = rto_ns << announcement.sent.min(8);
             announcement.sent += 1;
@@ -142,12 +154,14 @@ impl Addresses {
 
     /// When the next announcement is due.
     pub fn next_due_ns(&self) -> u64 {
-        self.announced.iter().map(|a| a.next_ns).min().unwrap_or(NEVER)
+        self.known().announced.iter().map(|a| a.next_ns).min().unwrap_or(NEVER)
     }
 
     /// TCP is spoken, or nothing any more.
     pub fn forget_announcements(&mut self) {
-        self.announced.clear();
+        if let Some(known) = &mut self.0 {
+            known.announced.clear();
+        }
     }
 }
 

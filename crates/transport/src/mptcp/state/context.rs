@@ -26,74 +26,126 @@ pub struct SubflowContext<P> {
     pub run: Run,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
     pub next_offset: Place,
+    /// After a checksum failure on the only subflow.
+    pub held: Option<Box<Held<P>>>,
     /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
     pub mappings: BTreeMap<u64, MapRange>,
     /// A mapping whose data is not complete and whose checksum is not verified yet.
     pub verifying: Option<Box<Verifying<P>>>,
-    /// After a checksum failure on the only subflow: data that waits for the infinite mapping (RFC 8684 §3.7).
-    pub held: Option<Vec<Piece<P>>>,
-    /// Place in the stream where the checksum failed.
-    pub failed_at: Place,
-    /// Retransmissions of MP_FAIL, or of the keep-alive.
-    pub retries: u32,
-    /// When MP_FAIL is due again.
-    pub fail_timer_ns: u64,
-    /// Options to send, each on a bare acknowledgment.
-    pub signals: VecDeque<MptcpOption>,
+    /// None while there is nothing to send or to wait for.
+    pub signalling: Option<Box<Signalling>>,
+    /// What a reset of the subflow says, where that is more than nothing.
+    pub reset: Option<Box<Reset>>,
+    /// No challenge ACK before this time.
+    pub challenge_ns: u64,
     /// How many options went out one after another, and when the last one did.
-    pub in_a_row: (u8, u64),
-    /// When the next one may.
-    pub signals_ns: u64,
+    pub in_a_row: u8,
     /// Probes of its closed window since it was last open.
     pub window_probes: u8,
+    /// The peer wants the subflow used as a backup (RFC 8684 §3.3.8).
+    pub peer_backup: bool,
+    /// The peer may have sent data on it: MP_JOIN came as far as the SYN/ACK.
+    pub joined: bool,
+    /// Whether a new subflow over the same path may do better (T of MP_TCPRST).
+    pub transient: bool,
+    pub last_signal_ns: u64,
+}
+
+/// Data that waits for the infinite mapping (RFC 8684 §3.7).
+#[derive(Debug)]
+pub struct Held<P> {
+    pub pieces: Vec<Piece<P>>,
+    /// Place in the stream where the checksum failed.
+    pub failed_at: Place,
+    /// Retransmissions of MP_FAIL.
+    pub retries: u32,
+    /// When MP_FAIL is due again.
+    pub timer_ns: u64,
+}
+
+/// What a subflow has to signal, and when.
+#[derive(Debug)]
+pub struct Signalling {
+    /// Options to send, each on a bare acknowledgment.
+    pub options: VecDeque<MptcpOption>,
+    /// When the next one may be.
+    pub pause_ns: u64,
     /// A keep-alive is to be sent.
     pub keepalive_due: bool,
     /// When it will be.
     pub keepalive_ns: u64,
     /// Without a sign of life by then the subflow is closed: its address was withdrawn (RFC 8684 §3.4.2).
     pub removal_ns: u64,
-    /// The peer wants the subflow used as a backup (RFC 8684 §3.3.8).
-    pub peer_backup: bool,
-    /// The peer may have sent data on it: MP_JOIN came as far as the SYN/ACK.
-    pub joined: bool,
-    /// No challenge ACK before this time.
-    pub challenge_ns: u64,
-    /// What a reset of the subflow says.
-    pub reset: Reset,
-    /// Whether a new subflow over the same path may do better (T of MP_TCPRST).
-    pub transient: bool,
+}
+
+impl Default for Signalling {
+    fn default() -> Self {
+        let options = VecDeque::new();
+        Signalling { options, pause_ns: NEVER, keepalive_due: false, keepalive_ns: NEVER, removal_ns: NEVER }
+    }
+}
+
+impl Signalling {
+    /// When something is due.
+    fn due_ns(&self) -> u64 {
+        self.pause_ns.min(self.keepalive_ns).min(self.removal_ns)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.options.is_empty() && !self.keepalive_due && self.due_ns() == NEVER
+    }
 }
 
 impl<P> SubflowContext<P> {
     pub fn new() -> Self {
         SubflowContext {
-            mappings: BTreeMap::new(),
             run: Run { seq: 1, offset: Place::FIRST },
             next_offset: Place::FIRST,
-            verifying: None,
             held: None,
-            failed_at: Place::FIRST,
-            retries: 0,
-            fail_timer_ns: NEVER,
-            signals: VecDeque::new(),
-            in_a_row: (0, 0),
-            signals_ns: NEVER,
+            mappings: BTreeMap::new(),
+            verifying: None,
+            signalling: None,
+            reset: None,
+            challenge_ns: 0,
+            in_a_row: 0,
             window_probes: 0,
-            keepalive_due: false,
-            keepalive_ns: NEVER,
-            removal_ns: NEVER,
             peer_backup: false,
             joined: false,
-            challenge_ns: 0,
-            reset: Reset::default(),
             transient: true,
+            last_signal_ns: 0,
         }
     }
 
     pub fn items_held(&self) -> usize {
         let verifying = self.verifying.as_ref().map_or(0, |v| v.pieces.len());
-        let held = self.held.as_ref().map_or(0, Vec::len);
-        self.mappings.len() + self.signals.len() + verifying + held
+        let held = self.held.as_ref().map_or(0, |held| held.pieces.len());
+        self.mappings.len() + self.signalling.as_ref().map_or(0, |s| s.options.len()) + verifying + held
+    }
+
+    /// When something is due at the level of MPTCP.
+    pub fn due_ns(&self) -> u64 {
+        let fail_ns = self.held.as_ref().map_or(NEVER, |held| held.timer_ns);
+        self.signalling.as_ref().map_or(NEVER, |s| s.due_ns()).min(fail_ns)
+    }
+
+    /// When the subflow is closed for want of a sign of life; never unless its address was withdrawn.
+    pub fn removal_ns(&self) -> u64 {
+        self.signalling.as_ref().map_or(NEVER, |s| s.removal_ns)
+    }
+
+    /// Options wait to be sent.
+    pub fn has_signals(&self) -> bool {
+        self.signalling.as_ref().is_some_and(|s| !s.options.is_empty())
+    }
+
+    /// Options that wait are not sent, or there are none: what is left without use gives its memory back.
+    pub fn clear_signals(&mut self) {
+        if let Some(signalling) = &mut self.signalling {
+            signalling.options.clear();
+            if signalling.is_idle() {
+                self.signalling = None;
+            }
+        }
     }
 
     /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.

@@ -6,7 +6,7 @@ use super::window::{Held, ReceiveWindow};
 use crate::place::Place;
 use crate::queue::Stream;
 use crate::reassembly::Part;
-use crate::statistics::{DelayHistogram, Statistics};
+use crate::statistics::{Counts, DelayHistogram};
 use crate::tcp::subflow::Subflow;
 use crate::waits::Waits;
 
@@ -164,7 +164,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// Bytes find their place, wherever that is. What they and those they free had waited goes to the account of the
     /// subflow that brought them.
-    pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Statistics) {
+    pub fn place(&mut self, now_ns: u64, early: Early<P>, account: &mut Counts) {
         let Some(early) = early.above(self.nxt.octets()) else { return };
         self.window.note_arrival();
         if self.ended {
@@ -193,7 +193,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// The next bytes of the stream; subflow `via` has just brought them, or what they waited for.
     #[inline(always)]
-    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Statistics) {
+    fn append(&mut self, now_ns: u64, via: u8, early: Early<P>, account: &mut Counts) {
         let (waited_ns, len) = (now_ns - early.arrival_ns, early.payload.len() as u64);
         self.delays.add(waited_ns, len);
         if waited_ns > 0 {

@@ -11,7 +11,8 @@ const NEVER_NS: u64 = u64::MAX;
 /// A buffer: its memory, and how much of that is data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    pub memory: u64,
+    /// At most [`memory::MAX_BYTES`].
+    pub memory: u32,
     pub ratio: Ratio,
 }
 
@@ -37,9 +38,9 @@ pub struct Tuning {
     changed_ns: u64,
     /// Several subflows share it.
     pub shared: bool,
-    mss: u64,
+    mss: u16,
     /// Memory of a full-sized segment.
-    segment: u64,
+    segment: u32,
     began_ns: u64,
     ends_ns: u64,
     from: u64,
@@ -50,19 +51,19 @@ pub struct Tuning {
 impl Tuning {
     /// Of a connection with segments of `mss` bytes; `shared` if it is one of Multipath TCP.
     pub fn new(mss: u16, shared: bool) -> Self {
-        let mss = u64::from(mss);
-        let room = Room { memory: memory::INITIAL_BYTES, ratio: Ratio::ASSUMED };
+        let full = u64::from(mss) - OPTIONS_BYTES.min(u64::from(mss) / 2);
+        let room = Room { memory: memory::INITIAL_BYTES as u32, ratio: Ratio::ASSUMED };
         Tuning {
             room,
             before: room,
             changed_ns: NEVER_NS,
             shared,
             mss,
-            segment: memory::of_segment(mss - OPTIONS_BYTES.min(mss / 2)),
+            segment: memory::of_segment(full) as u32,
             began_ns: 0,
             ends_ns: 0,
             from: 0,
-            bytes: INITIAL_SEGMENTS * mss,
+            bytes: INITIAL_SEGMENTS * u64::from(mss),
         }
     }
 
@@ -84,8 +85,9 @@ impl Tuning {
     #[inline]
     pub fn free(&self, room: Room, pieces: u64, unread: u64) -> u64 {
         // Pieces may be longer than segments on a network that joins them.
-        let held = if unread > pieces * self.mss { unread / self.mss } else { pieces };
-        room.ratio.data(room.memory.saturating_sub(held * self.segment))
+        let mss = u64::from(self.mss);
+        let held = if unread > pieces * mss { unread / mss } else { pieces };
+        room.ratio.data(u64::from(room.memory).saturating_sub(held * u64::from(self.segment)))
     }
 
     /// The first segment of a TCP connection was measured: this shows at once.
@@ -115,10 +117,10 @@ impl Tuning {
         }
         let bytes = (seen.read - self.from).saturating_sub(seen.unread);
         if self.began_ns > 0 && bytes > self.bytes {
-            let steady = 2 * bytes + 16 * self.mss;
+            let steady = 2 * bytes + 16 * u64::from(self.mss);
             let wanted =
                 steady + 2 * (u128::from(steady) * u128::from(bytes - self.bytes) / u128::from(self.bytes)) as u64;
-            room.memory = room.memory.max(room.ratio.memory(wanted).min(memory::MAX_BYTES));
+            room.memory = room.memory.max(room.ratio.memory(wanted).min(memory::MAX_BYTES) as u32);
             self.bytes = bytes;
         }
         let grown = room.memory > self.room.memory;

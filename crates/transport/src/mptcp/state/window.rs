@@ -138,7 +138,7 @@ impl ReceiveWindow {
         let unread = held.next.octets().saturating_sub(self.read);
         let room = tuning.room_at(now_ns);
         let unit = 1u64 << scale;
-        let whole = room.ratio.data(room.memory);
+        let whole = room.ratio.data(room.memory.into());
         let mut open = tuning.free(room, pieces, unread);
         let tight = open < whole.min(earned.clamp.into()) / 2;
         if tight {

@@ -13,7 +13,8 @@ impl<P: Stream> Scoreboard<P> {
         if !self.sent.iter().any(too_long) {
             return Vec::new();
         }
-        let wholes = self.wholes.get_or_insert_with(|| Box::new(Wholes::new()));
+        let found = self.found.get_or_insert_default();
+        let wholes = found.wholes.get_or_insert_with(|| Box::new(Wholes::new()));
         let (old, mut parts, mut numbers) =
             (std::mem::take(&mut self.sent), Vec::new(), Vec::with_capacity(self.sent.len()));
         for sent in old {
@@ -41,7 +42,7 @@ impl<P: Stream> Scoreboard<P> {
             }
         }
         // Later segments have other numbers now.
-        for (_, number) in &mut self.resent {
+        for (_, number) in &mut found.resent {
             let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
             if let Some(&now) = place.and_then(|place| numbers.get(place)) {
                 *number = now;
@@ -49,7 +50,7 @@ impl<P: Stream> Scoreboard<P> {
         }
         let count = |mark: u8| self.sent.iter().filter(|sent| sent.is(mark)).count() as u32;
         (self.lost, self.retransmitted) = (count(LOST), count(RETRANSMITTED));
-        (self.lost_below, self.repaired_below) = (0, 0);
+        (found.lost_below, found.repaired_below) = (0, 0);
         parts
     }
 }

@@ -1,0 +1,38 @@
+//! What a subflow keeps of losses and of what was done about them: without memory on one that never lost anything.
+
+use super::recovery::{Frto, Recovery, Undo};
+
+/// Of a subflow on which something was lost, probed for, or marked.
+#[derive(Debug, Default)]
+pub struct Losses {
+    pub recovery: Recovery,
+    pub undo: Option<Box<Undo>>,
+    pub frto: Frto,
+    /// When retransmission timeouts were.
+    pub timeouts_ns: Vec<u64>,
+    /// Tail loss probes that sent a segment again, which nobody held to be lost.
+    pub repeats: u64,
+    /// The rest as in [`Statistics`](crate::Statistics).
+    pub timeouts: u64,
+    pub undone: u64,
+    pub marks: u64,
+    pub probes: u64,
+    pub reinjections: u64,
+    pub first_reinjection_ns: u64,
+}
+
+impl Losses {
+    /// The counters alone, for the subflow that has the place of this one from now on.
+    pub fn counts(&self) -> Losses {
+        let Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_ns, .. } = *self;
+        Losses { timeouts, undone, marks, probes, reinjections, first_reinjection_ns, ..Losses::default() }
+    }
+
+    /// A segment goes out with data sent before on another subflow.
+    pub fn reinjected(&mut self, now_ns: u64) {
+        self.reinjections += 1;
+        if self.first_reinjection_ns == 0 {
+            self.first_reinjection_ns = now_ns;
+        }
+    }
+}
