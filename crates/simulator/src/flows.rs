@@ -211,7 +211,7 @@ impl Fabric {
     /// Has each link give back memory that its queue took when it was longer: most have long queues only while connections
     /// start. Every so many hops that the walk over the links does not count.
     pub fn release_memory(&mut self) {
-        const HOPS_A_LINK: u64 = 32;
+        const HOPS_A_LINK: u64 = 128;
         if self.packet_hops >= self.release_hops {
             self.release_hops = self.packet_hops + HOPS_A_LINK * self.links.len() as u64;
             self.links.iter_mut().for_each(Link::release_memory);

@@ -164,6 +164,31 @@ fn what_happens_at_the_same_moment_has_the_same_order() {
     }
 }
 
+/// Three SYNs of 60 bytes, which take 480 µs on links of 1 Mbit/s and 50 µs. The first two follow one another on a link of their own, so the second is the
+/// next to arrive there when the first has, at 530 µs; the third begins on another link at 480 µs. Both come to the shared
+/// queue at 1,010 µs, the third first: it has been the next on its link for longer. The second entered its link at 400 µs,
+/// but that counts for nothing while the first is under way, although that one arrives in the same window of the parts.
+#[test]
+fn a_packet_behind_another_counts_from_the_arrival_of_that_one() {
+    const US: u64 = 1_000;
+    let mut network = description(50 * MS);
+    network.links = ["own", "other", "shared"].map(|name| link(name, MBIT, 50 * US, Limit::Packets(100))).to_vec();
+    for (name, own, start_ns) in [("first", 0, 0), ("second", 0, 400 * US), ("third", 1, 480 * US)] {
+        let path = network.paths.len();
+        network.paths.push(Path { name: name.into(), links: vec![own, 2], reversed: vec![false, false] });
+        let bulk = tcp(name, path, Application::Bulk);
+        network.connections.push(Connection { direction: Way::Up, start_ns: [start_ns; 2], ..bulk });
+    }
+    let whole = run(&network);
+    let established = |number: usize| whole.connections[number].establishment_s;
+    assert!(established(2) < established(1), "{:?} {:?}", established(2), established(1));
+    for parts in 2..5 {
+        let (outcome, counted) = windows::count(&network, parts).unwrap();
+        assert!(counted.parts > 1 && counted.lookahead_ns == 370 * US, "{counted:?}");
+        assert!(format!("{whole:?}") == format!("{outcome:?}"), "another outcome in {} parts", counted.parts);
+    }
+}
+
 fn two_hosts() -> Description {
     let mut network = with_links(description(SECOND), vec![bdp_link("a", 10 * MBIT, 5 * MS)]);
     network.connections = vec![tcp("t", 0, Application::Bulk)];
