@@ -1,38 +1,20 @@
 //! Which subflow has which ends.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
 
+use crate::ends::V4Ends;
 use crate::names::{Handle, Tuple};
-
-/// The ends of a subflow over IPv4: a fifth of a [`Tuple`], which has room for the longest address.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Ends {
-    remote: (Ipv4Addr, u16),
-    local: (Ipv4Addr, u16),
-}
-
-impl Ends {
-    fn of(tuple: &Tuple) -> Option<Ends> {
-        match (tuple.local, tuple.remote) {
-            (SocketAddr::V4(local), SocketAddr::V4(remote)) => {
-                Some(Ends { remote: (*remote.ip(), remote.port()), local: (*local.ip(), local.port()) })
-            }
-            _ => None,
-        }
-    }
-}
 
 /// The subflows of a host by their ends.
 #[derive(Debug, Default)]
 pub struct ByTuple {
-    v4: BTreeMap<Ends, Handle>,
+    v4: BTreeMap<V4Ends, Handle>,
     others: BTreeMap<Tuple, Handle>,
 }
 
 impl ByTuple {
     pub fn get(&self, tuple: &Tuple) -> Option<Handle> {
-        match Ends::of(tuple) {
+        match V4Ends::of(tuple) {
             Some(ends) => self.v4.get(&ends).copied(),
             None => self.others.get(tuple).copied(),
         }
@@ -43,14 +25,14 @@ impl ByTuple {
     }
 
     pub fn insert(&mut self, tuple: Tuple, handle: Handle) {
-        match Ends::of(&tuple) {
+        match V4Ends::of(&tuple) {
             Some(ends) => self.v4.insert(ends, handle),
             None => self.others.insert(tuple, handle),
         };
     }
 
     pub fn remove(&mut self, tuple: &Tuple) {
-        match Ends::of(tuple) {
+        match V4Ends::of(tuple) {
             Some(ends) => self.v4.remove(&ends),
             None => self.others.remove(tuple),
         };

@@ -20,6 +20,7 @@ mod by_tuple;
 mod config;
 pub mod congestion;
 mod draw;
+mod ends;
 mod host;
 mod memory;
 mod mptcp;

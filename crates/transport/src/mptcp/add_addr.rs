@@ -45,7 +45,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         self.signal(r, MptcpOption::AddAddr(AddAddr { echo: true, hmac: None, ..*add }));
-        let port = add.port.unwrap_or(self.subflows[0].tuple.remote.port());
+        let port = add.port.unwrap_or(self.subflows[0].tuple().remote.port());
         let address = SocketAddr::new(add.address, port);
         if self.addresses.learn(add.id, address) {
             self.manage_paths(now_ns, PathEvent::AddressAdded { remote_id: add.id });

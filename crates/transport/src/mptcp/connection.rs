@@ -235,7 +235,7 @@ impl<P: Stream> Connection<P> {
         subflow.statistics = self.subflows[r].statistics;
         subflow.losses = self.subflows[r].losses.as_deref().map(|losses| Box::new(losses.counts()));
         let old = std::mem::replace(&mut self.subflows[r], subflow);
-        self.reclaimed.get_or_insert_default().push((old.tuple, SubflowId(r as u8)));
+        self.reclaimed.get_or_insert_default().push((old.tuple(), SubflowId(r as u8)));
         self.contexts[r] = SubflowContext::new();
         self.views[r] = view;
         self.narrow.remove(r);
@@ -254,7 +254,7 @@ impl<P: Stream> Connection<P> {
     #[inline]
     pub(crate) fn memory_of(&self, subflow: SubflowId) -> Option<(*const u8, usize)> {
         let place = std::ptr::from_ref(self.subflows.get(usize::from(subflow.0))?);
-        Some((place.cast(), std::mem::offset_of!(Subflow<P>, tuple)))
+        Some((place.cast(), Subflow::<P>::HOT_BYTES))
     }
 
     pub(crate) fn next_unadopted(&mut self) -> Option<SubflowId> {
@@ -473,7 +473,7 @@ impl<P: Stream> Connection<P> {
         let rest = |r: usize| {
             let seq = self.subflows[r].snd_nxt;
             let ack = self.segment(now_ns, r, seq, Flags::ACK);
-            (self.subflows[r].tuple, Resting { until_ns: self.subflows[r].timer_ns, ack })
+            (self.subflows[r].tuple(), Resting { until_ns: self.subflows[r].timer_ns, ack })
         };
         resting.into_iter().map(rest).collect()
     }
@@ -487,7 +487,7 @@ impl<P: Stream> Connection<P> {
     /// The ends of a subflow. Panics when there is no such subflow.
     #[must_use]
     pub fn tuple(&self, subflow: SubflowId) -> Tuple {
-        self.subflows[subflow.0 as usize].tuple
+        self.subflows[subflow.0 as usize].tuple()
     }
 
     /// What a scheduler sees of the subflows.

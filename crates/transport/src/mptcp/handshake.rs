@@ -136,7 +136,7 @@ impl<P: Stream> Connection<P> {
             Some(MpCapable { version: 1, flags, sender_key: Some(key), receiver_key: None, .. })
                 if self.mode == Mode::Mptcp =>
             {
-                let tuple = self.subflows[r].tuple;
+                let tuple = self.subflows[r].tuple();
                 self.learn_key(*key);
                 self.learn_flags(*flags, tuple);
             }
@@ -344,7 +344,7 @@ pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Sub
     let rare = syn.options.rare.as_deref();
     subflow.learn_irs(SeqNumber::sent(syn.seq));
     subflow.rcv_nxt = 1;
-    let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple.remote.ip().to_canonical()));
+    let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple().remote.ip().to_canonical()));
     subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
     subflow.sack = config.tcp.sack && rare.is_some_and(|o| o.sack_permitted);
     subflow.ecn.negotiate(config.tcp.ecn, syn.flags);

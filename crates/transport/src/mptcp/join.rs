@@ -30,7 +30,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         // Another subflow from the same address needs its own port.
-        let taken = self.subflows.iter().filter(|s| s.tuple.local.ip() == local.address).count() as u16;
+        let taken = self.subflows.iter().filter(|s| s.tuple().local.ip() == local.address).count() as u16;
         let port = self.addresses.port().wrapping_add(taken);
         let tuple = Tuple { local: SocketAddr::new(local.address, port), remote: remote.address };
         let iss = self.secrets.initial_sequence_number(now_ns, tuple);
@@ -74,7 +74,7 @@ impl<P: Stream> Connection<P> {
     /// addresses, it takes the next one that is free; without any, it is given up and the answer is none.
     pub(crate) fn settle_port(&mut self, subflow: SubflowId, in_use: impl Fn(&Tuple) -> bool) -> Option<Tuple> {
         let r = subflow.0 as usize;
-        let mut tuple = self.subflows[r].tuple;
+        let mut tuple = self.subflows[r].tuple();
         if self.is_unsent_join(r) && in_use(&tuple) {
             let from = tuple.local.port();
             let after = DYNAMIC_PORTS.filter(|&port| port > from);
@@ -86,8 +86,7 @@ impl<P: Stream> Connection<P> {
                 self.fail_subflow(self.clock_ns, r, true);
                 return None;
             }
-            self.subflows[r].tuple = tuple;
-            self.subflows[r].ports.0 = tuple.local.port();
+            self.subflows[r].set_tuple(tuple);
         }
         Some(tuple)
     }
@@ -119,7 +118,7 @@ impl<P: Stream> Connection<P> {
         if !self.fully_established {
             return Err((ResetReason::MptcpError, true));
         }
-        if !self.config.join_first_address && tuple.local == self.subflows[0].tuple.local {
+        if !self.config.join_first_address && tuple.local == self.subflows[0].tuple().local {
             return Err((ResetReason::Prohibited, false)); // we set the flag C (RFC 8684 §3.1)
         }
         if !self.room_for_subflow() {

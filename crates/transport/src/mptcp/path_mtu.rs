@@ -14,7 +14,7 @@ impl<P: Stream> Connection<P> {
     /// it goes out again in parts, at once.
     pub(super) fn reduce_path_mtu(&mut self, r: usize, mtu: u32) {
         let (ip_len, least) =
-            if self.subflows[r].tuple.remote.ip().to_canonical().is_ipv4() { (20, LEAST_V4) } else { (40, LEAST_V6) };
+            if self.subflows[r].tuple().remote.ip().to_canonical().is_ipv4() { (20, LEAST_V4) } else { (40, LEAST_V6) };
         if ip_len == 40 && mtu < least {
             return;
         }

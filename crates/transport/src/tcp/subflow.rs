@@ -15,6 +15,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::validation::Validation;
 use crate::congestion::{View, Window};
+use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::place::Place;
@@ -119,7 +120,7 @@ pub struct Subflow<P: Stream> {
     pub losses: Option<Box<Losses>>,
 
     // What few do.
-    pub tuple: Tuple,
+    ends: Ends,
     pub ecn: Ecn,
     pub pacing: Option<Box<Pacing>>,
     /// For a control that asks for it.
@@ -159,9 +160,12 @@ pub struct Subflow<P: Stream> {
 }
 
 impl<P: Stream> Subflow<P> {
+    /// How many bytes at its beginning nearly every segment touches.
+    pub const HOT_BYTES: usize = std::mem::offset_of!(Subflow<P>, ends);
+
     pub fn new(tuple: Tuple, iss: u32, mss: u16, options: &TcpOptions) -> Self {
         Subflow {
-            tuple,
+            ends: tuple.into(),
             ports: (tuple.local.port(), tuple.remote.port()),
             local_id: 0,
             remote_id: 0,
@@ -214,6 +218,17 @@ impl<P: Stream> Subflow<P> {
             statistics: Counts::default(),
             losses: None,
         }
+    }
+
+    /// Its ends.
+    pub fn tuple(&self) -> Tuple {
+        self.ends.tuple()
+    }
+
+    /// It has other ends.
+    pub fn set_tuple(&mut self, tuple: Tuple) {
+        self.ends = tuple.into();
+        self.ports = (tuple.local.port(), tuple.remote.port());
     }
 
     /// Data may be sent on it.
