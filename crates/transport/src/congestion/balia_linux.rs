@@ -116,6 +116,20 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_made_by_the_acknowledgment_after_ai() {
+        // ai = 31, as above: the 32nd. A loss after ten begins to count anew.
+        let group = [view(20.0, 10), view(20.0, 40)];
+        let mut balia = BaliaLinux::default();
+        let first = |balia: &mut BaliaLinux| (1..100).find(|_| balia.step(&group, 0, 20) != 0);
+        assert_eq!((first(&mut balia), first(&mut balia)), (Some(32), Some(32)));
+        for _ in 0..10 {
+            assert_eq!(balia.step(&group, 0, 20), 0);
+        }
+        balia.lost(0);
+        assert_eq!(first(&mut balia), Some(32));
+    }
+
+    #[test]
     fn beta_is_a_whole_number() {
         // x = (30, 16): β₁ = 1.875, of which the paper makes min(β, 1.5)·8 = 12; here ⌊1.875⌋ = 1 takes 8.
         let group = [view(30.0, 50), view(16.0, 50)];

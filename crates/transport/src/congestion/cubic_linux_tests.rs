@@ -20,24 +20,59 @@ fn growth_worked_by_hand() {
     assert!((w - ssthresh - 2.11 / 70.02).abs() < 1e-3, "{}", w - ssthresh);
 }
 
+/// RFC 9438 §4.7, fast convergence: a loss at 80 after one at 100 leaves W_max = 80 · (1 + 717/1024)/2 = 68.008; one at the
+/// last W_max or above it leaves the window. What is undone leaves the W_max of before.
+#[test]
+fn a_window_below_the_last_maximum_gives_way() {
+    let mut c = CubicLinux::default();
+    let mut after = |cwnd: f64, undone: bool| {
+        c.on_loss(&view(cwnd, f64::INFINITY));
+        if undone {
+            c.on_undo(&view(cwnd, f64::INFINITY));
+        }
+        c.state.last_max
+    };
+    assert_eq!((after(100.0, false), after(100.0, false)), (100.0, 100.0));
+    assert_eq!(after(80.0, true), 100.0);
+    assert!((after(80.0, false) - 68.008).abs() < 1e-3);
+    assert_eq!(after(70.0, false), 70.0);
+}
+
 const SECOND: u64 = 1_000 * MS;
 
 #[test]
 fn the_friendly_window_keeps_its_pace_beyond_the_last_maximum() {
-    // At 10 segments and 10 ms Reno's pace decides: 8/15 of a segment a round trip, also above 10/0.7.
-    let mut c = CubicLinux::default();
-    let mut v = View { srtt_ns: 10 * MS, min_rtt_ns: 10 * MS, ..view(10.0, 7.0) };
-    c.on_loss(&v);
-    v.cwnd = 7.0;
-    let mut now_ns = SECOND;
-    for _ in 0..30 {
-        for _ in 0..v.cwnd as u32 {
-            v.cwnd = c.on_ack(&v, &ack(now_ns)).cwnd;
+    // At 10 segments and 10 ms Reno's pace decides: 8/15 of a segment a round trip, also above 10/0.7, and also where an
+    // acknowledgment is for two segments.
+    for per_ack in [1.0, 2.0] {
+        let mut c = CubicLinux::default();
+        let mut v = View { srtt_ns: 10 * MS, min_rtt_ns: 10 * MS, ..view(10.0, 7.0) };
+        c.on_loss(&v);
+        v.cwnd = 7.0;
+        let mut now_ns = SECOND;
+        for _ in 0..30 {
+            for _ in 0..(v.cwnd / per_ack).round() as u32 {
+                v.cwnd = c.on_ack(&v, &Ack { acked_segments: per_ack, ..ack(now_ns) }).cwnd;
+            }
+            now_ns += 10 * MS;
         }
-        now_ns += 10 * MS;
+        let expected = 7.0 + 30.0 * FRIENDLY;
+        assert!((v.cwnd - expected).abs() < 1.5, "{} of {expected}", v.cwnd);
     }
-    let expected = 7.0 + 30.0 * FRIENDLY;
-    assert!((v.cwnd - expected).abs() < 1.5, "{} of {expected}", v.cwnd);
+}
+
+/// The clock of the cubic function stands still while the application does not fill the window: an epoch that began at 1 s
+/// counts as begun at 3 s after two seconds of that, though acknowledgments kept coming.
+#[test]
+fn time_that_the_application_limits_is_not_counted() {
+    let mut c = CubicLinux::default();
+    c.on_loss(&view(100.0, f64::INFINITY));
+    let v = view(70.0, 70.0);
+    c.on_ack(&v, &ack(SECOND));
+    for now_ns in [2 * SECOND, 3 * SECOND] {
+        c.on_ack(&v, &Ack { cwnd_limited: false, ..ack(now_ns) });
+    }
+    assert_eq!(c.state.epoch.unwrap().began_ns, 3 * SECOND);
 }
 
 /// Slow start from 20 segments with the next acknowledgments `gap_ns` apart, RTTs of `rtt_ns` after one round trip of

@@ -160,6 +160,18 @@ mod tests {
         assert!((dctcp.alpha - (second + (2.0 / 9.0 - second) / 16.0)).abs() < 1e-12);
     }
 
+    /// RFC 8257 §3.3: a mark counts with the bytes that it acknowledges; §3.5: a loss is answered as by Reno, and the marks of its
+    /// recovery do not shrink the window again. Half of three segments is less than the least window.
+    #[test]
+    fn a_mark_without_new_data_or_in_a_recovery_shrinks_nothing() {
+        let mut dctcp = Dctcp::with_gain(1.0 / 16.0);
+        assert!(dctcp.on_delivery(&view(3.0), &delivery(0, 1_000, true)).is_none());
+        let recovering = View { phase: Phase::Recovery, ..view(3.0) };
+        assert!(dctcp.on_delivery(&recovering, &delivery(1_000, 2_000, true)).is_none());
+        let steering = dctcp.on_delivery(&view(3.0), &delivery(1_000, 3_000, true)).unwrap();
+        assert_eq!(steering.window, Window { cwnd: MIN_CWND, ssthresh: MIN_CWND });
+    }
+
     /// Every tenth segment marked: the window settles at 2/p = 20, up to the step of a round trip.
     #[test]
     fn the_window_is_two_over_the_marking_probability() {
