@@ -50,6 +50,7 @@ def test_a_cap_asks_for_no_more_than_tcp(control: str) -> None:
 def test_derivatives_are_those_of_the_law(control: str) -> None:
     rng = np.random.default_rng(1)
     x, rtt = rng.uniform(10, 100, (5, 3)), rng.uniform(0.01, 0.3, (5, 3))
+    x[0], rtt[0] = [40, 1000, 30], [0.5, 0.01, 0.1]  # where the caps hold on the first route
     law, columns = law_of(control, [{}] * 5)
     b = np.ones((5, 1))
     _, jacobian = law.law(x, rtt, b, columns)

@@ -141,6 +141,15 @@ def test_a_floor_below_what_a_route_carries_changes_nothing(floor: float) -> Non
     assert equilibrium(network, floor=np.array([floor])).rates == pytest.approx(100, rel=1e-7)
 
 
+@pytest.mark.parametrize(("floor_segments", "lossy"), [(None, 0), (1.0, 10)])
+def test_olia_leaves_a_lossy_route_empty_but_for_its_floor(floor_segments: float | None, lossy: float) -> None:
+    """100 segments/s at 0.1 s need 2 %; the other route loses half, and gets nothing, or a segment per RTT."""
+    routes = (Route(("l",), 0.1), Route(("m",), 0.1, 0.5))
+    network = Network({"l": Capacity(100.0), "m": Capacity(100.0)}, [User("u", "olia", routes)])
+    named = {} if floor_segments is None else {"floor_segments": floor_segments}
+    np.testing.assert_allclose(equilibrium(network, **named).rates, [100, lossy], rtol=1e-6, atol=1e-4)
+
+
 def test_red_queue_sets_the_round_trip_time() -> None:
     """Loss, queue and RTT agree with each other: λ = RED(q), rtt = propagation + q/C, and the law at that RTT."""
     capacity = capacity_segments_per_s(10e6)
