@@ -248,3 +248,51 @@ fn joins_beyond_the_limit_are_refused_for_lack_of_resources() {
     // Two are refused, and again after a second, as the condition may pass.
     assert!(reasons.borrow().len() >= 2 && reasons.borrow().iter().all(|r| *r == (SERVER, 1, 2)), "{reasons:?}");
 }
+
+/// An interface goes down and comes back: its subflow is closed, and another is opened from its address (RFC 8684 §3.4.2:
+/// the address may be announced and used again).
+#[test]
+fn an_interface_that_comes_back_is_joined_again() {
+    let mut pair = Pair::new(1, both(Config::default()), vec![Path::clean(10 * MS), Path::clean(20 * MS)]);
+    offer_on_two(&mut pair, u64::MAX);
+    pair.run_until(2 * SECOND, |_| false);
+    let gone_ns = pair.now_ns;
+    pair.connection(CLIENT).address_gone(gone_ns, 1);
+    pair.run_until(3 * SECOND, |_| false);
+    assert!(pair.saw(CLIENT, Event::SubflowClosed(SubflowId(1))));
+    assert_eq!(pair.connection(CLIENT).subflow_count(), 2, "the address is gone");
+    let back_ns = pair.now_ns;
+    pair.connection(CLIENT).address_back(back_ns, 1);
+    pair.run_until(4 * SECOND, |_| false);
+    assert!(pair.saw(CLIENT, Event::SubflowEstablished(SubflowId(2))));
+    assert!(pair.connection(CLIENT).statistics(SubflowId(2)).new_bytes_received > 0);
+}
+
+/// RFC 8684 §3.3.8: a network becomes metered, and the peer is asked to use the subflows of its address as backups only; once,
+/// however often that is said.
+#[test]
+fn the_subflows_of_a_metered_address_become_backups() {
+    let mut pair = Pair::new(1, both(Config::default()), vec![Path::clean(10 * MS), Path::clean(20 * MS)]);
+    let asked: Log<(usize, bool)> = Log::default();
+    let seen = asked.clone();
+    pair.tap(move |_, side, path, s| {
+        seen.borrow_mut().extend(mptcp_options(s).iter().filter_map(|o| match o {
+            MptcpOption::MpPrio { backup } if side == CLIENT => Some((path, *backup)),
+            _ => None,
+        }));
+        true
+    });
+    offer_on_two(&mut pair, u64::MAX);
+    for _ in 0..2 {
+        let now_ns = pair.now_ns;
+        pair.connection(CLIENT).set_address_backup(now_ns, 1, true);
+    }
+    pair.run_until(2 * SECOND, |_| false);
+    let received = |p: &mut Pair, r: u8| p.connection(CLIENT).statistics(SubflowId(r)).new_bytes_received;
+    let before = [0, 1].map(|r| received(&mut pair, r));
+    pair.run_until(4 * SECOND, |_| false);
+    assert!(received(&mut pair, 0) - before[0] > 1_000_000);
+    assert_eq!(received(&mut pair, 1), before[1]);
+    assert_eq!(asked.borrow().len(), 1);
+    assert!(asked.borrow()[0].1);
+}

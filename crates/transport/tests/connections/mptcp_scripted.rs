@@ -296,3 +296,31 @@ fn data_outside_the_window_is_not_taken_at_the_data_level() {
     let Some(Dss { data_ack: Some(number), .. }) = last.unwrap().options.dss else { panic!("no DSS") };
     assert_eq!(number.expand(first), first.wrapping_add(taken));
 }
+
+/// RFC 8684 §3.3.2, §3.6: what a box acknowledges on the subflow and never delivers has no DATA_ACK. The bytes go out again at
+/// the data level, at least as often as R2 says, and then the subflow is reset with the reason for a middlebox (6).
+#[test]
+fn data_that_is_acknowledged_on_the_subflow_only_is_given_up() {
+    let mut peer = Peer::established();
+    peer.send(peer.signal(Flags::ACK, 0, None, false));
+    let id = peer.id.unwrap();
+    peer.host.connection_mut(id).set_retries(2);
+    peer.host.connection_mut(id).offer(100);
+    let mut out = peer.collect();
+    let mut times = 0;
+    for _ in 0..1_000 {
+        let data: u32 = out.iter().map(|s| s.payload.len).sum();
+        times += u32::from(data > 0);
+        peer.ack = peer.ack.wrapping_add(data);
+        out = if data > 0 { peer.send(peer.signal(Flags::ACK, 0, None, false)) } else { peer.wait(50 * MS) };
+        if out.iter().any(|s| s.flags.rst()) {
+            break;
+        }
+    }
+    let reset = out.iter().find(|s| s.flags.rst()).expect("it is given up");
+    assert!(options(reset).iter().any(|o| matches!(o, MptcpOption::MpTcpRst { reason: 6, .. })), "{reset:?}");
+    assert!((3..=6).contains(&times), "sent {times} times");
+    // No other subflow comes.
+    peer.wait(600 * SECOND);
+    assert!(peer.events().contains(&Event::Aborted));
+}
