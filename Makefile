@@ -166,6 +166,7 @@ wheel: $(VENV)/.packages $(PROFILE)  ## A manylinux wheel in target/wheels, with
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
 	  RUSTFLAGS="$(strip $(RUSTFLAGS) $(if $(PROFILE),-Cprofile-use=$(abspath $(PROFILE))))" \
 	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out target/wheels
+	$(if $(PROFILE),$(BIN)/python -m tools.release.profile $(PROFILE) target/wheels/*.whl)
 
 sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
 	rm -f target/wheels/*.tar.gz

@@ -1,4 +1,5 @@
-"""What the compiler watches before it builds the wheel: one run of each kind of workload of the benchmark, shortened.
+"""What the compiler watches before it builds the wheel: each kind of workload of the benchmark, shortened, and each
+scheduler and congestion control, because code that is never run here is taken to be rare, and gets slower.
 
 `python -m tools.release.training`, with an instrumented mptcplab first on PYTHONPATH; `tools.release.profile` does so.
 Runs have seeds and no clock, so the simulator counts the same each time; a few functions around it
@@ -9,6 +10,7 @@ import sys
 from typing import Final
 
 import mptcplab
+from mptcplab import registry
 from mptcplab.scenario import Scenario
 
 from tools.bench.plugins import SCENARIO as TWO_PATHS
@@ -68,6 +70,41 @@ start      = ["0 s", "1 s"]
 [measure]
 sample = "never"
 """
+UNEQUAL: Final = """
+title    = "A fast path and a slow one that loses packets, and a receive buffer that is too small for both"
+duration = "{seconds} s"
+seed     = 1
+
+[link.fast]
+rate  = "20 Mbit/s"
+delay = "10 ms"
+queue = "1 BDP"
+
+[link.slow]
+rate  = "8 Mbit/s"
+delay = "40 ms"
+queue = "1 BDP"
+loss  = "0.1 %"
+
+[connection.both]
+paths          = ["fast", "slow"]
+congestion     = "{congestion}"
+scheduler      = {scheduler}
+receive_buffer = "300 kB"
+
+[connection.on-fast]
+paths      = ["fast"]
+protocol   = "tcp"
+congestion = "cubic"
+
+[measure]
+sample = "never"
+"""
+
+
+def unequal(congestion: str, scheduler: str, *, seconds: int = 100) -> str:
+    """The scenario of one control with one scheduler, a table in TOML."""
+    return UNEQUAL.format(seconds=seconds, congestion=congestion, scheduler=scheduler)
 
 
 def scenarios() -> dict[str, tuple[Scenario, int]]:
@@ -80,7 +117,12 @@ def scenarios() -> dict[str, tuple[Scenario, int]]:
         "dumbbell": (DUMBBELL.format(flows="".join(FLOW.format(n=n) for n in range(10))), 1),
         "crowd": (CROWD, 1),
         "transfers": (TRANSFER, 200),
+        "opportunistic": (unequal("lia", '{ name = "min-rtt", reinjection = "orp" }'), 1),
     }
+    for scheduler in registry.names("schedulers", "sim"):
+        texts[f"scheduler {scheduler}"] = (unequal("cubic", f'"{scheduler}"'), 1)
+    for control in registry.names("congestion", "sim"):
+        texts[f"control {control}"] = (unequal(control, '"min-rtt"'), 1)
     tree = Scenario.load("fat-tree", overrides=["topology.k=8", "duration=0.5 s", "measure.warmup=0.1 s"])
     return {name: (Scenario.from_toml(text), count) for name, (text, count) in texts.items()} | {"fat tree": (tree, 1)}
 
