@@ -148,6 +148,8 @@ def draw(rows: Iterable[Row], file: Path) -> None:
             y=alt.Y("setting:N", sort=order, title=None, axis=alt.Axis(labelLimit=200)),
             column=alt.Column("traffic:N", sort=list(KINDS), title=None),
         )
+        # Viewers without the font that the labels are measured with need more room for them.
+        .properties(padding={"left": 40, "right": 15, "top": 5, "bottom": 5})
     )
     file.write_text(
         vl_convert.vegalite_to_svg(chart.to_dict() | {"datasets": {"points": points.to_dicts()}}), encoding="utf-8"
