@@ -40,8 +40,13 @@ impl MinRttOrp {
     fn may_help(&self, group: &[View], now_ns: u64) -> bool {
         let Some(fast_ns) = group.iter().filter(|v| usable(v)).map(|v| v.srtt_ns).min() else { return false };
         let penalty = now_ns >= self.next_penalty_ns;
-        group.iter().any(|v| v.cwnd <= 4.0 || v.srtt_ns > 4 * fast_ns || (penalty && may_slow(v, fast_ns)))
+        group.iter().any(|v| may_repeat(v, fast_ns) || (penalty && may_slow(v, fast_ns)))
     }
+}
+
+/// Whether what a subflow holds may be sent again on one with an RTT of `fast_ns`.
+fn may_repeat(view: &View, fast_ns: u64) -> bool {
+    view.cwnd <= 4.0 || view.srtt_ns > 4 * fast_ns
 }
 
 /// Whether a subflow that holds up one with an RTT of `fast_ns` may be slowed down.
@@ -80,7 +85,7 @@ impl PacketScheduler for MinRttOrp {
         let Some(fast) = MinRtt::best(group, oldest.on).filter(|r| !held(r)) else { return Decision::Blocked };
         let fast_srtt_ns = group[fast].srtt_ns;
         let holders = || (0..group.len()).filter(held);
-        if holders().any(|s| group[s].cwnd <= 4.0 || group[s].srtt_ns > 4 * fast_srtt_ns) {
+        if holders().any(|s| may_repeat(&group[s], fast_srtt_ns)) {
             self.sent_to = oldest.to;
             self.pending = Some(Decision::Repeat { on: SubflowSet::one(fast), from: oldest.from, to: oldest.to });
         }
