@@ -4,6 +4,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::bbr_model::{Event, MSECOND_NS, SECOND_NS, State, WindowMax};
+use super::bbr_policer::Policer;
 use super::{Ack, Bbr, Delivery, Feedback, Phase, SinglePath, Steering, View, Window};
 use crate::algorithm::{Given, Make};
 use crate::plugin::{Kind, Origin};
@@ -20,8 +21,8 @@ const MIN_RTT_WINDOW_NS: u64 = 10 * SECOND_NS;
 ///
 /// The bandwidth is the largest rate of ten round trips, the round trip the least of ten seconds. Startup and drain with gains
 /// 2.885 and its inverse; then the cycle above, of which the phase at the start is drawn. When the least round trip is ten
-/// seconds old, four segments for 200 ms. Losses change the window only in the first round trip of a recovery. Linux's
-/// detector of policers is left out.
+/// seconds old, four segments for 200 ms. Losses change the window only in the first round trip of a recovery. While a
+/// policer is believed to be there, its rate takes the place of the bandwidth.
 #[derive(Clone, Debug)]
 pub struct BbrLinux {
     seed: u64,
@@ -49,8 +50,11 @@ pub struct BbrLinux {
     phase: usize,
     phase_began_ns: u64,
     recovery: Phase,
-    /// In the first round trip of a recovery, up to when what was delivered before is.
-    conserves: Option<f64>,
+    /// In the first round trip of a recovery.
+    conserves: bool,
+    policer: Policer,
+    /// Bytes found lost so far.
+    lost: f64,
 }
 
 impl Make for BbrLinux {
@@ -88,7 +92,9 @@ impl BbrLinux {
             phase: 0,
             phase_began_ns: 0,
             recovery: Phase::Open,
-            conserves: None,
+            conserves: false,
+            policer: Policer::default(),
+            lost: 0.0,
         }
     }
 
@@ -106,8 +112,14 @@ impl BbrLinux {
             State::Startup => HIGH_GAIN,
             State::Drain => 1.0 / HIGH_GAIN,
             State::ProbeRtt => 1.0,
+            _ if self.policer.rate().is_some() => 1.0,
             _ => CYCLE[self.phase],
         }
+    }
+
+    /// At which it sends: the policer's rate, or the largest of ten round trips.
+    fn rate(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.bw.get())
     }
 
     fn cwnd_gain(&self) -> f64 {
@@ -118,28 +130,42 @@ impl BbrLinux {
         }
     }
 
-    /// The path's content times a gain, with room for what waits in the hosts: three segments, to an even number.
-    fn inflight(&self, gain: f64) -> f64 {
+    /// Segments that Linux sends at once: a millisecond's, but two, or one at less than 1.2 Mbit/s.
+    fn burst(&self) -> f64 {
+        let least = if self.pacing_rate < 150e3 { 1.0 } else { 2.0 };
+        ((self.pacing_rate / 1024.0).min(65_536.0) / self.mss).floor().max(least)
+    }
+
+    /// The path's content times a gain, with room for what waits in the hosts: three bursts, to an even number.
+    fn inflight(&self, rate: f64, gain: f64) -> f64 {
         let Some(min_rtt_ns) = self.min_rtt_ns else { return self.initial_cwnd };
-        let content = gain * self.bw.get() * min_rtt_ns as f64 * 1e-9;
-        let segments = (content / self.mss).ceil() + 3.0;
+        let content = gain * rate * min_rtt_ns as f64 * 1e-9;
+        let segments = (content / self.mss).ceil() + 3.0 * self.burst();
         let even = 2.0 * (segments / 2.0).ceil();
         let probing = self.state == State::Cruise && self.phase == 0;
         (even + if probing { 2.0 } else { 0.0 }) * self.mss
     }
 
     /// Bandwidth, rounds, aggregation, and whether the pipe is full; whether a round begins.
-    fn update_model(&mut self, event: &Event) -> bool {
+    fn update_model(&mut self, event: &Event, lost: bool) -> bool {
         let mut round_start = false;
-        if event.delivers && event.prior_delivered >= self.next_round_delivered {
-            self.next_round_delivered = event.delivered;
-            self.round += 1;
-            round_start = true;
+        // A sample without a rate is none.
+        if event.rate > 0.0 {
+            if event.prior_delivered >= self.next_round_delivered {
+                self.next_round_delivered = event.delivered;
+                self.round += 1;
+                round_start = true;
+                self.conserves = false;
+            }
+            let cycles = self.state == State::Cruise;
+            if self.policer.heard(event, lost, self.lost, round_start, cycles) {
+                self.enter_cycle(event.now_ns);
+            }
         }
         if event.rate > 0.0 && (!event.app_limited || event.rate >= self.bw.get()) {
             self.bw.push(self.round, event.rate, 10);
         }
-        let mut expected = self.bw.get() * event.now_ns.saturating_sub(self.extra_since_ns) as f64 * 1e-9;
+        let mut expected = self.rate() * event.now_ns.saturating_sub(self.extra_since_ns) as f64 * 1e-9;
         if self.extra_delivered <= expected {
             self.extra_delivered = 0.0;
             self.extra_since_ns = event.now_ns;
@@ -158,20 +184,23 @@ impl BbrLinux {
         round_start
     }
 
-    fn update_state(&mut self, event: &Event, lost: bool) {
+    /// Phases go by what was in flight before the acknowledgment.
+    fn update_state(&mut self, event: &Event, lost: f64) {
+        let before = event.in_flight + event.acked + lost;
+        let content = self.inflight(self.bw.get(), 1.0);
         if self.state == State::Startup && self.full_bw_reached {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && event.in_flight <= self.inflight(1.0) {
+        if self.state == State::Drain && event.in_flight <= content {
             self.enter_cycle(event.now_ns);
         }
         if self.state != State::Cruise {
             return;
         }
         let whole = event.now_ns.saturating_sub(self.phase_began_ns) > self.min_rtt_ns.unwrap_or(0);
-        let over = match CYCLE[self.phase] {
-            gain if gain > 1.0 => whole && (lost || event.in_flight >= self.inflight(gain)),
-            gain if gain < 1.0 => whole || event.in_flight <= self.inflight(1.0),
+        let over = match self.pacing_gain() {
+            gain if gain > 1.0 => whole && (lost > 0.0 || before >= self.inflight(self.bw.get(), gain)),
+            gain if gain < 1.0 => whole || before <= content,
             _ => whole,
         };
         if over {
@@ -241,32 +270,36 @@ impl BbrLinux {
     }
 
     fn set_window(&mut self, view: &View, event: &Event, lost: f64) {
+        if event.acked > 0.0 {
+            self.adapt_window(view, event, lost);
+        }
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(4.0 * self.mss);
+        }
+    }
+
+    fn adapt_window(&mut self, view: &View, event: &Event, lost: f64) {
         self.cwnd = (self.cwnd - lost).max(self.mss);
         let before = std::mem::replace(&mut self.recovery, view.phase);
         if view.phase == Phase::Recovery && before != Phase::Recovery {
-            self.conserves = Some(event.delivered);
+            self.conserves = true;
+            self.next_round_delivered = event.delivered;
             self.cwnd = event.in_flight + event.acked.max(self.mss);
         } else if view.phase == Phase::Open && before != Phase::Open {
-            self.conserves = None;
+            self.conserves = false;
             self.cwnd = self.cwnd.max(self.prior_cwnd);
         }
-        if self.conserves.is_some_and(|at| event.delivers && event.prior_delivered >= at) {
-            self.conserves = None;
-        }
-        if self.conserves.is_some() {
+        if self.conserves {
             self.cwnd = self.cwnd.max(event.in_flight + event.acked);
         } else {
-            let extra = self.extra.get().min(0.1 * self.bw.get());
-            let target = self.inflight(self.cwnd_gain()) + if self.full_bw_reached { extra } else { 0.0 };
+            let extra = self.extra.get().min(0.1 * self.rate());
+            let target = self.inflight(self.rate(), self.cwnd_gain()) + if self.full_bw_reached { extra } else { 0.0 };
             if self.full_bw_reached {
                 self.cwnd = (self.cwnd + event.acked).min(target);
             } else if self.cwnd < target || event.delivered < self.initial_cwnd {
                 self.cwnd += event.acked;
             }
             self.cwnd = self.cwnd.max(4.0 * self.mss);
-        }
-        if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(4.0 * self.mss);
         }
     }
 }
@@ -285,10 +318,11 @@ impl SinglePath for BbrLinux {
         }
         let event = Event::of(delivery);
         let lost: u64 = delivery.lost.iter().map(|packet| packet.bytes).sum();
-        let round_start = self.update_model(&event);
-        self.update_state(&event, lost > 0);
+        self.lost = delivery.lost_in_all as f64;
+        let round_start = self.update_model(&event, lost > 0);
+        self.update_state(&event, lost as f64);
         let limited = self.update_min_rtt(&event, round_start);
-        let rate = self.pacing_gain() * self.bw.get() * 0.99;
+        let rate = self.pacing_gain() * self.rate() * 0.99;
         if self.full_bw_reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -304,7 +338,7 @@ impl SinglePath for BbrLinux {
             self.end_probe_rtt(now_ns);
         }
         if self.state == State::Cruise {
-            self.pacing_rate = 0.99 * self.bw.get();
+            self.pacing_rate = 0.99 * self.rate();
         }
         (self.pacing_rate > 0.0).then_some(self.pacing_rate)
     }
@@ -317,6 +351,11 @@ impl SinglePath for BbrLinux {
     fn on_timeout(&mut self, view: &View) -> f64 {
         self.save_cwnd();
         self.full_bw = 0.0;
+        // What is under way is lost; the next report of losses has it.
+        let lost = self.lost + f64::from(view.in_flight) * self.mss;
+        if self.policer.timed_out(lost, self.state == State::Cruise) {
+            self.enter_cycle(self.policer.heard_ns());
+        }
         self.cwnd = self.cwnd.min(self.mss);
         view.cwnd.max(2.0)
     }
@@ -327,6 +366,7 @@ impl SinglePath for BbrLinux {
 
     fn on_undo(&mut self, _view: &View) {
         (self.full_bw, self.full_bw_count) = (0.0, 0);
+        self.policer.reset(self.lost);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 

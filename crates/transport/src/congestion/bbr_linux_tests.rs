@@ -26,7 +26,7 @@ fn the_first_rate() {
     bbr.begin(&View::new(10.0, 1_000), 7);
     assert_eq!((bbr.cwnd, bbr.initial_cwnd, bbr.extra_since_ns, bbr.min_rtt_stamp_ns), (10_000.0, 10_000.0, 7, 7));
     assert!((bbr.pacing_rate - 2.885 * 10_000.0 * 1e3).abs() < 1e-3);
-    assert_eq!(bbr.inflight(2.0), 10_000.0, "the initial window, as no round trip is known");
+    assert_eq!(bbr.inflight(1e6, 2.0), 10_000.0, "the initial window, as no round trip is known");
 }
 
 /// A quarter more, exactly, is growth; three rounds with less fill the pipe. Rounds that the application limits do not count.
@@ -37,7 +37,7 @@ fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     let mut round = |bbr: &mut BbrLinux, rate: f64, app_limited: bool| {
         let e = Event { app_limited, ..event(RTT_NS, delivered + 1.0, delivered, rate, 0.0) };
         delivered += 1.0;
-        assert!(bbr.update_model(&e));
+        assert!(bbr.update_model(&e, false));
         (bbr.full_bw, bbr.full_bw_count, bbr.full_bw_reached)
     };
     assert_eq!(round(&mut bbr, 1e6, false), (1e6, 0, false));
@@ -51,7 +51,7 @@ fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     assert_eq!(round(&mut bbr, 1.5e6, false), (1.25e6, 2, false));
     assert_eq!(round(&mut bbr, 1.5e6, false), (1.25e6, 3, true));
     // Half a round is none.
-    assert!(!bbr.update_model(&event(RTT_NS, delivered + 1.0, delivered - 1.0, 9e6, 0.0)));
+    assert!(!bbr.update_model(&event(RTT_NS, delivered + 1.0, delivered - 1.0, 9e6, 0.0), false));
     assert_eq!((bbr.bw.get(), bbr.full_bw), (9e6, 1.25e6));
 }
 
@@ -62,21 +62,29 @@ fn both_maxima_are_of_ten_round_trips() {
     bbr.extra.push(0, 5_000.0, 10);
     for round in 1..=10 {
         let delivered = f64::from(round);
-        assert!(bbr.update_model(&event(0, delivered, delivered - 1.0, 5e5, 0.0)));
+        assert!(bbr.update_model(&event(0, delivered, delivered - 1.0, 5e5, 0.0), false));
         let expected = if round < 10 { (1e6, 5_000.0) } else { (5e5, 0.0) };
         assert_eq!((bbr.bw.get(), bbr.extra.get()), expected, "round {round}");
     }
 }
 
-/// 40 segments and three are 43, made even 44; twice 40 and three 84; two more while it probes.
+/// 40 segments and three bursts of two are 46; twice 40 and six 86; two more while it probes. At less than 1.2 Mbit/s a burst is
+/// one segment, 43 made even; at 4.1 MB/s it is four, 52.
 #[test]
 fn what_is_to_be_in_flight() {
     let mut bbr = on_path();
-    assert_eq!((bbr.inflight(1.0), bbr.inflight(2.0), bbr.inflight(1.25)), (44_000.0, 84_000.0, 54_000.0));
+    assert_eq!(
+        (bbr.inflight(1e6, 1.0), bbr.inflight(1e6, 2.0), bbr.inflight(1e6, 1.25)),
+        (46_000.0, 86_000.0, 56_000.0)
+    );
     (bbr.state, bbr.phase) = (State::Cruise, 0);
-    assert_eq!(bbr.inflight(1.25), 56_000.0);
+    assert_eq!(bbr.inflight(1e6, 1.25), 58_000.0);
     bbr.phase = 1;
-    assert_eq!(bbr.inflight(1.25), 54_000.0);
+    assert_eq!(bbr.inflight(1e6, 1.25), 56_000.0);
+    for (rate, expected) in [(149_999.0, 44_000.0), (150_000.0, 46_000.0), (4.1e6, 52_000.0), (4.0e6, 50_000.0)] {
+        bbr.pacing_rate = rate;
+        assert_eq!(bbr.inflight(1e6, 1.0), expected, "{rate}");
+    }
 }
 
 /// A phase takes more than a round trip. One that probes goes on until as much is in flight as it wants, or something is
@@ -89,19 +97,20 @@ fn when_phases_end() {
     let over = |bbr: &BbrLinux, phase: usize, now_ns: u64, in_flight: f64, lost: bool| {
         let mut bbr = bbr.clone();
         (bbr.phase, bbr.phase_began_ns) = (phase, 0);
-        bbr.update_state(&event(now_ns, 0.0, 0.0, 0.0, in_flight), lost);
+        let after = Event { acked: 1_000.0, ..event(now_ns, 0.0, 0.0, 0.0, in_flight - 1_000.0) };
+        bbr.update_state(&after, if lost { 1.0 } else { 0.0 });
         assert!(bbr.phase == phase || bbr.phase_began_ns == now_ns);
         bbr.phase != phase
     };
     let later = RTT_NS + 1;
     for (phase, now_ns, in_flight, lost, expected) in [
-        (0, RTT_NS, 56_000.0, true, false),
-        (0, later, 56_000.0, false, true),
-        (0, later, 55_999.0, false, false),
+        (0, RTT_NS, 58_000.0, true, false),
+        (0, later, 58_000.0, false, true),
+        (0, later, 57_999.0, false, false),
         (0, later, 0.0, true, true),
-        (1, 1, 44_000.0, false, true),
-        (1, RTT_NS, 44_001.0, false, false),
-        (1, later, 44_001.0, false, true),
+        (1, 1, 46_000.0, false, true),
+        (1, RTT_NS, 46_001.0, false, false),
+        (1, later, 46_001.0, false, true),
         (2, RTT_NS, 0.0, true, false),
         (2, later, 90_000.0, false, true),
     ] {
@@ -109,7 +118,7 @@ fn when_phases_end() {
     }
     // The last is followed by the first.
     bbr.phase = 7;
-    bbr.update_state(&event(later, 0.0, 0.0, 0.0, 0.0), false);
+    bbr.update_state(&event(later, 0.0, 0.0, 0.0, 0.0), 0.0);
     assert_eq!(bbr.phase, 0);
 }
 
@@ -118,9 +127,9 @@ fn when_phases_end() {
 fn the_cycle_begins_anywhere_but_with_the_drain() {
     let mut bbr = on_path();
     (bbr.state, bbr.full_bw_reached) = (State::Startup, true);
-    bbr.update_state(&event(5, 0.0, 0.0, 0.0, 44_001.0), false);
+    bbr.update_state(&event(5, 0.0, 0.0, 0.0, 46_001.0), 0.0);
     assert_eq!((bbr.state, bbr.pacing_gain()), (State::Drain, 1.0 / 2.885));
-    bbr.update_state(&event(9, 0.0, 0.0, 0.0, 44_000.0), false);
+    bbr.update_state(&event(9, 0.0, 0.0, 0.0, 46_000.0), 0.0);
     assert_eq!((bbr.state, bbr.phase_began_ns), (State::Cruise, 9));
     let mut seen = [false; 8];
     for now_ns in 0..200 {
@@ -174,14 +183,18 @@ fn a_recovery() {
     assert_eq!(bbr.prior_cwnd, 84_000.0);
     let acked = |acked: f64, delivered: f64, prior: f64| Event { acked, ..event(1, delivered, prior, 1e6, 30_000.0) };
     bbr.set_window(&view, &acked(400.0, 100_000.0, 99_000.0), 3_000.0);
-    assert_eq!((bbr.cwnd, bbr.conserves), (31_000.0, Some(100_000.0)));
+    assert_eq!((bbr.cwnd, bbr.conserves, bbr.next_round_delivered), (31_000.0, true, 100_000.0));
     bbr.set_window(&view, &acked(2_000.0, 102_000.0, 99_999.0), 0.0);
     assert_eq!(bbr.cwnd, 32_000.0);
+    // The round trip is over when what was delivered at its start is.
+    bbr.update_model(&acked(0.0, 102_000.0, 99_999.0), false);
+    assert!(bbr.conserves);
+    assert!(bbr.update_model(&acked(0.0, 103_000.0, 100_000.0), false));
     bbr.set_window(&view, &acked(1_000.0, 103_000.0, 100_000.0), 500.0);
-    assert_eq!((bbr.cwnd, bbr.conserves), (32_500.0, None));
+    assert_eq!((bbr.cwnd, bbr.conserves), (32_500.0, false));
     view.phase = Phase::Open;
     bbr.set_window(&view, &acked(1_000.0, 104_000.0, 100_000.0), 0.0);
-    assert_eq!(bbr.cwnd, 84_000.0);
+    assert_eq!(bbr.cwnd, 85_000.0, "and what was acknowledged");
 }
 
 /// Acknowledgments of 30 kB at once where 1 MB/s let 10 expect are 20 too many, for which the window has room, up to a tenth
@@ -191,26 +204,29 @@ fn the_window_has_room_for_aggregated_acknowledgments() {
     let mut bbr = on_path();
     (bbr.cwnd, bbr.state, bbr.phase, bbr.full_bw_reached) = (200_000.0, State::Cruise, 2, true);
     (bbr.extra_since_ns, bbr.extra_delivered) = (0, 20_000.0);
-    bbr.update_model(&Event { acked: 10_000.0, ..event(10 * MSECOND_NS, 1.0, 1.0, 0.0, 0.0) });
+    bbr.update_model(&Event { acked: 10_000.0, ..event(10 * MSECOND_NS, 1.0, 1.0, 0.0, 0.0) }, false);
     assert_eq!(bbr.extra.get(), 20_000.0);
     let view = View::new(10.0, 1_000);
-    bbr.set_window(&view, &event(1, 1e6, 0.0, 0.0, 0.0), 0.0);
-    assert_eq!(bbr.cwnd, 104_000.0);
+    let brought = |acked: f64| Event { acked, ..event(1, 1e6, 0.0, 0.0, 0.0) };
+    bbr.set_window(&view, &brought(0.0), 500.0);
+    assert_eq!(bbr.cwnd, 200_000.0, "nothing was delivered");
+    bbr.set_window(&view, &brought(1.0), 0.0);
+    assert_eq!(bbr.cwnd, 106_000.0);
     bbr.extra.push(bbr.round, 900_000.0, 10);
     bbr.cwnd = 300_000.0;
-    bbr.set_window(&view, &event(1, 1e6, 0.0, 0.0, 0.0), 0.0);
-    assert_eq!(bbr.cwnd, 184_000.0);
+    bbr.set_window(&view, &brought(1.0), 0.0);
+    assert_eq!(bbr.cwnd, 186_000.0);
     // Fewer than expected: it counts anew.
-    bbr.update_model(&Event { acked: 1_000.0, ..event(500 * MSECOND_NS, 1.0, 1.0, 0.0, 0.0) });
+    bbr.update_model(&Event { acked: 1_000.0, ..event(500 * MSECOND_NS, 1.0, 1.0, 0.0, 0.0) }, false);
     assert_eq!((bbr.extra_delivered, bbr.extra_since_ns), (1_000.0, 500 * MSECOND_NS));
-    // Before the pipe is full the window grows by what arrives up to 2.885 times the path, 115.4 rounded up and three made even.
+    // Before the pipe is full the window grows by what arrives up to 2.885 times the path, 115.4 rounded up and six.
     (bbr.state, bbr.full_bw_reached, bbr.cwnd) = (State::Startup, false, 115_000.0);
-    for expected in [120_000.0, 120_000.0] {
-        bbr.set_window(&view, &Event { acked: 5_000.0, ..event(1, 1e6, 0.0, 0.0, 0.0) }, 0.0);
+    for expected in [120_000.0, 125_000.0] {
+        bbr.set_window(&view, &brought(5_000.0), 0.0);
         assert_eq!(bbr.cwnd, expected);
     }
     bbr.cwnd = 1_000.0;
-    bbr.set_window(&view, &event(1, 1e6, 0.0, 0.0, 0.0), 500.0);
+    bbr.set_window(&view, &brought(1.0), 500.0);
     assert_eq!(bbr.cwnd, 4_000.0);
 }
 
@@ -276,4 +292,52 @@ fn an_acknowledgment_with_losses() {
     (bbr.phase, bbr.phase_began_ns) = (1, 1);
     let steering = bbr.on_delivery(&View::new(84.0, 1_000), &Delivery { in_flight: 50_000, lost: &[], ..delivery });
     assert!((steering.unwrap().pacing.unwrap() - 0.75 * 0.99e6).abs() < 1e-6);
+}
+
+/// 100 kB/s of a policer take the place of 1 MB/s: four segments and three are in flight, made even 8, and of the cycle
+/// nothing but its time remains. A timeout in the 48th round trip ends that, and so does an undo.
+#[test]
+fn the_rate_of_a_policer() {
+    let mut bbr = on_path();
+    (bbr.state, bbr.phase, bbr.cwnd, bbr.full_bw_reached) = (State::Cruise, 0, 84_000.0, true);
+    let acked = |at: u64, lost_in_all: u64, lost: &'static [LostPacket]| Delivery {
+        now_ns: at * RTT_NS,
+        acked: 4_000,
+        delivered: 4_000 * at,
+        marked: false,
+        rtt_ns: Some(RTT_NS),
+        in_flight: 0,
+        lost,
+        lost_in_all,
+        app_limited: false,
+        cwnd_limited: true,
+        sample: Some(RateSample {
+            bytes: 4_000,
+            rate: Some(1e5),
+            app_limited: false,
+            prior_delivered: 4_000 * (at - 1),
+            in_flight: 4_000,
+            lost: 0,
+        }),
+    };
+    const LOST: &[LostPacket] =
+        &[LostPacket { bytes: 2_000, in_flight: 0, lost: 0, app_limited: false, begins_range: true }];
+    let view = View::new(84.0, 1_000);
+    let mut pace = 0.0;
+    for at in 1..=8 {
+        pace = bbr.on_delivery(&view, &acked(at, 2_000 * at, LOST)).unwrap().pacing.unwrap();
+    }
+    assert_eq!((bbr.policer.rate(), bbr.pacing_gain(), bbr.rate(), bbr.bw.get()), (Some(1e5), 1.0, 1e5, 1e6));
+    assert!((pace - 0.99e5).abs() < 1e-6);
+    assert_eq!(bbr.inflight(bbr.rate(), 1.0), 8_000.0);
+    assert_eq!(bbr.on_restart(&view, 9 * RTT_NS), Some(0.99e5));
+    for at in 9..=55 {
+        bbr.on_delivery(&view, &acked(at, 16_000, &[]));
+    }
+    let mut undone = bbr.clone();
+    undone.on_undo(&view);
+    assert_eq!((undone.policer.rate(), bbr.policer.rate()), (None, Some(1e5)));
+    bbr.phase_began_ns = 0;
+    bbr.on_timeout(&View { in_flight: 4, ..view });
+    assert_eq!((bbr.policer.rate(), bbr.phase_began_ns), (None, 55 * RTT_NS));
 }

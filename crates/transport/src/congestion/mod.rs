@@ -14,6 +14,7 @@ mod balia_linux;
 mod bbr;
 mod bbr_linux;
 mod bbr_model;
+mod bbr_policer;
 mod classic;
 pub mod conformance;
 mod correlation;
@@ -270,7 +271,7 @@ pub struct Delivery<'a> {
     pub in_flight: u64,
     /// What was found lost since the last one.
     pub lost: &'a [LostPacket],
-    /// Found lost so far.
+    /// Bytes found lost so far; what is lost twice counts twice.
     pub lost_in_all: u64,
     /// What is in flight says less than the path can do.
     pub app_limited: bool,

@@ -31,6 +31,7 @@ use crate::secrets::Secrets;
 use crate::statistics::{DelayHistogram, Statistics};
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::losses::Losses;
+use crate::tcp::rate::RateSampler;
 use crate::tcp::subflow::{State, Subflow};
 use crate::time_wait::Resting;
 use crate::waits::{Sending, Waited};
@@ -198,7 +199,7 @@ impl<P: Stream> Connection<P> {
         subflow.ecn.scalable = self.config.congestion.has(Capability::Scalable);
         let feedback = self.controller.feedback();
         if feedback != Feedback::Acks {
-            subflow.rate = Some(Box::default());
+            subflow.rate = Some(Box::new(RateSampler::new(self.repair() == Repair::Kernel)));
         }
         if feedback == Feedback::Steering {
             subflow.steered = true;

@@ -36,6 +36,9 @@ pub struct RateSampler {
     first_sent_ns: u64,
     /// Samples say less than the path can do until so much is delivered; 0: they do not.
     app_limited: u64,
+    /// What the application does is not heard of: Linux marks samples where data is written to a TCP socket, which its
+    /// Multipath TCP never does.
+    deaf: bool,
     records: VecDeque<Record>,
     /// [`Scoreboard::losses`] when it was last looked through.
     losses: u64,
@@ -43,6 +46,11 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
+    /// One that does not hear of pauses, if `deaf`.
+    pub fn new(deaf: bool) -> Self {
+        RateSampler { deaf, ..RateSampler::default() }
+    }
+
     /// A segment of `bytes` up to sequence number `end` goes out for the first time; `in_flight` with it.
     pub fn sent(&mut self, now_ns: u64, end: u64, bytes: u32, in_flight: u64) {
         let record = self.record(now_ns, end, bytes, in_flight);
@@ -77,7 +85,14 @@ impl RateSampler {
         }
     }
 
-    /// There was room to send, and nothing was: what is in flight says less than the path can do.
+    /// There was room to send, and nothing was.
+    pub fn paused(&mut self, in_flight: u64) {
+        if !self.deaf {
+            self.limited(in_flight);
+        }
+    }
+
+    /// What is in flight says less than the path can do.
     pub fn limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
@@ -230,6 +245,11 @@ mod tests {
         assert!(!sample.app_limited && sampler.is_limited());
         let sample = sampler.acknowledged(55 * MS, &delivered(1000, (5 * MS, 2001)), 2001, MS).unwrap();
         assert!(sample.app_limited && !sampler.is_limited());
+        let mut deaf = RateSampler::new(true);
+        deaf.paused(1000);
+        assert!(!deaf.is_limited());
+        deaf.limited(1000);
+        assert!(deaf.is_limited(), "by the control's own measuring");
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl<P: Stream> Subflow<P> {
         let Some(rate) = &mut self.rate else { return };
         let mss = u64::from(group[r].mss);
         if had_room {
-            rate.limited(u64::from(pipe_before) * mss);
+            rate.paused(u64::from(pipe_before) * mss);
         }
         rate.find_lost(&self.board);
         let sample = rate.acknowledged(now_ns, delivered, self.snd_una, group[r].min_rtt_ns);
