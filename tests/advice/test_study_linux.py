@@ -75,3 +75,24 @@ def test_tcp_on_the_better_path_is_the_one_with_the_larger_mean() -> None:
     assert found[DEFAULT].ratio == pytest.approx(0.5)
     assert found["TCP"].ratio == pytest.approx(1.0)
     assert gains(rows[:3], "sim", "bulk") == {}
+
+
+def test_what_is_advised_and_a_rival_is_measured_once_and_is_no_gain() -> None:
+    """Two measurements of it are one of their geometric mean: 2 and 8 are 4."""
+    advised = {
+        "advised_on": 3,
+        "traffic": "bulk",
+        "label": "TCP on a",
+        "candidate": ["cubic", None, ["a"], False, True],
+    }
+    merits = {ADVICE: 2.0, DEFAULT: 2.0, "TCP on a": 8.0, "TCP on b": 1.0}
+    rows = [
+        {"engine": "sim", "traffic": "bulk", "network": 3, "role": role, "seed": 1, "merit": merit}
+        for role, merit in merits.items()
+    ]
+    found = gains([advised, *rows], "sim", "bulk")[3]
+    assert found[DEFAULT].ratio == pytest.approx(1.0)
+    assert found["TCP"].ratio == 0
+    assert gains([advised, *rows[1:]], "sim", "bulk")[3][DEFAULT].ratio == pytest.approx(3.0)
+    same = Case(0, "bulk", a_case(0, "bulk").question, {**SETTINGS, ADVICE: SETTINGS["TCP on b"]})
+    assert [row["role"] for row in measure([same], "sim", 1, set())] == [DEFAULT, "TCP on a", "TCP on b"]

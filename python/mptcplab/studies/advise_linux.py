@@ -5,7 +5,8 @@ first networks of the study of advice, for downloads and for pages. Then the ker
 was advised, with its default (CUBIC, its own scheduler, the first path drawn) and with TCP (CUBIC) on each path; the
 simulator does too. The settings have the same links with the same losses. Ten networks share a run, each on links of
 its own; a run that the engine calls INVALID is made again. FILE has a line for each value and what is in it is not
-measured again; `--seeds 0` prints its tables.
+measured again; `--seeds 0` prints its tables. Where the advice is one of its rivals, such as TCP on the better path,
+it is measured once, and what differs between two measurements of it is no gain.
 """
 
 import argparse
@@ -49,6 +50,13 @@ class Case:
     question: Question
     settings: Mapping[str, Candidate]
     """By role: what was advised, the kernel's default, TCP on each path."""
+
+    @property
+    def twin(self) -> str | None:
+        """The rival that has the same setting as the advice."""
+        return next(
+            (role for role, each in self.settings.items() if role != ADVICE and each == self.settings[ADVICE]), None
+        )
 
 
 def case(number: int, kind: str, known: Sequence[Mapping[str, Any]]) -> tuple[Case, dict[str, Any] | None]:
@@ -114,7 +122,7 @@ def measure(cases: Sequence[Case], engine: str, seed: int, have: set[tuple[Any, 
                 batch = [
                     each
                     for each in mine[begin : begin + AT_A_TIME]
-                    if (engine, kind, each.number, role, seed) not in have
+                    if (engine, kind, each.number, role, seed) not in have and (role != ADVICE or each.twin is None)
                 ]
                 if batch:
                     yield from _batch(batch, role, engine, seed)
@@ -184,6 +192,13 @@ def gain(values: Mapping[str, Mapping[int, float]], rival: str) -> Gain:
     return Gain(mean, _T95.get(len(logs), 1.86) * deviation / math.sqrt(len(logs)))
 
 
+def pooled(some: Mapping[int, float], others: Mapping[int, float]) -> dict[int, float]:
+    """By seed, the geometric mean of what was measured for one setting."""
+    seeds = sorted({*some, *others})
+    measured = [[each[seed] for each in (some, others) if seed in each] for seed in seeds]
+    return {seed: math.exp(math.fsum(map(math.log, v)) / len(v)) for seed, v in zip(seeds, measured, strict=True)}
+
+
 def better_tcp(values: Mapping[str, Mapping[int, float]]) -> str:
     """The role of TCP on the better path, by the mean of logarithms."""
     return max(
@@ -198,8 +213,12 @@ def gains(rows: Sequence[Mapping[str, Any]], engine: str, kind: str) -> dict[int
     for row in rows:
         if row.get("engine") == engine and row["traffic"] == kind:
             table.setdefault(row["network"], {}).setdefault(row["role"], {})[row["seed"]] = row["merit"]
+    advised = {(row["advised_on"], row["traffic"]) for row in rows if "advised_on" in row}
     found = {}
     for number, values in sorted(table.items()):
+        twin = case(number, kind, rows)[0].twin if (number, kind) in advised else None
+        if twin in values:
+            values[ADVICE] = values[twin] = pooled(values.get(ADVICE, {}), values[twin])
         if len(values) == 4:
             found[number] = {DEFAULT: gain(values, DEFAULT), "TCP": gain(values, better_tcp(values))}
     return found
