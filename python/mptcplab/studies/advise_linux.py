@@ -272,6 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m mptcplab.studies.advise_linux", description="Advice on the kernel."
     )
     parser.add_argument("--engine", default="linux", help="linux, or linux-virtual:KERNEL")
+    parser.add_argument("--first", type=int, default=0, help="number of the first network")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="how many networks")
     parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
     parser.add_argument("--seeds", type=int, default=3, help="how many seeds")
@@ -279,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     rows = read(given.out)
     cases = []
-    for number in range(given.networks):
+    for number in range(given.first, given.first + given.networks):
         for kind in given.traffic.split(","):
             one, line = case(number, kind, rows)
             cases.append(one)
