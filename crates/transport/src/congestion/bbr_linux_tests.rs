@@ -327,10 +327,20 @@ fn the_rate_of_a_policer() {
     for at in 1..=8 {
         pace = bbr.on_delivery(&view, &acked(at, 2_000 * at, LOST)).unwrap().pacing.unwrap();
     }
+    bbr.phase = 0;
     assert_eq!((bbr.policer.rate(), bbr.pacing_gain(), bbr.rate(), bbr.bw.get()), (Some(1e5), 1.0, 1e5, 1e6));
+    bbr.phase = 2;
     assert!((pace - 0.99e5).abs() < 1e-6);
     assert_eq!(bbr.inflight(bbr.rate(), 1.0), 8_000.0);
     assert_eq!(bbr.on_restart(&view, 9 * RTT_NS), Some(0.99e5));
+    // Aggregated acknowledgments too: 20 kB where 10 ms let 1 kB expect, and room for a tenth of a second's, 10 kB.
+    let mut wide = bbr.clone();
+    wide.extra = WindowMax::default();
+    (wide.extra_since_ns, wide.extra_delivered, wide.cwnd) = (8 * RTT_NS, 20_000.0, 300_000.0);
+    wide.update_model(&event(8 * RTT_NS + 10 * MSECOND_NS, 1.0, 1.0, 0.0, 0.0), false);
+    assert_eq!(wide.extra.get(), 19_000.0);
+    wide.set_window(&view, &Event { acked: 1.0, ..event(1, 1e6, 0.0, 0.0, 0.0) }, 0.0);
+    assert_eq!(wide.cwnd, 12_000.0 + 10_000.0);
     for at in 9..=55 {
         bbr.on_delivery(&view, &acked(at, 16_000, &[]));
     }
@@ -340,4 +350,17 @@ fn the_rate_of_a_policer() {
     bbr.phase_began_ns = 0;
     bbr.on_timeout(&View { in_flight: 4, ..view });
     assert_eq!((bbr.policer.rate(), bbr.phase_began_ns), (None, 55 * RTT_NS));
+    // What is in flight at a timeout is lost: 2,000 of the 8,000 bytes since the first loss end an interval in round 3, and
+    // four more rounds the next.
+    let mut bbr = on_path();
+    (bbr.state, bbr.full_bw_reached) = (State::Cruise, true);
+    for (at, lost_in_all, lost) in [(1, 2_000, LOST), (2, 2_000, &[]), (3, 2_000, &[])] {
+        bbr.on_delivery(&view, &acked(at, lost_in_all, lost));
+    }
+    bbr.on_timeout(&View { in_flight: 2, ..view });
+    for at in 4..=7 {
+        assert_eq!(bbr.policer.rate(), None);
+        bbr.on_delivery(&view, &acked(at, 2_000 * (at - 2), LOST));
+    }
+    assert_eq!(bbr.policer.rate(), Some(1e5));
 }

@@ -164,6 +164,9 @@ mod tests {
         let mut policer = Policer::default();
         let losses: Vec<f64> = (0..20).map(|i| if i % 5 == 0 { 12_000.0 } else { 0.0 }).collect();
         assert_eq!(rounds(&mut policer, 1, &losses), Some(11), "losses of rounds 1, 6 and 11");
+        // Enough is lost after four rounds, but the next loss is that of the fifth.
+        let losses = [1e3, 1e4, 0.0, 0.0, 1e3, 12e3, 0.0, 0.0, 0.0, 1e3];
+        assert_eq!(rounds(&mut Policer::default(), 1, &losses), Some(10), "losses of rounds 5 and 10");
     }
 
     /// After 16 rounds without enough losses it is given up, and begins again with the next loss.
@@ -196,6 +199,10 @@ mod tests {
         let mut slow = Policer { sampling: true, rate: 1_000.0, last: (100 * MSECOND_NS, 150.0), ..Policer::default() };
         slow.end(1e9);
         assert_eq!((slow.used, slow.rate), (true, 1_250.0));
+        // Within a millisecond there is no rate.
+        let mut short = Policer { sampling: true, last: (MSECOND_NS - 1, 150.0), ..Policer::default() };
+        short.end(1e9);
+        assert_eq!(short.rate, 0.0);
     }
 
     /// 48 round trips of the cycle, which do not count before it has begun.

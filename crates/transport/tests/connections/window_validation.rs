@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
-use transport::{Config, Event, Protocol, TcpOptions, WindowValidation};
+use transport::{Config, Event, Protocol, SubflowId, TcpOptions, WindowValidation};
 
 /// The window before and after a loss, in segments: slow start over 60 segments opens it, and then one of twelve segments
 /// that are sent by themselves is lost.
@@ -44,4 +44,34 @@ fn a_loss_takes_half_of_what_was_in_use_or_as_in_linux_of_the_window() {
     let (window, left) = around_a_loss(WindowValidation::Rfc7661);
     assert!(window > 30.0, "{window}");
     assert!((4.0..=7.0).contains(&left), "half of the twelve segments in flight, less what is sent again: {left}");
+}
+
+/// The bandwidth that BBR knows, in bit/s, after a transfer that fills 10 Mbit/s and twenty segments one by one, each in a
+/// round trip of its own.
+fn bandwidth_after_pauses(scheduler: &str) -> f64 {
+    let congestion = transport::congestion::Choice::with("bbr", [("variant", "linux")]).unwrap();
+    let scheduler = transport::scheduler::Choice::named(scheduler).unwrap();
+    let config = Config { congestion, scheduler, ..Config::default() };
+    let mut pair = Pair::new(1, [config.clone(), config], vec![Path { rate_bps: 10_000_000, ..Path::clean(20 * MS) }]);
+    assert!(pair.run_until(SECOND, |p| p.saw(SERVER, Event::Established)));
+    pair.connection(SERVER).offer(1_000_000);
+    pair.run_until(3 * SECOND, |p| p.read[CLIENT] == 1_000_000);
+    for _ in 0..20 {
+        pair.connection(SERVER).offer(1_000);
+        let until_ns = pair.now_ns + 50 * MS;
+        pair.run_until(until_ns, |_| false);
+    }
+    let (mut columns, now_ns) = ([0.0; 8], pair.now_ns);
+    pair.connection(SERVER).show(SubflowId(0), now_ns, &mut columns);
+    columns[0]
+}
+
+/// Samples of a pause say less than the path can do, and Linux's Multipath TCP does not know: 1,000 bytes between
+/// sending and a delayed acknowledgment are all that is left after ten rounds.
+#[test]
+fn pauses_are_forgotten_bandwidth_only_as_in_linux() {
+    let heard = bandwidth_after_pauses("min-rtt");
+    assert!((8.5e6..=10e6).contains(&heard), "{heard}");
+    let deaf = bandwidth_after_pauses("linux");
+    assert!((1e5..=2e5).contains(&deaf), "{deaf}");
 }
