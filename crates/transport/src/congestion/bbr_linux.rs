@@ -161,9 +161,9 @@ impl BbrLinux {
             if self.policer.heard(event, lost, self.lost, round_start, cycles) {
                 self.enter_cycle(event.now_ns);
             }
-        }
-        if event.rate > 0.0 && (!event.app_limited || event.rate >= self.bw.get()) {
-            self.bw.push(self.round, event.rate, 10);
+            if !event.app_limited || event.rate >= self.bw.get() {
+                self.bw.push(self.round, event.rate, 10);
+            }
         }
         let mut expected = self.rate() * event.now_ns.saturating_sub(self.extra_since_ns) as f64 * 1e-9;
         if self.extra_delivered <= expected {

@@ -8,8 +8,8 @@ const ROUNDS: (u32, u32) = (4, 16);
 const LOSS_RATIO: f64 = 50.0 / 256.0;
 /// Rates of two intervals are the same when they differ by no more than this part,
 const NEAR: f64 = 1.0 / 8.0;
-/// or this much: 4 kbit/s.
-const NEAR_BPS: f64 = 4_000.0 / 8.0;
+/// or this much, in bytes per second: 4 kbit/s.
+const NEAR_BYTES_PER_S: f64 = 4_000.0 / 8.0;
 /// For how many round trips the rate is used.
 const USED_ROUNDS: u32 = 48;
 
@@ -114,7 +114,7 @@ impl Policer {
         }
         let rate = delivered * 1e3 / lasted_ms as f64;
         let difference = (rate - self.rate).abs();
-        if self.rate > 0.0 && (difference <= NEAR * self.rate || difference <= NEAR_BPS) {
+        if self.rate > 0.0 && (difference <= NEAR * self.rate || difference <= NEAR_BYTES_PER_S) {
             (self.rate, self.used, self.rounds) = (f64::midpoint(rate, self.rate), true, 0);
         } else {
             self.rate = rate;
