@@ -62,7 +62,7 @@ lint-python: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --package tools
+	$(BIN)/mypy --package tools --package studies
 	@for paper in $(dir $(wildcard papers/*/study)); do \
 	  echo "$(BIN)/mypy --package study, in $$paper"; MYPYPATH=$$paper $(BIN)/mypy --package study || exit 1; done
 	$(BIN)/python -m mypy.stubtest mptcplab._core
@@ -123,7 +123,7 @@ notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 LIVE_CASES ?= 10000
 soak-live: setup  ## LIVE_CASES (10000) random programs between our stack and the kernel, in every pairing, over random networks; root, about two hours
-	MPTCPLAB_DIFFERENTIAL_CASES=$(LIVE_CASES) $(BIN)/python -m mptcplab.studies differential
+	MPTCPLAB_DIFFERENTIAL_CASES=$(LIVE_CASES) $(BIN)/python -m studies differential
 
 INTEROP_BYTES ?= 100000000
 interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES (100 MB) each way with loss and reordering; root
@@ -185,5 +185,5 @@ release: setup  ## Check that VERSION can be released and write its notes; TAG=1
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) target fuzz/target out .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find python tests papers -name __pycache__ -type d -exec rm -rf {} +
+	find python tests papers studies tools -name __pycache__ -type d -exec rm -rf {} +
 	rm -f python/mptcplab/_core*.so

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from mptcplab.advice.paths import read_paths
-from mptcplab.studies.advise import RIVALS, network
-from mptcplab.studies.advise_summary import BBR, TCP, append, at_most, interval, read, summary, winners
+
+from studies.advise import RIVALS, network
+from studies.advise_summary import BBR, TCP, append, at_most, interval, read, summary, winners
 
 
 def test_networks_are_in_their_ranges_and_held_apart() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from mptcplab.advice.advising import ask
 from mptcplab.advice.candidates import Candidate
-from mptcplab.studies.advise import network
-from mptcplab.studies.advise_linux import ADVICE, DEFAULT, Case, better_tcp, gain, gains, measure, merits, scenario
+
+from studies.advise import network
+from studies.advise_linux import ADVICE, DEFAULT, Case, better_tcp, gain, gains, measure, merits, scenario
 
 SETTINGS = {
     ADVICE: Candidate("lia", "linux", ("a", "b"), stock=True),

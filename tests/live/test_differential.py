@@ -4,8 +4,9 @@ import random
 
 import pytest
 from mptcplab import machine
-from mptcplab.studies import differential
-from mptcplab.studies.differential.program import Program, Seen, Side, Step
+
+from studies import differential
+from studies.differential.program import Program, Seen, Side, Step
 
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 live = pytest.mark.skipif(

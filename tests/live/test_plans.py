@@ -7,7 +7,8 @@ import pytest
 from mptcplab.engines.linux.layout import Pair
 from mptcplab.engines.live import timing
 from mptcplab.scenario import Scenario, describe
-from mptcplab.studies import engines
+
+from studies import engines
 
 TEXT = """
 duration = "1 s"

@@ -1,7 +1,8 @@
 """A shared bottleneck of 15 Mbit/s: Chauvenne and Libioulle 2017, table 5.3; medians of five runs, as there."""
 
 import pytest
-from mptcplab.studies import shared_bottleneck
+
+from studies import shared_bottleneck
 
 
 @pytest.mark.parametrize("queue", ["RED", "drop-tail"])

@@ -2,8 +2,9 @@
 
 from mptcplab.capture.explain import Difference, Kind
 from mptcplab.capture.parting import Parting, Sent
-from mptcplab.studies.engines import points
-from mptcplab.studies.linux_virtual import Apart, group, groups
+
+from studies.engines import points
+from studies.linux_virtual import Apart, group, groups
 
 POINTS = points(2)
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from mptcplab.scenario import Scenario
-from mptcplab.studies.kernel_fairness import shares, side_by_side
-from mptcplab.studies.runs import scenario_text
+
+from studies.kernel_fairness import shares, side_by_side
+from studies.runs import scenario_text
 
 
 def test_copies_are_as_the_original_and_apart() -> None:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from mptcplab.models import khalili_2013 as theory
-from mptcplab.studies import khalili_scenarios as scenarios
-from mptcplab.studies import olia_traces
+
+from studies import khalili_scenarios as scenarios
+from studies import olia_traces
 
 SEGMENTS = scenarios.SEGMENTS_PER_MBIT
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from mptcplab.studies import lia_two_paths
-from mptcplab.studies.runs import Flow
+
+from studies import lia_two_paths
+from studies.runs import Flow
 
 
 @pytest.fixture(scope="module")

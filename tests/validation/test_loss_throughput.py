@@ -3,7 +3,8 @@
 import math
 
 import pytest
-from mptcplab.studies import cubic_response, loss_throughput, rules
+
+from studies import cubic_response, loss_throughput, rules
 
 
 def test_the_constants_are_those_of_the_literature() -> None:

@@ -1,6 +1,6 @@
 """Of three subflows two share a bottleneck: found within 15 s on random networks (Singh 2012, figure 10's kind).
 
-The seeds are those that the detector's averages were chosen with; `python -m mptcplab.studies shared-detection` has
+The seeds are those that the detector's averages were chosen with; `python -m studies shared-detection` has
 1 000 others.
 `python tests/validation/test_shared_bottleneck.py` prints the figures over time, also under mixed load.
 """
@@ -8,7 +8,8 @@ The seeds are those that the detector's averages were chosen with; `python -m mp
 import mptcplab
 import polars as pl
 import tomli_w
-from mptcplab.studies.shared_detection import (
+
+from studies.shared_detection import (
     RIGHT,
     START_S,
     Found,

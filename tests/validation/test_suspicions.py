@@ -1,7 +1,8 @@
 """The study of suspicions in small: what its tables conclude shows within seconds."""
 
 import pytest
-from mptcplab.studies import suspicions
+
+from studies import suspicions
 
 
 @pytest.fixture(autouse=True)

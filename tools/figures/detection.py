@@ -1,7 +1,8 @@
 """Which subflows share a bottleneck: two methods on 1 000 random networks, over the time that they have measured."""
 
 from mptcplab.plots import Figure, style
-from mptcplab.studies.shared_detection import (
+
+from studies.shared_detection import (
     AFTER_S,
     BLIND,
     LASTS_S,
@@ -12,7 +13,6 @@ from mptcplab.studies.shared_detection import (
     rates,
     time_to_decide_s,
 )
-
 from tools.figures import draw
 from tools.figures.study import Row, Rows, Study, Table, percent
 

@@ -7,7 +7,6 @@ import numpy.typing as npt
 import polars as pl
 from mptcplab.models.predict import predict
 from mptcplab.reproduce import Check, Context, Equality, Exact, Number, Outcome, Share, every
-from mptcplab.studies import runs
 
 from . import charts, scenarios
 from .data import PAYLOAD_BYTES
@@ -77,7 +76,7 @@ def lossy_grid(context: Context, control: str, vary: str, form: str = "paper") -
 def rmse(table: pl.DataFrame, path: int, model: str = "model") -> float:
     """Root of the mean squared difference of measurement and model on one path, packets/s."""
     own = table.filter(pl.col("path") == path)
-    return runs.rmse(own["measured"].to_numpy(), own[model].to_numpy())
+    return float(np.sqrt(np.mean((own["measured"].to_numpy() - own[model].to_numpy()) ** 2)))
 
 
 def _grows_alike(table: pl.DataFrame, path: int) -> float:

@@ -6,7 +6,7 @@ The testbed's sessions last 120 s; here 30 s before them are left out. A quick r
 import tomllib
 from typing import Any, Final
 
-from mptcplab.studies import khalili_scenarios
+from mptcplab import shipped
 
 N2: Final = 10
 """Single-path users, C2 = 1 Mbit/s each."""
@@ -22,7 +22,10 @@ def times(scenario: dict[str, Any], *, quick: bool) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(khalili_scenarios.text(name))
+    file = shipped.scenario_file(f"khalili-2013-{name}")
+    if file is None:
+        raise FileNotFoundError(f"this installation lacks the scenario khalili-2013-{name}")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def scenario_a(control: str, n1: int, c1: float, *, quick: bool, longer: bool = False) -> dict[str, Any]:

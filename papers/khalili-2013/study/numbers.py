@@ -7,13 +7,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 from mptcplab.reproduce import Equality, Number, Order, Ratio
-from mptcplab.studies.khalili_scenarios import RTT_S, SEGMENTS_PER_MBIT
-from mptcplab.studies.runs import MPTCP_PAYLOAD_BYTES, PACKET_BYTES, TCP_PAYLOAD_BYTES
 from scipy import stats
 
-__all__ = ["RTT_S", "SEGMENTS_PER_MBIT", "Estimate", "estimate", "link_loss"]
-
-WIRE: Final = {"tcp": PACKET_BYTES / TCP_PAYLOAD_BYTES, "mptcp": PACKET_BYTES / MPTCP_PAYLOAD_BYTES}
+RTT_S: Final = 0.15
+PACKET_BYTES: Final = 1500
+SEGMENTS_PER_MBIT: Final = 1e6 / 8 / PACKET_BYTES
+WIRE: Final = {"tcp": PACKET_BYTES / 1448, "mptcp": PACKET_BYTES / 1420}
 """Packets carry so many times their payload: the paper's capacities and closed forms count packets."""
 
 

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
 
-import numpy as np
-
 import mptcplab
+import numpy as np
 from mptcplab import bpf, kernels
 from mptcplab.designs import wsp
 from mptcplab.engines.catalogue import ENGINES, available, find

@@ -1,6 +1,6 @@
 """How good advice is: its regret to the best of all settings on random networks, beside fixed settings.
 
-`python -m mptcplab.studies.advise --networks 300 --out FILE` runs every kind of traffic on so many networks that were
+`python -m studies.advise --networks 300 --out FILE` runs every kind of traffic on so many networks that were
 not looked at while the advice was built (`--development` for those that were), appends a line of JSON for each to FILE,
 and leaves out what FILE has already. Without `--networks` it summarises FILE.
 
@@ -30,7 +30,8 @@ from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.traffic import KINDS
 from mptcplab.provenance import source_state
-from mptcplab.studies.advise_summary import BBR, TCP, append, draw, read, summary, winners
+
+from studies.advise_summary import BBR, TCP, append, draw, read, summary, winners
 
 RIVALS: Final[Mapping[str, tuple[str, str]]] = {
     "kernel default": ("cubic", "linux"),
@@ -129,7 +130,7 @@ def _best_tcp(race: Race, candidates: Sequence[Candidate], *, bbr: bool) -> Cand
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m mptcplab.studies.advise", description="How good advice is.")
+    parser = argparse.ArgumentParser(prog="python -m studies.advise", description="How good advice is.")
     parser.add_argument("--networks", type=int, default=0, help="how many networks")
     parser.add_argument("--first", type=int, default=0, help="the number of the first")
     parser.add_argument("--out", type=Path, default=Path("advise.jsonl"), help="the file of results")

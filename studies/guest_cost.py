@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-
 from mptcplab import kernels
 from mptcplab.capture.settings import Capture
 from mptcplab.engines.linux_virtual.guest import boot

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
 from mptcplab.metrics import jain_indices
 from mptcplab.models.checks import Array
 

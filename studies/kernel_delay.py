@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import tomli_w
-
 from mptcplab import bpf
 from mptcplab.models.checks import Array
 

@@ -7,9 +7,8 @@ What is told is BBR's share of the goodput of both, and the utilization of the l
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 import mptcplab
+import numpy as np
 from mptcplab.scenario import Scenario
 
 from .runs import say, show

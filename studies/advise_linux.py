@@ -1,6 +1,6 @@
 """Advice for a stock kernel, measured on the kernel: beside its default settings and TCP on the better path.
 
-`python -m mptcplab.studies.advise_linux --engine linux --seeds 3 --out FILE` asks for advice (`--for linux`) on the
+`python -m studies.advise_linux --engine linux --seeds 3 --out FILE` asks for advice (`--for linux`) on the
 first networks of the study of advice, for downloads and for pages. Then the kernel carries the same traffic with what
 was advised, with its default (CUBIC, its own scheduler, the first path drawn) and with TCP (CUBIC) on each path; the
 simulator does too. The settings have the same links with the same losses. Ten networks share a run, each on links of
@@ -25,8 +25,9 @@ from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
 from mptcplab.advice.question import Question
 from mptcplab.engines.catalogue import find
 from mptcplab.scenario import Scenario, units
-from mptcplab.studies.advise import network
-from mptcplab.studies.advise_summary import append, percentile, read
+
+from studies.advise import network
+from studies.advise_summary import append, percentile, read
 
 from .runs import show
 
@@ -268,9 +269,7 @@ def tables(rows: Sequence[Mapping[str, Any]], engine: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is missing and print the tables."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mptcplab.studies.advise_linux", description="Advice on the kernel."
-    )
+    parser = argparse.ArgumentParser(prog="python -m studies.advise_linux", description="Advice on the kernel.")
     parser.add_argument("--engine", default="linux", help="linux, or linux-virtual:KERNEL")
     parser.add_argument("--first", type=int, default=0, help="number of the first network")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="how many networks")

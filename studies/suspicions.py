@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-
 from mptcplab import kernels, metrics
 from mptcplab.results.result import Result
 

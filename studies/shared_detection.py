@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+import mptcplab
 import polars as pl
 import tomli_w
-
-import mptcplab
 
 from .runs import show
 

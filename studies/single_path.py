@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-
 from mptcplab import kernels
 from mptcplab.results.result import Result
 

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import tomli_w
-
 from mptcplab import bpf
 from mptcplab.models.checks import Array
 from mptcplab.results.result import Result

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import mptcplab
 import numpy as np
 import numpy.typing as npt
-
-import mptcplab
 from mptcplab.models.checks import Array
 from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario

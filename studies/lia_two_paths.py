@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from mptcplab.models import steady_state
 from mptcplab.models.checks import Array
 

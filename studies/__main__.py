@@ -1,4 +1,4 @@
-"""`python -m mptcplab.studies [NAME …]`."""
+"""`python -m studies [NAME …]`."""
 
 import sys
 from collections.abc import Callable, Mapping

@@ -19,9 +19,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
 import mptcplab
+import numpy as np
 from mptcplab import _core
 from mptcplab.engines.linux.layout import Pair
 from mptcplab.engines.live import Namespace, add_interface, set_up

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from scipy.stats import beta
-
 from mptcplab.advice.traffic import KINDS
+from scipy.stats import beta
 
 TCP: Final = "TCP on the better path"
 BBR: Final = "TCP with BBR on the better path"

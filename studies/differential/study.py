@@ -20,7 +20,8 @@ from mptcplab.engines.live import Interface, Namespace, add_interface, set_up
 from mptcplab.scenario import Scenario
 from mptcplab.stack import Stack, Tun
 from mptcplab.stack.tun import ip
-from mptcplab.studies.runs import say
+
+from studies.runs import say
 
 from .ends import KernelEnd, OurEnd, Player
 from .program import SIDES, Program, Seen, digest, draw_program, judge
