@@ -2,19 +2,16 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from mptcplab import registry
 
+from tools import algorithms
+from tools.figures.studies import STUDIES
+from tools.figures.study import FIGURES, PAGES, with_tables
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # `tools` is no part of the package
-
-from tools import algorithms  # noqa: E402
-from tools.figures.studies import STUDIES  # noqa: E402
-from tools.figures.study import FIGURES, PAGES, with_tables  # noqa: E402
-
 FAMILIES = ("congestion", "schedulers", "path-managers", "queues")
 ALGORITHMS = [name for family in FAMILIES for name in registry.names(family, "sim")]
 HEADINGS = ["Theory", "Scope", "Limits", "Validation", "References"]
@@ -78,14 +75,11 @@ def test_figures_are_there_and_small() -> None:
     shown = {
         name for file in PAGES.glob("*.md") for name in re.findall(r"figures/([\w-]+)\.svg", file.read_text("utf-8"))
     }
-    assert {file.stem for file in FIGURES.glob("*.svg")} == {file.stem for file in FIGURES.glob("*.png")} == shown
+    assert {file.name for file in FIGURES.glob("*")} == {f"{n}.svg" for n in shown} | {f"{n}.json" for n in STUDIES}
     for name in shown:
         drawing = (FIGURES / f"{name}.svg").read_bytes()
         assert drawing.startswith(b"<svg")
-        picture = (FIGURES / f"{name}.png").read_bytes()
-        assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-        assert max(len(drawing), len(picture)) < MOST_BYTES
-    assert {file.stem for file in FIGURES.glob("*.json")} == set(STUDIES)
+        assert len(drawing) < MOST_BYTES
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -3,14 +3,11 @@
 import json
 import math
 import re
-import struct
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import vl_convert
 from mptcplab.plots import Figure, write_static
 
 Row = dict[str, Any]
@@ -62,11 +59,7 @@ class Study:
         FIGURES.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
         self.file.write_text(f'{{\n  "study": "{self.name}",\n  "rows": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
-        figures = self.figures(rows)
-        write_static(figures, FIGURES)
-        for figure in figures:
-            drawing = (FIGURES / f"{figure.name}.svg").read_text(encoding="utf-8")
-            (FIGURES / f"{figure.name}.png").write_bytes(_small(vl_convert.svg_to_png(drawing, scale=1.25)))
+        write_static(self.figures(rows), FIGURES)
         if broken:
             raise AssertionError(f"{self.name}: does not hold: {'; '.join(broken)}")
 
@@ -89,27 +82,6 @@ class Study:
 def percent(part: float, digits: int = 0) -> str:
     """A part of one, for a table."""
     return f"{part * 100:.{digits}f} %"
-
-
-def _small(png: bytes) -> bytes:
-    """The same picture, filtered by the row above and well compressed."""
-    header, data, at = png[8:33], b"", 33
-    while at < len(png):
-        (length,) = struct.unpack(">I", png[at : at + 4])
-        if png[at + 4 : at + 8] == b"IDAT":
-            data += png[at + 8 : at + 8 + length]
-        at += 12 + length
-    packed = zlib.compress(zlib.decompress(data), 9)
-    chunk = b"IDAT" + packed
-    end = b"IEND"
-    return b"".join(
-        [
-            png[:8],
-            header,
-            struct.pack(">I", len(packed)) + chunk + struct.pack(">I", zlib.crc32(chunk)),
-            struct.pack(">I", 0) + end + struct.pack(">I", zlib.crc32(end)),
-        ]
-    )
 
 
 def _said(value: float | None) -> str:
