@@ -69,7 +69,7 @@ class LinkSamples(TypedDict):
 
 @type_check_only
 class Outcome(TypedDict):
-    """What a run returns; `summary` is JSON: connections, links and work of `simulator::outcome`."""
+    """What a run returns; `summary` is JSON: connections, links and work of `scenario::outcome`."""
 
     summary: str
     subflow_samples: SubflowSamples | None
@@ -351,7 +351,7 @@ def simulate(
     plugins: Sequence[Given] | None = None,
     threads: int = 1,
 ) -> SimulatedOutcome:
-    """Simulate one complete description (JSON of `simulator::description`).
+    """Simulate one complete description (JSON of `scenario::description`).
 
     The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
     seconds; an exception from either ends the simulation and is raised.

@@ -8,7 +8,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use simulator::description::Description;
+use scenario::description::Description;
 use simulator::{Interface, Tap};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -4,8 +4,8 @@ use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use scenario::outcome::{Connection, Link, LinkSamples, Outcome, SubflowSamples, Work};
 use serde::Serialize;
-use simulator::outcome::{Connection, Link, LinkSamples, Outcome, SubflowSamples, Work};
 
 /// What of the outcome goes over as JSON; serde_json prints floats so that they are read back to the last bit.
 #[derive(Serialize)]

@@ -30,7 +30,7 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use simulator::description::Description;
+    use scenario::description::Description;
     use simulator::{SimulateError, Threads, TraceError};
 
     #[pymodule_export]
@@ -60,7 +60,7 @@ mod _core {
     use crate::testbed::run_testbed_end;
     use crate::watch::Watch;
 
-    /// Simulate one complete description (JSON of `simulator::description`).
+    /// Simulate one complete description (JSON of `scenario::description`).
     ///
     /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the virtual time in
     /// seconds; an exception from either ends the simulation and is raised.

@@ -2,8 +2,8 @@
 //! samples. It stands beside the event queue, so that an action comes before all events of its moment and one more
 //! action does not change the order of events.
 
-use crate::description::Description;
 use application::Application;
+use scenario::description::Description;
 
 /// Something to be done at its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +80,7 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::description::{Change, Event};
+    use scenario::description::{Change, Event};
 
     fn agenda(sample_ns: Option<u64>, change_at_ns: &[u64]) -> Agenda {
         let set = Change::default();

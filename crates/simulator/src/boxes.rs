@@ -7,10 +7,10 @@
 
 use crate::SimulateError;
 use crate::arrived::Arrived;
-use crate::chains;
-use crate::description::Description;
 use network::Ecn;
 use network::middlebox::{Chain, Ends, Transit, Way};
+use scenario::chains;
+use scenario::description::Description;
 use std::collections::{BTreeMap, VecDeque};
 use wire::Span;
 

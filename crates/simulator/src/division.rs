@@ -10,10 +10,10 @@ mod elements;
 mod graph;
 mod obstacles;
 
-use crate::convert;
-use crate::description::{self, Application, Description, Way};
 use elements::{Elements, Sets};
 use graph::Graph;
+use scenario::convert;
+use scenario::description::{self, Application, Description, Way};
 use wire::{IPV4_HEADER_LEN, TCP_HEADER_LEN};
 
 /// No packet is shorter.

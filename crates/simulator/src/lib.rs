@@ -8,19 +8,13 @@ mod agenda;
 mod ahead;
 mod arrived;
 mod boxes;
-pub mod chains;
-pub mod convert;
-pub mod description;
 mod division;
 mod endpoint;
 mod event_queue;
 mod flows;
 mod huge_pages;
 mod in_flight;
-pub mod link_meter;
-pub mod outcome;
 mod parallel;
-mod plugins;
 mod probe;
 mod slab;
 mod summary;
@@ -30,21 +24,19 @@ mod transfer;
 mod validate;
 mod world;
 
-pub use application::random;
 pub use network::{Trace, TraceError};
 pub use parallel::windows;
-pub use plugins::Plugins;
 pub use tap::{Interface, Tap};
 
-use description::Description;
-use outcome::Outcome;
+use scenario::outcome::Outcome;
+use scenario::{Description, Invalid, Plugins};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulateError {
     /// The description cannot be run; the text says where and why.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     /// `watch` answered that the run shall end.
     #[error("stopped at {at_ns} ns of virtual time")]
     Stopped {

@@ -9,15 +9,16 @@ mod gate;
 mod post;
 pub mod windows;
 
+use crate::SimulateError;
 use crate::agenda::{Action, Agenda};
-use crate::description::Description;
 use crate::division::Division;
 use crate::flows::Parcel;
-use crate::outcome::Outcome;
 use crate::world::{self, World};
-use crate::{Plugins, SimulateError};
 use gate::{Alarm, Gate};
 use post::Post;
+use scenario::Plugins;
+use scenario::description::Description;
+use scenario::outcome::Outcome;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,12 +1,12 @@
 //! What is measured while a run goes on: samples at regular intervals, and where the counters stood when the warm-up
 //! ended, so that the summary can leave it out.
 
-use crate::description::Description;
 use crate::flows::Fabric;
-use crate::link_meter::LinkMeter;
-use crate::outcome::SubflowSamples;
 use crate::transfer::Transfer;
 use application::{Application, Kept, Mark, Present};
+use scenario::description::Description;
+use scenario::link_meter::LinkMeter;
+use scenario::outcome::SubflowSamples;
 use transport::Host;
 use wire::Span;
 

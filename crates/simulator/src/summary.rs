@@ -1,9 +1,9 @@
 //! From counters to the outcome of a run.
 
-use crate::outcome::{Connection, Outcome, Work};
 use crate::probe::{Probe, View};
 use crate::transfer::Transfer;
 use application::{Tally, Told, Window};
+use scenario::outcome::{Connection, Outcome, Work};
 use transport::Waited;
 use wire::Span;
 

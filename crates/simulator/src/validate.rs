@@ -1,12 +1,12 @@
 //! Checks of a description before anything runs: what is out of range or unknown is named, with its place.
 
-use crate::SimulateError;
-use crate::convert;
-use crate::description::{Application, Arrivals, Connection, Description, Middlebox, Protocol, Size, Tcp, Way};
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
 use application::GROWTH_LIMIT_BYTES;
 use network::{LinkConfig, Trace};
+use scenario::Invalid;
+use scenario::convert;
+use scenario::description::{Application, Arrivals, Connection, Description, Middlebox, Protocol, Size, Tcp, Way};
 use std::collections::BTreeSet;
 
 /// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
@@ -20,27 +20,27 @@ const CONTENT_LIMIT_BYTES: u16 = u16::MAX - 80;
 /// The longest of TCP's times, a day: no sum of them overflows.
 const TCP_TIME_LIMIT_NS: u64 = 24 * 3600 * 1_000_000_000;
 
-pub fn check(description: &Description) -> Result<(), SimulateError> {
+pub fn check(description: &Description) -> Result<(), Invalid> {
     measurement(description)?;
     for (number, text) in description.traces.iter().enumerate() {
-        Trace::parse(text).map_err(|error| SimulateError::Invalid(format!("trace {number}: {error}")))?;
+        Trace::parse(text).map_err(|error| Invalid(format!("trace {number}: {error}")))?;
     }
     links(description)?;
     paths(description)?;
     let mut names = BTreeSet::new();
     for connection in &description.connections {
         if !names.insert(&connection.name) {
-            return Err(SimulateError::Invalid(format!("two connections are called «{}»", connection.name)));
+            return Err(Invalid(format!("two connections are called «{}»", connection.name)));
         }
         self::connection(description, connection)
-            .map_err(|reason| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name)))?;
+            .map_err(|reason| Invalid(format!("connection «{}»: {reason}", connection.name)))?;
     }
     totals(description)?;
     events(description)
 }
 
-fn measurement(description: &Description) -> Result<(), SimulateError> {
-    let invalid = |reason: String| Err(SimulateError::Invalid(reason));
+fn measurement(description: &Description) -> Result<(), Invalid> {
+    let invalid = |reason: String| Err(Invalid(reason));
     if description.duration_ns == 0 {
         return invalid("the duration must be positive".into());
     }
@@ -56,27 +56,24 @@ fn measurement(description: &Description) -> Result<(), SimulateError> {
     Ok(())
 }
 
-fn links(description: &Description) -> Result<(), SimulateError> {
+fn links(description: &Description) -> Result<(), Invalid> {
     let mut names = BTreeSet::new();
     let traces = convert::traces(description);
     for medium in &description.media {
-        let named = |error| SimulateError::Invalid(format!("medium «{}»: {error}", medium.name));
+        let named = |error| Invalid(format!("medium «{}»: {error}", medium.name));
         convert::medium(medium).check().map_err(named)?;
     }
     for link in &description.links {
         if let Some(medium) = link.medium.filter(|&medium| medium >= description.media.len()) {
             let count = description.media.len();
-            return Err(SimulateError::Invalid(format!(
-                "link «{}»: there is no medium {medium} ({count} media)",
-                link.name
-            )));
+            return Err(Invalid(format!("link «{}»: there is no medium {medium} ({count} media)", link.name)));
         }
         if !names.insert(&link.name) {
             // Names seed the random numbers: two links of one name would lose the same packets.
-            return Err(SimulateError::Invalid(format!("two links are called «{}»", link.name)));
+            return Err(Invalid(format!("two links are called «{}»", link.name)));
         }
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
-            let invalid = |reason: String| SimulateError::Invalid(format!("link «{}» {way}: {reason}", link.name));
+            let invalid = |reason: String| Invalid(format!("link «{}» {way}: {reason}", link.name));
             if let Some(trace) = direction.trace.filter(|&trace| trace >= traces.len()) {
                 return Err(invalid(format!("there is no trace {trace} ({} traces)", traces.len())));
             }
@@ -88,9 +85,8 @@ fn links(description: &Description) -> Result<(), SimulateError> {
             }
         }
         for (number, middlebox) in link.middleboxes.iter().enumerate() {
-            self::middlebox(middlebox).map_err(|reason| {
-                SimulateError::Invalid(format!("link «{}» middlebox {number}: {reason}", link.name))
-            })?;
+            self::middlebox(middlebox)
+                .map_err(|reason| Invalid(format!("link «{}» middlebox {number}: {reason}", link.name)))?;
         }
     }
     Ok(())
@@ -111,10 +107,10 @@ fn middlebox(middlebox: &Middlebox) -> Result<(), String> {
     }
 }
 
-fn events(description: &Description) -> Result<(), SimulateError> {
+fn events(description: &Description) -> Result<(), Invalid> {
     let traces = convert::traces(description);
     for (number, event) in description.events.iter().enumerate() {
-        let invalid = |reason: String| SimulateError::Invalid(format!("event {number}: {reason}"));
+        let invalid = |reason: String| Invalid(format!("event {number}: {reason}"));
         if event.link >= description.links.len() {
             return Err(invalid(format!("there is no link {} ({} links)", event.link, description.links.len())));
         }
@@ -134,9 +130,9 @@ fn events(description: &Description) -> Result<(), SimulateError> {
     Ok(())
 }
 
-fn paths(description: &Description) -> Result<(), SimulateError> {
+fn paths(description: &Description) -> Result<(), Invalid> {
     for path in &description.paths {
-        let invalid = |reason: String| Err(SimulateError::Invalid(format!("path «{}»: {reason}", path.name)));
+        let invalid = |reason: String| Err(Invalid(format!("path «{}»: {reason}", path.name)));
         if path.links.is_empty() {
             return invalid("it has no link".into());
         }
@@ -264,8 +260,8 @@ fn flows(size: Size, arrivals: Arrivals) -> Result<(), String> {
 }
 
 /// What an address, a port and an entry of the event queue can hold.
-fn totals(description: &Description) -> Result<(), SimulateError> {
-    let invalid = |reason: String| Err(SimulateError::Invalid(reason));
+fn totals(description: &Description) -> Result<(), Invalid> {
+    let invalid = |reason: String| Err(Invalid(reason));
     let kinds = description.connections.len();
     let kinds_limit = usize::from(u16::MAX - FIRST_PORT) + 1;
     if kinds > kinds_limit {

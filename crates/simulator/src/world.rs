@@ -3,8 +3,6 @@
 
 use crate::agenda::{self, Agenda};
 use crate::ahead;
-use crate::convert;
-use crate::description::{Connection, Description};
 use crate::division::Division;
 use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
@@ -14,13 +12,16 @@ use crate::flows::{
 };
 use crate::huge_pages::HugePages;
 use crate::in_flight;
-use crate::outcome::Outcome;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
 use crate::transfer::Transfer;
-use crate::{Plugins, SimulateError, summary};
+use crate::{SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
 use network::{Ecn, prefetch};
+use scenario::Plugins;
+use scenario::convert;
+use scenario::description::{Connection, Description};
+use scenario::outcome::Outcome;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};

@@ -10,8 +10,8 @@
 
 use std::error::Error;
 
-use simulator::description::Description;
-use simulator::{Plugins, simulate_with};
+use scenario::{Description, Plugins};
+use simulator::simulate_with;
 use transport::congestion::{Choice, Classic, Rule, View};
 
 /// w ← w + 1/w per segment acknowledged, w ← β·w on loss.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use network::Ecn;
 use network::middlebox::{Chain, Ends, Transit, Way};
-use simulator::chains;
-use simulator::description::{Description, Middlebox};
+use scenario::chains;
+use scenario::description::{Description, Middlebox};
 use wire::IpHeader;
 
 use super::header::FlowKey;

@@ -7,10 +7,10 @@ use std::net::IpAddr;
 
 use network::middlebox::Way;
 use network::{Enqueue, Link, Medium, Packet};
-use simulator::convert;
-use simulator::description::{Description, Path};
-use simulator::link_meter::LinkMeter;
-use simulator::outcome::{self, LinkSamples};
+use scenario::convert;
+use scenario::description::{Description, Path};
+use scenario::link_meter::LinkMeter;
+use scenario::outcome::{self, LinkSamples};
 
 use super::boxes::{self, Boxes, FIRST_CROSSING, Journey, Left};
 use super::header::{self, FlowKey, Header};

@@ -18,7 +18,7 @@ mod thread;
 use std::io;
 use std::net::IpAddr;
 
-use simulator::outcome::{Link, LinkSamples};
+use scenario::outcome::{Link, LinkSamples};
 
 use crate::tun::Tun;
 pub use boxes::Translations;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
-use simulator::description::Description;
+use scenario::description::Description;
 
 use super::fabric::{Delivery, Fabric};
 use super::lateness::Lateness;

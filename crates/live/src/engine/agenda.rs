@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use application::{Runtime, Stream};
-use simulator::description::Description;
+use scenario::description::Description;
 
 /// Something to be done at its time; at one time in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -10,8 +10,8 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use scenario::description::{Connection, Protocol};
 use serde::Deserialize;
-use simulator::description::{Connection, Protocol};
 
 use crate::clock::Clock;
 use crate::emulator::{self, Asked, Captures, Network, Route, Running, Translations};

@@ -2,8 +2,8 @@
 
 pub use application::outcome::Connection;
 use application::outcome::SubflowSamples;
+use scenario::outcome::{Link, LinkSamples};
 use serde::Serialize;
-use simulator::outcome::{Link, LinkSamples};
 
 use crate::emulator::{FlowCount, FlowKey, Lateness, Report};
 

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use application::outcome::SubflowSamples;
 use application::{Application, Runtime};
-use simulator::description::Description;
+use scenario::description::Description;
 
 use crate::clock::Clock;
 use crate::emulator::{EmulatorError, FlowKey, Report, Running};

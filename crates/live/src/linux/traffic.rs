@@ -12,7 +12,7 @@ use application::{Action, Amount, CLIENT, Content, News, Runtime, SERVER, Stream
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use simulator::description::{Connection, Description, Protocol};
+use scenario::description::{Connection, Description, Protocol};
 
 use super::plan::Hosts;
 use super::sampling::{self, Sampled};

@@ -1,8 +1,8 @@
 //! How the connections of a stack behave, by names: what Python hands over.
 
+use scenario::convert;
+use scenario::description::Named;
 use serde::Deserialize;
-use simulator::convert;
-use simulator::description::Named;
 use transport::algorithm::{Choice, ChoiceError, Family};
 use transport::{Config, Protocol, ReceiveBuffer, path_manager};
 

@@ -9,7 +9,7 @@ use application::CLIENT;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
-use simulator::description::{Description, Protocol};
+use scenario::description::{Description, Protocol};
 use wire::{Payload, Span};
 
 use super::kernel_end::End;

@@ -25,7 +25,7 @@ use crate::engine::outcome::Outcome;
 use crate::engine::{SET_OFF, beside, network};
 pub use error::StackError;
 pub use plan::Plan;
-use simulator::Plugins;
+use scenario::Plugins;
 use world::World;
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,

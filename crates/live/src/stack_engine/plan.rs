@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
 
+use scenario::description::Description;
 use serde::Deserialize;
-use simulator::description::Description;
 
 use crate::engine::Port;
 

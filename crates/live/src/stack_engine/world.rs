@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use application::outcome::SubflowSamples;
 use application::{Action, Amount, CLIENT, Kept, News, Runtime, SERVER, Stream, Tally, Window};
 use rustix::event::{PollFd, PollFlags, poll};
-use simulator::Plugins;
-use simulator::convert;
-use simulator::description::{Connection, Description};
+use scenario::Plugins;
+use scenario::convert;
+use scenario::description::{Connection, Description};
 use transport::{Config, ConnectionId, LocalAddress, SubflowId};
 
 use super::error::StackError;

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use scenario::description::Description;
 use serde::Deserialize;
-use simulator::description::Description;
 
 use super::opening::TOKEN_BYTES;
 

@@ -14,7 +14,7 @@ mod views;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use simulator::Plugins;
+use scenario::Plugins;
 use transport::plugin::Kind;
 
 use calls::Calls;

@@ -5,9 +5,9 @@
 mod fat_tree;
 mod workloads;
 
-use simulator::Plugins;
-use simulator::description::Description;
-use simulator::outcome::Outcome;
+use scenario::Plugins;
+use scenario::description::Description;
+use scenario::outcome::Outcome;
 use workloads::Workload;
 
 /// CPU time of this thread in seconds, as Linux counts it.

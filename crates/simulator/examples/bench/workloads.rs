@@ -1,7 +1,7 @@
 //! The workloads W1 to W5 and W7. W6, ten thousand short transfers through Python, is in tools/bench.
 
 use crate::fat_tree;
-use simulator::description::{
+use scenario::description::{
     Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Tcp, Way,
 };
 

@@ -1,6 +1,6 @@
 //! What keeps a network from being divided.
 
-use crate::description::{Application, Description, Direction, Queue};
+use scenario::description::{Application, Description, Direction, Queue};
 
 /// Congestion controls that draw random numbers from their host's stream, in the order in which its connections begin.
 const DRAWING: [&str; 4] = ["bbr", "bbr-linux", "pert", "mppert"];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::description::{Connection, Limit, Link, Loss, Named, Path, Protocol, Queue, Tcp};
+use scenario::description::{Connection, Limit, Link, Loss, Named, Path, Protocol, Queue, Tcp};
 
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;

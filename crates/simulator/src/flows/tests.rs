@@ -1,7 +1,7 @@
 //! Packets over links without a transport: times, drops and accounts worked by hand.
 
 use super::*;
-use crate::description::{Change, Direction, Limit, Link as LinkDescription, Loss, Path, Queue};
+use scenario::description::{Change, Direction, Limit, Link as LinkDescription, Loss, Path, Queue};
 
 const MS: u64 = 1_000_000;
 

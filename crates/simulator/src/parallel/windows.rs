@@ -1,10 +1,11 @@
 //! How much the parts of a network do between two meetings: what a simulation on as many threads can gain at most.
 
 use super::{begin, hand_round, run};
-use crate::description::Description;
 use crate::division;
-use crate::outcome::Outcome;
-use crate::{Plugins, SimulateError, validate};
+use crate::{SimulateError, validate};
+use scenario::description::Description;
+use scenario::outcome::Outcome;
+use scenario::{Invalid, Plugins};
 
 /// What was counted. An event takes any part about as long.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +30,7 @@ pub struct Windows {
 /// As [`crate::simulate`]; [`SimulateError::Invalid`] when the network cannot be divided.
 pub fn count(description: &Description, parts: usize) -> Result<(Outcome, Windows), SimulateError> {
     validate::check(description)?;
-    let division = division::divide(description, parts).map_err(SimulateError::Invalid)?;
+    let division = division::divide(description, parts).map_err(Invalid)?;
     let mut counted = Windows { parts: division.parts, lookahead_ns: division.lookahead_ns, ..Windows::default() };
     let begun = begin(description, &Plugins::default(), &division)?;
     let outcome = run(description, &division, begun, |worlds, until_ns| {

@@ -5,10 +5,10 @@ use super::{Step, World};
 use crate::agenda::{self, Agenda};
 use crate::division::Division;
 use crate::flows::{Account, Parcel};
-use crate::outcome::Outcome;
 use crate::probe::View;
 use crate::transfer::Transfer;
 use application::{CLIENT, SERVER, Stream};
+use scenario::outcome::Outcome;
 
 impl World<'_> {
     /// From now on, before anything has happened, this is part `number`.

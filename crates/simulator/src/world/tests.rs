@@ -1,8 +1,8 @@
 //! What the main loop holds at a time.
 
 use super::*;
-use crate::Plugins;
-use crate::description::{
+use scenario::Plugins;
+use scenario::description::{
     Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size,
     Tcp, Way,
 };

@@ -5,7 +5,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use simulator::description::{
+use scenario::description::{
     Change, Connection, Description, Disorder, Event, Limit, Link, Loss, LossDetection, Medium, Middlebox, Path,
     Protocol, Queue, Shaper, Share, Stripped, Tcp, Way,
 };
@@ -60,7 +60,7 @@ fn any_link() -> impl Strategy<Value = Link> {
     let direction = || {
         let stages = (prop::option::weighted(0.1, shaper()), prop::option::weighted(0.1, disorder()));
         (100_000..30_000_000_u64, 0..200 * MS, queue(), loss(), stages).prop_map(
-            |(rate_bps, delay_ns, queue, loss, (shaper, disorder))| simulator::description::Direction {
+            |(rate_bps, delay_ns, queue, loss, (shaper, disorder))| scenario::description::Direction {
                 rate_bps,
                 trace: None,
                 delay_ns,
@@ -333,7 +333,7 @@ fn fault(network: &Description) -> Option<String> {
     for connection in &outcome.connections {
         let kind = &network.connections[connection.kind];
         let name = format!("{} number {}", kind.name, connection.index);
-        let simulator::description::Application::File { size_bytes } = kind.application else { unreachable!() };
+        let scenario::description::Application::File { size_bytes } = kind.application else { unreachable!() };
         let (harm, bytes) = (harm(network, kind), connection.bytes_delivered);
         let complete = connection.completion_s.is_some();
         let lost = !complete && connection.ended && harm == Harm::None;
@@ -373,8 +373,8 @@ fn fault(network: &Description) -> Option<String> {
 }
 
 /// What the bytes of a connection waited, as its subflows have it.
-fn put_down_s(connection: &simulator::outcome::Connection) -> f64 {
-    let parts = |s: &simulator::outcome::Subflow| {
+fn put_down_s(connection: &scenario::outcome::Connection) -> f64 {
+    let parts = |s: &scenario::outcome::Subflow| {
         [s.waited_first_s, s.waited_retransmission_s, s.waited_timeout_s, s.waited_reinjection_s]
     };
     connection.subflows.iter().flat_map(parts).flatten().sum()

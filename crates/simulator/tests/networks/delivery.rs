@@ -2,7 +2,7 @@
 //! and every segment goes through the codec.
 
 use crate::common::*;
-use simulator::description::{Application, Change, Description, Limit, Loss, Protocol, Queue, Way};
+use scenario::description::{Application, Change, Description, Limit, Loss, Protocol, Queue, Way};
 
 /// 5 % both ways.
 const BERNOULLI: Loss = Loss::Bernoulli { probability: 0.05 };

@@ -1,8 +1,8 @@
 //! Same description, same outcome, to the last bit; what takes no part changes nothing.
 
 use crate::common::*;
-use simulator::description::{Application, Description, Limit, Loss};
-use simulator::outcome::Outcome;
+use scenario::description::{Application, Description, Limit, Loss};
+use scenario::outcome::Outcome;
 
 /// Two lossy paths, a coupled connection beside others, starts drawn at random, a link that changes, samples.
 fn busy() -> Description {
@@ -78,10 +78,10 @@ fn an_unused_link_changes_nothing_but_its_own_row() {
     assert_eq!(format!("{:?}", plain.connections), format!("{:?}", more.connections));
     assert_eq!(format!("{:?}", plain.subflow_samples), format!("{:?}", more.subflow_samples));
     assert!(more.links[..2].iter().all(|row| row.utilization == 0.0 && row.loss_rate.is_none()));
-    let rows = |rows: &[simulator::outcome::Link], from: usize| -> Vec<String> {
+    let rows = |rows: &[scenario::outcome::Link], from: usize| -> Vec<String> {
         rows[2 * from..]
             .iter()
-            .map(|row| format!("{:?}", simulator::outcome::Link { link: row.link - from, ..row.clone() }))
+            .map(|row| format!("{:?}", scenario::outcome::Link { link: row.link - from, ..row.clone() }))
             .collect()
     };
     assert_eq!(rows(&plain.links, 0), rows(&more.links, 1));

@@ -2,7 +2,7 @@
 //! run without it, in goodput, timeouts, and retransmissions for each loss.
 
 use crate::common::*;
-use simulator::description::{Application, Connection, Description, Limit, Loss, LossDetection, Middlebox, Tcp};
+use scenario::description::{Application, Connection, Description, Limit, Loss, LossDetection, Middlebox, Tcp};
 
 /// What a TCP download over 20 Mbit/s and 20 ms of RTT comes to in a minute.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What is reported is what happened: samples, warm-up, starts and stops, link rows.
 
 use crate::common::*;
-use simulator::description::{Application, Change, Limit, Loss, Way};
+use scenario::description::{Application, Change, Limit, Loss, Way};
 
 #[test]
 fn samples_add_up_to_the_whole() {
@@ -41,7 +41,7 @@ fn the_warm_up_is_left_out() {
     let whole = run(&description);
     description.warmup_ns = 20 * SECOND;
     let warmed = run(&description);
-    let goodput = |outcome: &simulator::outcome::Outcome| outcome.connections[0].goodput_bps.unwrap();
+    let goodput = |outcome: &scenario::outcome::Outcome| outcome.connections[0].goodput_bps.unwrap();
     assert!((6.9e6..7.3e6).contains(&goodput(&whole)), "{}", goodput(&whole));
     assert!((9.2e6..9.7e6).contains(&goodput(&warmed)), "{}", goodput(&warmed));
     // Utilisation follows the rate: close to 1 in both.

@@ -2,8 +2,8 @@
 //! each, with every byte's place checked by the applications and every segment encoded and decoded.
 
 use crate::common::*;
-use simulator::description::{Connection, Description, Limit, LossDetection, Middlebox, Queue, Stripped, Way};
-use simulator::outcome::Outcome;
+use scenario::description::{Connection, Description, Limit, LossDetection, Middlebox, Queue, Stripped, Way};
+use scenario::outcome::Outcome;
 
 const SIZE_BYTES: u64 = 1_500_000;
 
@@ -157,7 +157,7 @@ fn a_proxy_that_acknowledges_makes_the_only_subflow_fall_back_and_closes_another
             description.paths[0].links.push(2);
             if paths == [1, 0] {
                 // What it acknowledged and is lost behind it: sent again on the level of data, by the other path.
-                let lossy = simulator::description::Loss::Bernoulli { probability: 0.05 };
+                let lossy = scenario::description::Loss::Bernoulli { probability: 0.05 };
                 match direction {
                     Way::Down => description.links[0].down.loss = lossy,
                     Way::Up => description.links[2].up.loss = lossy,
@@ -199,9 +199,9 @@ fn many_short_connections_through_all_boxes_leave_nothing_behind() {
         Middlebox::Coalescing { hold_ns: 3 * MS, max_bytes: 3000 },
     ];
     let mut description = boxed(&boxes, 1, download(&[1, 0]));
-    description.links[0].down.loss = simulator::description::Loss::Bernoulli { probability: 0.05 };
+    description.links[0].down.loss = scenario::description::Loss::Bernoulli { probability: 0.05 };
     description.connections[0].application =
-        simulator::description::Application::Requests { size_bytes: 20_000, limit_ns: None };
+        scenario::description::Application::Requests { size_bytes: 20_000, limit_ns: None };
     let outcome = run(&description);
     let transfers = outcome.connections[0].transfers.as_ref().unwrap();
     assert!(transfers.begun > 200 && transfers.completion_s.len() as u64 >= transfers.begun - 1, "{}", transfers.begun);
@@ -211,11 +211,11 @@ fn many_short_connections_through_all_boxes_leave_nothing_behind() {
 /// Loss found in each of the three ways, over a lossy link: whole, and without SACK slower than with it.
 #[test]
 fn options_of_tcp_reach_the_transport() {
-    let goodput = |change: &dyn Fn(&mut simulator::description::Tcp)| {
+    let goodput = |change: &dyn Fn(&mut scenario::description::Tcp)| {
         let mut connection = tcp("t", 0, file(SIZE_BYTES));
         change(&mut connection.tcp);
         let mut description = boxed(&[], 0, connection);
-        description.links[0].down.loss = simulator::description::Loss::Bernoulli { probability: 0.02 };
+        description.links[0].down.loss = scenario::description::Loss::Bernoulli { probability: 0.02 };
         whole(&description).connections[0].completion_s.unwrap()
     };
     let rack = goodput(&|_| {});

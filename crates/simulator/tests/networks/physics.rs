@@ -1,7 +1,7 @@
 //! A run against what can be worked out by hand: times, capacities, shares.
 
 use crate::common::*;
-use simulator::description::{Application, Limit, Way};
+use scenario::description::{Application, Limit, Way};
 
 /// 1500 bytes carry 1448: 20 of IPv4, 20 of TCP, 12 of timestamps.
 const TCP_PAYLOAD: f64 = 1448.0 / 1500.0;

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use simulator::description::{Application, Description, Loss};
-use simulator::{Plugins, SimulateError, simulate, simulate_with};
+use scenario::description::{Application, Description, Loss};
+use scenario::{Invalid, Plugins};
+use simulator::{SimulateError, simulate, simulate_with};
 use transport::congestion::{Choice, Classic, CongestionControl, Reno};
 use transport::path_manager::{self, Fullmesh};
 use transport::scheduler::{self, MinRtt};
@@ -65,5 +66,5 @@ fn a_name_that_is_nobodys_is_refused() {
     let mut description = two_paths();
     description.connections[0].congestion = named("my own");
     let refused = simulate_with(&description, &Plugins::default(), &mut |_| true, None);
-    assert!(matches!(refused, Err(SimulateError::Invalid(reason)) if reason.contains("my own")));
+    assert!(matches!(refused, Err(SimulateError::Invalid(Invalid(reason))) if reason.contains("my own")));
 }

@@ -1,8 +1,9 @@
 //! What cannot be run is refused before anything runs, with its place and its reason.
 
 use crate::common::*;
+use scenario::Invalid;
+use scenario::description::{Application, Arrivals, Change, Description, Limit, Loss, Named, Protocol, Size};
 use simulator::SimulateError;
-use simulator::description::{Application, Arrivals, Change, Description, Limit, Loss, Named, Protocol, Size};
 
 fn with(name: &str, parameter: &str, value: u32) -> Named {
     Named { name: name.into(), parameters: [(parameter.into(), value.into())].into_iter().collect() }
@@ -109,7 +110,9 @@ fn what_is_wrong_is_named() {
         let mut description = good();
         spoil(&mut description);
         match try_run(&description) {
-            Err(SimulateError::Invalid(found)) => assert!(found.starts_with(expected), "«{found}» for «{expected}»"),
+            Err(SimulateError::Invalid(Invalid(found))) => {
+                assert!(found.starts_with(expected), "«{found}» for «{expected}»")
+            }
             other => panic!("{other:?} for «{expected}»"),
         }
     }

@@ -1,7 +1,7 @@
 //! What a tap sees: every packet at both ends, as bytes, and the run does not know of it.
 
 use crate::common::*;
-use simulator::description::{Application, Limit, Loss, Middlebox};
+use scenario::description::{Application, Limit, Loss, Middlebox};
 use simulator::{Interface, Tap, simulate_tapped};
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ impl Tap for Watcher {
 }
 
 /// Two paths, one of them lossy and behind a NAT.
-fn busy() -> simulator::description::Description {
+fn busy() -> scenario::description::Description {
     let lossy = lossy(link("b", 5 * MBIT, 30 * MS, Limit::Packets(50)), Loss::Bernoulli { probability: 0.01 });
     let mut description = with_links(description(3 * SECOND), vec![bdp_link("a", 10 * MBIT, 5 * MS), lossy]);
     description.links[1].middleboxes = vec![Middlebox::Nat];

@@ -2,10 +2,11 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use simulator::description::{
+use scenario::Plugins;
+use scenario::description::{
     Application, Change, Connection, Description, Limit, Link, Loss, Middlebox, Path, Queue, Way,
 };
-use simulator::{Plugins, SimulateError, Threads, simulate_on, windows};
+use simulator::{SimulateError, Threads, simulate_on, windows};
 
 /// Switches in a ring, each with as many hosts. Link `s` goes from switch `s` to the next one, the others from hosts to their
 /// switches.

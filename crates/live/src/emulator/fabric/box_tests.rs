@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use simulator::description::Middlebox;
+use scenario::description::Middlebox;
 use wire::{Ecn, Flags, IpHeader, Options, Segment};
 
 use super::tests::{CLIENT, SERVER, description, network, packet, send};
@@ -162,7 +162,7 @@ fn what_is_no_tcp_or_is_damaged_passes_as_it_is() {
 #[test]
 fn what_becomes_too_large_is_dropped_and_counted() {
     let growth_bytes = 65_000;
-    let way = simulator::description::Way::Up;
+    let way = scenario::description::Way::Up;
     let description = with(&[Middlebox::PayloadRewriting { way, at_byte: 0, growth_bytes }]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();

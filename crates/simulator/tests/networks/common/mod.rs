@@ -1,12 +1,12 @@
 //! Descriptions for tests, made by hand. Every one has `through_wire` on.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use simulator::SimulateError;
-use simulator::description::{
+use scenario::description::{
     Application, Change, Connection, Description, Direction, Event, Limit, Link, Loss, Named, Path, Protocol, Queue,
     Tcp, Way,
 };
-use simulator::outcome::Outcome;
+use scenario::outcome::Outcome;
+use simulator::SimulateError;
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;

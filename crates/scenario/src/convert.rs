@@ -5,7 +5,7 @@ use crate::description::{
     Shaper, Share, Tcp, WindowValidation,
 };
 use crate::random;
-use crate::{Plugins, SimulateError};
+use crate::{Invalid, Plugins};
 use network::{BucketConfig, DisorderConfig, Link, LinkConfig, LossConfig, Medium, MediumConfig, QueueConfig, Trace};
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
@@ -216,8 +216,8 @@ fn loss(loss: &Loss) -> LossConfig {
 /// How the two ends of a connection behave: the client's configuration, then the server's. The client alone manages
 /// paths: it is the one with several addresses.
 /// Algorithms that `plugins` has under the names that the connection gives are those, before the built-in ones.
-pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], SimulateError> {
-    let place = |reason: ChoiceError| SimulateError::Invalid(format!("connection «{}»: {reason}", connection.name));
+pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], Invalid> {
+    let place = |reason: ChoiceError| Invalid(format!("connection «{}»: {reason}", connection.name));
     let defaults = Config::default();
     let label = &connection.name;
     let mut joins_at_once = false;

@@ -21,17 +21,17 @@ impl Plugins {
     }
 
     /// The congestion control of this name, for connections called `label`.
-    pub(crate) fn congestion(&self, name: &str, label: &str) -> Option<congestion::Choice> {
+    pub fn congestion(&self, name: &str, label: &str) -> Option<congestion::Choice> {
         Some(self.congestion.get(name)?.labelled(label))
     }
 
     /// The scheduler of this name, for connections called `label`.
-    pub(crate) fn scheduler(&self, name: &str, label: &str) -> Option<scheduler::Choice> {
+    pub fn scheduler(&self, name: &str, label: &str) -> Option<scheduler::Choice> {
         Some(self.schedulers.get(name)?.labelled(label))
     }
 
     /// The path manager of this name, for connections called `label`.
-    pub(crate) fn path_manager(&self, name: &str, label: &str) -> Option<path_manager::Choice> {
+    pub fn path_manager(&self, name: &str, label: &str) -> Option<path_manager::Choice> {
         Some(self.path_managers.get(name)?.labelled(label))
     }
 }
