@@ -30,7 +30,7 @@ def test_the_command_prints_claims_and_writes_a_report(
     out = tmp_path / "out"
     status, printed, said = call("reproduce", paper_directory.name, "--quick", "--out", out, "--jobs", 2)
     assert status == 0, said
-    assert "2 items, 3 claims: 2 hold, 0 hold in part, 1 differ" in printed
+    assert "2 items, 3 claims: 2 hold, 0 hold in part, 1 not enough runs, 0 differ" in printed
     assert "It is <made> up." in printed
     claims = pl.read_csv(out / "claims.csv")
     assert claims["item"].to_list() == ["table-1", "table-1", "figure-2"], "in the order of published.toml"
@@ -151,6 +151,14 @@ def test_an_unfit_outcome_is_found_out() -> None:
         "t: z twice",
         "t: no claim is about the published b",
         "t: no claim is about the published s",
+    ]
+
+
+def test_a_random_find_says_how_precisely_it_is_known() -> None:
+    item = Item("t", "table", "1", 1, "c", {"a": Value("a", 1.0)})
+    assert problems(item, Outcome([Claim("a", "", 1, 1, Number(1, 1, half=0.0))]), random=True) == []
+    assert problems(item, Outcome([Claim("a", "", 1, 1, GOOD)]), random=True) == [
+        "t: a rests on runs and states no interval (0 for a calculated value)"
     ]
 
 

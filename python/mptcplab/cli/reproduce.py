@@ -14,7 +14,13 @@ from mptcplab.shipped import paper_names
 if TYPE_CHECKING:
     from mptcplab.reproduce import report as reports
 
-_STYLES = {"holds": "green", "holds in part": "yellow", "differs": "red"}
+_STYLES = {
+    "holds": "green",
+    "holds in part": "yellow",
+    "not known precisely": "cyan",
+    "not enough runs": "cyan",
+    "differs": "red",
+}
 
 
 @click.command()
@@ -83,7 +89,7 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
     page = reports.write(repetition, directory)
     _show(repetition)
     for done in repetition.done:
-        for problem in problems(done.item, done.outcome):
+        for problem in problems(done.item, done.outcome, random=bool(done.work)):
             say(f"note: {problem}")
     say(f"wrote {page}")
 
@@ -108,7 +114,7 @@ def _show(repetition: "reports.Repetition") -> None:
                 text,
                 Text(reports.value(claim.published)),
                 Text(reports.value(claim.found)),
-                Text(claim.verdict, style=_STYLES[claim.verdict]),
+                Text(done.told(claim), style=_STYLES[done.told(claim)]),
             )
     terminal = console()
     terminal.print(f"{repetition.paper.published.title}{' (quick)' if repetition.quick else ''}\n", highlight=False)

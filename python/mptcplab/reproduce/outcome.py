@@ -62,8 +62,11 @@ def covered(item: Item, outcome: Outcome) -> set[str]:
     return named & {*item.values, *item.statements}
 
 
-def problems(item: Item, outcome: Outcome) -> list[str]:
-    """What makes an outcome unfit to be shown: for the tests of a paper, which demand that there is nothing."""
+def problems(item: Item, outcome: Outcome, *, random: bool = False) -> list[str]:
+    """What makes an outcome unfit to be shown: for the tests of a paper, which demand that there is nothing.
+
+    `random` says that the item rests on runs with seeds: then every check states how precisely its find is known.
+    """
     found = []
     known = {*item.values, *item.statements}
     ids = [claim.id for claim in outcome.claims]
@@ -72,6 +75,8 @@ def problems(item: Item, outcome: Outcome) -> list[str]:
             found.append(f"{item.id}: {claim.id} cannot come out as differing")
         if claim.verdict == "differs" and not claim.cause.strip():
             found.append(f"{item.id}: {claim.id} differs and gives no cause")
+        if random and not claim.check.has_interval:
+            found.append(f"{item.id}: {claim.id} rests on runs and states no interval (0 for a calculated value)")
         unknown = {claim.id.split("/")[0], *claim.covers} - known
         found += [f"{item.id}: the claim {claim.id} is about {name}, which published.toml has not" for name in unknown]
         if ids.count(claim.id) > 1:

@@ -52,7 +52,7 @@ def repeat(
             kept = directory / "kept" / name
             context = Context(item, journal, kept, quick=quick, jobs=jobs, workers=pool, engine=engine, progress=tell)
             outcome = study(context)
-            done.append(Done(item, outcome, context.work, time.monotonic() - began_s))
+            done.append(Done(item, outcome, context.work, time.monotonic() - began_s, quick))
             if finished is not None:
                 finished(done[-1])
     return Repetition(paper, done, quick, jobs, _origin(engine), engine)

@@ -15,19 +15,34 @@ from mptcplab.plots import style
 from mptcplab.render import page
 from mptcplab.reproduce import judged
 from mptcplab.reproduce.context import Work
-from mptcplab.reproduce.judge import VERDICTS
 from mptcplab.reproduce.outcome import Claim, Outcome, covered
 from mptcplab.reproduce.papers import Paper
 from mptcplab.reproduce.published import Item
 from mptcplab.results import inventory
 from mptcplab.results.inventory import OccupiedError
 
-_CLASSES: Final = {"holds": "holds", "holds in part": "in-part", "differs": "differs"}
+NOT_ENOUGH: Final = "not enough runs"
+_CLASSES: Final = {
+    "holds": "holds",
+    "holds in part": "in-part",
+    "not known precisely": "not-known",
+    "differs": "differs",
+    NOT_ENOUGH: "not-known",
+}
 _ROWS: Final = 300
 """The most rows of a table; the CSV files have them all."""
 _INK: Final = "#222222"
 RUNS: Final = "runs"
 """The folder of the journal."""
+_ALWAYS: Final = ("hold", "hold in part", "differ")
+_SAID: Final = {
+    "holds": "hold",
+    "holds in part": "hold in part",
+    "not known precisely": "not known precisely",
+    NOT_ENOUGH: NOT_ENOUGH,
+    "differs": "differ",
+}
+"""Of several claims."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,12 @@ class Done:
     work: Work
     took_s: float
     """On the clock."""
+    quick: bool = False
+
+    def told(self, claim: Claim) -> str:
+        """A claim's verdict as it is shown: the few networks and seeds of a quick repetition refute nothing."""
+        few = self.quick and bool(self.work)
+        return NOT_ENOUGH if few and claim.verdict in ("not known precisely", "differs") else claim.verdict
 
 
 @dataclass(frozen=True)
@@ -59,8 +80,8 @@ class Repetition:
         return claims_frame(self)
 
     def count(self, verdict: str) -> int:
-        """How many of the paper's claims have this verdict; what it leaves for later are none."""
-        return sum(claim.verdict == verdict for each in self._published() for claim in each.outcome.claims)
+        """How many of the paper's claims are shown with this verdict; what it leaves for later are none."""
+        return sum(each.told(claim) == verdict for each in self._published() for claim in each.outcome.claims)
 
     def _published(self) -> list[Done]:
         return [each for each in self.done if not each.item.is_future]
@@ -68,10 +89,8 @@ class Repetition:
     def summary(self) -> str:
         """Items, claims and verdicts in a sentence."""
         claims = sum(len(each.outcome.claims) for each in self._published())
-        verdicts = ", ".join(
-            f"{self.count(verdict)} {words}"
-            for verdict, words in zip(VERDICTS, ("hold", "hold in part", "differ"), strict=True)
-        )
+        counts = {said: self.count(verdict) for verdict, said in _SAID.items()}
+        verdicts = ", ".join(f"{count} {said}" for said, count in counts.items() if count or said in _ALWAYS)
         items = f"{len(self.done)} of {len(self.paper.items)} items" if self._partial() else f"{len(self.done)} items"
         later = sum(len(each.outcome.claims) for each in self.done if each.item.is_future)
         beside = f"; {later} more on what the paper leaves for later" if later else ""
@@ -192,7 +211,7 @@ def _page(repetition: Repetition, charts: Sequence[tuple[str, dict[str, Any]]]) 
             *((each.item.id, each.item.name) for each in repetition.done),
             ("provenance", "Provenance"),
         ],
-        all_claims=_claims([(each.item, claim) for each in repetition.done for claim in each.outcome.claims]),
+        all_claims=_claims(repetition.done),
         items=[_item(each, numbers) for each in repetition.done],
         provenance=repetition.origin,
         plots={
@@ -220,7 +239,7 @@ def _item(done: Done, numbers: Iterator[int]) -> dict[str, Any]:
             (", ".join(key for key, why in outcome.not_covered.items() if why == reason), reason) for reason in reasons
         ],
         "untested": ", ".join(sorted(untested)),
-        "claims": _claims([(item, claim) for claim in outcome.claims]),
+        "claims": _claims([done]),
         "figures": [(next(numbers), caption) for caption, _ in outcome.figures],
         "tables": [_table(caption, frame) for caption, frame in outcome.tables],
         "notes": outcome.notes,
@@ -234,11 +253,12 @@ def _cost(done: Done) -> str:
     return f"{len(done.work)} runs, {simulated_s / 3600:.2f} simulated hours, {_time(done.took_s)}"
 
 
-def _claims(claims: Sequence[tuple[Item, Claim]]) -> list[dict[str, object]]:
+def _claims(done: Sequence[Done]) -> list[dict[str, object]]:
     """A row per claim; a cause shared by several claims is given once."""
     rows: list[dict[str, object]] = []
     told: dict[tuple[str, str], str] = {}
-    for item, claim in claims:
+    for each, claim in [(one, claim) for one in done for claim in one.outcome.claims]:
+        item = each.item
         cause = claim.told_cause
         first = told.setdefault((item.id, cause), claim.text)
         same = cause and first != claim.text
@@ -249,8 +269,8 @@ def _claims(claims: Sequence[tuple[Item, Claim]]) -> list[dict[str, object]]:
                 "published": value(claim.published),
                 "found": value(claim.found),
                 "judged": f"{claim.check.kind}: {claim.check.text()}",
-                "verdict": claim.verdict,
-                "class": _CLASSES[claim.verdict],
+                "verdict": each.told(claim),
+                "class": _CLASSES[each.told(claim)],
                 "cause": f"The cause is that of \u201c{first}\u201d." if same else cause,
             }
         )
