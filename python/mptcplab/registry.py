@@ -2,7 +2,7 @@
 
 One table with three users: the scenario reader (is the name known, are the parameters valid?), the engines (is it
 supported?) and `mptcplab list`. Congestion controls, schedulers and path managers declare themselves in the transport
-(crates/transport/src/algorithm.rs) and come from there; everything else is listed here.
+(crates/algorithm) and come from there; everything else is listed here.
 """
 
 import json

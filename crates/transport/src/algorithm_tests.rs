@@ -1,8 +1,9 @@
 //! The tables are sound, and what cannot be chosen is refused in words.
 
-use super::*;
+use crate::algorithm::{Capability, Choice, Family, Value};
 use crate::congestion::{CongestionControl, Controls};
 use crate::path_manager::{PathManagers, PathPolicy};
+use crate::plugin::Origin;
 use crate::scheduler::{PacketScheduler, Schedulers};
 
 fn sound<F: Family>(name: impl Fn(&F::Built) -> &'static str) {
@@ -76,18 +77,6 @@ fn what_there_is_not_is_refused_in_words() {
     }
     let apart = refused("cubic", &[("variant", "linux".into()), ("fast_convergence", false.into())]);
     assert!(apart.contains("Linux converges fast always"), "{apart}");
-}
-
-#[test]
-fn numbers_have_their_range_and_unit() {
-    let k = Parameter::number("k", 0.0, [-1.0, 1.0], "how far").unit("ms");
-    assert_eq!(k.accept(Value::Whole(1)), Some(Value::Number(1.0)));
-    assert_eq!(k.accept(Value::Number(f64::NAN)), None);
-    assert_eq!(k.accept(Value::Number(1.1)), None);
-    assert_eq!(k.expected(), "a number from -1 to 1 ms");
-    static ALONE: [Parameter; 1] = [Parameter::number("k", 0.0, [-1.0, 1.0], "how far")];
-    let given = Given { parameters: &ALONE, values: None };
-    assert_eq!(given.number("k"), 0.0);
 }
 
 #[test]

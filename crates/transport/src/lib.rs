@@ -14,7 +14,6 @@
 //! the same segments. Keys, nonces and initial sequence numbers come from the seeded generator a host is made with, or from
 //! a source given with [`Host::with_source`]. Times are nanoseconds on the driver's clock, windows are segments, data is bytes.
 
-pub mod algorithm;
 mod backlog;
 mod by_tuple;
 mod config;
@@ -28,7 +27,6 @@ mod names;
 mod numbers;
 pub mod path_manager;
 mod place;
-pub mod plugin;
 mod queue;
 mod reassembly;
 mod row;
@@ -40,6 +38,11 @@ mod time_wait;
 mod unicast;
 mod waits;
 
+#[cfg(test)]
+mod algorithm_tests;
+
+pub use ::algorithm;
+pub use ::algorithm::plugin;
 pub use config::{Config, IpFields, LossDetection, Protocol, ReceiveBuffer, TcpOptions, WindowValidation};
 pub use host::Host;
 pub use mptcp::{AbortReason, Connection, Event, Form, Outgoing, ResetReason, SUBFLOW_LIMIT};

@@ -16,7 +16,8 @@ pub struct Origin {
 
 impl Origin {
     /// `random` is the connection's own stream, none of which is used up: algorithms draw from places far ahead of it.
-    pub(crate) fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
+    #[must_use]
+    pub fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
         Origin { initiator, random: random.clone(), label: None }
     }
 
@@ -60,11 +61,11 @@ impl Origin {
 /// The three kinds of algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// [`crate::congestion`].
+    /// A congestion control.
     Congestion,
-    /// [`crate::scheduler`].
+    /// A scheduler.
     Scheduler,
-    /// [`crate::path_manager`].
+    /// A path manager.
     PathManager,
 }
 

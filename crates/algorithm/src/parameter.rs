@@ -1,0 +1,224 @@
+//! A parameter: its type, default, range and unit, and what messages say of it.
+
+use std::fmt;
+
+use crate::words::one_of;
+
+/// A parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// As scenario files call it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Unit of its number; empty without one.
+    pub unit: &'static str,
+    /// Type, default and range.
+    pub domain: Domain,
+    /// Linux has its default only.
+    pub fixed_in_kernel: bool,
+}
+
+/// What a parameter may be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Domain {
+    /// True or false.
+    Flag {
+        /// Default.
+        default: bool,
+    },
+    /// One of some words.
+    Word {
+        /// Default.
+        default: &'static str,
+        /// The words.
+        choices: &'static [&'static str],
+    },
+    /// A whole number.
+    Whole {
+        /// Default.
+        default: u64,
+        /// Least.
+        min: u64,
+        /// Greatest.
+        max: u64,
+    },
+    /// A number.
+    Number {
+        /// Default.
+        default: f64,
+        /// Least.
+        min: f64,
+        /// Greatest.
+        max: f64,
+    },
+}
+
+impl Parameter {
+    const fn new(name: &'static str, domain: Domain, summary: &'static str) -> Self {
+        Parameter { name, summary, unit: "", domain, fixed_in_kernel: false }
+    }
+
+    /// True or false.
+    #[must_use]
+    pub const fn flag(name: &'static str, default: bool, summary: &'static str) -> Self {
+        Parameter::new(name, Domain::Flag { default }, summary)
+    }
+
+    /// One of some words.
+    #[must_use]
+    pub const fn word(
+        name: &'static str,
+        default: &'static str,
+        choices: &'static [&'static str],
+        summary: &'static str,
+    ) -> Self {
+        Parameter::new(name, Domain::Word { default, choices }, summary)
+    }
+
+    /// A whole number from `min` to `max`.
+    #[must_use]
+    pub const fn whole(name: &'static str, default: u64, [min, max]: [u64; 2], summary: &'static str) -> Self {
+        Parameter::new(name, Domain::Whole { default, min, max }, summary)
+    }
+
+    /// A number from `min` to `max`.
+    #[must_use]
+    pub const fn number(name: &'static str, default: f64, [min, max]: [f64; 2], summary: &'static str) -> Self {
+        Parameter::new(name, Domain::Number { default, min, max }, summary)
+    }
+
+    /// Which form of an algorithm: its authors' equations, or the integer arithmetic of the Linux code.
+    #[must_use]
+    pub const fn variant(summary: &'static str) -> Self {
+        Parameter::word("variant", "paper", &["paper", "linux"], summary)
+    }
+
+    /// With a unit.
+    #[must_use]
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Parameter { unit, ..self }
+    }
+
+    /// One that Linux has with its default only.
+    #[must_use]
+    pub const fn fixed_in_kernel(self) -> Self {
+        Parameter { fixed_in_kernel: true, ..self }
+    }
+
+    /// Its default.
+    #[must_use]
+    pub fn default(&self) -> Value {
+        match self.domain {
+            Domain::Flag { default } => Value::Flag(default),
+            Domain::Word { default, .. } => Value::Word(default.to_owned()),
+            Domain::Whole { default, .. } => Value::Whole(default),
+            Domain::Number { default, .. } => Value::Number(default),
+        }
+    }
+
+    /// What it may be, in words.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        match self.domain {
+            Domain::Flag { .. } => "true or false".to_owned(),
+            Domain::Word { choices, .. } => {
+                one_of(&choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>())
+            }
+            Domain::Whole { min, max, .. } => format!("a whole number from {min} to {max}{unit}"),
+            Domain::Number { min, max, .. } => format!("a number from {min} to {max}{unit}"),
+        }
+    }
+
+    /// The value, if it is one for this parameter.
+    #[must_use]
+    pub fn accept(&self, value: Value) -> Option<Value> {
+        match (self.domain, value) {
+            (Domain::Flag { .. }, value @ Value::Flag(_)) => Some(value),
+            (Domain::Word { choices, .. }, Value::Word(word)) => {
+                choices.contains(&word.as_str()).then_some(Value::Word(word))
+            }
+            (Domain::Whole { min, max, .. }, Value::Whole(n)) => (min..=max).contains(&n).then_some(Value::Whole(n)),
+            (Domain::Number { min, max, .. }, Value::Number(x)) => (min..=max).contains(&x).then_some(Value::Number(x)),
+            (Domain::Number { .. }, Value::Whole(n)) => self.accept(Value::Number(n as f64)),
+            _ => None,
+        }
+    }
+
+    /// Values to try it with: the ends of its range and one between.
+    #[must_use]
+    pub fn samples(&self) -> Vec<Value> {
+        match self.domain {
+            Domain::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
+            Domain::Word { choices, .. } => choices.iter().map(|&word| Value::Word(word.to_owned())).collect(),
+            // The far end of a count is often one that no connection reaches: a few more than the default will do.
+            Domain::Whole { default, min, max } => {
+                [min, default, (2 * default + 1).min(max)].map(Value::Whole).to_vec()
+            }
+            Domain::Number { default, min, max } => [min, default, max].map(Value::Number).to_vec(),
+        }
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// True or false.
+    Flag(bool),
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+impl From<&str> for Value {
+    fn from(word: &str) -> Self {
+        Value::Word(word.to_owned())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Value::Flag(flag)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Value::Whole(number)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Value::Number(number)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Flag(flag) => write!(f, "{flag}"),
+            Value::Whole(number) => write!(f, "{number}"),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Word(word) => write!(f, "\"{word}\""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_range_and_unit() {
+        let k = Parameter::number("k", 0.0, [-1.0, 1.0], "how far").unit("ms");
+        assert_eq!(k.accept(Value::Whole(1)), Some(Value::Number(1.0)));
+        assert_eq!(k.accept(Value::Number(f64::NAN)), None);
+        assert_eq!(k.accept(Value::Number(1.1)), None);
+        assert_eq!(k.expected(), "a number from -1 to 1 ms");
+    }
+}

@@ -1,0 +1,35 @@
+//! Lists of names and near names, for messages.
+
+/// `a`, `a or b`, `a, b or c`.
+pub(crate) fn one_of<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// The nearest of the names, when it is near.
+pub(crate) fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let near = names.map(|candidate| (edits(name, candidate), candidate)).min();
+    // A third of the letters may be wrong.
+    match near {
+        Some((edits, candidate)) if 3 * edits <= candidate.len().max(3) => format!("; did you mean «{candidate}»?"),
+        _ => String::new(),
+    }
+}
+
+/// How many letters must be put in, taken out or changed.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
