@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Generic, NotRequired, Protocol, TypedDict, TypeVar, final, type_check_only
+from typing import Generic, Protocol, TypedDict, TypeVar, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,6 @@ class SimulatedOutcome(TypedDict):
     summary: str
     subflow_samples: SimulatedSamples[SubflowSamples] | None
     link_samples: SimulatedSamples[LinkSamples] | None
-    threads: NotRequired[tuple[int, str | None]]
-    """On how many it was simulated, and why not on more."""
 
 @type_check_only
 class HalfOutcome(TypedDict):
@@ -349,7 +347,6 @@ def simulate(
     capture: str | PathLike[str] | None = None,
     snap_length: int = 128,
     plugins: Sequence[Given] | None = None,
-    threads: int = 1,
 ) -> SimulatedOutcome:
     """Simulate one complete description (JSON of `scenario::description`).
 
@@ -360,9 +357,6 @@ def simulate(
     `snap_length` bytes.
 
     `plugins` are algorithms in Python that the description names.
-
-    Up to `threads` threads simulate the network, each a part of it; the results do not depend on it. `threads` of the
-    answer says how many there were, and why there were fewer.
 
     Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
     capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.

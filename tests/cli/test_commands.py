@@ -108,8 +108,6 @@ def test_through_wire_reaches_the_core(
         ("run {file} --engine stack --through-wire", 2, "--through-wire is for segments of the engine sim"),
         ("run {file} --repeat 0", 2, "--repeat"),
         ("run {file} --jobs 0", 2, "--jobs"),
-        ("run {file} --threads 0", 2, "--threads"),
-        ("run {file} --engine model --threads 2", 2, "--threads is for the engine sim"),
         ("run {file} --seed -1", 2, "--seed"),
         ("run {file} --seed x", 2, "--seed"),
         ("run {file} --frobnicate", 2, "--frobnicate"),

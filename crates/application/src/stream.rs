@@ -389,23 +389,6 @@ impl Stream {
         self.warm_bytes = self.bytes_read;
     }
 
-    /// Of a stream whose ends were simulated apart, each with a stream of its own: all of it. This one is the sender's end.
-    #[must_use]
-    pub fn joined(&self, reader: &Stream) -> Stream {
-        let mut over = self.over;
-        over[self.receiver()] = reader.over[self.receiver()];
-        Stream {
-            bytes_read: reader.bytes_read,
-            warm_bytes: reader.warm_bytes,
-            last_read_ns: reader.last_read_ns,
-            longest_silence_ns: reader.longest_silence_ns,
-            completion_ns: reader.completion_ns,
-            ended: self.ended || reader.ended,
-            over,
-            ..self.clone()
-        }
-    }
-
     /// Whether all of a stream of `size_bytes` has been read, in which a box put `grown` bytes; what it put in at the
     /// very end shows in nothing that follows.
     fn is_whole(&self, size_bytes: u64, grown: i64) -> bool {
@@ -453,25 +436,6 @@ mod tests {
         let mut empty = download(Amount::Bytes(0));
         empty.end(30);
         assert_eq!(empty.completion_ns, Some(30));
-    }
-
-    #[test]
-    fn what_each_end_knows_comes_together() {
-        let [mut sender, mut reader] = [0; 2].map(|_| Stream::new(5, Amount::Endless, SERVER));
-        sender.establish(7, 10);
-        sender.flush(40);
-        sender.end_is_over(SERVER);
-        reader.read(20, 60);
-        reader.warm_up_ends();
-        reader.read(25, 30);
-        let joined = sender.joined(&reader);
-        assert_eq!((joined.established_ns, joined.flushed_ns, joined.over), (Some(7), Some(40), [false, true]));
-        assert_eq!((joined.bytes_read, joined.warm_bytes, joined.last_read_ns), (90, 60, 25));
-        assert_eq!((joined.longest_silence_ns, joined.completion_ns, joined.ended), (5, None, false));
-        reader.end(50);
-        reader.end_is_over(CLIENT);
-        let joined = sender.joined(&reader);
-        assert_eq!((joined.completion_ns, joined.ended, joined.over), (Some(25), true, [true, true]));
     }
 
     #[test]

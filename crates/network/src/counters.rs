@@ -16,8 +16,6 @@ pub enum Enqueue {
         /// It comes twice: the caller makes a copy of what it stands for and hands it to [`crate::Link::enqueue_copy`].
         twice: bool,
     },
-    /// It will come out at the far end, which others simulate: the caller hands on what [`crate::Link::handed_on`] gives.
-    Cut,
     /// It waits for the medium that the link shares: the caller lets the medium serve ([`crate::Medium::serve`]).
     Waiting,
     /// It is gone; the caller frees what it stands for.

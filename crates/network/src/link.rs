@@ -65,9 +65,6 @@ pub struct Link<T> {
     dead: bool,
     /// Whether a medium says when it sends.
     shared: bool,
-    /// Whether its far end is simulated elsewhere; and whether it would be plain otherwise.
-    cut: bool,
-    plain_beginning: bool,
     /// Whether `loss` can strike.
     lossy: bool,
     propagation: Propagation,
@@ -125,8 +122,6 @@ impl<T: Copy + Default> Link<T> {
             max_bytes: 0,
             dead: false,
             shared: config.shared,
-            cut: false,
-            plain_beginning: false,
             granted: 0,
             plain: queue.drop_tail().is_some()
                 && transmitter.is_steady()
@@ -189,9 +184,6 @@ impl<T: Copy + Default> Link<T> {
             self.dead_bytes += u64::from(rest.size);
             return Enqueue::Dropped(DropReason::Dead);
         }
-        if self.cut && self.plain_beginning {
-            return self.enqueue_cut(now_ns, Packet::from_rest(tag, rest));
-        }
         if self.stage.is_some() {
             return self.enqueue_disordered(now_ns, Packet::from_rest(tag, rest), true);
         }
@@ -233,69 +225,10 @@ impl<T: Copy + Default> Link<T> {
             self.next_departure_ns = next_departure_ns;
             return Enqueue::Waiting;
         }
-        if self.cut {
-            return Enqueue::Cut;
-        }
         if first {
             self.head_arrival_ns = self.propagation.arrival_ns(self.ring.head(), departure_ns);
         }
         Enqueue::Accepted { first }
-    }
-
-    /// Cuts the link in two, before its first packet: this is its beginning, with queue and transmitter, and another [`Link`]
-    /// made alike is its end, into which [`Self::carry`] puts the packets. Nothing is delivered here.
-    ///
-    /// # Panics
-    /// When the departure of a packet is not known as it arrives: [`Self::can_be_cut`].
-    pub fn cut(&mut self) {
-        assert!(self.can_be_cut(), "a link whose departures are not known beforehand cannot be cut");
-        self.cut = true;
-        self.plain_beginning = std::mem::take(&mut self.plain);
-    }
-
-    /// Whether the departure of each packet is known as it arrives, so that the link can be [cut](Self::cut).
-    #[must_use]
-    pub fn can_be_cut(&self) -> bool {
-        !self.shared && self.stage.is_none() && !self.queue.decides_at_head() && !self.queue.tells_flows_apart()
-    }
-
-    /// Of a link that is cut: the packet that has just entered, with its departure, and when it reaches the far end.
-    pub fn handed_on(&mut self) -> (Packet<T>, u64) {
-        let packet = *self.ring.at(self.ring.tail() - 1);
-        while self.ring.head() < self.sent {
-            self.ring.pop();
-        }
-        (packet, self.propagation.steady_arrival_ns(packet.departure_ns))
-    }
-
-    /// Of the end of a link that is cut: takes in a packet as [`Self::handed_on`] gave it. Whether nothing was under way before
-    /// it: the caller schedules [`Self::next_arrival_ns`].
-    pub fn carry(&mut self, packet: Packet<T>) -> bool {
-        let first = self.ring.is_empty();
-        self.accepted_bytes += u64::from(packet.size);
-        if self.sent == self.ring.tail() {
-            self.next_departure_ns = packet.departure_ns;
-        }
-        self.ring.push(packet);
-        if first {
-            self.head_arrival_ns = self.propagation.steady_arrival_ns(packet.departure_ns);
-        }
-        first
-    }
-
-    /// [`Self::enqueue`] on the beginning of a link that is cut and would be plain; it touches no more of it than there.
-    #[inline]
-    fn enqueue_cut(&mut self, now_ns: u64, packet: Packet<T>) -> Enqueue {
-        self.drain_as::<true>(now_ns);
-        let queue = (self.queue_packets(), self.queue_bytes() + u64::from(packet.size));
-        if !self.limit.admits(queue.0, queue.1) {
-            self.count_drop(DropReason::Full);
-            return Enqueue::Dropped(DropReason::Full);
-        }
-        let departure_ns = self.transmitter.send_at_rate(now_ns, packet.size);
-        let lost = self.lossy && self.loss.strikes(&mut self.rng);
-        self.enter(now_ns, queue, packet.departing(departure_ns, lost));
-        Enqueue::Cut
     }
 
     /// The copy of a packet that [`Self::enqueue_of`] said comes twice.
@@ -707,7 +640,6 @@ impl<T: Copy + Default> Link<T> {
             && self.transmitter.is_steady()
             && self.propagation.is_steady()
             && !self.shared
-            && !self.cut
             && self.stage.is_none();
     }
 

@@ -31,7 +31,7 @@ mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use scenario::description::Description;
-    use simulator::{SimulateError, Threads, TraceError};
+    use simulator::{SimulateError, TraceError};
 
     #[pymodule_export]
     use super::SimulationError;
@@ -70,13 +70,10 @@ mod _core {
     ///
     /// `plugins` are algorithms in Python that the description names (`mptcplab.plugins.running.Given`).
     ///
-    /// Up to `threads` threads simulate the network, each a part of it; the results do not depend on it. `threads` of the answer
-    /// says how many there were, and why there were fewer.
-    ///
     /// Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
     /// capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     #[pyfunction]
-    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None, threads=1))]
+    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None))]
     fn simulate<'py>(
         py: Python<'py>,
         description: &str,
@@ -84,12 +81,11 @@ mod _core {
         capture: Option<std::path::PathBuf>,
         snap_length: u32,
         plugins: Option<Vec<Given>>,
-        threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
         let mut watch = Watch::new(progress);
         // All that needs no Python: other threads run meanwhile.
-        let answer = py.detach(|| -> PyResult<(Answer, Threads)> {
+        let answer = py.detach(|| -> PyResult<Answer> {
             let description: Description =
                 serde_json::from_str(description).map_err(|error| PyValueError::new_err(error.to_string()))?;
             let go_on = &mut |now_ns| !watchdog.calls().have_failed() && watch.go_on(now_ns);
@@ -97,22 +93,17 @@ mod _core {
                 Some(directory) => Some(Box::new(Files::create(directory, &description, snap_length)?) as _),
                 None => None,
             };
-            let simulated = simulator::simulate_on(threads, &description, &plugins, go_on, tap);
+            let simulated = simulator::simulate_with(&description, &plugins, go_on, tap);
             watchdog.stop();
-            let (outcome, threads) = simulated.map_err(|error| match error {
+            let outcome = simulated.map_err(|error| match error {
                 SimulateError::Invalid(_) => PyValueError::new_err(error.to_string()),
                 _ => SimulationError::new_err(error.to_string()),
             })?;
-            Ok((Answer::new(outcome)?, threads))
+            Answer::new(outcome)
         });
         match watchdog.take_error(py).or(watch.into_error()) {
             Some(raised) => Err(raised),
-            None => {
-                let (answer, Threads { used, fewer }) = answer?;
-                let answer = answer.into_python(py)?;
-                answer.set_item("threads", (used, fewer))?;
-                Ok(answer)
-            }
+            None => answer?.into_python(py),
         }
     }
 

@@ -15,11 +15,6 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.congestion.is_empty() && self.schedulers.is_empty() && self.path_managers.is_empty()
-    }
-
     /// The congestion control of this name, for connections called `label`.
     pub fn congestion(&self, name: &str, label: &str) -> Option<congestion::Choice> {
         Some(self.congestion.get(name)?.labelled(label))

@@ -46,18 +46,6 @@ impl Agenda {
         Agenda { actions, next_sample_ns: sample_ns, sample_ns }
     }
 
-    /// What each part of a network does by itself: changes of its links, starts and stops of its applications.
-    pub fn of_parts(mut self) -> Agenda {
-        self.actions.retain(|(_, action)| !matches!(action, Action::WarmUpEnds));
-        Agenda { actions: self.actions, next_sample_ns: u64::MAX, sample_ns: u64::MAX }
-    }
-
-    /// What is done of all parts at once: measurements.
-    pub fn of_measurements(mut self) -> Agenda {
-        self.actions.retain(|(_, action)| matches!(action, Action::WarmUpEnds));
-        self
-    }
-
     /// When the next action is due; `u64::MAX` when there is none.
     pub fn next_ns(&self) -> u64 {
         self.actions.last().map_or(u64::MAX, |&(at_ns, _)| at_ns).min(self.next_sample_ns)

@@ -83,7 +83,7 @@ pub struct Flow {
     pub data_sent: u64,
     /// How many of those the network lost.
     pub data_lost: u64,
-    /// Packets on their way, modulo 2³²: in a part of a network those sent there less those that arrived or were lost there.
+    /// Packets on their way.
     under_way: u32,
 }
 
@@ -91,7 +91,7 @@ impl Flow {
     /// A packet of it is on its way no more.
     #[inline(always)]
     fn leaves(&mut self) {
-        self.under_way = self.under_way.wrapping_sub(1);
+        self.under_way -= 1;
     }
 }
 
@@ -191,8 +191,6 @@ pub struct Fabric {
     media: (Vec<Medium>, Vec<Option<usize>>),
     /// Who sees every packet at the hosts, when somebody does.
     tap: Option<Box<Tapped>>,
-    /// Of a network that is simulated in parts, what belongs to this one.
-    pub part: Option<Box<Part>>,
 }
 
 impl Fabric {
@@ -275,17 +273,12 @@ impl Fabric {
             boxes: boxes.map(Box::new),
             media: convert::media(description),
             tap: None,
-            part: None,
         }
     }
 
     /// Makes both flows of a new subflow and answers the number of the one from client to server.
     pub fn open(&mut self, subflow: Subflow) -> u32 {
         let flows = self.flows_of(&subflow);
-        if let Some(number) = self.number_in_part(&subflow) {
-            self.enter(number, subflow, flows);
-            return 2 * number;
-        }
         if let Some(boxes) = &mut self.boxes {
             let number = self.free.last().copied().unwrap_or(self.subflows.len() as u32);
             let [client, server] = subflow.ends;
@@ -621,7 +614,6 @@ impl Fabric {
     fn not_under_way(&mut self, now_ns: u64, link: u32, slot: u32, answer: Enqueue) {
         match answer {
             Enqueue::Accepted { .. } => {}
-            Enqueue::Cut => self.hand_over(now_ns, link, slot),
             Enqueue::Waiting => self.serve_link(now_ns, link),
             Enqueue::Disordered { reschedule, .. } => self.disordered(now_ns, link, reschedule),
             Enqueue::Dropped(_) => self.lose(slot),
@@ -843,9 +835,6 @@ impl Fabric {
         assert_eq!(self.sent + left, accounted, "packets sent = delivered + lost + in flight");
     }
 }
-
-mod part;
-pub use part::{Account, Parcel, Part};
 
 #[cfg(test)]
 mod tests;

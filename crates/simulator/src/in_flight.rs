@@ -130,22 +130,6 @@ impl InFlight {
         self.insert(tag, &packed)
     }
 
-    /// Takes out what stands in `slot`, for [`Self::import`] of another store: beside it the segment, if it stands whole.
-    pub fn export(&mut self, slot: u32) -> (Compact<Span>, Option<Box<Segment<Span>>>) {
-        let packed = *self.at(slot);
-        let whole = (packed.parts & WHOLE != 0).then(|| Box::new(self.whole.take(packed.seq)));
-        self.let_go(slot);
-        (packed, whole)
-    }
-
-    /// Inserts what [`Self::export`] returned, and returns its slot.
-    pub fn import(&mut self, mut packed: Compact<Span>, whole: Option<Box<Segment<Span>>>) -> u32 {
-        if let Some(whole) = whole {
-            packed.seq = self.whole.insert(*whole);
-        }
-        self.insert(packed.tag, &packed)
-    }
-
     /// Puts a compact acknowledgment of `flow` with SACK blocks in and answers its slot, if there is room for the blocks.
     pub fn insert_selective(&mut self, flow: u32, segment: &Compact<Span>, blocks: &SackBlocks) -> Option<u32> {
         let packed = with_blocks(segment, blocks)?;

@@ -1,20 +1,18 @@
 //! Virtual time: a description goes in, an outcome comes out. Between the two stand an event queue, hosts that run the
 //! real transport, links, applications that check every byte they read, and probes.
 //!
-//! Same description, same outcome, to the last bit, on any machine and any number of threads: no clock, no global state; each
+//! Same description, same outcome, to the last bit, on any machine: no clock, no global state; each
 //! component draws from random numbers of its own.
 
 mod agenda;
 mod ahead;
 mod arrived;
 mod boxes;
-mod division;
 mod endpoint;
 mod event_queue;
 mod flows;
 mod huge_pages;
 mod in_flight;
-mod parallel;
 mod probe;
 mod slab;
 mod summary;
@@ -25,7 +23,6 @@ mod validate;
 mod world;
 
 pub use network::{Trace, TraceError};
-pub use parallel::windows;
 pub use tap::{Interface, Tap};
 
 use scenario::outcome::Outcome;
@@ -116,55 +113,6 @@ pub fn simulate_with(
     tap: Option<Box<dyn Tap>>,
 ) -> Result<Outcome, SimulateError> {
     validate::check(description)?;
-    whole(description, plugins, watch, tap)
-}
-
-/// On how many threads a network was simulated.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Threads {
-    /// So many.
-    pub used: usize,
-    /// Why they were fewer than wanted.
-    pub fewer: Option<String>,
-}
-
-/// As [`simulate_with`], on up to `threads` threads, each with a part of the network. The outcome is the same.
-///
-/// # Errors
-/// As [`simulate_with`].
-pub fn simulate_on(
-    threads: usize,
-    description: &Description,
-    plugins: &Plugins,
-    watch: &mut dyn FnMut(u64) -> bool,
-    tap: Option<Box<dyn Tap>>,
-) -> Result<(Outcome, Threads), SimulateError> {
-    validate::check(description)?;
-    let divided = match threads {
-        0 | 1 => Ok(None),
-        _ if tap.is_some() => Err("its packets are captured".to_owned()),
-        _ if !plugins.is_empty() => Err("algorithms come from outside".to_owned()),
-        _ => division::divide(description, threads).map(Some),
-    };
-    match divided {
-        Ok(Some(division)) => {
-            let used = division.parts as usize;
-            let outcome = parallel::simulate(description, plugins, &division, watch)?;
-            let fewer = (used < threads).then(|| format!("it falls into {used} parts"));
-            Ok((outcome, Threads { used, fewer }))
-        }
-        Ok(None) => Ok((whole(description, plugins, watch, tap)?, Threads { used: 1, fewer: None })),
-        Err(reason) => Ok((whole(description, plugins, watch, tap)?, Threads { used: 1, fewer: Some(reason) })),
-    }
-}
-
-/// Runs a checked description on this thread.
-fn whole(
-    description: &Description,
-    plugins: &Plugins,
-    watch: &mut dyn FnMut(u64) -> bool,
-    tap: Option<Box<dyn Tap>>,
-) -> Result<Outcome, SimulateError> {
     let mut world = world::World::new(description, plugins)?;
     let tapped = tap.is_some();
     if let Some(tap) = tap {

@@ -3,7 +3,6 @@
 
 use crate::agenda::{self, Agenda};
 use crate::ahead;
-use crate::division::Division;
 use crate::endpoint::Endpoint;
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{
@@ -65,8 +64,8 @@ pub struct World<'d> {
     configs: Vec<[Arc<Config>; 2]>,
     agenda: Agenda,
     probe: Probe,
-    /// The segment that is just being sent or received.
     huge_pages: HugePages,
+    /// The segment that is just being sent or received.
     outgoing: Outgoing<Span>,
     /// Event targets below are links; this one is that of all boxes, the next that of all media.
     boxes: u32,
@@ -74,8 +73,6 @@ pub struct World<'d> {
     first_application: u32,
     /// Event targets from here on are the endpoints' timers.
     first_timer: u32,
-    /// Of a network that is simulated in parts: how it is divided, and which part this is.
-    part: Option<(Box<Division>, u32)>,
 }
 
 impl<'d> World<'d> {
@@ -122,7 +119,6 @@ impl<'d> World<'d> {
             probe: Probe::new(description, columns),
             huge_pages: HugePages::new(),
             outgoing: Outgoing::default(),
-            part: None,
             description,
         })
     }
@@ -309,10 +305,8 @@ impl<'d> World<'d> {
                 for (changes, link) in [(event.down, 2 * event.link), (event.up, 2 * event.link + 1)] {
                     if changes {
                         self.probe.links.change(now_ns, link, &event.set);
-                        if self.has_link(link) {
-                            self.fabric.change(now_ns, link as u32, convert::change(&event.set));
-                            self.fabric.change_shaper(now_ns, link, &event.set);
-                        }
+                        self.fabric.change(now_ns, link as u32, convert::change(&event.set));
+                        self.fabric.change_shaper(now_ns, link, &event.set);
                     }
                 }
                 self.change_addresses(number)
@@ -440,10 +434,6 @@ impl<'d> World<'d> {
         let transfer = Transfer::new(application as u32, first_address, Stream::new(now_ns, amount, sender));
         let number = self.place(transfer)? as usize;
         self.runtime.opened(now_ns, application as u32, number as u32);
-        if !self.has_end(kind, CLIENT) {
-            // The client is in another part, which opens it there.
-            return Ok(());
-        }
         let addresses: Vec<LocalAddress> = (0..paths)
             .map(|path| LocalAddress {
                 id: path as u8,
@@ -804,9 +794,6 @@ fn subflow_of(
     handles[side] = Some(handle);
     Subflow { connection, kind, path: path as u32, ends, handles }
 }
-
-mod part;
-pub use part::{joined, measure};
 
 #[cfg(test)]
 mod tests;

@@ -30,9 +30,6 @@ const MAX_OUTGOING: usize = 4_096;
 pub struct Host<P: Stream> {
     secrets: Secrets,
     connections: Vec<Option<Connection<P>>>,
-    /// How many ids were given that were not those of forgotten connections, and what they begin at and differ by.
-    given: u32,
-    numbering: (u32, u32),
     /// Places of connections that were forgotten, the last one first.
     free: Vec<u32>,
     listeners: BTreeMap<u16, Arc<Config>>,
@@ -64,8 +61,6 @@ impl<P: Stream> Host<P> {
         Host {
             secrets,
             connections: Vec::new(),
-            given: 0,
-            numbering: (0, 1),
             free: Vec::new(),
             listeners: BTreeMap::new(),
             addresses: Vec::new(),
@@ -170,33 +165,13 @@ impl<P: Stream> Host<P> {
         (key, self.secrets.for_connection())
     }
 
-    /// From now on connections have the ids `first`, `first + step` and so on, so that several hosts stand for one machine, each
-    /// with some of its connections: [`Self::exchange`].
-    pub fn number(&mut self, first: u32, step: u32) {
-        self.numbering = (first, step);
-    }
-
-    /// Exchanges with `other` the connections with the ids `first`, `first + step` and so on, as they are: only to look at them,
-    /// and to exchange them back.
-    pub fn exchange(&mut self, other: &mut Host<P>, first: u32, step: u32) {
-        let places = self.connections.len().max(other.connections.len());
-        self.connections.resize_with(places, || None);
-        other.connections.resize_with(places, || None);
-        for place in (first as usize..places).step_by(step as usize) {
-            std::mem::swap(&mut self.connections[place], &mut other.connections[place]);
-        }
-    }
-
     fn add(&mut self, connection: Connection<P>) -> ConnectionId {
         let id = ConnectionId(self.free.pop().unwrap_or_else(|| {
-            self.given += 1;
-            self.numbering.0 + (self.given - 1) * self.numbering.1
+            self.connections.push(None);
+            self.connections.len() as u32 - 1
         }));
         if let Some(token) = connection.local_token() {
             self.by_token.insert(self.secrets.blinded(token), id);
-        }
-        if id.0 as usize >= self.connections.len() {
-            self.connections.resize_with(id.0 as usize + 1, || None);
         }
         self.connections[id.0 as usize] = Some(connection);
         id
@@ -501,7 +476,7 @@ impl<P: Stream> Host<P> {
     /// How many connections there are that were not forgotten.
     #[must_use]
     pub fn connection_count(&self) -> usize {
-        self.given as usize - self.free.len()
+        self.connections.len() - self.free.len()
     }
 }
 

@@ -46,12 +46,6 @@ _BESIDE_THE_RESULT = ""
 @SEED
 @click.option("--repeat", type=AT_LEAST_1, default=1, help="Number of runs, with the seeds N, N + 1, …")
 @click.option("--jobs", type=AT_LEAST_1, default=1, help="Number of parallel runs; does not affect the result.")
-@click.option(
-    "--threads",
-    type=AT_LEAST_1,
-    default=1,
-    help="Threads that simulate one network together; does not affect the result.",
-)
 @OVERRIDES
 @click.option(
     "--out",
@@ -82,7 +76,6 @@ def run(
     seed: int | None,
     repeat: int,
     jobs: int,
-    threads: int,
     overrides: tuple[str, ...],
     out: Path | None,
     as_json: bool,
@@ -112,8 +105,6 @@ def run(
     available(engine)
     if through_wire and not available(engine).through_wire:
         raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
-    if threads > 1 and not available(engine).threads:
-        raise Failure(WRONG_INPUT, f"--threads is for the engine sim; {engine} uses one for a run")
     scenario = Scenario.load(file, overrides=overrides)
     if out is not None:
         store.check(out)
@@ -132,7 +123,6 @@ def run(
                     seed=seed,
                     repeat=repeat,
                     jobs=jobs,
-                    threads=threads,
                     progress=progress.update,
                     through_wire=through_wire,
                     capture=None if directory is None else Capture(directory, snap_length),

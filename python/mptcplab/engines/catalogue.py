@@ -68,8 +68,6 @@ class Engine:
     """Whether it can write the packets of its hosts."""
     through_wire: bool = False
     """Whether it can encode, decode and compare every segment."""
-    threads: bool = False
-    """Whether several threads can simulate one network together."""
     listens_for_signals: bool = False
     """Whether Ctrl-C ends a run in the caller's own thread. Then a single job needs no thread beside the caller's,
     which would cost a third of a short simulation."""
@@ -109,7 +107,6 @@ ENGINES: Final[Mapping[str, Engine]] = {
             virtual_time=True,
             captures=True,
             through_wire=True,
-            threads=True,
             listens_for_signals=True,
         ),
         Engine(

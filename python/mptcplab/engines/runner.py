@@ -50,7 +50,6 @@ def run(
     seed: int | None = None,
     repeat: int = 1,
     jobs: int = 1,
-    threads: int = 1,
     progress: Callable[[float], None] | None = None,
     through_wire: bool = False,
     capture: Capture | None = None,
@@ -58,9 +57,6 @@ def run(
     """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
 
     `seed` replaces the scenario's own. Up to `jobs` runs are executed in parallel; the result does not depend on it.
-    Up to `threads` threads simulate one network together, each a part of it (engine `sim` only; otherwise ValueError);
-    the result does not depend on it either. A network that cannot be divided stays on one thread, with a warning that
-    says why (logger `mptcplab.run`). For many runs `jobs` gains more, for one large network `threads`.
     `progress` is called from time to time with the fraction that is done, 0 to 1. `through_wire` encodes, decodes and
     compares every segment (engine `sim` only; otherwise ValueError). `capture` determines where the packets of one run
     are written, one pcapng file per interface of the hosts.
@@ -77,18 +73,14 @@ def run(
     [0, 1]
     """
     chosen = available(engine)
-    if repeat < 1 or jobs < 1 or threads < 1:
-        raise ValueError(f"repeat, jobs and threads must be at least 1, not {repeat}, {jobs} and {threads}")
-    if threads > 1 and not chosen.threads:
-        raise ValueError(f"threads are for the engine sim; {engine} uses one for a run")
+    if repeat < 1 or jobs < 1:
+        raise ValueError(f"repeat and jobs must be at least 1, not {repeat} and {jobs}")
     if through_wire and not chosen.through_wire:
         raise ValueError(f"through_wire is for segments of the engine sim; {engine} has none")
     options: dict[str, Any] = {"through_wire": through_wire}
     if capture is not None:
         captures(engine, scenario, repeat)
         options["capture"] = capture
-    if threads > 1:
-        options |= {"threads": threads, "fewer": _once(lambda reason: _log.warning("%s: %s", scenario.name, reason))}
     if seed is not None:
         scenario = scenario.with_seed(seed)
     series = _Series(scenario, chosen, repeat, options, progress)
@@ -108,18 +100,6 @@ def run(
         return result(series.all(jobs))
     except KeyboardInterrupt:
         raise Interrupted(result(series.finished) if series.finished else None, repeat) from None
-
-
-def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
-    """Tell everything once, however many runs say it."""
-    told: set[str] = set()
-
-    def tell_new(text: str) -> None:
-        if text not in told:
-            told.add(text)
-            tell(text)
-
-    return tell_new
 
 
 class _Series:

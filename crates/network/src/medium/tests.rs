@@ -61,7 +61,7 @@ impl Air {
         match self.links[link].enqueue_of(now_ns, packet, || tag % 4) {
             Enqueue::Waiting => self.serve(now_ns),
             Enqueue::Dropped(_) => self.lost += 1,
-            Enqueue::Accepted { .. } | Enqueue::Cut | Enqueue::Disordered { .. } => {
+            Enqueue::Accepted { .. } | Enqueue::Disordered { .. } => {
                 panic!("a shared link lets nothing go by itself")
             }
         }

@@ -187,7 +187,7 @@ impl Books {
                         assert_eq!(first, was_empty);
                         self.inside.push_back(self.arrived);
                     }
-                    Enqueue::Waiting | Enqueue::Cut | Enqueue::Disordered { .. } => {
+                    Enqueue::Waiting | Enqueue::Disordered { .. } => {
                         panic!("no link of these is shared")
                     }
                     Enqueue::Dropped(DropReason::Full) => self.dropped[0] += 1,

@@ -4,7 +4,6 @@
 mod changes;
 mod codel;
 mod conservation;
-mod cut;
 mod dual;
 mod fair;
 mod faults;
@@ -49,7 +48,7 @@ fn packet(tag: u64, size: u16) -> Packet<u64> {
 fn send(link: &mut Link<u64>, now_ns: u64, tag: u64, size: u16) -> bool {
     match link.enqueue(now_ns, packet(tag, size)) {
         Enqueue::Accepted { first } => first,
-        Enqueue::Waiting | Enqueue::Cut | Enqueue::Disordered { .. } => panic!("the link is not shared"),
+        Enqueue::Waiting | Enqueue::Disordered { .. } => panic!("the link is not shared"),
         Enqueue::Dropped(reason) => panic!("packet {tag} dropped: {reason:?}"),
     }
 }

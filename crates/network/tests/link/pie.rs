@@ -25,7 +25,7 @@ fn the_delay_of_a_load_that_does_not_answer_is_the_target() {
         }
         match link.enqueue(now_ns, packet(tag, 1_500)) {
             Enqueue::Accepted { .. } => drop(arrived_ns.insert(tag, now_ns)),
-            Enqueue::Waiting | Enqueue::Cut | Enqueue::Disordered { .. } => panic!("the link is not shared"),
+            Enqueue::Waiting | Enqueue::Disordered { .. } => panic!("the link is not shared"),
             Enqueue::Dropped(_) => dropped += u64::from(tag > 125_000),
         }
     }

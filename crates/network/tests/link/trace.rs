@@ -201,7 +201,7 @@ proptest! {
                     }
                     let found = match link.enqueue(now_ns, packet(tag, size)) {
                         Enqueue::Accepted { .. } => None,
-                        Enqueue::Waiting | Enqueue::Cut | Enqueue::Disordered { .. } => panic!("the link is not shared"),
+                        Enqueue::Waiting | Enqueue::Disordered { .. } => panic!("the link is not shared"),
                         Enqueue::Dropped(reason) => Some(reason),
                     };
                     let reason = if reference.dead { DropReason::Dead } else { DropReason::Full };

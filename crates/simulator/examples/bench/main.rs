@@ -1,12 +1,9 @@
-//! One workload of the benchmark: `cargo run --release -p simulator --example bench WORKLOAD [SECONDS [THREADS]]`, and with
-//! `windows-N` in place of THREADS how many events N parts of the network have between two meetings. Prints one line of JSON. `make bench` (tools/bench) runs all of them and makes the table; docs/performance.md says what
+//! One workload of the benchmark: `cargo run --release -p simulator --example bench WORKLOAD [SECONDS]`. Prints one line of JSON. `make bench` (tools/bench) runs all of them and makes the table; docs/performance.md says what
 //! the numbers mean.
 
 mod fat_tree;
 mod workloads;
 
-use scenario::Plugins;
-use scenario::description::Description;
 use scenario::outcome::Outcome;
 use workloads::Workload;
 
@@ -42,25 +39,6 @@ fn digest(outcome: &Outcome) -> Result<String, serde_json::Error> {
     Ok(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What a simulation on so many threads has to do one after another.
-fn count_windows(
-    name: &str,
-    description: &Description,
-    parts: usize,
-) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
-    let (outcome, counted) = simulator::windows::count(description, parts)?;
-    Ok(serde_json::json!({
-        "workload": name,
-        "parts": counted.parts,
-        "lookahead_ns": counted.lookahead_ns,
-        "windows": counted.windows,
-        "events": counted.events,
-        "critical_events": counted.critical_events,
-        "handed_over": counted.handed_over,
-        "digest": digest(&outcome)?,
-    }))
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = arguments.first().map_or("", String::as_str);
@@ -71,14 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let duration_s = seconds.unwrap_or(workload.seconds);
     let description = workload.description(duration_s);
-    let how = arguments.get(2).map_or("1", String::as_str);
-    if let Some(parts) = how.strip_prefix("windows-") {
-        println!("{}", count_windows(name, &description, parts.parse()?)?);
-        return Ok(());
-    }
     let before_s = cpu_s();
-    let (outcome, threads) =
-        simulator::simulate_on(how.parse()?, &description, &Plugins::default(), &mut |_| true, None)?;
+    let outcome = simulator::simulate(&description, &mut |_| true)?;
     let took_s = cpu_s() - before_s;
     let drops: u64 = outcome.links.iter().map(|row| row.drops).sum();
     let subflows = outcome.connections.iter().flat_map(|connection| &connection.subflows);
@@ -87,8 +59,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "workload": name,
         "simulated_s": duration_s,
         "cpu_s": took_s,
-        "threads": threads.used,
-        "fewer": threads.fewer,
         "packet_hops": outcome.work.packet_hops,
         "segments_delivered": outcome.work.segments_delivered,
         "events": outcome.work.events,

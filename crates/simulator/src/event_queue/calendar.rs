@@ -158,18 +158,6 @@ impl Calendar {
         (earliest.time_ns, target)
     }
 
-    /// The time of the earliest event; `u64::MAX` without one.
-    pub fn next_ns(&self) -> u64 {
-        let here = self.days[self.week as usize % WEEKS] != 0;
-        let week = if here { Some(self.week) } else { self.next_week(self.week + 1) };
-        let Some(week) = week else { return u64::MAX };
-        let place = week as usize % WEEKS;
-        let first = self.first[place * 64 + self.days[place].trailing_zeros() as usize];
-        let next = |&target: &u32| Some(self.slots[target as usize].next).filter(|&next| next != NONE);
-        let events = std::iter::successors(Some(first), next);
-        events.map(|target| self.slots[target as usize].time_ns).min().unwrap_or(u64::MAX)
-    }
-
     /// It is `now_ns`: nothing will be entered for an earlier time, and nothing that is here is earlier.
     pub fn advance(&mut self, now_ns: u64) {
         self.turn_to(now_ns >> self.day_bits >> 6);

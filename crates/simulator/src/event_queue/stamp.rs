@@ -9,8 +9,7 @@ pub const TARGET_LIMIT: usize = 1 << 24;
 const LONGEST_NS: u64 = u64::MAX / TARGET_LIMIT as u64;
 
 /// What orders events: when they happen, then when they were scheduled, then their targets. None of it depends on what else
-/// goes on in the network, so events of one part of it have the same order whether the other parts are simulated between them
-/// or on other threads.
+/// goes on in the network, so events of one part of it have the same order whatever the other parts do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     pub time_ns: u64,

@@ -14,4 +14,3 @@ mod physics;
 mod plugins;
 mod refusals;
 mod tap;
-mod threads;

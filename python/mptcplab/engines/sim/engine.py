@@ -23,30 +23,24 @@ def run(
     through_wire: bool = False,
     progress: Callable[[float], None] | None = None,
     capture: Capture | None = None,
-    threads: int = 1,
-    fewer: Callable[[str], None] | None = None,
 ) -> Run:
     """Simulate one scenario with one seed; `progress` gets the virtual time in seconds now and then.
 
-    `capture` says where packets are written, as pcapng, a file for each interface of the hosts. Up to `threads` threads
-    simulate the network together; `fewer` hears why there are not so many.
+    `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
 
     Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails,
     mptcplab.plugins.PluginError when one of its plug-ins does.
     """
     told = _told(scenario, seed, through_wire)
     description = told.description(seed)
-    options: dict[str, Any] = {} if threads == 1 else {"threads": threads}
+    options: dict[str, Any] = {}
     if capture is not None:
-        options |= {"capture": capture.directory, "snap_length": capture.snap_length}
+        options = {"capture": capture.directory, "snap_length": capture.snap_length}
     if scenario.document.plugins:
         from mptcplab.plugins import running  # for scenarios that have some
 
         options["plugins"] = running.given(running.described(scenario.document))
     outcome = _core.simulate(description, progress, **options)
-    used, reason = outcome.get("threads", (1, None))
-    if reason is not None and fewer is not None:
-        fewer(f"simulated on {used} of {threads} threads: {reason}")
     return Run(seed, OutcomeTables(told.names, outcome))
 
 
