@@ -10,7 +10,17 @@ NAMES = sorted(source.parent.name for source in CRATES.glob("*/src"))
 
 
 def test_every_crate_is_looked_at() -> None:
-    assert {"algorithm", "conformance", "live", "network", "python", "scenario", "simulator", "transport", "wire"} <= set(NAMES)
+    assert {
+        "algorithm",
+        "conformance",
+        "live",
+        "network",
+        "python",
+        "scenario",
+        "simulator",
+        "transport",
+        "wire",
+    } <= set(NAMES)
 
 
 @pytest.mark.parametrize("crate", NAMES)

@@ -274,6 +274,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "compare",
         "check",
         "import",
+        "export",
         "lab",
         "analyze",
         "advise",

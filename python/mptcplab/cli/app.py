@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
     "check": ("check:check", "Check a scenario without running it."),
     "import": ("import_files:app", "Convert Minitopo files into scenario files."),
+    "export": ("export:export", "Write a scenario as a script of network namespaces."),
     "lab": ("lab:lab", "Open the laboratory in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
     "advise": ("advise:advise", "Recommend settings for a network, with reasons."),
