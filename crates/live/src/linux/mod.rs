@@ -3,12 +3,14 @@
 //!
 //! Two threads: the emulator, and one that is all programs. Nothing is left when the process ends, however it ends.
 
+pub(crate) mod account;
 pub(crate) mod info;
+mod namespaces;
 mod plan;
 pub(crate) mod sampling;
 pub(crate) mod socket;
 pub(crate) mod track;
-mod traffic;
+pub(crate) mod traffic;
 mod transfer;
 pub(crate) mod turn;
 
@@ -17,17 +19,17 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use application::Runtime;
 use application::outcome::SubflowSamples;
-use application::{Application, Runtime};
 use scenario::description::Description;
 
 use crate::clock::Clock;
 use crate::emulator::{EmulatorError, FlowKey, Report, Running};
-use crate::engine::outcome::{self, Connection, Emulation, Outcome, Summary};
+use crate::engine::outcome::{self, Emulation, Outcome, Summary};
 use crate::engine::{SET_OFF, beside, network};
+use namespaces::{Namespaces, Pair};
 pub use plan::{Hosts, Plan};
-use sampling::Sampled;
-use traffic::{Pair, Traffic};
+use traffic::Traffic;
 use transfer::Transfer;
 
 /// Why there is no outcome.
@@ -73,7 +75,8 @@ pub fn run(
         .map(|(hosts, [client, server])| Pair { hosts, client: borrow(client), server: borrow(server) })
         .collect();
     let play = |stop: &AtomicBool| {
-        let mut traffic = Traffic::new(&description, &pairs, clock, translations)?;
+        let hosts = Namespaces::new(&description, &pairs, translations);
+        let mut traffic = Traffic::new(&description, hosts, clock)?;
         traffic.run(stop)?;
         let end_ns = clock.now_ns().min(description.duration_ns);
         let Traffic { runtime, transfers, samples, .. } = traffic;
@@ -99,24 +102,15 @@ struct Rows {
 
 impl Rows {
     fn into_outcome(self, description: &Description, report: Report) -> Outcome {
-        let connection = |application| self.connection(application, description.warmup_ns, &report);
-        let connections = self.runtime.applications.iter().map(connection).collect();
+        let run_ns = (description.warmup_ns, self.end_ns);
+        let counts = |key: &_| outcome::sent_and_lost(&report, key);
+        let row = |application| sampling::row(application, &self.transfers, run_ns, counts);
+        let connections = self.runtime.applications.iter().map(row).collect();
         let emulation = Emulation::from(&report);
         Outcome {
             summary: Summary { connections, links: report.links, flows: report.flows, emulation },
             subflow_samples: self.samples,
             link_samples: report.link_samples,
         }
-    }
-
-    fn connection(&self, application: &Application<FlowKey>, warmup_ns: u64, report: &Report) -> Connection {
-        let mut record = application.record.clone();
-        for transfer in application.transfers.iter().filter_map(|&place| self.transfers[place as usize].as_ref()) {
-            record.add(&transfer.stream, transfer.tallies(warmup_ns, self.end_ns), None);
-            record.fallback |= transfer.fallback;
-        }
-        let stream = |place| sampling::stream(&self.transfers, place);
-        let counts = |key: &_| outcome::sent_and_lost(report, key);
-        application.row(record, stream, (warmup_ns, self.end_ns), counts)
     }
 }

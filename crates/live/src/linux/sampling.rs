@@ -1,9 +1,9 @@
 //! Samples of subflows from what was last seen of them.
 
-use application::outcome::SubflowSamples;
-use application::{Present, Runtime, Stream, Tally, Window};
+use application::outcome::{Connection, SubflowSamples};
+use application::{Application, Present, Runtime, Stream};
 
-use super::track::Track;
+use super::account::Account;
 use crate::emulator::FlowKey;
 
 /// Means of windows and RTTs are taken from looks this often, where samples are not finer.
@@ -21,43 +21,9 @@ pub fn interval_ns(sample_ns: Option<u64>, connections: usize) -> u64 {
     if sample_ns.is_multiple_of(times) { sample_ns / times } else { sample_ns }
 }
 
-/// A transfer as far as samples and counts need it.
-pub trait Sampled {
-    /// Its data.
-    fn stream(&self) -> &Stream;
-    /// Its data, to note what belongs to the warm-up.
-    fn stream_mut(&mut self) -> &mut Stream;
-    /// Its subflows.
-    fn tracks(&self) -> &[Track];
-    /// Its subflows, to note what was sampled.
-    fn tracks_mut(&mut self) -> &mut [Track];
-
-    /// All so far belongs to the warm-up.
-    fn warm_up_ends(&mut self, now_ns: u64) {
-        self.stream_mut().warm_up_ends();
-        for track in self.tracks_mut() {
-            track.kept.warm = (&track.mark(now_ns)).into();
-        }
-    }
-
-    /// The last byte has arrived.
-    fn completed(&mut self, now_ns: u64) {
-        for track in self.tracks_mut() {
-            track.kept.completed_cwnd = Some(track.mark(now_ns).cwnd_integral);
-        }
-    }
-
-    /// What each subflow has counted.
-    fn tallies(&self, warmup_ns: u64, end_ns: u64) -> Vec<Tally<FlowKey>> {
-        let stream = self.stream();
-        let window = Window::of(stream.start_ns, stream.completion_ns, warmup_ns, end_ns);
-        self.tracks().iter().map(|track| track.tally(window)).collect()
-    }
-}
-
 /// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before the
 /// interval that ends now.
-pub fn sample<T: Sampled>(
+pub fn sample<T: AsRef<Account> + AsMut<Account>>(
     runtime: &mut Runtime<FlowKey>,
     transfers: &mut [Option<T>],
     samples: &mut SubflowSamples,
@@ -69,17 +35,16 @@ pub fn sample<T: Sampled>(
             continue;
         }
         if application.content.repeats() {
-            let own = application.transfers.iter().filter_map(|&place| transfers[place as usize].as_ref());
-            let marks = own.flat_map(|transfer| {
-                let complete = transfer.stream().completion_ns.is_some();
-                transfer.tracks().iter().map(move |track| (track.path, track.mark(now_ns), complete))
+            let marks = accounts(&application.transfers, transfers).flat_map(|account| {
+                let complete = account.stream.completion_ns.is_some();
+                account.tracks.iter().map(move |track| (track.path, track.mark(now_ns), complete))
             });
             let rows = application.record.sample_paths(marks).into_iter().enumerate();
             rows.for_each(|(path, (bytes, now))| samples.push(now_ns, sample_ns, [number, path], bytes, &now));
             continue;
         }
         let own = application.transfers.first().and_then(|&place| transfers[place as usize].as_mut());
-        for (place, track) in own.into_iter().flat_map(|transfer| transfer.tracks_mut()).enumerate() {
+        for (place, track) in own.into_iter().flat_map(|transfer| &mut transfer.as_mut().tracks).enumerate() {
             let mark = track.mark(now_ns);
             let mut now = Present::default();
             now.add(&mark);
@@ -88,8 +53,30 @@ pub fn sample<T: Sampled>(
     }
 }
 
+/// What an application and its transfers have counted. `counts` gives what the links sent and lost of a flow.
+pub fn row<T: AsRef<Account>>(
+    application: &Application<FlowKey>,
+    transfers: &[Option<T>],
+    (warmup_ns, end_ns): (u64, u64),
+    counts: impl Fn(&FlowKey) -> (u64, u64),
+) -> Connection {
+    let mut record = application.record.clone();
+    for account in accounts(&application.transfers, transfers) {
+        record.add(&account.stream, account.tallies(warmup_ns, end_ns), None);
+        record.fallback |= account.fallback;
+    }
+    application.row(record, |place| stream(transfers, place), (warmup_ns, end_ns), counts)
+}
+
+fn accounts<'t, T: AsRef<Account>>(places: &'t [u32], transfers: &'t [Option<T>]) -> impl Iterator<Item = &'t Account> {
+    places.iter().filter_map(|&place| Some(transfers[place as usize].as_ref()?.as_ref()))
+}
+
 /// The stream of a transfer that has not left.
-pub fn stream<T: Sampled>(transfers: &[Option<T>], place: u32) -> &Stream {
+fn stream<T: AsRef<Account>>(transfers: &[Option<T>], place: u32) -> &Stream {
     let transfer = transfers[place as usize].as_ref();
-    transfer.unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for")).stream()
+    &transfer
+        .unwrap_or_else(|| panic!("transfer {place} has left its application and is still asked for"))
+        .as_ref()
+        .stream
 }

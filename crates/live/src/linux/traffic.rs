@@ -1,68 +1,125 @@
-//! The programs of all hosts: one thread opens, writes, reads and looks at every connection of a scenario, by the machine's
-//! clock. A socket stays in the namespace where it was made, so that one thread serves them all.
+//! The programs of a run by the machine's clock: one thread opens, writes, reads and looks at every connection. An engine
+//! says what it has of them, by [`Endpoint`]: both ends, each in its namespace, or one, the other being on another machine.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use application::outcome::SubflowSamples;
-use application::{Action, Amount, CLIENT, Content, News, Runtime, SERVER, Stream};
+use application::{Action, Amount, Application, CLIENT, Content, News, Runtime, SERVER};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use scenario::description::{Connection, Description, Protocol};
 
-use super::plan::Hosts;
-use super::sampling::{self, Sampled};
+use super::account::Account;
+use super::sampling;
 use super::socket::{self, Options};
-use super::transfer::Transfer;
 use super::turn::{Buffers, Left};
 use crate::clock::{Clock, sleep_exactly, timespec};
-use crate::emulator::{FlowKey, Translations};
+use crate::emulator::FlowKey;
 use crate::engine::agenda::{self, Agenda, Due};
-use crate::engine::kernel_step_bytes;
-use crate::namespace;
-use crate::system;
 
-/// Below the emulator's.
-const FIFO_PRIORITY: i32 = 30;
-/// Ahead of programs that are not told otherwise.
-const NICE: i32 = -10;
 /// How long a wait is at most, so that the order to stop is heard.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
-/// Tokens from here on are listening sockets, by kind; below, transfers' ends.
+/// Tokens from here on are callers, by number; below, ends of transfers.
+const FIRST_CALLER: u64 = 1 << 62;
+/// Tokens from here on are listening sockets, by kind.
 const FIRST_LISTENER: u64 = 1 << 63;
 /// How many connections one run may have at a time.
 const TRANSFER_LIMIT: usize = 20_000;
 
-/// A kind's two hosts, and how its sockets are made.
-pub struct Pair<'p> {
-    pub hosts: &'p Hosts,
-    pub client: BorrowedFd<'p>,
-    pub server: BorrowedFd<'p>,
+/// What this machine has of the connections of a run.
+pub trait Endpoint: Sized {
+    /// One connection.
+    type Transfer: Ends;
+
+    /// Name of the congestion control in the kernel that a kind of connection uses.
+    fn congestion(&self, kind: usize) -> &str;
+
+    /// The listening socket of a kind, where its server is here.
+    fn listen(&self, kind: usize, options: &Options) -> io::Result<Option<OwnedFd>>;
+
+    /// What is due, and when.
+    fn agenda(&self, description: &Description, runtime: &Runtime<FlowKey>) -> Agenda {
+        Agenda::new(description, runtime)
+    }
+
+    /// What the thread asks of the machine before it begins.
+    fn prepare(&self) {}
+
+    /// Whether what is due at time 0 may be done.
+    fn is_ready(&self, _clock: Clock) -> bool {
+        true
+    }
+
+    /// Whether an application here hears what happens to its transfers.
+    fn hears(&self, _application: &Application<FlowKey>) -> bool {
+        true
+    }
+
+    /// An application opens a connection.
+    fn open(traffic: &mut Traffic<'_, Self>, application: u32, amount: Amount, at_ns: u64) -> io::Result<()>;
+
+    /// The server of a kind has accepted a connection.
+    fn accept(traffic: &mut Traffic<'_, Self>, kind: usize, socket: OwnedFd, peer: SocketAddr) -> io::Result<()>;
+
+    /// A caller that was [watched](Traffic::watch_caller) has said something.
+    fn hear_caller(_traffic: &mut Traffic<'_, Self>, _caller: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// An end of a transfer may write from now on.
+    fn stands(traffic: &mut Traffic<'_, Self>, number: usize);
+
+    /// Asks the kernel about a transfer.
+    fn measure(&self, transfer: &mut Self::Transfer, now_ns: u64) -> io::Result<()>;
+
+    /// Notes what else there is to see of a transfer at each look.
+    fn notice(&self, _transfer: &mut Self::Transfer, _now_ns: u64) {}
+
+    /// The sockets of a transfer are closed.
+    fn closed(&mut self, _number: usize) {}
 }
 
-/// All connections of a run.
-pub struct Traffic<'p> {
-    description: &'p Description,
-    pairs: &'p [Pair<'p>],
-    options: Vec<Options>,
-    clock: Clock,
-    /// Clients behind NATs.
-    translations: Translations,
+/// What this machine has of one connection.
+pub trait Ends: AsRef<Account> + AsMut<Account> {
+    /// An end's socket, as long as it is open here.
+    fn socket(&self, end: usize) -> Option<&OwnedFd>;
+
+    /// The kernel says that an end may write; whether it says so for the first time.
+    fn may_write(&mut self, end: usize) -> bool;
+
+    /// The client asks.
+    fn ask(&mut self, question_bytes: u64, answer_bytes: u64);
+
+    /// The sender writes nothing more.
+    fn stop(&mut self);
+
+    /// An end writes or reads what it can.
+    fn turn(&mut self, end: usize, buffers: &mut Buffers, clock: Clock) -> io::Result<Left>;
+
+    /// Closes what is open: all is done.
+    fn close(&mut self);
+
+    /// Closes what is open at once, by a reset.
+    fn abort(&mut self);
+}
+
+/// All connections of a run, as far as they are here.
+pub struct Traffic<'p, E: Endpoint> {
+    pub description: &'p Description,
+    pub endpoint: E,
+    pub options: Vec<Options>,
+    pub clock: Clock,
     waiting: OwnedFd,
     listeners: Vec<OwnedFd>,
-    /// Of each kind, when its paths end.
-    path_ends: Vec<Vec<u64>>,
     pub runtime: Runtime<FlowKey>,
-    pub transfers: Vec<Option<Transfer>>,
+    pub transfers: Vec<Option<E::Transfer>>,
     free: Vec<usize>,
     /// Places that are free when the events at hand are through.
     freed: Vec<usize>,
-    /// Who called and was not accepted yet, by kind and the client's end.
-    callers: BTreeMap<(usize, SocketAddr), usize>,
     agenda: Agenda,
     /// Ends that used their turn up.
     again: Vec<(usize, usize)>,
@@ -71,49 +128,42 @@ pub struct Traffic<'p> {
     pub samples: SubflowSamples,
 }
 
-impl<'p> Traffic<'p> {
-    /// All servers listen; nobody has called yet.
-    pub fn new(
-        description: &'p Description,
-        pairs: &'p [Pair<'p>],
-        clock: Clock,
-        translations: Translations,
-    ) -> io::Result<Traffic<'p>> {
+impl<'p, E: Endpoint> Traffic<'p, E> {
+    /// All servers that are here listen; nobody has called yet.
+    pub fn new(description: &'p Description, endpoint: E, clock: Clock) -> io::Result<Traffic<'p, E>> {
         let waiting = epoll::create(CreateFlags::CLOEXEC)?;
         let mut options = Vec::new();
         let mut listeners = Vec::new();
-        for (kind, (connection, pair)) in description.connections.iter().zip(pairs).enumerate() {
+        for (kind, connection) in description.connections.iter().enumerate() {
             let of_kind = Options {
                 mptcp: connection.protocol == Protocol::Mptcp,
-                congestion: pair.hosts.congestion.clone(),
+                congestion: endpoint.congestion(kind).into(),
                 receive_buffer_bytes: connection.receive_buffer_bytes,
                 no_delay: connection.application.is_dialogue(),
             };
-            let listener = socket::listen(pair.server, pair.hosts.server, &of_kind)?;
-            let token = EventData::new_u64(FIRST_LISTENER + kind as u64);
-            epoll::add(&waiting, &listener, token, EventFlags::IN)?;
+            if let Some(listener) = endpoint.listen(kind, &of_kind)? {
+                let token = EventData::new_u64(FIRST_LISTENER + kind as u64);
+                epoll::add(&waiting, &listener, token, EventFlags::IN)?;
+                listeners.push(listener);
+            }
             options.push(of_kind);
-            listeners.push(listener);
         }
         let kinds = description.connections.iter().map(Connection::kind);
         let runtime = Runtime::new(description.seed, description.warmup_ns, kinds);
         let look_ns = sampling::interval_ns(description.sample_ns, runtime.applications.len());
-        let mut agenda = Agenda::new(description, &runtime);
+        let mut agenda = endpoint.agenda(description, &runtime);
         agenda.push(look_ns, Due::Look);
         Ok(Traffic {
             description,
-            pairs,
+            endpoint,
             options,
             clock,
-            translations,
             waiting,
             listeners,
-            path_ends: description.connections.iter().map(|each| each.path_ends_ns(description)).collect(),
             runtime,
             transfers: Vec::new(),
             free: Vec::new(),
             freed: Vec::new(),
-            callers: BTreeMap::new(),
             agenda,
             again: Vec::new(),
             buffers: Buffers::new(),
@@ -126,11 +176,7 @@ impl<'p> Traffic<'p> {
     /// more.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         sleep_exactly()?;
-        // As the emulator, and behind it: a program that waits for the processor leaves windows unused and reads late. Without
-        // the privilege it is as all are.
-        if system::schedule_fifo(FIFO_PRIORITY).is_err() {
-            let _ = rustix::process::setpriority_process(None, NICE);
-        }
+        self.endpoint.prepare();
         let end_ns = self.description.duration_ns;
         let mut ready: Vec<Event> = Vec::with_capacity(256);
         loop {
@@ -138,17 +184,23 @@ impl<'p> Traffic<'p> {
             if now_ns >= end_ns || stop.load(Ordering::Relaxed) {
                 break;
             }
-            while let Some((at_ns, due)) = self.agenda.take(now_ns) {
-                self.act(at_ns, due);
-                self.carry_out(at_ns)?;
+            if self.endpoint.is_ready(self.clock) {
+                while let Some((at_ns, due)) = self.agenda.take(now_ns) {
+                    self.act(at_ns, due);
+                    self.carry_out(at_ns)?;
+                }
+                self.carry_out(now_ns)?;
             }
-            self.carry_out(now_ns)?;
             for (number, end) in std::mem::take(&mut self.again) {
                 self.turn(number, end);
             }
             let idle = self.again.is_empty() && self.runtime.actions_waiting() == 0;
             let next_ns = self.agenda.next_ns().min(end_ns);
-            let wait_ns = if idle { next_ns.saturating_sub(self.clock.now_ns()) } else { 0 };
+            let wait_ns = match (idle, self.endpoint.is_ready(self.clock)) {
+                (true, true) => next_ns.saturating_sub(self.clock.now_ns()),
+                (true, false) => self.clock.until_zero_ns(),
+                (false, _) => 0,
+            };
             ready.clear();
             let wait = timespec(wait_ns.min(LONGEST_WAIT_NS));
             match epoll::wait(&self.waiting, rustix::buffer::spare_capacity(&mut ready), Some(&wait)) {
@@ -179,12 +231,13 @@ impl<'p> Traffic<'p> {
             }
             Due::WarmUpEnds => {
                 self.look(at_ns);
-                self.transfers.iter_mut().flatten().for_each(|transfer| transfer.warm_up_ends(at_ns));
+                self.transfers.iter_mut().flatten().for_each(|transfer| transfer.as_mut().warm_up_ends(at_ns));
                 self.runtime.warm_up_ends();
             }
             Due::Change(_) | Due::Start(_) | Due::Wake(_) | Due::Stop(_) => {
                 let transfers = &self.transfers;
-                agenda::tell(&mut self.runtime, due, |place| Some(&transfers[place as usize].as_ref()?.stream));
+                let stream = |place: u32| Some(&transfers[place as usize].as_ref()?.as_ref().stream);
+                agenda::tell(&mut self.runtime, due, stream);
             }
         }
     }
@@ -194,18 +247,19 @@ impl<'p> Traffic<'p> {
     fn carry_out(&mut self, at_ns: u64) -> io::Result<()> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {
-                Some(Action::Open { application, amount }) => self.open(application, amount, at_ns)?,
+                Some(Action::Open { application, amount }) => E::open(self, application, amount, at_ns)?,
                 Some(Action::Wake { application, at_ns }) => self.agenda.push(at_ns, Due::Wake(application)),
                 Some(Action::Write { transfer }) => {
                     if let Some(writing) = &mut self.transfers[transfer as usize] {
-                        writing.stream.offer_step();
-                        let sender = writing.stream.sender;
+                        let stream = &mut writing.as_mut().stream;
+                        stream.offer_step();
+                        let sender = stream.sender;
                         self.turn(transfer as usize, sender);
                     }
                 }
                 Some(Action::Ask { transfer, question_bytes, answer_bytes }) => {
                     if let Some(asking) = &mut self.transfers[transfer as usize] {
-                        asking.stream.ask(question_bytes, answer_bytes);
+                        asking.ask(question_bytes, answer_bytes);
                         self.turn(transfer as usize, CLIENT);
                         // A greeting is due at once at the other end.
                         self.turn(transfer as usize, SERVER);
@@ -218,166 +272,137 @@ impl<'p> Traffic<'p> {
         Ok(())
     }
 
-    fn open(&mut self, number: u32, amount: Amount, at_ns: u64) -> io::Result<()> {
-        if self.transfers.len() - self.free.len() >= TRANSFER_LIMIT {
+    /// Whether one more connection may be opened.
+    pub fn has_room(&self) -> bool {
+        self.transfers.len() - self.free.len() < TRANSFER_LIMIT
+    }
+
+    /// A free place among the transfers.
+    pub fn place(&mut self) -> io::Result<usize> {
+        if !self.has_room() {
             return Err(io::Error::other(format!("more than {TRANSFER_LIMIT} connections at one time")));
         }
-        let application = &self.runtime.applications[number as usize];
-        let (kind, sender) = (application.kind as usize, application.sender);
-        let (pair, options) = (&self.pairs[kind], &self.options[kind]);
-        namespace::enter(pair.client)?;
-        let (socket, local) = socket::call(pair.hosts.client, pair.hosts.server, options)?;
-        if sender == CLIENT {
-            socket::bound_unsent(&socket)?;
-        }
-        let place = self.free.pop().unwrap_or_else(|| {
+        Ok(self.free.pop().unwrap_or_else(|| {
             self.transfers.push(None);
             self.transfers.len() - 1
-        });
-        epoll::add(&self.waiting, &socket, token(place, CLIENT), interest())?;
-        let stream = Stream::new(at_ns, amount, sender);
-        self.transfers[place] = Some(Transfer::new(number, kind, options.mptcp, stream, socket));
-        self.runtime.opened(at_ns, number, place as u32);
-        self.callers.insert((kind, local), place);
-        Ok(())
+        }))
+    }
+
+    /// Waits for what happens at an end of a transfer.
+    pub fn watch(&self, socket: &OwnedFd, number: usize, end: usize) -> io::Result<()> {
+        let token = EventData::new_u64((2 * number + end) as u64);
+        Ok(epoll::add(&self.waiting, socket, token, EventFlags::IN | EventFlags::OUT | EventFlags::ET)?)
+    }
+
+    /// Waits for what a caller says that is no transfer yet.
+    pub fn watch_caller(&self, socket: &OwnedFd, caller: u64) -> io::Result<()> {
+        Ok(epoll::add(&self.waiting, socket, EventData::new_u64(FIRST_CALLER + caller), EventFlags::IN)?)
+    }
+
+    /// Waits for a caller no longer.
+    pub fn leave_caller(&self, socket: &OwnedFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.waiting, socket)?)
     }
 
     fn ready(&mut self, token: u64, flags: EventFlags) -> io::Result<()> {
         if token >= FIRST_LISTENER {
-            return self.accept((token - FIRST_LISTENER) as usize);
+            let kind = (token - FIRST_LISTENER) as usize;
+            while let Some((socket, peer)) = socket::accept(&self.listeners[kind])? {
+                E::accept(self, kind, socket, peer)?;
+            }
+            return Ok(());
+        }
+        if token >= FIRST_CALLER {
+            return E::hear_caller(self, token - FIRST_CALLER);
         }
         let (number, end) = ((token / 2) as usize, (token % 2) as usize);
         let Some(transfer) = &mut self.transfers[number] else { return Ok(()) };
         if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
-            let error = transfer.ends[end].as_ref().map(sockopt::socket_error);
+            let error = transfer.socket(end).map(sockopt::socket_error);
             if let Some(Ok(Err(error))) = error {
                 self.fail(number, &error.into());
                 return Ok(());
             }
         }
-        if flags.contains(EventFlags::OUT) && !transfer.writable[end] {
-            transfer.writable[end] = true;
-            self.stands(number);
+        if flags.contains(EventFlags::OUT) && transfer.may_write(end) {
+            E::stands(self, number);
         }
         self.turn(number, end);
         Ok(())
     }
 
-    /// The sender may write when its end of the connection stands.
-    fn stands(&mut self, number: usize) {
-        let Some(transfer) = &mut self.transfers[number] else { return };
-        let now_ns = self.clock.now_ns();
-        if transfer.writable[transfer.stream.sender] && !transfer.stream.is_established() {
-            transfer.stream.establish(now_ns, kernel_step_bytes(&self.description.connections[transfer.kind]));
-            self.hear(number);
-        }
-        let Some(transfer) = &mut self.transfers[number] else { return };
-        if transfer.writable[CLIENT] && transfer.stream.is_dialogue() && transfer.stream.established_ns.is_none() {
-            transfer.stream.establish_asker(now_ns);
-            self.hear(number);
-        }
-    }
-
     /// What happened to a transfer has consequences.
-    fn hear(&mut self, number: usize) {
+    pub fn hear(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        let (now_ns, news) = (self.clock.now_ns(), transfer.stream.take_news());
+        let (now_ns, account) = (self.clock.now_ns(), transfer.as_mut());
+        let news = account.stream.take_news();
         if news.has(News::COMPLETED) {
-            transfer.completed(now_ns);
+            account.completed(now_ns);
         }
-        self.runtime.hear(now_ns, transfer.application, (number as u32, &transfer.stream), news);
+        if self.endpoint.hears(&self.runtime.applications[account.application as usize]) {
+            self.runtime.hear(now_ns, account.application, (number as u32, &account.stream), news);
+        }
     }
 
     /// The sender of a transfer writes nothing more. What has a size is cut off.
     fn stop(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        transfer.stream.stop();
-        let content = &self.runtime.applications[transfer.application as usize].content;
+        transfer.stop();
+        let account = transfer.as_ref();
+        let content = &self.runtime.applications[account.application as usize].content;
         if !matches!(content, Content::File { .. } | Content::Requests { .. }) {
-            self.settle(number);
-        } else if transfer.stream.completion_ns.is_none() {
+            let receiver = account.stream.receiver();
+            self.turn(number, receiver);
+        } else if account.stream.completion_ns.is_none() {
             self.cut(number);
         }
     }
 
-    fn accept(&mut self, kind: usize) -> io::Result<()> {
-        while let Some((socket, peer)) = socket::accept(&self.listeners[kind])? {
-            let Some(number) = self.callers.remove(&(kind, self.translations.inside(peer))) else { continue };
-            let Some(transfer) = &mut self.transfers[number] else { continue };
-            if transfer.stream.sender == SERVER {
-                socket::check_congestion(&socket, &self.options[kind].congestion)?;
-                // A connection that fell back is one of TCP and takes it too.
-                socket::bound_unsent(&socket)?;
-            }
-            epoll::add(&self.waiting, &socket, token(number, SERVER), interest())?;
-            transfer.ends[SERVER] = Some(socket);
-            transfer.writable[SERVER] = true;
-            self.stands(number);
-            self.turn(number, SERVER);
-        }
-        Ok(())
-    }
-
     /// An end writes or reads what it can.
-    fn turn(&mut self, number: usize, end: usize) {
+    pub fn turn(&mut self, number: usize, end: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        let sender = transfer.stream.sender;
-        let (clock, buffers) = (self.clock, &mut self.buffers);
-        let dialogue = transfer.stream.is_dialogue();
-        let left = match (sender == end, dialogue) {
-            (true, false) => transfer.write(buffers),
-            (true, true) => transfer.hear(buffers).and_then(|()| transfer.write(buffers)),
-            (false, false) => transfer.read(buffers, || clock.now_ns()),
-            (false, true) => transfer.ask(buffers).and_then(|()| transfer.read(buffers, || clock.now_ns())),
-        };
-        match left {
-            Ok(Left::More) => self.again.push((number, end)),
-            Ok(Left::Nothing) => {}
-            Err(error) => {
-                self.fail(number, &error);
-                return;
+        let dialogue = transfer.as_ref().stream.is_dialogue();
+        match transfer.turn(end, &mut self.buffers, self.clock) {
+            Ok(left) => {
+                if left == Left::More {
+                    self.again.push((number, end));
+                }
+                if left != Left::Over || dialogue {
+                    self.hear(number);
+                }
+                if left == Left::Over {
+                    self.settle(number);
+                }
             }
-        }
-        if dialogue {
-            self.hear(number);
-        }
-        if end != sender {
-            self.settle(number);
+            Err(error) => self.fail(number, &error),
         }
     }
 
-    /// Ends a transfer that has all its bytes.
+    /// Closes a transfer of which all is done.
     fn settle(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        if !transfer.stream.is_all_read() || transfer.stream.ended || transfer.ends[SERVER].is_none() {
-            return;
-        }
-        let now_ns = self.clock.now_ns();
         // What cannot be looked at any more stays as it was last seen.
-        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts, &self.translations);
-        transfer.stream.end(transfer.stream.last_read_ns);
-        transfer.ends = [None, None];
+        let _ = self.endpoint.measure(transfer, self.clock.now_ns());
+        transfer.close();
         self.over(number);
     }
 
     /// Ends a transfer at once.
     fn cut(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
-        if transfer.stream.ended {
+        if transfer.socket(CLIENT).is_none() {
             return;
         }
-        let now_ns = self.clock.now_ns();
-        let _ = transfer.measure(now_ns, self.pairs[transfer.kind].hosts, &self.translations);
-        for socket in transfer.ends.iter_mut().filter_map(Option::take) {
-            socket::abort(socket);
-        }
-        transfer.stream.fail(transfer.stream.sender);
+        let _ = self.endpoint.measure(transfer, self.clock.now_ns());
+        transfer.abort();
+        let stream = &mut transfer.as_mut().stream;
+        stream.fail(stream.sender);
         self.over(number);
     }
 
     fn fail(&mut self, number: usize, error: &io::Error) {
         if let Some(transfer) = &self.transfers[number] {
-            let application = &mut self.runtime.applications[transfer.application as usize];
+            let application = &mut self.runtime.applications[transfer.as_ref().application as usize];
             application.record.failure.get_or_insert_with(|| error.to_string());
         }
         self.cut(number);
@@ -385,16 +410,17 @@ impl<'p> Traffic<'p> {
 
     /// A transfer's sockets are closed: what repeats takes its counts and goes on.
     fn over(&mut self, number: usize) {
-        self.callers.retain(|_, &mut place| place != number);
+        self.endpoint.closed(number);
         self.hear(number);
         let Some(transfer) = &self.transfers[number] else { return };
-        let application = &mut self.runtime.applications[transfer.application as usize];
+        let account = transfer.as_ref();
+        let application = &mut self.runtime.applications[account.application as usize];
         if !application.content.repeats() {
             return;
         }
-        let tallies = transfer.tallies(self.description.warmup_ns, self.clock.now_ns());
-        application.record.add(&transfer.stream, tallies, None);
-        application.record.fallback |= transfer.fallback;
+        let tallies = account.tallies(self.description.warmup_ns, self.clock.now_ns());
+        application.record.add(&account.stream, tallies, None);
+        application.record.fallback |= account.fallback;
         application.transfers.retain(|&place| place as usize != number);
         self.transfers[number] = None;
         self.freed.push(number);
@@ -403,21 +429,9 @@ impl<'p> Traffic<'p> {
     /// Looks at every connection that stands.
     fn look(&mut self, now_ns: u64) {
         for transfer in self.transfers.iter_mut().flatten() {
-            let hosts = self.pairs[transfer.kind].hosts;
             // One that is being torn down by the kernel does not answer; its own event tells.
-            let _ = transfer.measure(now_ns, hosts, &self.translations);
-            let start_ns = transfer.stream.start_ns;
-            if let Some(&end_ns) = self.path_ends[transfer.kind].iter().find(|&&at_ns| at_ns > start_ns) {
-                transfer.notice(now_ns, end_ns);
-            }
+            let _ = self.endpoint.measure(transfer, now_ns);
+            self.endpoint.notice(transfer, now_ns);
         }
     }
-}
-
-fn token(number: usize, end: usize) -> EventData {
-    EventData::new_u64((2 * number + end) as u64)
-}
-
-fn interest() -> EventFlags {
-    EventFlags::IN | EventFlags::OUT | EventFlags::ET
 }

@@ -32,6 +32,8 @@ pub enum Left {
     Nothing,
     /// It used its turn up.
     More,
+    /// All there is to do on the connection is done.
+    Over,
 }
 
 /// What one call of the kernel has done.

@@ -2,30 +2,27 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use application::{Amount, CLIENT, SERVER, Stream};
+use application::{Amount, CLIENT, SERVER};
 use rustix::net::{Shutdown, shutdown};
 
 use super::opening::{self, Questions};
 use super::plan::Host;
-use crate::linux::info::{self, Subflow};
-use crate::linux::sampling::Sampled;
-use crate::linux::track::Track;
+use crate::clock::Clock;
+use crate::linux::account::Account;
+use crate::linux::socket;
+use crate::linux::traffic::Ends;
 use crate::linux::turn::{self, Buffers, Done, Left, TURN_BYTES};
 
 /// An end of a connection.
 pub struct Half {
-    /// Number of the application whose it is.
-    pub application: u32,
-    pub kind: usize,
+    pub account: Account,
     /// Which end this is, [`CLIENT`] or [`SERVER`].
     end: usize,
-    mptcp: bool,
-    pub stream: Stream,
-    pub socket: Option<OwnedFd>,
+    socket: Option<OwnedFd>,
     /// Whether the kernel has said that it may write.
-    pub stands: bool,
+    stands: bool,
     /// The client's opening and questions that wait to be written.
     outbox: Vec<u8>,
     /// Whether this end says no more.
@@ -36,25 +33,14 @@ pub struct Half {
     heard_end: bool,
     questions: Questions,
     /// The client's end of the first subflow, as it is seen here.
-    first: Option<SocketAddr>,
-    pub tracks: Vec<Track>,
-    pub fallback: bool,
+    first: SocketAddr,
 }
 
 impl Half {
-    pub fn new(
-        (application, kind): (u32, usize),
-        end: usize,
-        mptcp: bool,
-        stream: Stream,
-        (socket, first): (OwnedFd, SocketAddr),
-    ) -> Half {
+    pub fn new(account: Account, end: usize, (socket, first): (OwnedFd, SocketAddr)) -> Half {
         Half {
-            application,
-            kind,
+            account,
             end,
-            mptcp,
-            stream,
             socket: Some(socket),
             stands: false,
             outbox: Vec::new(),
@@ -62,9 +48,7 @@ impl Half {
             closing: false,
             heard_end: false,
             questions: Questions::default(),
-            first: Some(first),
-            tracks: Vec::new(),
-            fallback: false,
+            first,
         }
     }
 
@@ -73,42 +57,9 @@ impl Half {
         self.outbox.extend_from_slice(bytes);
     }
 
-    /// The client's end asks.
-    pub fn ask(&mut self, question_bytes: u64, answer_bytes: u64) {
-        self.stream.ask(question_bytes, answer_bytes);
-        opening::ask(&mut self.outbox, question_bytes, answer_bytes);
-    }
-
-    /// Nothing more is to come from the sender. The client's end says so to a server that sends.
-    pub fn stop(&mut self) {
-        self.stream.stop();
-        self.closing |= self.end == CLIENT && self.stream.sender == SERVER;
-    }
-
-    /// Writes and reads what can be; `now_ns` is asked when something has arrived. None: both ends are done with the
-    /// connection.
-    pub fn turn(&mut self, buffers: &mut Buffers, now_ns: impl Fn() -> u64) -> io::Result<Option<Left>> {
-        if self.socket.is_none() || !self.stands {
-            return Ok(Some(Left::Nothing));
-        }
-        let wrote = if self.flush()? { self.write(buffers)? } else { Left::Nothing };
-        let read = if self.stream.sender == self.end {
-            self.read_sender(buffers, &now_ns)?
-        } else {
-            self.read(buffers, &now_ns)?
-        };
-        // A question may have come meanwhile.
-        let wrote = if wrote == Left::Nothing && self.stream.is_dialogue() { self.write(buffers)? } else { wrote };
-        self.say_the_end()?;
-        if self.is_over() {
-            return Ok(None);
-        }
-        Ok(Some(if wrote == Left::More || read == Left::More { Left::More } else { Left::Nothing }))
-    }
-
     /// Whether there is nothing more to do: the reader has all there will be, the sender knows it.
     fn is_over(&self) -> bool {
-        if self.stream.sender == self.end { self.shut && self.heard_end } else { self.stream.ended }
+        if self.account.stream.sender == self.end { self.shut && self.heard_end } else { self.account.stream.ended }
     }
 
     /// Writes the outbox; answers whether it is empty.
@@ -123,15 +74,15 @@ impl Half {
         }
         self.outbox.drain(..sent);
         if self.outbox.is_empty() {
-            let asked = self.stream.to_ask();
-            self.stream.wrote_question(asked);
+            let asked = self.account.stream.to_ask();
+            self.account.stream.wrote_question(asked);
         }
         Ok(self.outbox.is_empty())
     }
 
     /// Writes what is offered, as far as the kernel takes it.
     fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
-        let stream = &mut self.stream;
+        let stream = &mut self.account.stream;
         let Some(socket) = self.socket.as_ref().filter(|_| stream.sender == self.end && self.outbox.is_empty()) else {
             return Ok(Left::Nothing);
         };
@@ -140,7 +91,11 @@ impl Half {
 
     fn say_the_end(&mut self) -> io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        let due = if self.stream.sender == self.end { self.stream.take_close() } else { self.closing && !self.shut };
+        let due = if self.account.stream.sender == self.end {
+            self.account.stream.take_close()
+        } else {
+            self.closing && !self.shut
+        };
         if due && self.outbox.is_empty() {
             shutdown(socket, Shutdown::Write)?;
             self.shut = true;
@@ -150,7 +105,7 @@ impl Half {
 
     /// Reads data. Its end is the other's that says so, or the last byte of a size.
     fn read(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
-        let stream = &mut self.stream;
+        let stream = &mut self.account.stream;
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
         if let Some(left) = turn::read(socket, stream, buffers, now_ns)? {
             return Ok(left);
@@ -170,7 +125,8 @@ impl Half {
 
     /// The sender reads questions, and that the other end is done.
     fn read_sender(&mut self, buffers: &mut Buffers, now_ns: &impl Fn() -> u64) -> io::Result<Left> {
-        let Half { stream, questions, .. } = self;
+        let Half { account, questions, .. } = self;
+        let stream = &mut account.stream;
         let Some(socket) = self.socket.as_ref() else { return Ok(Left::Nothing) };
         let mut read = 0;
         while read < TURN_BYTES {
@@ -201,7 +157,7 @@ impl Half {
             return Ok(());
         }
         self.heard_end = true;
-        let stream = &mut self.stream;
+        let stream = &mut self.account.stream;
         if self.end == SERVER {
             stream.stop();
         } else if !self.shut {
@@ -219,62 +175,82 @@ impl Half {
 
     /// Looks at all subflows. What the sender has had acknowledged stands for what arrived, until the receiver is asked.
     pub fn measure(&mut self, now_ns: u64, host: &Host) -> io::Result<()> {
-        let is_sender = self.stream.sender == self.end;
-        for seen in self.subflows()? {
+        let is_sender = self.account.stream.sender == self.end;
+        // A socket that is still calling has no peer.
+        let Some(socket) = self.socket.as_ref().filter(|_| self.stands) else { return Ok(()) };
+        for seen in Account::subflows(socket, self.account.mptcp, true)? {
             let client = if self.end == CLIENT { seen.local } else { seen.remote };
-            let Some(track) = self.track(client, &seen, host) else { continue };
+            let path = || host.path(client.ip(), self.first == client);
+            let Some(track) = self.account.track(client, &seen, path) else { continue };
             if is_sender {
                 track.sender.says(now_ns, seen.tcp);
             }
             let arrived = if is_sender { seen.tcp.bytes_acked } else { seen.tcp.bytes_received };
             track.received = track.received.max(arrived);
         }
-        if self.mptcp && !self.fallback && self.stands {
-            self.fallback = self.socket.as_ref().is_some_and(|socket| info::fell_back(socket.as_fd()));
-        }
+        self.account.note_fallback(Some(socket));
         Ok(())
-    }
-
-    fn subflows(&self) -> io::Result<Vec<Subflow>> {
-        // A socket that is still calling has no peer.
-        let Some(socket) = self.socket.as_ref().filter(|_| self.stands) else { return Ok(Vec::new()) };
-        if self.mptcp {
-            match info::mptcp_subflows(socket.as_fd()) {
-                // The accepted socket of a client that does not speak it is one of TCP.
-                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
-                answer => return answer,
-            }
-        }
-        info::tcp_subflow(socket.as_fd())
-    }
-
-    fn track(&mut self, client: SocketAddr, seen: &Subflow, host: &Host) -> Option<&mut Track> {
-        let position = match self.tracks.iter().position(|track| track.is_of(client)) {
-            Some(position) => position,
-            None => {
-                let path = host.path(client.ip(), self.first == Some(client))?;
-                self.tracks.push(Track::new(seen, client, path as u32));
-                self.tracks.len() - 1
-            }
-        };
-        self.tracks.get_mut(position)
     }
 }
 
-impl Sampled for Half {
-    fn stream(&self) -> &Stream {
-        &self.stream
+impl AsRef<Account> for Half {
+    fn as_ref(&self) -> &Account {
+        &self.account
+    }
+}
+
+impl AsMut<Account> for Half {
+    fn as_mut(&mut self) -> &mut Account {
+        &mut self.account
+    }
+}
+
+impl Ends for Half {
+    fn socket(&self, _end: usize) -> Option<&OwnedFd> {
+        self.socket.as_ref()
     }
 
-    fn stream_mut(&mut self) -> &mut Stream {
-        &mut self.stream
+    fn may_write(&mut self, _end: usize) -> bool {
+        !std::mem::replace(&mut self.stands, true)
     }
 
-    fn tracks(&self) -> &[Track] {
-        &self.tracks
+    fn ask(&mut self, question_bytes: u64, answer_bytes: u64) {
+        self.account.stream.ask(question_bytes, answer_bytes);
+        opening::ask(&mut self.outbox, question_bytes, answer_bytes);
     }
 
-    fn tracks_mut(&mut self) -> &mut [Track] {
-        &mut self.tracks
+    /// The client's end says so to a server that sends.
+    fn stop(&mut self) {
+        self.account.stream.stop();
+        self.closing |= self.end == CLIENT && self.account.stream.sender == SERVER;
+    }
+
+    fn turn(&mut self, _end: usize, buffers: &mut Buffers, clock: Clock) -> io::Result<Left> {
+        if self.socket.is_none() || !self.stands {
+            return Ok(Left::Nothing);
+        }
+        let now_ns = || clock.now_ns();
+        let wrote = if self.flush()? { self.write(buffers)? } else { Left::Nothing };
+        let read = if self.account.stream.sender == self.end {
+            self.read_sender(buffers, &now_ns)?
+        } else {
+            self.read(buffers, &now_ns)?
+        };
+        // A question may have come meanwhile.
+        let asked = wrote == Left::Nothing && self.account.stream.is_dialogue();
+        let wrote = if asked { self.write(buffers)? } else { wrote };
+        self.say_the_end()?;
+        if self.is_over() {
+            return Ok(Left::Over);
+        }
+        Ok(if wrote == Left::More || read == Left::More { Left::More } else { Left::Nothing })
+    }
+
+    fn close(&mut self) {
+        self.socket = None;
+    }
+
+    fn abort(&mut self) {
+        self.socket.take().into_iter().for_each(socket::abort);
     }
 }

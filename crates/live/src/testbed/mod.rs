@@ -3,24 +3,22 @@
 
 mod callers;
 mod half;
+mod machine;
 mod opening;
 mod plan;
-mod traffic;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use application::outcome::{Connection, SubflowSamples};
-use application::{Application, Runtime};
 use serde::Serialize;
 
 use crate::clock::Clock;
-use crate::emulator::FlowKey;
-use crate::linux::sampling::{self, Sampled};
-use half::Half;
+use crate::linux::sampling;
+use crate::linux::traffic::Traffic;
+use machine::Machine;
 pub use plan::{End, Host, Plan};
-use traffic::Traffic;
 
 const LOOK_AFTER: Duration = Duration::from_millis(20);
 /// How long sockets stay open after the end, so that the other end, whose clock may be behind, sees no early close.
@@ -74,7 +72,7 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, T
     let clock = Clock::from(plan.zero_ns);
     let stop = AtomicBool::new(false);
     let mut stopped = false;
-    let mut traffic = Traffic::new(plan, clock)?;
+    let mut traffic = Traffic::new(&plan.description, Machine::new(plan), clock)?;
     std::thread::scope(|scope| {
         let played = std::thread::Builder::new().name("testbed".into()).spawn_scoped(scope, || traffic.run(&stop))?;
         while !played.is_finished() {
@@ -93,19 +91,9 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, T
     #[allow(clippy::disallowed_methods)] // as above
     std::thread::sleep(LINGER);
     let end_ns = clock.now_ns().min(plan.description.duration_ns);
-    let Traffic { runtime, transfers, samples, refused, .. } = traffic;
-    let connections = rows(&runtime, &transfers, (plan.description.warmup_ns, end_ns));
-    Ok(Outcome { summary: Summary { connections, refused }, subflow_samples: samples })
-}
-
-fn rows(runtime: &Runtime<FlowKey>, transfers: &[Option<Half>], run_ns: (u64, u64)) -> Vec<Connection> {
-    let row = |application: &Application<FlowKey>| {
-        let mut record = application.record.clone();
-        for half in application.transfers.iter().filter_map(|&place| transfers[place as usize].as_ref()) {
-            record.add(&half.stream, half.tallies(run_ns.0, run_ns.1), None);
-            record.fallback |= half.fallback;
-        }
-        application.row(record, |place| sampling::stream(transfers, place), run_ns, |_| (0, 0))
-    };
-    runtime.applications.iter().map(row).collect()
+    let Traffic { runtime, transfers, samples, endpoint, .. } = traffic;
+    let run_ns = (plan.description.warmup_ns, end_ns);
+    let row = |application| sampling::row(application, &transfers, run_ns, |_| (0, 0));
+    let connections = runtime.applications.iter().map(row).collect();
+    Ok(Outcome { summary: Summary { connections, refused: endpoint.refused }, subflow_samples: samples })
 }
