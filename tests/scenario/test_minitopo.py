@@ -39,6 +39,7 @@ def named(value: Any) -> str:
 
 
 def test_a_topology_alone(tmp_path: Path) -> None:
+    """Minitopo's buffer is the product, 9 and 34 packets, and what the link sends in the 22 and 68 ms of the queue."""
     scenario = written(tmp_path, TOPOLOGY)
     assert scenario == Scenario.from_toml("""
 title = "Two paths"
@@ -46,11 +47,11 @@ duration = "60 s"
 [link.c2r-0]
 rate = "5 Mbit/s"
 delay = "10 ms"
-queue = "10 packets"
+queue = "27250 B"
 [link.c2r-1]
 rate = "5 Mbit/s"
 delay = "40 ms"
-queue = "30 packets"
+queue = "93500 B"
 loss = "1 %"
 [connection.flow]
 paths = ["c2r-0", "c2r-1"]
@@ -71,7 +72,7 @@ def test_iperf(tmp_path: Path) -> None:
     (table,) = flow.to_dict()["connection"].values()
     assert named(table["congestion"]) == "lia"
     assert named(table["scheduler"]) == "round-robin"
-    assert (table["direction"], table["count"], table["receive_buffer"]) == ("up", 2, "300 kB")
+    assert (table["direction"], table["count"], table["receive_buffer"]) == ("up", 2, "150 kB")
 
 
 @pytest.mark.parametrize(
@@ -103,13 +104,56 @@ def test_backups(tmp_path: Path, topology: str, experiment: str, paths: list[str
 
 
 def test_a_link_that_goes_and_comes_back(tmp_path: Path) -> None:
-    changes = "changeNetem:yes\nnetemAt_c2r_0:4,loss 100%\nnetemAt_c2r_0:6,loss 2%\nnetemAt_c2r_1:5,delay 20ms\n"
+    """Netem's clock is two seconds ahead, and a command says all that netem does: without a delay there is none."""
+    changes = (
+        "changeNetem:yes\nnetemAt_c2r_0:4,loss 100%\nnetemAt_c2r_0:6,delay 10ms loss 2 limit 50000\n"
+        "netemAt_c2r_1:5,delay 20ms\n"
+    )
     events = written(tmp_path, TOPOLOGY + changes).to_dict()["event"]
-    assert [(event["at"], event["link"]) for event in events] == [("4 s", "c2r-0"), ("5 s", "c2r-1"), ("6 s", "c2r-0")]
-    assert events[0]["set"] == {"down": True}
-    assert events[1]["set"]["delay"] == "20 ms"
-    assert events[2]["set"]["down"] is False
+    assert [(event["at"], event["link"]) for event in events] == [("2 s", "c2r-0"), ("3 s", "c2r-1"), ("4 s", "c2r-0")]
+    assert events[0]["set"] == {"delay": "0 s", "down": True}
+    assert events[1]["set"] == {"delay": "20 ms", "loss": "0 %"}
+    assert events[2]["set"] == {"delay": "10 ms", "down": False, "loss": "2 %"}
     assert "event" not in written(tmp_path, TOPOLOGY + changes.replace("yes", "false")).to_dict()
+
+
+def test_links_of_the_server_make_a_path_for_each_pair_of_addresses(tmp_path: Path) -> None:
+    scenario = written(tmp_path, TOPOLOGY + "path_r2s_0:5,50,50\npath_r2s_1:5,50,50\n", "xpType:iperf\n")
+    assert [scenario.document.path_links(path) for path in scenario.document.connections["flow"].paths] == [
+        ("c2r-0", "r2s-0"),
+        ("c2r-0", "r2s-1"),
+        ("c2r-1", "r2s-0"),
+        ("c2r-1", "r2s-1"),
+    ]
+
+
+def test_several_subflows_beside_tcp_on_each_link(tmp_path: Path) -> None:
+    topology = TOPOLOGY.replace("MultiIf", "MultiIfMultiClient")
+    experiment = "xpType:iperfScenario\niperfScenarioFMSublows:3\nsnaplenPcap:100\n"
+    scenario = written(tmp_path, topology, experiment)
+    connections = scenario.document.connections
+    assert scenario.duration_ns == 50_000_000_000
+    assert len(connections["flow"].paths) == 6
+    assert [scenario.document.path_links(path) for path in connections["flow"].paths[2:4]] == [("c2r-0",), ("c2r-1",)]
+    table = scenario.to_dict()["connection"]
+    assert [(table[name]["start"], table[name]["stop"]) for name in ("flow1", "flow2")] == [
+        ("10 s", "30 s"),
+        ("20 s", "40 s"),
+    ]
+    # The other hosts are of that topology alone.
+    assert wrong(tmp_path, TOPOLOGY, experiment) == [("xp", 1, "xpType")]
+    assert wrong(tmp_path, topology, "xpType:iperf\n") == [("xp", 1, "xpType")]
+
+
+def test_messages_are_pings(tmp_path: Path) -> None:
+    experiment = "xpType:msg\nmsgClientSleep:0.25\nmsgServerSleep:0\nmsgNbRequests:20\nmsgBytes:1000\n"
+    scenario = written(tmp_path, TOPOLOGY, experiment)
+    (connection,) = scenario.description()["connections"]
+    assert connection["application"] == {"kind": "ping", "size_bytes": 1000, "interval_ns": 250_000_000}
+    assert scenario.duration_ns == 6_000_000_000
+    assert wrong(tmp_path, TOPOLOGY, experiment.replace("ServerSleep:0", "ServerSleep:1")) == [
+        ("xp", 3, "msgServerSleep")
+    ]
 
 
 def test_every_fault_has_its_line_and_key(tmp_path: Path) -> None:
