@@ -21,7 +21,7 @@ from typing import Final
 
 from mptcplab import kernels
 from mptcplab.capture.explain import Difference, Explanation
-from mptcplab.explanation import Side, explained
+from mptcplab.comparison.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
 from .engines import AS_LINUX, LARGE, Key, Point, bulk, differences, files, measure, points, rows

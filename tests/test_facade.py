@@ -23,7 +23,7 @@ EXAMPLES = (
     "mptcplab",
     "mptcplab.advice.advising",
     "mptcplab.capture.analysis",
-    "mptcplab.comparison",
+    "mptcplab.comparison.comparing",
     "mptcplab.designs.design",
     "mptcplab.engines.runner",
     "mptcplab.models.predict",
@@ -33,6 +33,7 @@ EXAMPLES = (
     "mptcplab.scenario.builders",
     "mptcplab.scenario.load",
     "mptcplab.sweeps.facade",
+    "mptcplab.sweeps.file",
 )
 
 

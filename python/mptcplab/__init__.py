@@ -15,7 +15,10 @@ if _TYPE_CHECKING:
     from mptcplab._core import SimulationError
     from mptcplab.advice import Advice, AdviceError, advise
     from mptcplab.capture import analyze
-    from mptcplab.comparison import compare
+    from mptcplab.comparison.comparing import compare
+    from mptcplab.comparison.metric import MetricError
+    from mptcplab.comparison.settings import Comparison
+    from mptcplab.comparison.side_by_side import EngineComparison
     from mptcplab.designs.design import design
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.errors import EngineUnavailableError, Error, UnknownEngineError
@@ -23,25 +26,31 @@ if _TYPE_CHECKING:
     from mptcplab.reproduce.repeat import reproduce
     from mptcplab.results.result import Result
     from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError, connection, event, link
-    from mptcplab.sweeps.facade import sweep
+    from mptcplab.sweeps.facade import Dataset, sweep
+    from mptcplab.sweeps.file import Sweep
 
     __version__: str
 else:
     _HOMES = {
         "Advice": "advice",
         "AdviceError": "advice",
+        "Comparison": "comparison.settings",
+        "Dataset": "sweeps.facade",
+        "EngineComparison": "comparison.side_by_side",
         "EngineUnavailableError": "errors",
         "Error": "errors",
         "Interrupted": "engines.runner",
+        "MetricError": "comparison.metric",
         "Result": "results.result",
         "Scenario": "scenario",
         "ScenarioError": "scenario",
         "SimulationError": "_core",
+        "Sweep": "sweeps.file",
         "UnknownEngineError": "errors",
         "UnsupportedError": "scenario",
         "advise": "advice",
         "analyze": "capture",
-        "compare": "comparison",
+        "compare": "comparison.comparing",
         "connection": "scenario",
         "design": "designs.design",
         "event": "scenario",
@@ -74,13 +83,18 @@ else:
 __all__ = [
     "Advice",
     "AdviceError",
+    "Comparison",
+    "Dataset",
+    "EngineComparison",
     "EngineUnavailableError",
     "Error",
     "Interrupted",
+    "MetricError",
     "Result",
     "Scenario",
     "ScenarioError",
     "SimulationError",
+    "Sweep",
     "UnknownEngineError",
     "UnsupportedError",
     "__version__",

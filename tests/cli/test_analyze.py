@@ -88,7 +88,7 @@ def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: 
     done = call("analyze", *captures, "--out", tmp_path / "packets")
     assert (done.status, done.err.splitlines()[-1]) == (0, f"wrote {tmp_path / 'packets' / 'report.html'}")
     for heading in ("Connections", "Data", "Subflows", "Data by subflow"):
-        assert f"\n{heading} " in f"\n{done.out}"
+        assert f"\n{heading}\n" in f"\n{done.out}"
     assert "mptcp v1" in done.out
     page = (tmp_path / "packets" / "report.html").read_text(encoding="utf-8")
     assert "<h2>Data sequence over time</h2>" in page

@@ -281,6 +281,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "probe",
         "predict",
         "sweep",
+        "summary",
         "design",
         "reproduce",
         "get",

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from mptcplab import Scenario, _core, run
-from mptcplab.comparison import Comparison, difference, engine_names
+from mptcplab.comparison.side_by_side import EngineComparison, difference, engine_names
 
 Call = Callable[..., Any]
 
@@ -128,7 +128,7 @@ def test_what_the_first_engine_does_not_have_comes_last() -> None:
     """A subflow only one engine knows stands there with nothing beside it."""
     scenario = Scenario.from_toml(STEADY)
     one = scenario.with_overrides(["connection.two.path_manager=default"])
-    comparison = Comparison({"first": run(one, "model"), "second": run(scenario, "model")})
+    comparison = EngineComparison({"first": run(one, "model"), "second": run(scenario, "model")})
     rows = comparison.to_dict()["subflows"]
     assert [(row["connection"], row["path"]) for row in rows] == [("two", "l"), ("flows", "l"), ("two", "m")]
     assert rows[2]["goodput_bps"]["first"]["mean"] is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import mptcplab
 import pytest
-from mptcplab.explanation import Side, explained
+from mptcplab.comparison.explanation import Side, explained
 from mptcplab.scenario import Scenario
 
 from tests.networks import FAST_AND_SLOW
@@ -92,9 +92,9 @@ def test_equal_runs_do_not_part(call: Callable[..., Any], file: Path) -> None:
 
 def test_what_cannot_be_explained_is_refused(call: Callable[..., Any], file: Path) -> None:
     assert "compares two runs" in call("compare", file, "--engines", "sim", "--explain").err
-    assert "compares two runs" in call("compare", file, "--explain", "--vary", "seed=2").err
+    assert "compares two runs" in call("compare", file, "--explain", "--engines", "sim,model", "--vary", "seed=2").err
     assert "cannot capture packets" in call("compare", file, "--explain").err, "the engine model"
-    assert "are for --explain" in call("compare", file, "--vary", "seed=2").err
+    assert "use repeat for seeds" in call("compare", file, "--vary", "seed=2").err
 
 
 def test_it_is_in_python_too(file: Path) -> None:

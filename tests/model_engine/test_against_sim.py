@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from mptcplab import Scenario, run
-from mptcplab.comparison import Comparison
+from mptcplab.comparison.side_by_side import EngineComparison
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -37,12 +37,12 @@ warmup = "10 s"
 """
 
 
-def compared(scenario: Scenario) -> Comparison:
+def compared(scenario: Scenario) -> EngineComparison:
     quiet = scenario.with_overrides(["measure.sample=never"])
-    return Comparison({"sim": run(quiet, "sim", repeat=3, jobs=2), "model": run(quiet, "model")})
+    return EngineComparison({"sim": run(quiet, "sim", repeat=3, jobs=2), "model": run(quiet, "model")})
 
 
-def differences(comparison: Comparison) -> dict[str, float]:
+def differences(comparison: EngineComparison) -> dict[str, float]:
     return {row["name"]: row["goodput_bps"]["model"]["difference"] for row in comparison.to_dict()["connections"]}
 
 

@@ -18,7 +18,7 @@ from mptcplab.errors import EngineUnavailableError, Error, PluginLoadError, Unkn
 
 COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
-    "compare": ("compare:compare", "Run a scenario on several engines, side by side."),
+    "compare": ("compare:compare", "Compare settings on the same seeds, or engines side by side."),
     "check": ("check:check", "Check a scenario without running it."),
     "import": ("import_files:app", "Convert Minitopo files into scenario files."),
     "export": ("export:export", "Write a scenario as a script of network namespaces."),
@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "probe": ("probe:probe", "Measure this machine's paths to a server of yours."),
     "predict": ("predict:predict", "Predict throughput from loss rates and RTTs."),
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
+    "summary": ("summary:summary", "Compare the variants of a finished sweep."),
     "design": ("design:design", "Print the points of a design."),
     "reproduce": ("reproduce:reproduce", "Repeat a paper's tables and figures."),
     "get": ("get:get", "Fetch a file with our own Multipath TCP."),

@@ -53,6 +53,11 @@ KERNELS = click.option(
     show_default=False,
     help="Kernels for the engine linux-virtual, run one after the other; `mptcplab kernel list` shows them.",
 )
+METRIC = click.option(
+    "--metric",
+    metavar="NAME",
+    help="What to compare by: goodput, completion, transfer-p95…, CONNECTION.COLUMN, link.NAME.DIRECTION.COLUMN.",
+)
 AT_LEAST_1 = click.IntRange(min=1)
 FILE_PATH = click.Path(path_type=Path)
 
@@ -91,3 +96,39 @@ def print_line(text: str) -> None:
 def say(text: str) -> None:
     """A line on standard error."""
     sys.stderr.write(text + "\n")
+
+
+def part_of_one(option: str, text: str) -> float:
+    """A fraction above 0 and below 1, also as per cent."""
+    from mptcplab.scenario.units import PERCENTAGE, UnreadableError, read
+
+    try:
+        value = float(text) if text.replace(".", "", 1).strip().isdecimal() else float(read(text, (PERCENTAGE,))[1])
+    except UnreadableError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise Failure(WRONG_INPUT, f'{option} {text}: found {text!r}; expected a percentage, such as "2 %"')
+    return value
+
+
+def value_of(text: str) -> object:
+    """TOML where it is TOML, else the text itself, as `--set` reads it."""
+    import tomllib
+
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return parsed["value"] if list(parsed) == ["value"] else text
+
+
+def baselines(given: Iterable[str]) -> dict[str, object]:
+    """The values of `--baseline KEY=VALUE`."""
+    found: dict[str, object] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise Failure(WRONG_INPUT, f"--baseline {text}: expected KEY=VALUE, such as scheduler=min-rtt")
+        read = value_of(value.strip())
+        found[key.strip()] = read if isinstance(read, str | int | float | bool) else value.strip()
+    return found

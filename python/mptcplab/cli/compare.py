@@ -1,4 +1,4 @@
-"""`mptcplab compare`: one scenario through several engines, side by side."""
+"""`mptcplab compare`: settings against each other, or one scenario through several engines, side by side."""
 
 import json
 import sys
@@ -12,7 +12,9 @@ from mptcplab.cli.common import (
     CANNOT,
     FAILED,
     FILE,
+    FILE_PATH,
     KERNELS,
+    METRIC,
     OVERRIDES,
     SEED,
     WRONG_INPUT,
@@ -23,7 +25,7 @@ from mptcplab.cli.common import (
     say,
 )
 from mptcplab.cli.progress import Progress
-from mptcplab.engines.catalogue import ALL, available, find
+from mptcplab.engines.catalogue import ALL, available, find, with_kernels
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
@@ -34,18 +36,35 @@ if TYPE_CHECKING:
 @click.option(
     "--engines",
     metavar="A,B…",
-    default="sim,model",
-    help=f"Engines, from {', '.join(ALL)}; differences are relative to the first.",
+    help=f"Engines, from {', '.join(ALL)}; others are compared to the first. Default: sim,model; with --vary sim.",
 )
 @KERNELS
 @SEED
-@click.option("--repeat", type=AT_LEAST_1, default=1, help="Number of runs per engine, with the seeds N, N + 1, …")
-@click.option("--jobs", type=AT_LEAST_1, default=1, help="Number of parallel runs; does not affect the result.")
+@click.option(
+    "--vary",
+    metavar="KEY=A,B…",
+    multiple=True,
+    help="Compare settings: a key of the scenario and its values. Several are combined, and with --engines.",
+)
+@click.option(
+    "--repeat",
+    type=AT_LEAST_1,
+    help="Number of runs per engine or setting, with the seeds N, N + 1, …; by default 1, with --vary 20.",
+)
+@METRIC
+@click.option("--baseline", metavar="KEY=VALUE", multiple=True, help="Setting to compare to; by default the first.")
+@click.option("--until", metavar="P", help='Add seeds until all intervals are within ± P of their mean, such as "2 %".')
+@click.option("--most", type=AT_LEAST_1, default=200, help="With --until: the most seeds.")
+@click.option(
+    "--jobs", type=AT_LEAST_1, help="Number of parallel runs; does not affect the result. With --vary one per core."
+)
+@click.option("--out", type=FILE_PATH, metavar="DIR", help="With --vary: write the runs, the comparison, report.html.")
+@click.option("--resume", is_flag=True, help="With --vary: continue in DIR; finished runs are kept.")
 @OVERRIDES
 @click.option(
     "--explain",
     is_flag=True,
-    help="Find the first packet at which two runs differ, and the kind of decision that differs.",
+    help="Find the first packet at which two runs differ, and why; --vary KEY=VALUE is then of the second run.",
 )
 @click.option(
     "--against",
@@ -53,7 +72,6 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="With --explain: the scenario of the second run.",
 )
-@click.option("--vary", metavar="KEY=VALUE", multiple=True, help="With --explain: a key of the second run only.")
 @click.option(
     "--bisect",
     "tree",
@@ -70,22 +88,30 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document instead.")
 def compare(
     file: Path,
-    engines: str,
+    engines: str | None,
     kernels: str,
     seed: int | None,
-    repeat: int,
-    jobs: int,
+    vary: tuple[str, ...],
+    repeat: int | None,
+    metric: str | None,
+    baseline: tuple[str, ...],
+    until: str | None,
+    most: int,
+    jobs: int | None,
+    out: Path | None,
+    resume: bool,
     overrides: tuple[str, ...],
     explain: bool,
     against: Path | None,
-    vary: tuple[str, ...],
     tree: tuple[str, str, str] | None,
     bound: str | None,
     as_json: bool,
 ) -> None:
-    """Run a scenario on several engines and print their results side by side, with relative differences.
+    """Compare settings of a scenario on the same seeds, or one scenario on several engines, side by side.
 
     \b
+    Example: mptcplab compare wifi-lte --vary connection.download.scheduler=min-rtt,blest --repeat 20
+    Example: mptcplab compare wifi-lte --vary connection.download.congestion=lia,olia --until "2 %" --out out/controls
     Example: mptcplab compare scenarios/red-queue.toml --engines sim,model --repeat 3
     Example: mptcplab compare scenarios/wifi-lte.toml --engines linux-virtual --kernel 6.12,my-tree --repeat 5
     Example: mptcplab compare wifi-lte --engines sim --explain --vary connection.download.scheduler=round-robin
@@ -94,14 +120,62 @@ def compare(
     if explain and (tree is not None or bound is not None):
         raise Failure(WRONG_INPUT, "--explain cannot be combined with --bisect")
     if explain:
-        _explain(file, engines, kernels, seed, overrides, against, vary, as_json=as_json)
+        default = "sim" if against is not None or vary else "sim,model"
+        _explain(file, engines or default, kernels, seed, overrides, against, vary, as_json=as_json)
         return
-    if against is not None or vary:
-        raise Failure(WRONG_INPUT, "--against and --vary are for --explain, which compares the packets of two runs")
+    if against is not None:
+        raise Failure(WRONG_INPUT, "--against is for --explain, which compares the packets of two runs")
     if tree is not None or bound is not None:
-        _bisect(file, tree, bound, kernels, seed, repeat, jobs, overrides, as_json)
+        if vary:
+            raise Failure(WRONG_INPUT, "--vary cannot be combined with --bisect")
+        _bisect(file, tree, bound, kernels, seed, repeat or 1, jobs or 1, overrides, as_json)
         return
-    from mptcplab.comparison import Comparison, engine_names  # with what follows it, slow to load
+    if vary:
+        from mptcplab.cli.compare_settings import compare_settings
+        from mptcplab.scenario import Scenario
+
+        try:
+            named = with_kernels([name.strip() for name in (engines or "sim").split(",")], named_kernels(kernels))
+        except ValueError as error:
+            raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
+        for name in named:
+            available(name)
+        base = Scenario.load(file, overrides=overrides)
+        compare_settings(
+            base if seed is None else base.with_seed(seed),
+            vary,
+            named,
+            repeat=repeat,
+            metric=metric,
+            baseline=baseline,
+            until=until,
+            most=most,
+            jobs=jobs,
+            out=out,
+            resume=resume,
+            as_json=as_json,
+        )
+        return
+    only = {"--metric": metric, "--baseline": baseline, "--until": until, "--out": out, "--resume": resume}
+    misplaced = [option for option, value in only.items() if value]
+    if misplaced:
+        raise Failure(WRONG_INPUT, f"{misplaced[0]} is for a comparison of settings: name some with --vary KEY=A,B")
+    _side_by_side(file, engines or "sim,model", kernels, seed, repeat or 1, jobs or 1, overrides, as_json=as_json)
+
+
+def _side_by_side(
+    file: Path,
+    engines: str,
+    kernels: str,
+    seed: int | None,
+    repeat: int,
+    jobs: int,
+    overrides: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> None:
+    """One scenario through several engines."""
+    from mptcplab.comparison.side_by_side import EngineComparison, engine_names  # with what follows it, slow to load
     from mptcplab.engines.linux_virtual.between import Between
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.render import text_tables
@@ -125,7 +199,7 @@ def compare(
                 results[name] = run(scenario, name, seed=seed, repeat=repeat, jobs=jobs, progress=progress.update)
             except Interrupted as stop:
                 raise Failure(FAILED, f"{name}: {stop}; nothing to compare") from None
-    comparison = Comparison(results)
+    comparison = EngineComparison(results)
     between = Between.of(scenario if seed is None else scenario.with_seed(seed), results)
     if as_json:
         document = {**comparison.to_dict(), **between.to_dict()}
@@ -154,8 +228,7 @@ def _explain(
     as_json: bool,
 ) -> None:
     """Two runs: of two engines or kernels, or of two scenarios on one engine."""
-    from mptcplab.engines.catalogue import with_kernels
-    from mptcplab.explanation import Side, explained
+    from mptcplab.comparison.explanation import Side, explained
     from mptcplab.scenario import Scenario
 
     names = list(with_kernels([name.strip() for name in engines.split(",")], named_kernels(kernels)))

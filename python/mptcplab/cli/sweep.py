@@ -100,7 +100,7 @@ def sweep(
             if count.found < count.runs:
                 dataset.drop(out)
             began_s = time.monotonic()
-            _carry_out(made.runs, journal, jobs or default_jobs(read.engine), workers, count.runs - count.found)
+            _carry_out(made.runs, journal, jobs or default_jobs(*read.engines), workers, count.runs - count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
     except BusyError as error:
@@ -108,8 +108,26 @@ def sweep(
     speed = f"{ran / took_s:.1f} runs/s" if ran else "all runs were finished before"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
+    _summary(out)
     if len(read.kernels) > 1:
         _between(made, out, first_differences)
+
+
+def _summary(out: Path) -> None:
+    """The comparison of the variants, on standard output and beside the dataset, where there are some."""
+    from mptcplab.cli.compare_settings import show
+    from mptcplab.comparison.metric import MetricError
+    from mptcplab.sweeps.facade import Dataset
+
+    try:
+        found = Dataset(out).summary()
+    except MetricError as error:
+        say(f"no summary: {error}")
+        return
+    if len(found.settings) > 1:
+        found.save(out, plots=False)
+        print_line("")
+        show(found, as_json=False)
 
 
 def _between(made: "Plan", out: Path, most: int) -> None:

@@ -15,6 +15,8 @@ __all__ = ["Figure", "Panel", "figures", "static_spec", "write_static"]
 
 _SIZES: Final = {"light": (640, 170), "dark": (640, 170), "print": (196, 80)}
 """Width and height of a panel in points, without its axis; with it, a printed one is a column wide: 252 points."""
+_PAGE: Final = 460
+"""The width of a printed panel that is as wide as two columns and what is between them: 516 points with its axis."""
 _IDENTIFIER = re.compile(r"((?<=id=\")(?:clip|gradient_)|(?<=url\(#)(?:clip|gradient_))\d+")
 
 
@@ -35,7 +37,7 @@ def _renumbered(drawing: str) -> str:
     )
 
 
-def static_spec(figure: Figure, *, theme: style.Theme = "light") -> dict[str, Any]:
+def static_spec(figure: Figure, *, theme: style.Theme = "light", width: style.Width = "column") -> dict[str, Any]:
     """Vega-Lite of a whole figure with its data: panels under one another, without what only a pointer could use."""
     panels: list[dict[str, Any]] = []
     datasets: dict[str, Any] = {}
@@ -44,8 +46,14 @@ def static_spec(figure: Figure, *, theme: style.Theme = "light") -> dict[str, An
         datasets |= spec.pop("datasets", {})
         for name, frame in panel.data.items():
             datasets[f"{name}-{number}"] = frame.to_dicts()
-        width, height = _SIZES[theme]
-        panels.append({"width": width, "height": height, **_renamed(spec, panel.data, number)})
+        across, height = _SIZES[theme]
+        if theme == "print" and width == "page":
+            across = _PAGE
+        # Rows of settings are as high as their number wants.
+        own = spec.pop("height", None)
+        if own is not None:
+            height = own if theme != "print" else max(40, round(own * 0.6))
+        panels.append({"width": across, "height": height, **_renamed(spec, panel.data, number)})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "config": style.themed(theme),

@@ -36,6 +36,8 @@ class Figure:
     title: str
     caption: str
     panels: tuple[Panel, ...]
+    over_time: bool = True
+    """Whether its panels have an axis of time, which zoom together."""
 
 
 def figures(result: "Result") -> tuple[Figure, ...]:
@@ -188,7 +190,7 @@ def _waiting(run: "Run", by_path: Mapping[str, object], which: str) -> Figure:
         "How long bytes that had arrived waited for earlier ones, the mean over all bytes of the connection: by the "
         "path that brought what they waited for, and why it had been sent there."
     )
-    return Figure("waiting", "Waiting for order", f"{caption}{which}", tuple(panels))
+    return Figure("waiting", "Waiting for order", f"{caption}{which}", tuple(panels), over_time=False)
 
 
 def _across_runs(result: "Result") -> Figure:
@@ -203,7 +205,7 @@ def _across_runs(result: "Result") -> Figure:
         "Goodput of each connection in each run; the bar is the mean. Colour and marker show the congestion control."
     )
     panels = () if points.is_empty() else (_panel(runs_strip(points), {"points": points}),)
-    return Figure("runs", "Goodput over the runs", caption, panels)
+    return Figure("runs", "Goodput over the runs", caption, panels, over_time=False)
 
 
 def _frame(result: "Result") -> Frame:

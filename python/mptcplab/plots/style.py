@@ -112,7 +112,32 @@ def path_lines(names: Iterable[str]) -> dict[str, Line]:
     }
 
 
+@dataclass(frozen=True)
+class SeriesMark:
+    """How one of several series is drawn that are neither paths nor algorithms."""
+
+    colour: str
+    dash: tuple[int, ...]
+    shape: str
+    """A shape of Vega's point mark."""
+
+
+def series_marks(names: Iterable[str]) -> dict[str, SeriesMark]:
+    """Colour, dash and marker by name: neighbours differ in all three, no two of 24 have colour and dash alike."""
+    distinct = list(dict.fromkeys(names))
+    return {
+        name: SeriesMark(
+            _PATHS[at % len(_PATHS)],
+            _DASHES[(at + at // 12) % len(_DASHES)],
+            _SHAPES[at % len(_SHAPES)],
+        )
+        for at, name in enumerate(distinct)
+    }
+
+
 Theme = Literal["light", "dark", "print"]
+Width = Literal["column", "page"]
+"""Of a printed figure: a column of a two-column paper, or its whole text."""
 PAGES: Final[Mapping[str, tuple[str, str]]] = {
     "light": ("#222222", "white"),
     "dark": ("#E6E6E6", "#1B1D21"),

@@ -41,7 +41,7 @@ def plots_of(figures: Sequence["Figure"]) -> dict[str, Any]:
         "panels": [
             {
                 "file": figure.name,
-                "time": figure.name not in ("runs", "waiting"),
+                "time": figure.over_time,
                 "spec": panel.spec,
                 "data": {name: frame.to_dict(as_series=False) for name, frame in panel.data.items()},
             }

@@ -231,7 +231,7 @@ def formatter(digits: int) -> Callable[[float | None], str]:
 def _fitted(table: Table, console: Console) -> RenderableType:
     fields, left_out = list(table.fields), []
     while True:
-        attempt = _rich(table.title, fields)
+        attempt = _rich(fields)
         if Measurement.get(console, console.options.update(width=10_000), attempt).maximum <= console.width:
             break
         worst = max(fields, key=lambda field: field.expendable)
@@ -244,11 +244,12 @@ def _fitted(table: Table, console: Console) -> RenderableType:
         notes.append(f"columns omitted because the terminal is too narrow: {', '.join(reversed(left_out))}")
     if table.length > _TERMINAL_ROWS:
         notes.append(f"{table.length - _TERMINAL_ROWS} more rows; --out writes all of them")
-    return Group(attempt, *(Text(f"  {note}", style="dim") for note in notes))
+    # Not as rich's title, which is folded to the width of the table.
+    return Group(Text(table.title, style="bold"), attempt, *(Text(f"  {note}", style="dim") for note in notes))
 
 
-def _rich(title: str, fields: Sequence[Field]) -> RichTable:
-    drawn = RichTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+def _rich(fields: Sequence[Field]) -> RichTable:
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for field in fields:
         header = f"{field.header}\n{field.unit}"
         drawn.add_column(

@@ -125,7 +125,7 @@ class Scenario:
         >>> scenario.duration_ns
         5000000000
         """
-        scenario = cls(_plain(data), "", "<dict>")
+        scenario = cls(plain(data), "", "<dict>")
         scenario.name = name
         return scenario
 
@@ -193,7 +193,7 @@ class Scenario:
         >>> scenario.to_dict()["link"]["wifi"]["rate"], scenario.seed
         ('10 Mbit/s', 3)
         """
-        given = [(key, _plain(value)) for key, value in {**(changes or {}), **keys}.items()]
+        given = [(key, plain(value)) for key, value in {**(changes or {}), **keys}.items()]
         return self._changed(given)
 
     def _changed(self, changes: Sequence[str | Change]) -> "Scenario":
@@ -335,10 +335,10 @@ class Scenario:
         return describe.description(self.document, seed, through_wire)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a caller gives
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a caller gives
     """As TOML would have read it: dictionaries and lists."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from mptcplab.capture.parting import Parting, parting
 from mptcplab.capture.settings import Capture
-from mptcplab.effects import CONFIDENCE, Effect, effect
+from mptcplab.comparison.effects import CONFIDENCE, Effect, effect
 from mptcplab.engines.runner import captures, run
 from mptcplab.render.text_tables import Field, Table
 

@@ -4,6 +4,7 @@ sweep.toml, scenario.toml    as run; the scenario with all defaults
 design.csv                   the points, with units
 connections/, subflows/, links/   Parquet, in parts of the same runs; a row begins with what says which run it is
 provenance.json              version, commit, how many runs
+comparison.*, report.html, plots/   what the summary says, where there is something to compare
 runs/                        the journal (see `journal`): what `--resume` and an extended sweep go on from
 """
 
@@ -20,6 +21,7 @@ from typing import Final
 import polars as pl
 
 from mptcplab import _core, provenance
+from mptcplab.comparison import saving
 from mptcplab.engines.catalogue import find
 from mptcplab.results.inventory import OccupiedError, shown
 from mptcplab.sweeps.frames import TABLES, collect
@@ -28,13 +30,13 @@ from mptcplab.sweeps.sweep import Plan, design_csv
 
 JOURNAL: Final = "runs"
 _FILES: Final = ("sweep.toml", "scenario.toml", "design.csv", "provenance.json")
-_KNOWN: Final = (*_FILES, *TABLES, JOURNAL)
+_KNOWN: Final = (*_FILES, *TABLES, *saving.NAMES, JOURNAL)
 _RUNS_PER_PART: Final = 10_000
 _PART: Final = re.compile(r"part-\d{5,}\.parquet")
 _JOURNAL_FILE: Final = re.compile(r"lock|runs-\d{5,}\.journal")
 _WORK: Final = "dataset."
 _LEFT: Final = ".part"
-_LEFT_WORK: Final = re.compile(r"dataset\.[a-z0-9_]{8}\.part")
+_LEFT_WORK: Final = re.compile(r"(dataset|comparison)\.[a-z0-9_]{8}\.part")
 _UNFINISHED: Final = tuple(name + _LEFT for name in _FILES)
 
 
@@ -80,6 +82,9 @@ def begin(directory: Path, made: Plan) -> None:
 def drop(directory: Path) -> None:
     """Remove an earlier dataset, which is not that of the sweep that begins; its journal stays."""
     (directory / "provenance.json").unlink(missing_ok=True)
+    for name in saving.FILES:
+        (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / saving.PLOTS, ignore_errors=True)
     for name in TABLES:
         for file in sorted((directory / name).glob("*")):
             if _PART.fullmatch(file.name):
@@ -116,7 +121,7 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
         "version": _core.version(),
         "commit": commit,
         "dirty": dirty,
-        "engine": made.sweep.engine,
+        "engine": list(made.sweep.engines) if made.sweep.others else made.sweep.engine,
         **_kernels(made),
         "scenario_sha256": made.sweep.scenario.sha256(),
         "points": len(made.values),
@@ -134,7 +139,11 @@ def _kernels(made: Plan) -> dict[str, object]:
         return {}
     from mptcplab import kernels
 
-    found = [kernels.find(str(find(engine).arguments.get("kernel") or "") or None) for engine in made.sweep.engines]
+    found = [
+        kernels.find(str(find(engine).arguments.get("kernel") or "") or None)
+        for engine in made.sweep.engines
+        if find(engine).kernels
+    ]
     return {"kernels": {kernel.name: kernel.identity() for kernel in found}}
 
 

@@ -2,14 +2,18 @@
 
 import logging
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mptcplab.engines.catalogue import find
+from mptcplab.scenario import Scenario
 from mptcplab.sweeps import dataset
 from mptcplab.sweeps.carry_out import Workers, carry_out, tally
 from mptcplab.sweeps.file import Sweep
@@ -17,7 +21,11 @@ from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import make_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
+
+    from mptcplab.comparison.settings import Comparison
 
 _log = logging.getLogger("mptcplab.sweep")
 
@@ -43,6 +51,31 @@ class Dataset:
         """One row per direction of a link and run."""
         return self._frame("links")
 
+    def summary(self, metric: str | None = None) -> "Comparison":
+        """The variants (and kernels or engines) compared, or without any the points; see `compare`."""
+        return self.compare(metric=metric)
+
+    def compare(
+        self,
+        factors: "Sequence[str] | None" = None,
+        *,
+        metric: str | None = None,
+        baseline: "Mapping[str, object] | None" = None,
+        paired: bool = True,
+    ) -> "Comparison":
+        """Compare the runs by `factors`, columns such as "connection.m.congestion"; without any, the sweep's variants.
+
+        `metric` is what they are compared by: "goodput", "completion", "transfer-p95", a numeric column of connections,
+        "NAME.COLUMN" for a connection of that name, or "link.NAME.DIRECTION.COLUMN". `baseline` has values of factors;
+        by default the first setting is the one that others are compared to. With several networks a network is a
+        sample, with one network a seed is. `paired=False` treats samples as independent.
+
+        Raises MetricError for names that there are not.
+        """
+        from mptcplab.comparison.of_dataset import compare_dataset
+
+        return compare_dataset(self, factors, metric=metric, baseline=baseline, paired=paired)
+
     def _frame(self, name: str) -> "pl.DataFrame":
         import polars as pl
 
@@ -50,15 +83,23 @@ class Dataset:
 
 
 def sweep(
-    file: str | PathLike[str] | Sweep,
-    out: str | PathLike[str],
+    file: str | PathLike[str] | Sweep | Scenario,
+    out: str | PathLike[str] | None = None,
     *,
+    vary: "Mapping[str, Sequence[Any]] | None" = None,
+    factors: "Mapping[str, Any] | None" = None,
+    design: "Mapping[str, Any] | None" = None,
+    engine: "str | Sequence[str]" = "sim",
+    repeat: int = 1,
     jobs: int | None = None,
     resume: bool = False,
     workers: Workers | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Dataset:
     """Run a scenario at every point of a design (docs/sweeps.md) and write one dataset to the directory `out`.
+
+    `file` is a sweep file, a `Sweep`, or a scenario with `vary`, `factors`, `design`, `engine` and `repeat`, which are
+    those of `Sweep.build`. Without `out` the dataset is in a temporary directory, for as long as the Dataset is used.
 
     Up to `jobs` runs are executed in parallel, by default one per core (one in all for real-time engines), or on
     `workers`. `resume` continues the sweep in `out` and runs only what is missing. `progress` is called with the number
@@ -67,19 +108,23 @@ def sweep(
     Raises ScenarioError for errors in the file, UnsupportedError, OccupiedError if `out` contains something else, and
     RunsFailedError, after all other runs are done; all derive from `mptcplab.Error`.
 
-    >>> import tempfile, mptcplab
-    >>> from pathlib import Path
+    >>> import mptcplab
     >>> base = mptcplab.Scenario.load("two-equal-paths").with_({"measure.warmup": "0 s"}, duration="1 s")
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     _ = Path(place, "base.toml").write_text(base.to_toml())
-    ...     _ = Path(place, "sweep.toml").write_text('scenario = "base.toml"\\nrepeat = 2')
-    ...     dataset = mptcplab.sweep(Path(place, "sweep.toml"), Path(place, "out"), jobs=1)
-    ...     sorted(set(dataset.connections["repeat"]))
-    [0, 1]
+    >>> dataset = mptcplab.sweep(base, vary={"duration": ["1 s", "2 s"]}, repeat=2, jobs=1)
+    >>> sorted(set(dataset.connections["variant"]))
+    ['1 s', '2 s']
     """
-    read = file if isinstance(file, Sweep) else Sweep.load(Path(file))
+    if isinstance(file, Scenario):
+        read = Sweep.build(file, vary, factors=factors, design=design, engine=engine, repeat=repeat)
+    elif vary is not None or factors is not None or design is not None or engine != "sim" or repeat != 1:
+        raise ValueError("vary, factors, design, engine and repeat are for a scenario; a sweep has its own")
+    else:
+        read = file if isinstance(file, Sweep) else Sweep.load(Path(file))
     made = make_plan(read)
-    directory = Path(out)
+    written = Dataset(Path(tempfile.mkdtemp(prefix="mptcplab-sweep-") if out is None else out))
+    directory = written.directory
+    if out is None:
+        weakref.finalize(written, shutil.rmtree, directory, ignore_errors=True)
     dataset.check(directory, resume=resume)
     dataset.begin(directory, made)
     with Journal(directory / dataset.JOURNAL) as journal:
@@ -93,12 +138,12 @@ def sweep(
                 progress(count.found + done, count.runs)
 
         tell(0)
-        carry_out(made.runs, journal, jobs=jobs or default_jobs(read.engine), workers=workers, progress=tell)
+        carry_out(made.runs, journal, jobs=jobs or default_jobs(*read.engines), workers=workers, progress=tell)
         dataset.write(directory, made, journal)
     _log.info("wrote %s", directory)
-    return Dataset(directory)
+    return written
 
 
-def default_jobs(engine: str) -> int:
+def default_jobs(*engines: str) -> int:
     """All cores where the clock is virtual; runs in real time would disturb one another."""
-    return (os.cpu_count() or 1) if find(engine).virtual_time else 1
+    return (os.cpu_count() or 1) if all(find(engine).virtual_time for engine in engines) else 1

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from mptcplab.engines.catalogue import ENGINES, with_kernels
 from mptcplab.scenario import Problem, Scenario, ScenarioError
 from mptcplab.scenario.errors import did_you_mean, one_of, show
 from mptcplab.scenario.lines import Key, Places
+from mptcplab.scenario.load import plain as as_toml
 from mptcplab.scenario.overrides import FILE
 from mptcplab.scenario.read import parse
 
@@ -24,7 +26,7 @@ KINDS: Final = ("wsp", "lhs", "grid", "random")
 _KEYS: Final = ("scenario", "engine", "repeat", "design", "factor", "variant")
 _DESIGN_KEYS: Final = ("kind", "points", "seed", "candidates")
 _MOST_REPEATS: Final = 1_000_000
-_OWN: Final = ("seed", "point", "variant", "kernel", "repeat")
+_OWN: Final = ("seed", "point", "variant", "engine", "kernel", "repeat")
 """Columns of the dataset, which a factor cannot be."""
 
 
@@ -61,15 +63,29 @@ class Sweep:
     _places: Places = field(repr=False)
     kernels: tuple[str, ...] = ()
     """Of the engine linux-virtual, each at every point; without any it has the one of its name, or the only one."""
+    others: tuple[str, ...] = ()
+    """Further engines, on each of which every point runs too."""
+    built: bool = False
+    """Whether no file was read: errors then have no lines."""
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Those that every point runs on: one, or one for each kernel."""
-        return tuple(with_kernels([self.engine], self.kernels))
+        """Those that every point runs on: one for each engine and kernel."""
+        return tuple(with_kernels([self.engine, *self.others], self.kernels))
+
+    def labels(self) -> list[tuple[str, dict[str, str]]]:
+        """Each of `engines` with the columns that tell its runs from those of the others."""
+        if self.others:
+            return [(engine, {"engine": engine}) for engine in self.engines]
+        kernels = self.kernels or (None,)
+        return [
+            (engine, {} if kernel is None else {"kernel": kernel})
+            for engine, kernel in zip(self.engines, kernels, strict=True)
+        ]
 
     def with_kernels(self, kernels: Sequence[str]) -> "Sweep":
         """The same with a run for each of these kernels. Raises ValueError when its engine has none to choose."""
-        if self.engine.partition(":")[0] not in ENGINES or not ENGINES[self.engine.partition(":")[0]].kernels:
+        if self.others or not ENGINES[self.engine.partition(":")[0]].kernels:
             raise ValueError(f'{self.source}: found engine = "{self.engine}"; kernels are of engine = "linux-virtual"')
         return replace(self, engine=self.engine.partition(":")[0], kernels=tuple(kernels))
 
@@ -97,6 +113,59 @@ class Sweep:
             raise ScenarioError([Problem(source, "", found, "a TOML file, which is UTF-8")]) from None
         reader = _Reader(Places(text, source, (), ""))
         return reader.sweep(parse(text, source), source, text)
+
+    @classmethod
+    def build(
+        cls,
+        scenario: Scenario,
+        vary: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        factors: Mapping[str, Any] | None = None,
+        design: Mapping[str, Any] | None = None,
+        engine: str | Sequence[str] = "sim",
+        repeat: int = 1,
+        source: str = "<sweep>",
+    ) -> "Sweep":
+        """A sweep from its parts: what a sweep file has under `variant`, `factor` and `design`, as dictionaries.
+
+        `vary` has keys of the scenario with the values that are combined with each other and with every point.
+
+        Raises ScenarioError with everything that is wrong.
+
+        >>> from mptcplab import Scenario, Sweep
+        >>> base = Scenario.load("two-equal-paths")
+        >>> Sweep.build(base, {"duration": ["10 s", "20 s"]}, repeat=3).crossed()
+        [{'duration': '10 s'}, {'duration': '20 s'}]
+        """
+        import tomli_w
+
+        data: dict[str, Any] = {
+            "scenario": "scenario.toml",
+            "engine": engine if isinstance(engine, str) or len(engine) != 1 else engine[0],
+            "repeat": repeat,
+            "design": None if design is None else dict(design),
+            "factor": None if factors is None else dict(factors),
+            "variant": None if vary is None else {key: as_toml(values) for key, values in vary.items()},
+        }
+        data = {key: as_toml(value) for key, value in data.items() if value is not None}
+        try:
+            text = tomli_w.dumps(data)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError([Problem(source, "", str(error), "values that a TOML file may have")]) from None
+        try:
+            made = _Reader(Places(text, source, (), ""), scenario).sweep(data, source, text)
+        except ScenarioError as error:
+            problems = [
+                replace(each, line=None, column=None, key=each.key.removeprefix("variant.")) for each in error.problems
+            ]
+            raise ScenarioError(problems) from None
+        return replace(made, built=True)
+
+    def with_repeat(self, repeat: int) -> "Sweep":
+        """The same with so many runs per point; of one that was built."""
+        assert self.built, "a file says how many"
+        text = re.sub(r"(?m)^repeat = \d+$", f"repeat = {repeat}", self.text, count=1)
+        return replace(self, repeat=repeat, text=text)
 
     def points(self) -> Floats:
         """The design in the unit cube, shape (points, factors). Raises ScenarioError when there is none such."""
@@ -138,6 +207,8 @@ class Sweep:
     def _own(self, problem: Problem) -> Problem:
         if problem.file != FILE:
             return problem
+        if self.built:
+            return replace(problem, file=self.source)
         parts = problem.key.split(".")
         for table, keys in (("factor", [each.key for each in self.factors]), ("variant", list(self.variants))):
             for key in keys:
@@ -166,8 +237,10 @@ def _toml(value: object) -> str:
 
 
 class _Reader:
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, scenario: Scenario | None = None) -> None:
+        """`scenario` is there where there is no file to name it."""
         self._places = places
+        self._given = scenario
         self.problems: list[Problem] = []
 
     def _wrong(self, key: Key, found: str, expected: str) -> None:
@@ -199,10 +272,7 @@ class _Reader:
 
     def sweep(self, data: Mapping[str, Any], source: str, text: str) -> Sweep:
         self._known(data, (), _KEYS)
-        engine = data.get("engine", "sim")
-        if not isinstance(engine, str) or not _is_engine(engine):
-            hint = did_you_mean(engine, ENGINES) if isinstance(engine, str) else ""
-            self._wrong(("engine",), show(engine), f"{one_of([show(name) for name in ENGINES])}{hint}")
+        engines = self._engines(data.get("engine", "sim"))
         repeat = self._whole(data, ("repeat",), 1, 1, _MOST_REPEATS) or 1
         factors = self._factors(data)
         design = self._design(data, factors)
@@ -212,9 +282,25 @@ class _Reader:
             self._wrong(("repeat",), f"{repeat} runs from seed {scenario.seed}", f"seeds up to {2**64 - 1}")
         if self.problems or scenario is None:
             raise ScenarioError(self.problems)
-        return Sweep(source, text, scenario, engine, repeat, design, factors, variants, self._places)
+        return Sweep(
+            source, text, scenario, engines[0], repeat, design, factors, variants, self._places, others=engines[1:]
+        )
+
+    def _engines(self, given: object) -> tuple[str, ...]:
+        """The engine, or several in an array."""
+        several = given if isinstance(given, list) else [given]
+        if not several or any(name in several[:at] for at, name in enumerate(several)):
+            self._wrong(("engine",), show(given), "each engine once, one at least")
+        for name in several:
+            if not isinstance(name, str) or not _is_engine(name):
+                hint = did_you_mean(name, ENGINES) if isinstance(name, str) else ""
+                expected = f"{one_of([show(each) for each in ENGINES])}, or an array of them{hint}"
+                self._wrong(("engine",), show(name), expected)
+        return tuple(map(str, several)) or ("sim",)
 
     def _scenario(self, data: Mapping[str, Any], source: str) -> Scenario | None:
+        if self._given is not None:
+            return self._given
         name = data.get("scenario")
         if not isinstance(name, str) or not name:
             found = "nothing" if name is None else show(name)

@@ -36,6 +36,10 @@ class Runs:
     took_s: Mapping[str, float]
     """Computing time of each distinct run by its name, of those found in the journal too."""
 
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """The three tables by their names."""
+        return {name: getattr(self, name) for name in TABLES}
+
 
 def check_labels(labels: Sequence[Mapping[str, Label]]) -> None:
     """Raise ValueError for a label that would hide a column of the results."""

@@ -16,7 +16,7 @@ from mptcplab.sweeps.planned import Planned, plans
 
 @dataclass(frozen=True)
 class Plan:
-    """Every run of a sweep, in the order of the dataset: by point, then variant, then kernel, then repeat."""
+    """Every run of a sweep, in the order of the dataset: by point, then variant, then engine or kernel, then repeat."""
 
     sweep: Sweep
     points: Floats
@@ -55,8 +55,7 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
                     raise UnsupportedError(engine, sweep.refused(refused))
             name = sweep.name_of(variant)
             told = {key: _cell(value if _is_number(value) else None, value) for key, value in variant.items()}
-            for engine, kernel in zip(sweep.engines, sweep.kernels or (None,), strict=True):
-                chosen: dict[str, Label] = {} if kernel is None else {"kernel": kernel}
+            for engine, chosen in sweep.labels():
                 common.append({**own, "variant": name, **told, **chosen})
                 planning.append(plans(scenario, engine=engine))
                 seeds.append(scenario.seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from mptcplab.capture.parting import Parting, parting
 from mptcplab.capture.settings import Capture
-from mptcplab.effects import Effect, effects
+from mptcplab.comparison.effects import Effect, effects
 from mptcplab.engines.catalogue import find
 from mptcplab.engines.runner import captures, run
 from mptcplab.render.text_tables import Field, Table

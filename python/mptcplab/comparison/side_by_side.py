@@ -61,7 +61,7 @@ def difference(value: float | None, reference: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EngineComparison:
     """Results of one scenario, by engine, in the order asked for; differences are relative to the first."""
 
     results: Mapping[str, Result]
@@ -168,7 +168,7 @@ def _means(result: Result, frame: Frame, engine: str) -> pl.DataFrame:
     )
 
 
-def compare(
+def side_by_side(
     scenario: "Scenario",
     engines: Sequence[str] = ("sim", "model"),
     *,
@@ -176,20 +176,13 @@ def compare(
     repeat: int = 1,
     jobs: int = 1,
     progress: Callable[[str, float], None] | None = None,
-) -> Comparison:
+) -> EngineComparison:
     """Run a scenario on several engines, with differences from the first; `seed`, `repeat` and `jobs` as in `run`.
 
-    `progress` is called with the current engine and the fraction of its runs that is done, 0 to 1. The returned
-    Comparison has the results by engine and the data frames `frames["connections"]`, `["subflows"]` and `["links"]`,
-    with `column:engine` (the mean over connections of a name and over the runs) and `column:sd:engine` per quantity.
+    `progress` is called with the current engine and the fraction of its runs that is done, 0 to 1.
 
     Raises UnsupportedError, before anything runs, if one of the engines does not support the scenario; ValueError for
     fewer than two engines or a repeated one; and what `run` raises.
-
-    >>> import mptcplab
-    >>> comparison = mptcplab.compare(mptcplab.Scenario.load("two-equal-paths").with_(duration="30 s"))
-    >>> comparison.frames["links"].select("name", "utilization:sim", "utilization:model").height > 0
-    True
     """
     names = engine_names(",".join(engines))
     for name in names:
@@ -202,7 +195,7 @@ def compare(
     for name in names:
         tell = None if progress is None else partial(progress, name)
         results[name] = run(scenario, name, seed=seed, repeat=repeat, jobs=jobs, progress=tell)
-    return Comparison(results)
+    return EngineComparison(results)
 
 
 def engine_names(text: str, kernels: Sequence[str] = ()) -> Sequence[str]:

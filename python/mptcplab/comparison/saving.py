@@ -1,0 +1,38 @@
+"""A comparison as files: comparison.json, comparison.parquet, report.html, plots/."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mptcplab.comparison.settings import Comparison
+
+FILES: Final = ("comparison.json", "comparison.parquet", "report.html")
+PLOTS: Final = "plots"
+NAMES: Final = (*FILES, PLOTS)
+_WORK: Final = "comparison."
+_LEFT: Final = ".part"
+
+
+def save(comparison: "Comparison", directory: Path, *, plots: bool = True) -> Path:
+    """Write all of them, or without `plots` all others; each is whole, or the earlier one."""
+    from mptcplab.plots import write_static
+
+    directory.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=_WORK, suffix=_LEFT, dir=directory))
+    try:
+        document = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        (work / FILES[0]).write_text(document + "\n", encoding="utf-8")
+        comparison.frame.write_parquet(work / FILES[1])
+        (work / FILES[2]).write_text(comparison.report(), encoding="utf-8")
+        if plots:
+            (work / PLOTS).mkdir()
+            write_static(comparison.figures(), work / PLOTS)
+        shutil.rmtree(directory / PLOTS, ignore_errors=True)
+        for made in sorted(work.iterdir()):
+            made.rename(directory / made.name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return directory
