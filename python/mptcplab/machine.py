@@ -29,6 +29,11 @@ class Finding:
     optional: bool = False
     """Whether an engine runs without it."""
 
+    @property
+    def lacking(self) -> bool:
+        """Whether what needs it cannot run."""
+        return not self.good and not self.optional
+
 
 def network_administration(root: Path = ROOT) -> Finding:
     """May interfaces and addresses be made?"""
@@ -115,7 +120,7 @@ def agent(root: Path = ROOT) -> tuple[Finding, ...]:
 
 def require(what: str, findings: Iterable[Finding]) -> None:
     """Raise EngineUnavailableError unless the machine has all that was looked for; `what` needs it."""
-    missing = [finding for finding in findings if not finding.good and not finding.optional]
+    missing = [finding for finding in findings if finding.lacking]
     if missing:
         lacks = "; ".join(f"{finding.what}: {finding.found} → {finding.remedy}" for finding in missing)
         raise EngineUnavailableError(f"{what} cannot run here. {lacks}. See mptcplab doctor")

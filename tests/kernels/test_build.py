@@ -267,7 +267,7 @@ def test_commands(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no kernel has been built yet" in capsys.readouterr().err
     assert call("build", str(source), "--name", "mine", "--hz", "250") == 0
     assert capsys.readouterr().out.startswith("mine: Linux 6.12.3, HZ 250, ")
-    assert call("build", str(source), "--name", "../mine") == 1
+    assert call("build", str(source), "--name", "../mine") == 2
     assert call("list") == 0
     assert "6.12.3" in capsys.readouterr().out
     assert call("remove", "other") == 2

@@ -18,6 +18,7 @@ from mptcplab.engines.linux import refusals
 from mptcplab.results import directory
 from mptcplab.scenario import Scenario
 
+from tests.needs import needs
 from tests.networks import FAST_AND_SLOW
 
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
@@ -25,11 +26,6 @@ live = pytest.mark.skipif(
     bool(MISSING),
     reason="no live system here: " + "; ".join(f"{finding.what} {finding.found}" for finding in MISSING),
 )
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    lacking = [name for name in names if shutil.which(name) is None]
-    return pytest.mark.skipif(bool(lacking), reason=f"not installed: {', '.join(lacking)}")
 
 
 NETWORK = (

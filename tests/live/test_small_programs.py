@@ -14,6 +14,8 @@ import pytest
 from mptcplab import machine
 from mptcplab.programs import ftp_server, latency
 
+from tests.needs import needs
+
 CONTENT = random.Random(1).randbytes(3_000_000)
 MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if not finding.good]
 
@@ -79,6 +81,7 @@ def test_round_trips_are_measured_over_tcp_and_udp(udp: bool) -> None:
 
 @pytest.mark.live
 @pytest.mark.skipif(bool(MISSING), reason="no live system here")
+@needs("curl", "mptcpize")
 def test_the_data_of_ftp_uses_both_paths_of_the_kernel() -> None:
     scenario = mptcplab.Scenario.load("ftp").with_({}, duration="6 s")
     result = mptcplab.run(scenario, engine="linux")

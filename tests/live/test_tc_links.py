@@ -15,6 +15,8 @@ from mptcplab.engines.runner import run
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.describe import description
 
+from tests.needs import needs
+
 BUILT = kernels.kernels()
 virtual = pytest.mark.skipif(
     not BUILT or shutil.which("tc") is None,
@@ -116,6 +118,7 @@ def test_what_tc_cannot_be_is_refused_by_name(link: str, rest: str, key: str) ->
     assert not [each for each in refusals.unsupported(wrong.with_(links="emulator"), None) if each.key in found]
 
 
+@needs("tc")
 def test_paths_that_part_again_are_refused() -> None:
     shared = (
         'duration = "1 s"\nlinks = "tc"\n'

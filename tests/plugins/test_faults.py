@@ -196,6 +196,6 @@ def test_engines_that_run_no_plugins(
 ) -> None:
     from mptcplab.engines.catalogue import Engine
 
-    monkeypatch.setattr(Engine, "require", lambda self: None)
+    monkeypatch.setattr(Engine, "require", lambda *_: None)
     case = (RULE.format(0), LINE, 'the plug-in "own.py:Own"', f"one that the {engine} engine supports")
     assert failing(write, case, capsys, "--engine", engine) == 3

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import socket
 import ssl
 import struct
@@ -20,6 +21,8 @@ from mptcplab.agent.session import Permissions, Session
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario, ScenarioError
 from mptcplab.scenario.machines import address
+
+from tests.needs import needs
 
 PREPARE: dict[str, Any] = {
     "do": "prepare",
@@ -166,6 +169,8 @@ def test_a_run_that_is_too_large_or_none_is_refused(change: dict[str, Any]) -> N
 
 @pytest.fixture(scope="module")
 def key_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("openssl") is None:
+        pytest.skip("not installed: openssl")
     file = tmp_path_factory.mktemp("key") / "a.key"
     key.make(file)
     return file
@@ -226,6 +231,7 @@ def test_one_key_opens_and_another_does_not(key_file: Path, tmp_path: Path) -> N
     assert isinstance(client, ssl.SSLError)
 
 
+@needs("ip")
 def test_a_session_does_things_in_their_order(tmp_path: Path) -> None:
     noted = undo.Undo(tmp_path / "state.json")
     session = Session(Permissions((), ()), noted, 7413)

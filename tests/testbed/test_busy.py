@@ -1,6 +1,7 @@
 """An agent that has a session says so to who else calls."""
 
 import contextlib
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from mptcplab.errors import EngineUnavailableError
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
     """Where it listens, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("not installed: openssl")
     key_file = tmp_path / "a.key"
     key.make(key_file)
     # Signals are the main thread's, and that is the test's.

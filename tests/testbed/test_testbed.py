@@ -16,6 +16,8 @@ from mptcplab.agent import key
 from mptcplab.results.columns import FRAMES
 from mptcplab.results.result import Result
 
+from tests.needs import needs
+
 from .home import CLIENT, Agent, Home, agents, mptcplab, starts, until
 
 MISSING = [finding for finding in (*machine.live(), *machine.agent()) if not finding.good]
@@ -23,7 +25,7 @@ live = pytest.mark.skipif(
     bool(MISSING),
     reason="no testbed here: " + "; ".join(f"{finding.what} {finding.found}" for finding in MISSING),
 )
-pytestmark = live
+pytestmark = [live, needs("openssl")]
 
 SCENARIO = """
 duration = "4 s"
@@ -249,6 +251,7 @@ def test_what_cannot_be_done_is_said(
     assert "Traceback" not in done.stderr
 
 
+@needs("iperf3")
 def test_programs_run_where_their_owners_allow_it(home: Home, key_file: Path, tmp_path: Path) -> None:
     text = (
         SCENARIO

@@ -53,6 +53,8 @@ def agent(
     from mptcplab import machine
     from mptcplab.agent.undo import Undo
 
+    key_file = key_file.expanduser()
+    fingerprint = "" if clean_up else key.fingerprint(key_file)
     machine.require("mptcplab agent", machine.agent())
     undo = Undo(state)
     for problem in undo.left_over():
@@ -63,8 +65,6 @@ def agent(
     from mptcplab.agent.session import Permissions
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    key_file = key_file.expanduser()
-    fingerprint = key.fingerprint(key_file)
     try:
         running = Agent(key_file, Permissions(interfaces, programs), undo, (host, port))
     except OSError as error:

@@ -25,7 +25,7 @@ from mptcplab.cli.common import (
     say,
 )
 from mptcplab.cli.progress import Progress
-from mptcplab.engines.catalogue import ALL, available, find, with_kernels
+from mptcplab.engines.catalogue import ALL, find, with_kernels
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
@@ -139,7 +139,7 @@ def compare(
         except ValueError as error:
             raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
         for name in named:
-            available(name)
+            find(name)
         base = Scenario.load(file, overrides=overrides)
         compare_settings(
             base if seed is None else base.with_seed(seed),
@@ -185,13 +185,13 @@ def _side_by_side(
         names = engine_names(engines, named_kernels(kernels))
     except ValueError as error:
         raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--engines'}: {error}") from None
-    for name in names:
-        available(name)
     scenario = Scenario.load(file, overrides=overrides)
     # Before any of them runs: the simulator may take minutes.
     refused = [f"{name}: {problem}" for name in names for problem in find(name).unsupported(scenario)]
     if refused:
         raise Failure(CANNOT, *refused)
+    for name in names:
+        find(name).require()
     results: dict[str, Result] = {}
     for name in names:
         with Progress(f"{scenario.name} on {name}", sys.stderr) as progress:
@@ -241,10 +241,10 @@ def _explain(
     called = (f"{first.name}", " ".join([second.name, *vary])) if two else (names[0], names[-1])
     sides = (Side(called[0], first, names[0]), Side(called[1], second, names[-1]))
     for side in sides:
-        available(side.engine)
         refused = find(side.engine).unsupported(side.scenario)
         if refused:
             raise Failure(CANNOT, *(f"{side.engine}: {problem}" for problem in refused))
+        find(side.engine).require()
     try:
         found = explained(*sides, seed=seed)
     except ValueError as error:

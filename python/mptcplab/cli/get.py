@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mptcplab import machine
+from mptcplab import machine, registry
 from mptcplab.cli.common import FAILED, FILE_PATH, WRONG_INPUT, Failure, say
 
 _PATH_LIMIT = 8
@@ -67,6 +67,9 @@ def get(
             f"the loopback address {address} cannot be reached through a TUN device; expected another address of this "
             "machine, such as 10.213.0.1 for a server that listens on all",
         )
+    known = registry.names("congestion", "stack")
+    if congestion not in known:
+        raise Failure(WRONG_INPUT, f"--congestion: found {congestion!r}; expected one of {', '.join(known)}")
     machine.require("the engine 'stack'", (machine.network_administration(), machine.tun()))
     family = ipaddress.ip_address(address).version
     options: dict[str, Any] = {"congestion": congestion, "checksum": checksum, "path_manager": "fullmesh"}

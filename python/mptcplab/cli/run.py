@@ -23,7 +23,7 @@ from mptcplab.cli.common import (
     say,
 )
 from mptcplab.cli.progress import Progress
-from mptcplab.engines.catalogue import ALL, available, with_kernels
+from mptcplab.engines.catalogue import ALL, find, with_kernels
 
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
@@ -102,8 +102,8 @@ def run(
             (engine,) = with_kernels([engine], [kernel])
         except ValueError as error:
             raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
-    available(engine)
-    if through_wire and not available(engine).through_wire:
+    chosen = find(engine)
+    if through_wire and not chosen.through_wire:
         raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
     scenario = Scenario.load(file, overrides=overrides)
     if out is not None:
@@ -113,8 +113,10 @@ def run(
             runner.captures(engine, scenario, repeat)
         except ValueError as error:
             raise Failure(WRONG_INPUT, str(error)) from None
+    captures = _captures(capture, out)
+    chosen.require(scenario)
     interrupted = None
-    with _captures(capture, out) as directory:
+    with captures as directory:
         with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
             try:
                 result = runner.run(

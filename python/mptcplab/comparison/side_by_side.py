@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
 
-from mptcplab.engines.catalogue import available, find, with_kernels
+from mptcplab.engines.catalogue import find, with_kernels
 from mptcplab.engines.runner import run
 from mptcplab.render.text_tables import Field, Table, decimals, formatter
 from mptcplab.results.result import Result
-from mptcplab.scenario.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -186,11 +185,9 @@ def side_by_side(
     """
     names = engine_names(",".join(engines))
     for name in names:
-        available(name)
+        find(name).refuse(scenario)
     for name in names:
-        problems = find(name).unsupported(scenario)
-        if problems:
-            raise UnsupportedError(name, problems)
+        find(name).require()
     results = {}
     for name in names:
         tell = None if progress is None else partial(progress, name)

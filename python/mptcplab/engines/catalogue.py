@@ -92,9 +92,24 @@ class Engine:
         found: Mapping[str, Any] = import_module(self.home).origin(scenario, **self.arguments)
         return found
 
-    def require(self) -> None:
-        """Raise EngineUnavailableError when this machine lacks what the engine needs."""
-        machine.require(f"the engine {self.name!r}", self.requirements())
+    def require(self, *scenarios: "Scenario") -> None:
+        """Raise EngineUnavailableError when this machine lacks what the engine needs.
+
+        Before that UnsupportedError for what one of `scenarios` asks of the engine in vain: that is so on any machine.
+        """
+        findings = self.requirements()
+        if any(finding.lacking for finding in findings):
+            for scenario in scenarios:
+                self.refuse(scenario)
+        machine.require(f"the engine {self.name!r}", findings)
+
+    def refuse(self, scenario: "Scenario") -> None:
+        """Raise UnsupportedError for what the engine cannot do of the scenario."""
+        problems = self.unsupported(scenario)
+        if problems:
+            from mptcplab.scenario import UnsupportedError  # loads slowly
+
+            raise UnsupportedError(self.name, problems)
 
 
 ENGINES: Final[Mapping[str, Engine]] = {
@@ -199,8 +214,11 @@ def with_kernels(names: Sequence[str], kernels: Sequence[str]) -> list[str]:
     ]
 
 
-def available(name: str) -> Engine:
-    """The engine of a name, if this machine can run it. Raises UnknownEngineError and EngineUnavailableError."""
+def available(name: str, *scenarios: "Scenario") -> Engine:
+    """The engine of a name, if this machine can run it.
+
+    Raises UnknownEngineError, UnsupportedError for one of `scenarios`, and then EngineUnavailableError.
+    """
     engine = find(name)
-    engine.require()
+    engine.require(*scenarios)
     return engine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import provenance
 from mptcplab.capture.settings import INTERFACES, Capture
-from mptcplab.engines.catalogue import ALL, Engine, available, find
+from mptcplab.engines.catalogue import ALL, Engine, find
 from mptcplab.results.result import Result, Run
 from mptcplab.scenario import describe
 
@@ -72,7 +72,7 @@ def run(
     >>> mptcplab.run(scenario, repeat=2).connections["repeat"].to_list()
     [0, 1]
     """
-    chosen = available(engine)
+    chosen = find(engine)
     if repeat < 1 or jobs < 1:
         raise ValueError(f"repeat and jobs must be at least 1, not {repeat} and {jobs}")
     if through_wire and not chosen.through_wire:
@@ -83,6 +83,7 @@ def run(
         options["capture"] = capture
     if seed is not None:
         scenario = scenario.with_seed(seed)
+    chosen.require(scenario)
     series = _Series(scenario, chosen, repeat, options, progress)
     origin = provenance.collect(
         scenario_sha256=scenario.sha256(),

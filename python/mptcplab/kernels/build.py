@@ -19,7 +19,7 @@ from mptcplab import machine
 from mptcplab.errors import Error
 from mptcplab.kernels import configure, controls, store
 from mptcplab.kernels.store import Kernel
-from mptcplab.kernels.tree import Sources, TreeError, check_multipath, digest, sources, version
+from mptcplab.kernels.tree import Sources, TreeError, check, check_multipath, digest, sources, version
 
 _STEP: Final = re.compile(r"^  [A-Z]+ ")
 _STEPS: Final = 1560
@@ -68,13 +68,14 @@ def build(
 
     Raises TreeError, BuildError, and EngineUnavailableError when tools are missing.
     """
-    machine.require("building a kernel", requirements())
     if name is not None and not _PLAIN_NAME.fullmatch(name):
-        raise BuildError(f"found the name {name!r}; expected letters, digits and . _ + -, such as my-tree")
+        raise TreeError(f"--name: found the name {name!r}; expected letters, digits and . _ + -, such as my-tree")
     try:
         names = controls.chosen(with_controls)
     except ValueError as error:
-        raise BuildError(str(error)) from None
+        raise TreeError(str(error)) from None
+    check(what)
+    machine.require("building a kernel", requirements())
     with ExitStack() as stack:
         found = sources(what, stack, tell)
         called = name or (f"{found.name}-selftests" if selftests else found.name)

@@ -57,14 +57,11 @@ class Sources:
         return directory
 
 
-def sources(what: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources:
-    """The sources that `what` means: a directory, or a version such as 6.12. What is fetched for it goes with `stack`.
-
-    Raises TreeError.
-    """
+def check(what: str) -> Path | None:
+    """The directory that `what` means, or None for a version, such as 6.12. Raises TreeError where it is neither."""
     directory = Path(what)
     if _VERSION.fullmatch(what) and not directory.is_dir():
-        return _package(what, stack, tell)
+        return None
     if not directory.is_dir():
         raise TreeError(f"found {what!r}; expected a directory with Linux's sources, or a version such as 6.12")
     directory = directory.resolve()
@@ -76,6 +73,17 @@ def sources(what: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources
             f"{directory}: the tree was built in place, so it cannot be built in another directory; "
             "save .config, run make mrproper, and build in another directory (make O=DIR)"
         )
+    return directory
+
+
+def sources(what: str, stack: ExitStack, tell: Callable[[str], None]) -> Sources:
+    """The sources that `what` means: a directory, or a version such as 6.12. What is fetched for it goes with `stack`.
+
+    Raises TreeError.
+    """
+    directory = check(what)
+    if directory is None:
+        return _package(what, stack, tell)
     tell(f"reading {directory}")
     return Sources(str(directory), directory.name, directory, None, digest(directory))
 

@@ -87,10 +87,10 @@ def _of_scenario(given: Given) -> dict[str, Any]:
 
 def _run(given: Given, engine: str, limits: Limits, tell: Tell, show: Show) -> bytes:
     from mptcplab.engines import runner
-    from mptcplab.engines.catalogue import available
+    from mptcplab.engines.catalogue import find
     from mptcplab.lab import lines
 
-    unsupported = available(engine).unsupported(given.scenario)
+    unsupported = find(engine).unsupported(given.scenario)
     if unsupported:
         raise UnsupportedError(engine, [_plain(problem) for problem in unsupported])
 

@@ -36,12 +36,13 @@ def repeat(
     `directory` holds something else, and what `Context.run_many` raises.
     """
     paper.require(engine)
+    chosen = paper.choose(items)
+    check(directory)
     # Before the first item, which may take minutes on the simulator.
     available(engine)
-    check(directory)
     done = []
     with Journal(directory / RUNS) as journal, Pool(jobs) as pool:
-        for name, study in paper.choose(items).items():
+        for name, study in chosen.items():
             began_s = time.monotonic()
             item = paper.published.items[name]
 

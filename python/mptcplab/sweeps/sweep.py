@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.designs.plain import Floats
-from mptcplab.engines.catalogue import available, find
+from mptcplab.engines.catalogue import find
 from mptcplab.scenario import UnsupportedError
 from mptcplab.sweeps.computed import Computed
 from mptcplab.sweeps.file import Sweep, plain
@@ -34,7 +34,7 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
     Raises ScenarioError, UnsupportedError for what the engine cannot do, EngineUnavailableError.
     """
     for engine in sweep.engines:
-        available(engine)
+        find(engine)
     points = sweep.points()
     values = [[factor.at(float(x)) for factor, x in zip(sweep.factors, row, strict=True)] for row in points]
     keys = [factor.key for factor in sweep.factors]
@@ -62,6 +62,9 @@ def make_plan(sweep: Sweep, *, progress: Callable[[float], None] | None = None) 
                 simulated_s = sum(itertools.repeat(scenario.duration_ns / 1e9, sweep.repeat), simulated_s)
         if progress is not None:
             progress((number + 1) / len(values))
+
+    for engine in sweep.engines:
+        find(engine).require()
 
     def label(at: int) -> dict[str, Label]:
         which, repeat = divmod(at, sweep.repeat)
