@@ -111,8 +111,9 @@ soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths 
 soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
 	cargo run --release --locked -p live --example attack
 
-pictures: setup  ## The pictures of the page of `mptcplab lab` in docs/images; needs Chromium
+pictures: setup  ## The pictures of README and the documentation in docs/images; needs Chromium
 	$(BIN)/python -m tools.lab pictures
+	$(BIN)/python -m studies.advise --out docs/data/advise.jsonl.gz --networks 0 --figure docs/images/advise.png
 
 SOAK_MINUTES ?= 10
 soak-lab: setup  ## Ten open pages of `mptcplab lab` for SOAK_MINUTES (10): errors and memory; then a long fuzz of its server

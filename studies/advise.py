@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("advise.jsonl"), help="the file of results")
     parser.add_argument("--development", action="store_true", help="the networks that were looked at while building")
     parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
-    parser.add_argument("--figure", type=Path, help="draw FILE's regrets to this SVG")
+    parser.add_argument("--figure", type=Path, help="draw FILE's regrets to this PNG")
     given = parser.parse_args([] if arguments is None else arguments)
     done = {(row["network"], row["traffic"]) for row in read(given.out)}
     for number in range(given.first, given.first + given.networks):

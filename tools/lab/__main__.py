@@ -1,6 +1,6 @@
 """Looks at the page of `mptcplab lab` in Debian's Chromium.
 
-python -m tools.lab pictures   docs/images/lab-*.png
+python -m tools.lab pictures   the pictures of docs/images, but for that of the advice
 python -m tools.lab latency    from the change of a slider to the picture: median and p95 of 50 changes
 python -m tools.lab soak [MINUTES]  ten open pages for ten minutes: errors and memory
 """
