@@ -1,4 +1,4 @@
-"""Files that come with the package: ready-made scenarios, papers and cases of conformance.
+"""Files that come with the package: ready-made scenarios, papers, cases, and cases of conformance.
 
 In a checkout the package has symbolic links to the folders at the root; a wheel holds copies of what they lead to.
 """
@@ -30,6 +30,11 @@ def papers_directory() -> Path | None:
 def conformance_directory() -> Path | None:
     """Where the cases of conformance are; None when the package was built without them."""
     return _inside("conformance")
+
+
+def cases_directory() -> Path | None:
+    """Where the book of cases is; None when the package was built without it."""
+    return _inside("cases")
 
 
 def scenario_names() -> list[str]:

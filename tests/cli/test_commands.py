@@ -288,6 +288,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "list",
         "completion",
         "schema",
+        "case",
         "conform",
         "doctor",
         "bpf",

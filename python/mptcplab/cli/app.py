@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "list": ("list:list_topics", "List algorithms, scenarios and papers."),
     "completion": ("completion:completion", "Print a shell completion script."),
     "schema": ("schema:schema", "Print the JSON Schema of scenario or sweep files."),
+    "case": ("case:app", "Run the book of cases."),
     "conform": ("conform:conform", "Run the conformance tests against our transport or Linux."),
     "doctor": ("doctor:doctor", "Show what this machine can run."),
     "bpf": ("bpf:app", "Load coupled congestion controls into the Linux kernel."),

@@ -51,8 +51,8 @@ class Bistable(Check):
     @property
     def verdict(self) -> Verdict:
         """The best of the states that are not rare."""
-        verdicts = [state.check.verdict for state in self.states if state.part >= _RARE]
-        return min(verdicts, key=VERDICTS.index, default="differs")
+        verdicts = {state.check.verdict for state in self.states if state.part >= _RARE}
+        return next((verdict for verdict in VERDICTS if verdict in verdicts), "differs")
 
     def text(self) -> str:
         """Every state with its part of the runs."""
