@@ -120,8 +120,9 @@ soak-lab: setup  ## Ten open pages of `mptcplab lab` for SOAK_MINUTES (10): erro
 	$(BIN)/python -m tools.lab soak $(SOAK_MINUTES)
 	MPTCPLAB_LAB_FUZZ=3000 $(BIN)/python -m pytest -q tests/lab/test_fuzz.py
 
-notebooks: setup  ## Run the notebooks of docs/notebooks anew, their outputs and figures in place
-	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
+notebooks: setup  ## Run the notebooks of docs/notebooks, take their outputs out, and note what they print in tests/notebooks.json
+	$(BIN)/python -m tools.notebooks
+
 LIVE_CASES ?= 10000
 soak-live: setup  ## LIVE_CASES (10000) random programs between our stack and the kernel, in every pairing, over random networks; root, about two hours
 	MPTCPLAB_DIFFERENTIAL_CASES=$(LIVE_CASES) $(BIN)/python -m studies differential
@@ -176,8 +177,8 @@ sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing 
 check-install: wheel sdist  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and the sdist, and try them
 	$(BIN)/python -m tools.release.install target/wheels/*.whl --sdist target/wheels/*.tar.gz $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
 
-docs: setup  ## The documentation as a website in target/site, which works offline; fails on a broken link
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+docs: setup  ## The documentation as a website in target/site, with the notebooks run, which works offline; fails on a broken link
+	EXECUTE_NOTEBOOKS=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "target/site/index.html"
 
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)

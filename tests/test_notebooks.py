@@ -1,27 +1,14 @@
-"""Every notebook in docs/notebooks runs and prints what it is committed with, but for small changes."""
+"""Every notebook in docs/notebooks runs and prints what tests/notebooks.json has of it, but for small changes."""
 
+import json
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
-
-
-def texts(notebook: Any) -> Iterator[str]:
-    """What the cells print and return; pictures and HTML aside."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "stream" and output.name == "stdout":
-                yield output.text
-            elif output.output_type == "execute_result" and "image/png" not in output.data:
-                yield output.data["text/plain"]
-
+from tools.notebooks import NOTEBOOKS, SAID, executed, strip, texts
 
 NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 RULES = re.compile(r"[─═│┌┬┐├┼┤└┴┘╞╪╡┆-]+")
@@ -48,11 +35,9 @@ def unit(number: str) -> float:
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning", "ignore:.*:PendingDeprecationWarning")
 def test_a_notebook_runs_and_says_what_it_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    committed = nbformat.read(path, as_version=4)
-    run = nbformat.read(path, as_version=4)
-    NotebookClient(run, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
-    said = list(texts(committed))
-    assert said, f"{path.name} is committed without its outputs: make notebooks"
+    run = executed(path)
+    said = json.loads(SAID.read_text(encoding="utf-8")).get(path.stem)
+    assert said, f"tests/notebooks.json lacks {path.name}: make notebooks"
     for now, before in zip(texts(run), said, strict=True):
         # What a gallery notebook concludes rests on sizes; a fix of the transport may move the digits of a short run.
         tolerance = 0.05 if path.stem == "scenario-a" else 0.2
@@ -61,8 +46,14 @@ def test_a_notebook_runs_and_says_what_it_said(path: Path, monkeypatch: pytest.M
         )
 
 
-def test_there_are_notebooks() -> None:
+def test_notebooks_are_kept_without_outputs(tmp_path: Path) -> None:
     assert NOTEBOOKS
+    for path in NOTEBOOKS:
+        copy = tmp_path / path.name
+        copy.write_bytes(path.read_bytes())
+        strip(copy)
+        assert copy.read_bytes() == path.read_bytes(), f"{path.name} has outputs: make notebooks"
+        assert all(not cell.get("outputs") for cell in nbformat.read(path, as_version=4).cells)
 
 
 def test_what_agrees() -> None:
