@@ -7,6 +7,7 @@ from typing import Final
 from . import (
     bbr_share,
     cubic_response,
+    diagnose,
     differential,
     emulator,
     engines,
@@ -38,6 +39,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "khalili-scenarios": khalili_scenarios.main,
     "model-scenarios": model_scenarios.main,
     "olia-traces": olia_traces.main,
+    "diagnose": diagnose.main,
     "emulator": emulator.main,
     "differential": differential.main,
     "engines": engines.main,

@@ -277,6 +277,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "export",
         "lab",
         "analyze",
+        "diagnose",
         "advise",
         "probe",
         "predict",

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "export": ("export:export", "Write a scenario as a script of network namespaces."),
     "lab": ("lab:lab", "Open the laboratory in the browser."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
+    "diagnose": ("diagnose:diagnose", "Say what limits connections, from output of ss, nstat and ip."),
     "advise": ("advise:advise", "Recommend settings for a network, with reasons."),
     "probe": ("probe:probe", "Measure this machine's paths to a server of yours."),
     "predict": ("predict:predict", "Predict throughput from loss rates and RTTs."),

@@ -1,0 +1,1 @@
+"""`diagnose`: from what people paste to the cause (docs/diagnose.md)."""

@@ -1,0 +1,217 @@
+"""Why a connection has fewer subflows than it could have."""
+
+from collections.abc import Iterator
+
+from mptcplab.diagnose.facts import Endpoint, Host, Line
+from mptcplab.diagnose.rules.finding import Case, Finding
+
+_USED = frozenset(("subflow", "fullmesh"))
+
+
+def lacking(case: Case) -> bool:
+    """Whether a path is missing: the connection has one, or an endpoint of the client's is not in use."""
+    if case.connection is None:
+        return True
+    if case.connection.protocol != "mptcp" or any(view.fallback for view in case.views):
+        return False
+    return len(case.paths()) < 2 or bool(unused(case))
+
+
+def usable(host: Host) -> list[Endpoint]:
+    """Endpoints that subflows may come from."""
+    return [each for each in host.endpoints if each.flags & _USED]
+
+
+def unused(case: Case) -> list[Endpoint]:
+    """Endpoints of the client's from whose address no established subflow comes."""
+    client = case.client
+    if client is None:
+        return []
+    own = {str(flow.last.local.address) for view, flow in case.flows() if view.host is client and flow.established}
+    return [each for each in usable(client) if each.address not in own]
+
+
+def _command(host: Host, words: str) -> list[Line]:
+    return [line for command, line in host.asked.items() if command.startswith(words)][:1]
+
+
+def _initial(case: Case, host: Host) -> list[str]:
+    return [flow.last.local.address for view, flow in case.flows() if view.host is host and not flow.joined]
+
+
+def limit_subflows(case: Case) -> Iterator[Finding]:
+    """`subflows 0` in `ip mptcp limits` of the client."""
+    client = case.client
+    hosts = [client] if client else [] if case.connection else list(case.hosts)
+    for host in hosts if lacking(case) else ():
+        if host.limits and host.limits[-1].subflows == 0:
+            yield Finding(
+                "limit-subflows",
+                case.name,
+                f"{host.name} may open 0 further subflows",
+                [host.limits[-1].line],
+                "ip mptcp limits set subflows 2",
+            )
+
+
+def _may_join(case: Case) -> Host | None:
+    """The client, if a path is missing and its limit does not say why."""
+    client = case.client
+    if client is None or not lacking(case) or (client.limits and client.limits[-1].subflows == 0):
+        return None
+    return client
+
+
+def no_endpoint(case: Case) -> Iterator[Finding]:
+    """No endpoint with the flag `subflow` or `fullmesh` whose address is another than the first subflow's."""
+    client = _may_join(case)
+    if client is None or len(case.paths()) > 1 or not (client.endpoints or _command(client, "ip mptcp endpoint")):
+        return
+    others = [each for each in usable(client) if each.address not in _initial(case, client)]
+    announced, _, _ = client.counted("AddAddr")
+    if (
+        others
+        or announced > 0
+        or any(flow.gone for _, flow in case.flows())
+        or any(each.flags >= {"implicit"} for each in client.endpoints)
+    ):
+        return
+    evidence = [each.line for each in client.endpoints] or _command(client, "ip mptcp endpoint")
+    removed, line, _ = client.counted("RmSubflow")
+    says = f"{client.name} has no endpoint with the flag subflow for another address"
+    if removed > 0 and line is not None:
+        says, evidence = f"{says}; one was removed, and its subflow with it", [*evidence, line]
+    elif client.endpoints:
+        says = f"{client.name}: none of its endpoints may open a subflow from another address"
+    yield Finding(
+        "no-endpoint",
+        case.name,
+        says,
+        evidence,
+        "ip mptcp endpoint add ADDRESS dev DEVICE subflow, for each further address",
+    )
+
+
+def add_addr_not_accepted(case: Case) -> Iterator[Finding]:
+    """ADD_ADDR was received and `add_addr_accepted` is 0, which its default is."""
+    client = _may_join(case)
+    if client is None or len(case.paths()) > 1 or not client.limits or client.limits[-1].add_addr_accepted > 0:
+        return
+    received, line, _ = client.counted("AddAddr")
+    others = [each for each in usable(client) if each.address not in _initial(case, client)]
+    if received > 0 and line is not None and not others:
+        yield Finding(
+            "add-addr-not-accepted",
+            case.name,
+            f"the server announced an address, and {client.name} accepts 0 of them",
+            [client.limits[-1].line, line],
+            "ip mptcp limits set add_addr_accepted 2 subflows 2",
+        )
+
+
+def _removed(case: Case) -> list[Line]:
+    """Lines that show that an address was withdrawn between the first output and the last."""
+    found = [event.line for view in case.views for event in view.host.events if event.kind == "REMOVED"]
+    for view in case.views:
+        for name in ("RmAddr", "RmAddrTx", "RmSubflow"):
+            times, line, between = view.host.counted(name)
+            found += [line] if times > 0 and between and line is not None else []
+    return found
+
+
+def address_removed(case: Case) -> Iterator[Finding]:
+    """REMOVE_ADDR was counted between the outputs or shown by the monitor, and a subflow is gone or one is left."""
+    lines = _removed(case)
+    gone = [flow for _, flow in case.flows() if flow.gone]
+    if lines and (gone or len(case.paths()) < 2):
+        which = f"{gone[0].last.local} ↔ {gone[0].last.remote}" if gone else "a subflow"
+        yield Finding(
+            "address-removed",
+            case.name,
+            f"{which} went away in between: its address was withdrawn",
+            [*(flow.last.evidence for flow in gone), *lines],
+            "what took the address away: ip monitor address link, the network manager's log, ip mptcp endpoint",
+        )
+
+
+def endpoint_address(case: Case) -> Iterator[Finding]:
+    """The kernel could not bind to the endpoint's address, or no interface has it."""
+    client = _may_join(case)
+    if client is None:
+        return
+    failed, line, _ = client.counted("MPJoinSynTxBindErr")
+    local = {each.network.partition("/")[0] for each in client.routes if each.kind == "local"}
+    foreign = [each for each in unused(case) if local and each.address not in local]
+    if failed > 0 and line is not None:
+        yield Finding(
+            "endpoint-address",
+            case.name,
+            f"{client.name} could not use the address of an endpoint",
+            [*(each.line for each in foreign), line],
+            "ip address show; then ip mptcp endpoint delete id N, or give the address to its interface",
+        )
+    elif foreign:
+        yield Finding(
+            "endpoint-address",
+            case.name,
+            f"{foreign[0].address} is on no interface of {client.name}",
+            [foreign[0].line],
+            "ip address show",
+        )
+
+
+def c_flag(case: Case) -> Iterator[Finding]:
+    """The server set the flag C, or its sysctl says that it does."""
+    client = _may_join(case)
+    host = client or case.client
+    if not lacking(case):
+        return
+    for event in host.events if host else ():
+        if event.kind in ("CREATED", "ESTABLISHED") and ("deny_join_id0" in event.words or _denies(event.fields)):
+            yield _flagged(case, [event.line], sure=True)
+            return
+    name = "net.mptcp.allow_join_initial_addr_port"
+    server = case.server
+    asked = server.sysctls.get(name) if server is not None else None
+    if asked is not None and asked.value == "0":
+        joins = client.counted("MPJoinSynTx")[0] if client is not None else 0
+        if joins <= 0:
+            yield _flagged(case, [asked.line], sure=True)
+
+
+def _denies(fields: dict[str, str]) -> bool:
+    # Linux before iproute2 6.17 prints the number: 2 is MPTCP_PM_EV_FLAG_DENY_JOIN_ID0.
+    value = fields.get("flags", "").removeprefix("0x")
+    return value.isdecimal() and bool(int(value[:4], 16) & 1)
+
+
+def _flagged(case: Case, evidence: list[Line], *, sure: bool) -> Finding:
+    return Finding(
+        "c-flag",
+        case.name,
+        "the server denies joins to its first address, and no other was announced that the client could use",
+        evidence,
+        "on the server: ip mptcp endpoint add ADDRESS signal, or sysctl net.mptcp.allow_join_initial_addr_port=1",
+        sure,
+    )
+
+
+def backup(case: Case) -> Iterator[Finding]:
+    """A subflow whose flags say backup, while another carries the data."""
+    seen = set()
+    for view, flow in case.flows():
+        if flow.backup and flow.established and view.host.name not in seen and len(case.paths()) > 1:
+            if all(each.backup for each in case.paths()):
+                continue
+            seen.add(view.host.name)
+            idle = flow.grown("bytes_acked") or flow.grown("bytes_received") or 0
+            if (len(flow.looks) > 1 and idle > 10_000) or len(seen) > 1:
+                continue
+            whose = "this end" if "b" in flow.last.mptcp_flags else "the other end"
+            yield Finding(
+                "backup",
+                case.name,
+                f"{flow.last.local} ↔ {flow.last.remote} is a backup by {whose}",
+                [flow.last.evidence, *(each.line for each in view.host.endpoints if "backup" in each.flags)],
+                "ip mptcp endpoint change id N nobackup, if it is to carry data",
+            )
