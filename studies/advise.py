@@ -23,9 +23,9 @@ from random import Random
 from typing import Any, Final
 
 from mptcplab.advice.advising import advise, ask
-from mptcplab.advice.candidates import Candidate, multipath, singles
+from mptcplab.advice.candidates import Candidate, backups, multipath, singles
 from mptcplab.advice.play import Player
-from mptcplab.advice.prune import prune
+from mptcplab.advice.prune import LATE, prune
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.traffic import KINDS
@@ -69,7 +69,7 @@ def network(number: int, *, development: bool = False) -> tuple[list[str], str, 
 def case(number: int, kind: str, *, development: bool = False, budget: float = 1.0) -> dict[str, Any]:
     """One network with one kind of traffic: the score of everybody that matters, relative to the best."""
     paths, buffer, first = network(number, development=development)
-    advice = advise(paths=paths, traffic=kind, buffer=buffer, jobs=1, budget=budget)
+    advice = advise(paths=paths, traffic=kind, purpose="any", buffer=buffer, jobs=1, budget=budget)
     # The same network as the advice had, with other random numbers.
     question = replace(ask(None, paths, kind, "any", buffer=buffer), seed=_OTHER_SEED + number)
     order = (first, "b" if first == "a" else "a")
@@ -107,10 +107,11 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
 
 def _last(race: Race, question: Question, advised: Candidate, rivals: Sequence[Candidate]) -> list[Candidate]:
     """Who ran most often: the best of all settings, what was advised, and the best TCP with and without BBR."""
-    plain = singles(question.paths, question.purpose)
+    plain = singles(question.paths, stock=False)
     # Without sttf where advice does not try it either: it costs as much as all others together.
-    kind = question.traffic.kind
-    every, _ = prune(list(multipath(question.paths, question.purpose)), (), kind, 1.0, "down", marked=question.marked)
+    made = [*multipath(question.paths, stock=False), *backups(question.paths, stock=False)]
+    kept, left = prune(made, None, question.traffic.kind, marked=question.marked)
+    every = [*kept, *(each for each, why in left.items() if why == LATE)]
     race.extend([*every, *plain], 1)
 
     def round_(among: Sequence[Candidate], best: int, beside: Sequence[Candidate], runs: int) -> list[Candidate]:

@@ -69,12 +69,14 @@ def case(number: int, kind: str, known: Sequence[Mapping[str, Any]]) -> tuple[Ca
     if line is None:
         advised = advise(paths=paths, traffic=kind, purpose="linux", buffer=buffer).best.candidate
         line = new = {"advised_on": number, "traffic": kind, "label": advised.label, "candidate": astuple(advised)}
-    congestion, scheduler, on, backup, stock = line["candidate"]
+    congestion, scheduler, on, backup, stock = line["candidate"][:5]
+    if backup is True:  # as it was noted while a setting had one member or none
+        on, backup = on[:1], on[1:]
     order = (first, "b" if first == "a" else "a")
     settings = {
-        ADVICE: Candidate(congestion, scheduler, tuple(on), backup, stock),
+        ADVICE: Candidate(congestion, scheduler or "", tuple(on), tuple(backup or ()), stock),
         DEFAULT: Candidate(*KERNEL_DEFAULT, order, stock=True),
-        **{f"TCP on {path}": Candidate("cubic", None, (path,), stock=True) for path in "ab"},
+        **{f"TCP on {path}": Candidate("cubic", "", (path,), stock=True) for path in "ab"},
     }
     return Case(number, kind, question, settings), new
 

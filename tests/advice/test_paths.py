@@ -30,6 +30,46 @@ def test_the_ways_to_say_a_time(text: str, low: float, high: float) -> None:
     assert (path.queue_s.low, path.queue_s.high) == UNKNOWN_QUEUE_S
 
 
+@pytest.mark.parametrize(
+    ("said", "down_mbps", "up_mbps"),
+    [
+        ("100Mbps", 100, 100),
+        ("100 mbps", 100, 100),
+        ("100 Mbit", 100, 100),
+        ("100M", 100, 100),
+        ("0.1 Gb/s", 100, 100),
+        ("100000 kbit/s", 100, 100),
+        # B is bytes.
+        ("12.5 MB/s", 100, 100),
+        ("12.5MBps", 100, 100),
+        ("12.5 Mbyte/s", 100, 100),
+        ("10 MiB/s", 83.88608, 83.88608),
+        ("1 Gibit/s", 1073.741824, 1073.741824),
+        ("40M/10M", 40, 10),
+        ("40/10 MB/s", 320, 80),
+        ("40 Mbit/s / 10 Mbit/s", 40, 10),
+        ("40Mbit/5000 kbit", 40, 5),
+    ],
+)
+def test_the_ways_to_say_a_rate(said: str, down_mbps: float, up_mbps: float) -> None:
+    path = read_path(f"a: {said}, 9 ms")
+    assert (path.down_bps, path.up_bps) == pytest.approx((down_mbps * 1e6, up_mbps * 1e6))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a: 10M, rtt 8 ms; 0.1% loss; queue 50ms",
+        "a: rate 10 Mbit/s; ping 8ms; loss 0.1 %; 50 ms queue",
+        "a: 10 Mbit/s, 8 msec, 0.1 percent, queue: 50 ms",
+        "a: 8 ms round trip; 10Mbps; packet loss 0.1 %; buffer 50 ms",
+    ],
+)
+def test_words_around_a_quantity_say_what_it_is(said: str) -> None:
+    path = read_path(said)
+    assert (path.down_bps, path.rtt_s.low, path.loss, path.queue_s.low) == pytest.approx((10e6, 0.008, 0.001, 0.05))
+
+
 def test_a_rate_may_be_off_too() -> None:
     path = read_path("a: 40/10 Mbit/s ± 20 %, 9 ms")
     assert (path.rate.low, path.rate.high) == pytest.approx((0.8, 1.2))
@@ -46,7 +86,11 @@ def test_a_rate_may_be_off_too() -> None:
         ("lte: 40/10 Mbit/s", "no round-trip time", "what ping shows"),
         ("lte: 40/10 Mbit/s, 45 ms, 0 %", "found 0 %", "leave it out"),
         ("lte: 40/10 Mbit/s, 45 ms, 60 %", "found 60 %", "at most 50 %"),
-        ("lte: 40/10 Mbps, 45 ms", "no such unit", 'did you mean "40 Mbit/s"?'),
+        ("lte: 40/10 MBPS, 45 ms", "40/10 MBPS", 'did you mean "10 Mbit/s" or "10 MB/s" (bytes)?'),
+        ("lte: 40/10 MB, 45 ms", "40/10 MB", 'did you mean "10 MB/s" (bytes) or "10 Mbit/s"?'),
+        ("lte: 40 m, 45 ms", "40 m", 'did you mean "40 Mbit/s" or "40 ms"?'),
+        ("lte: 0,5 Gbit/s, 45 ms", "0,5", "0.5"),
+        ("lte: 40/10 Mbit/s, 45 ms, 0,5 %", "0,5", "0.5"),
         ("lte: 40/10, 45 ms", "40/10", "a rate (90/20 Mbit/s)"),
         ("lte: 40/10 Mbit/s, 45", "45", "a round-trip time (8 ms)"),
         ("lte: 40/10 Mbit/s, 45 parsecs", "parsecs", "a round-trip time (8 ms)"),
@@ -105,7 +149,7 @@ def test_a_cap_that_is_wrong_says_what_would_do(text: str, found: str, expected:
     ("text", "found", "expected"),
     [
         ("0 MB", "0 MB", "2 kB"),
-        ("-1 MB", "-1 MB", "2 kB"),
+        ("-1 MB", "-1 MB", "a size"),
         ("2 GB", "2 GB", "to 1 GB"),
         ("1 s", "a time", "a size"),
         ("many", "many", "a size"),

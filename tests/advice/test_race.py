@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from mptcplab.advice.advising import _known_best
 from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.choose import known_best
 from mptcplab.advice.play import Played, Run
 from mptcplab.advice.race import Race, difference
 from mptcplab.advice.traffic import Figure
@@ -42,7 +42,13 @@ def field(count: int) -> list[Candidate]:
     return [Candidate("cubic", "min-rtt", (f"p{number}", "q")) for number in range(count)]
 
 
-TCP = [Candidate("cubic", None, ("p0",))]
+TCP = [Candidate("cubic", "", ("p0",))]
+
+
+def run(race: Race, plain: list[Candidate], others: list[Candidate]) -> None:
+    """Plain TCP, then the race, which may take three fifths of the work."""
+    race.singles(plain, 0.6 * race.budget_hops)
+    race.run(others, [], 0.6 * race.budget_hops)
 
 
 def raced(count: int, noise: float, budget: int) -> tuple[Race, list[Candidate], Scores]:
@@ -51,7 +57,7 @@ def raced(count: int, noise: float, budget: int) -> tuple[Race, list[Candidate],
     levels[others[17]] = 1.0
     scores = Scores(levels, noise)
     race = Race(scores, budget_hops=budget)  # type: ignore[arg-type]
-    race.run(TCP, others, [])
+    run(race, TCP, others)
     return race, others, scores
 
 
@@ -83,11 +89,11 @@ def test_a_smaller_budget_is_kept() -> None:
 def test_plain_tcp_leaves_the_work_to_those_that_race() -> None:
     """Four runs show what is far behind; as many as the finalists have took more than the race's three fifths."""
     others = field(60)
-    plain = [Candidate(control, None, (path,)) for path in ("p0", "q", "r") for control in ("cubic", "reno", "bbr")]
+    plain = [Candidate(control, "", (path,)) for path in ("p0", "q", "r") for control in ("cubic", "reno", "bbr")]
     budget = 5_000_000
     scores = Scores(dict.fromkeys([*others, *plain], 0.0), 0.3)
     race = Race(scores, budget_hops=budget)  # type: ignore[arg-type]
-    race.run(plain, others, [])
+    run(race, plain, others)
     assert {len(race.results[each]) for each in plain} == {4}
     assert max(len(played) for played in race.results.values()) > 4
     assert scores.work_hops <= 0.6 * budget
@@ -108,7 +114,8 @@ def test_what_happens_in_one_run_of_sixteen_is_seen_before_the_answer() -> None:
     rare, steady = field(2)
     race = Race(RareTimeouts({rare: 0.0, steady: -0.03, TCP[0]: -1.0}, 0.0), budget_hops=25_000_000)  # type: ignore[arg-type]
     race.extend([rare, steady, *TCP], 1)
-    assert race.confirm([rare, steady], TCP)[0] == steady
+    race.confirm([rare, steady], TCP)
+    assert race.ranked([rare, steady])[0] == steady
     assert len(race.results[rare]) >= 32
 
 
@@ -122,7 +129,7 @@ def test_candidates_that_cost_little_run_more_often_before_half_of_them_go() -> 
             others = field(48)
             levels = dict.fromkeys(others, 0.0) | {others[shift]: 0.5, TCP[0]: 0.0}
             race = Race(Scores(levels, 0.5), budget_hops=budget)  # type: ignore[arg-type]
-            race.run(TCP, others, [])
+            run(race, TCP, others)
             remaining = [each for each in others if each in race.results and each not in race.dropped]
             found += race.ranked(remaining)[0] == others[shift]
         return found
@@ -144,10 +151,12 @@ def test_luck_in_the_race_is_not_believed() -> None:
     others = field(100)
     scores = Scores(dict.fromkeys([*others, *TCP], 0.0), 0.2)
     race = Race(scores, budget_hops=40_000_000)  # type: ignore[arg-type]
-    race.run(TCP, others, [])
+    run(race, TCP, others)
     chosen = race.ranked([each for each in others if each in race.results and each not in race.dropped])[0]
     assert race.difference(chosen, TCP[0]).mean > 0.02
-    finalists = race.confirm([each for each in others if each in race.results and each not in race.dropped], TCP)
+    finalists = race.finalists(others)
+    race.confirm(finalists, TCP)
+    finalists = race.ranked(finalists)
     assert len(finalists) == 4
     assert all(pair >= 1000 for each in finalists for pair in race.results[each])
     assert all(abs(race.difference(each, TCP[0]).mean) < 0.1 for each in finalists)
@@ -155,7 +164,9 @@ def test_luck_in_the_race_is_not_believed() -> None:
 
 def test_what_is_better_is_confirmed() -> None:
     race, others, _ = raced(60, 0.1, 20_000_000)
-    finalists = race.confirm([each for each in others if each in race.results and each not in race.dropped], TCP)
+    finalists = race.finalists(others)
+    race.confirm(finalists, TCP)
+    finalists = race.ranked(finalists)
     assert finalists[0] == others[17]
     assert race.difference(finalists[0], TCP[0]).low > 0.6
 
@@ -170,15 +181,15 @@ def with_scores(levels: dict[Candidate, float]) -> Race:
 @pytest.mark.parametrize(("ahead", "chosen"), [(0.003, "cubic"), (0.02, "bbr")])
 def test_of_tcp_that_is_as_good_the_best_known_is_taken(ahead: float, chosen: str) -> None:
     """Half a per cent is as good, two are not."""
-    plain = {Candidate("cubic", None, ("a",)): 0.0, Candidate("bbr", None, ("a",)): ahead}
-    plain[Candidate("reno", None, ("b",))] = -1.0
-    assert _known_best(with_scores(plain), list(plain)).congestion == chosen
+    plain = {Candidate("cubic", "", ("a",)): 0.0, Candidate("bbr", "", ("a",)): ahead}
+    plain[Candidate("reno", "", ("b",))] = -1.0
+    assert known_best(with_scores(plain), list(plain)).congestion == chosen
 
 
 def test_tcp_that_is_far_behind_has_no_part_in_the_final_runs() -> None:
     """More than 20 % in every run; a reason is left."""
-    near, far = Candidate("reno", None, ("a",)), Candidate("cubic", None, ("b",))
-    levels = {Candidate("cubic", None, ("a",)): 0.0, near: math.log(0.85), far: math.log(0.75)}
+    near, far = Candidate("reno", "", ("a",)), Candidate("cubic", "", ("b",))
+    levels = {Candidate("cubic", "", ("a",)): 0.0, near: math.log(0.85), far: math.log(0.75)}
     levels[Candidate("lia", "min-rtt", ("a", "b"))] = 0.1
     race = with_scores(levels)
     race.confirm([each for each in levels if not each.is_tcp], [each for each in levels if each.is_tcp])

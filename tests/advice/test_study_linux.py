@@ -13,8 +13,8 @@ from studies.advise_linux import ADVICE, DEFAULT, Case, better_tcp, gain, gains,
 SETTINGS = {
     ADVICE: Candidate("lia", "linux", ("a", "b"), stock=True),
     DEFAULT: Candidate("cubic", "linux", ("b", "a"), stock=True),
-    "TCP on a": Candidate("cubic", None, ("a",), stock=True),
-    "TCP on b": Candidate("cubic", None, ("b",), stock=True),
+    "TCP on a": Candidate("cubic", "", ("a",), stock=True),
+    "TCP on b": Candidate("cubic", "", ("b",), stock=True),
 }
 
 

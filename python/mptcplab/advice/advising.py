@@ -2,30 +2,52 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from mptcplab.advice import reasons
 from mptcplab.advice.answer import BELOW, Advice, Recommendation, values_of
-from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate, multipath, singles
+from mptcplab.advice.asked import check
+from mptcplab.advice.candidates import (
+    KERNEL_DEFAULT,
+    Candidate,
+    backups,
+    multipath,
+    orders,
+    singles,
+    with_window,
+)
+from mptcplab.advice.choose import WORTH_ANOTHER, best_of, known_best
 from mptcplab.advice.commands import commands
+from mptcplab.advice.costs import costs
+from mptcplab.advice.effort import BUDGET_HOPS, SCALING, Effort, plan
 from mptcplab.advice.errors import AdviceError
-from mptcplab.advice.paths import check_buffer, known_path, read_cap, read_paths
-from mptcplab.advice.play import Player
-from mptcplab.advice.prune import UNMARKED, prune
+from mptcplab.advice.exploring import explore, nearest_first
+from mptcplab.advice.paths import known_path, read_buffer, read_cap, read_paths
+from mptcplab.advice.play import OVERHEAD_HOPS, Player
+from mptcplab.advice.prune import LATE, prune
 from mptcplab.advice.question import Question, best_rates_bps, from_file, from_paths, with_traffic
-from mptcplab.advice.race import BUDGET_HOPS, INDIFFERENT, Race
-from mptcplab.advice.traffic import DOWNLOADS, KINDS, Traffic, of_kind
+from mptcplab.advice.race import Race
+from mptcplab.advice.subsets import Reach, reaches
+from mptcplab.advice.traffic import DOWNLOADS, Traffic, of_kind
+from mptcplab.advice.windows import wanted
 from mptcplab.scenario import Scenario
-from mptcplab.scenario.errors import did_you_mean, show
 
-PURPOSES: Final = ("any", "linux")
-_SHOWN: Final = 3
-"""The most settings that are recommended."""
+_PARTS: Final[Mapping[str, tuple[float, float, float]]] = {
+    "both": (0.1, 0.4, 0.65),
+    "linux": (0.15, 0.6, 0.0),
+    "any": (0.1, 0.0, 0.6),
+}
+"""Of the work, until when plain TCP, a stock kernel's settings and all others race; the rest is for the final runs."""
+_SETS_PART: Final = 0.4
+"""Of a race, what goes to finding the sets of paths."""
+_SETS: Final = {True: 3, False: 2}
+"""How many sets of paths race, on a stock kernel and freely."""
 _CONTRAST_RUNS: Final = 4
-_THE_SAME: Final = 1e-5
+_OVER: Final = 1.1
+"""Of the budget: what the runs for the reasons may reach."""
 
 
 def advise(
@@ -33,7 +55,8 @@ def advise(
     *,
     paths: Sequence[str] = (),
     traffic: str | None = None,
-    purpose: str = "any",
+    purpose: str = "both",
+    prefer: str = "best",
     metered: Sequence[str] = (),
     caps: Sequence[str] = (),
     buffer: str | None = None,
@@ -43,16 +66,19 @@ def advise(
     jobs: int = 2,
     budget: float = 1.0,
     progress: Callable[[float], None] | None = None,
+    estimate: Callable[[Effort], None] | None = None,
 ) -> Advice:
     """Recommend a congestion control, a scheduler and a first path, or TCP on one path, with reasons.
 
     The network is a `scenario` (or the name of its file), or a list of `paths` such as `"lte: 40/10 Mbit/s, 45 ms ± 30,
     0.5 %"`: name, rate to the client / from it, round-trip time, loss. `traffic` is `web`, `bulk`, `video`, `calls` or
-    `mix`; for a scenario it is that of its connection unless given. `purpose` is `any`, or `linux` for what a stock
-    kernel with our BPF programs can do. `metered` names paths that cost money; `caps` are contracts, `"lte: 20
-    GB/month"`; `buffer` the receivers' largest buffer. `connection` is the one to advise on when the scenario has
-    several. `budget` multiplies the work that goes into the answer, which for the same arguments is always the same,
-    whatever `jobs` is. `progress` is called with the part that is done.
+    `mix`; for a scenario it is that of its connection unless given. `purpose` is `linux` for what a stock kernel with
+    our BPF programs can do, `any` for every control and scheduler, or `both`, in which the kernel's answer comes first.
+    `prefer` is what decides within 10 %: `survive`, `simple` or `fair`; `best` within 2 %. `metered` names paths that
+    cost money; `caps` are contracts, `"lte: 20 GB/month"`; `buffer` the receivers' window. `connection` is the one to
+    advise on when the scenario has several. `budget` multiplies the work that goes into the answer, which for the same
+    arguments is always the same, whatever `jobs` is. `progress` is called with the part that is done, `estimate` once
+    before, with what it will take.
 
     Raises AdviceError, and ScenarioError for a scenario that is wrong.
 
@@ -63,14 +89,15 @@ def advise(
     >>> advice.best_single_path.candidate.paths
     ('fibre',)
     """
-    question = ask(scenario, paths, traffic, purpose, metered, caps, buffer, direction, connection, seed)
-    if jobs < 1:
-        raise AdviceError("jobs", str(jobs), "1 or more")
-    if not 0 < budget <= 1000:
-        raise AdviceError("budget", f"{budget:g}", "more than 0 and at most 1000")
+    question = ask(
+        scenario, paths, traffic, purpose, metered, caps, buffer, direction, connection, seed, prefer, jobs, budget
+    )
+    effort = plan(question, reaches(question), round(BUDGET_HOPS * budget))
+    question.scale, question.length = effort.scale, effort.length
+    if estimate is not None:
+        estimate(effort)
     with Player(question, jobs) as player:
-        race = Race(player, progress, round(BUDGET_HOPS * budget))
-        return _answer(question, race)
+        return _answer(question, Race(player, progress, effort.budget_hops), effort)
 
 
 def ask(
@@ -84,32 +111,38 @@ def ask(
     direction: str = "down",
     connection: str | None = None,
     seed: int = 1,
+    prefer: str = "best",
+    jobs: int = 1,
+    budget: float = 1.0,
 ) -> Question:
     """The question, checked. Raises AdviceError."""
-    if (scenario is None) == (not paths):
-        found = "neither a scenario file nor paths" if scenario is None else "both a scenario file and paths"
-        raise AdviceError("the network", found, "a scenario file, or at least two --path")
-    for name, value, known in (("--for", purpose, PURPOSES), ("--direction", direction, ("down", "up"))):
-        if value not in known:
-            raise AdviceError(name, show(value), " or ".join(known))
+    check(
+        has_file=scenario is not None,
+        paths=paths,
+        traffic=traffic,
+        purpose=purpose,
+        prefer=prefer,
+        metered=metered,
+        caps=caps,
+        buffer=buffer,
+        direction=direction,
+        connection=connection,
+        jobs=jobs,
+        budget=budget,
+    )
     if buffer is not None:
-        check_buffer(buffer)
-    if traffic is not None and traffic not in KINDS:
-        raise AdviceError("--traffic", show(traffic), f"{', '.join(KINDS)}{did_you_mean(traffic, KINDS)}")
+        buffer = read_buffer(buffer)
     if scenario is not None:
         question = _of_scenario(scenario, traffic, connection, purpose, seed, buffer)
     else:
-        if connection is not None:
-            raise AdviceError(f"--connection {connection}", "no scenario file", "it with a file that has connections")
         specs = read_paths(paths)
         asked = "mix" if traffic is None else traffic
-        if direction == "up" and asked in DOWNLOADS:
-            raise AdviceError("--direction up", f"the traffic {asked}, in which the client asks", "bulk")
         rates = [(spec.down_bps, spec.up_bps)[:: 1 if direction == "down" else -1] for spec in specs]
         kind = of_kind(asked, max((forth, back) for forth, back in rates))
         base = from_paths(specs, kind, direction, buffer)
         names = tuple(spec.name for spec in specs)
         question = Question(base, tuple(kind.applications), names, kind, purpose, seed, tuple(specs))
+    question.prefer = prefer
     question.metered = tuple(known_path(f"--metered {name}", name, question.paths) for name in metered)
     question.caps = tuple(read_cap(text, question.paths) for text in caps)
     question.check()
@@ -141,95 +174,153 @@ def _of_scenario(
     return Question(base, targets, paths, carried, purpose, seed, source=loaded.source, connection=name)
 
 
-def _answer(question: Question, race: Race) -> Advice:
-    direction = next(iter(question.base["connection"].values())).get("direction", "down")
-    plain = singles(question.paths, question.purpose)
-    every = list(multipath(question.paths, question.purpose))
-    traffic = question.traffic
-    kept, left_out = prune(every, question.specs, traffic.kind, traffic.duration_s, direction, marked=question.marked)
-    race.dropped.update(left_out)
-    race.run(plain, kept, [each for each, why in left_out.items() if why != UNMARKED])
-    remaining = race.confirm([each for each in race.results if not each.is_tcp and each not in race.dropped], plain)
+def _answer(question: Question, race: Race, effort: Effort) -> Advice:
+    """Plain TCP first, then a race on the kernel's own settings, one on all others, and the best of all again."""
+    known = reaches(question)
+    window = wanted(question, known)
+    shares = _PARTS[question.purpose]
+    ends = [part * race.budget_hops for part in shares]
+    plain = with_window(singles(question.paths, stock=question.purpose != "any"), window)
+    if effort.scale > 1:
+        plain = [each for each in plain if each.congestion in SCALING]
+    race.singles(plain, ends[0])
+    finalists: list[Candidate] = []
+    if question.purpose != "any":
+        finalists += _group(question, race, known, window, ends[1], stock=True, controls=effort.controls)
+    if question.purpose != "linux":
+        finalists += _group(question, race, known, window, ends[2], stock=False, controls=effort.controls)
+    beside = _beside(question, race, known, window, finalists, plain)
+    plain += [each for each in beside if each.is_tcp and each not in plain]
+    race.confirm(list(dict.fromkeys([*finalists, *(each for each in beside if not each.is_tcp)])), plain)
     plain = [each for each in plain if each in race.results]
-    single = _known_best(race, plain)
-    safe = [each for each in remaining if _is_safe(race, each, single)]
-    chosen = _apart(race, _preferred(race, question, safe))[:_SHOWN]
-    others = _contrasts(question, chosen[0] if chosen else single, single, plain)
-    race.extend(others, min(_CONTRAST_RUNS, len(race.results[single])))
-    made = [
-        _recommendation(race, question, each, single, plain, others if each == chosen[0] else ()) for each in chosen
-    ]
-    last = _recommendation(race, question, single, single, plain, () if chosen else [e for e in others if e.is_tcp])
-    if not chosen:
-        why = reasons.stay(race, question, single, remaining[0] if remaining else None)
-        last = _with_reason(last, why)
-    shown = {each.candidate for each in made} | {single}
-    for each in remaining:
-        if each not in shown and each not in safe:
-            race.dropped[each] = "not better than TCP on the best path with 95 % confidence"
-        elif each not in shown:
-            race.dropped[each] = f"among the best, place {remaining.index(each) + 1}"
-    for each in plain:
-        if each != single:
-            behind = 1 - math.exp(race.difference(each, single).mean)
-            race.dropped[each] = f"{behind:.1%} below {single.label}"
+    single = known_best(race, plain)
+    pool = [each for each in race.results if each.stock or question.purpose == "any"]
+    best = best_of(race, question, pool, single)
+    chosen = [best]
+    if question.purpose == "both":
+        free = best_of(race, question, list(race.results), single)
+        found = race.difference(free, best)
+        if not free.stock and found.mean > WORTH_ANOTHER and found.low > 0:
+            chosen.append(free)
+    return _told(question, race, effort, chosen, single, plain)
+
+
+def _group(
+    question: Question,
+    race: Race,
+    known: Mapping[str, Reach] | None,
+    window: int,
+    until: float,
+    *,
+    stock: bool,
+    controls: Sequence[str] | None,
+) -> list[Candidate]:
+    """The best few of a stock kernel's settings, or of all others."""
+    start = race.player.work_hops
+    sets = explore(race, question, known, window, start + _SETS_PART * (until - start), stock=stock, most=_SETS[stock])
+    every = [each for members in sets for each in multipath(members, stock=stock)]
+    if stock or question.purpose == "any":
+        order = nearest_first(question.paths, known)
+        every += backups(order, stock=stock)
+    made = with_window(every, window)
+    kept, late = prune(made, known, question.traffic.kind, marked=question.marked, controls=controls)
+    race.dropped.update(late)
+    race.run(kept, [each for each, why in late.items() if why == LATE], until)
+    return race.finalists(made)
+
+
+def _beside(
+    question: Question,
+    race: Race,
+    known: Mapping[str, Reach] | None,
+    window: int,
+    finalists: Sequence[Candidate],
+    plain: Sequence[Candidate],
+) -> list[Candidate]:
+    """What the final runs have besides: one path with backups, the kernel's default, and small or cheap variants."""
+    first = race.ranked(list(plain))[0]
+    best = [each for each in finalists if each.stock][:1] or list(finalists[:1])
+    stock = question.purpose != "any"
+    order = nearest_first(question.paths, known)
+    rest = tuple(path for path in order if path != first.paths[0])
+    scheduler = "linux" if stock else "min-rtt"
+    found = [Candidate(first.congestion, scheduler, first.paths, rest, stock, window)]
+    for leader in best:
+        left = tuple(path for path in order if path not in leader.used)
+        if left and question.prefer == "survive" and not leader.is_tcp:
+            found.append(replace(leader, backup=(*leader.backup, *left)))
+        found += [each for name in question.paid for each in _cheaper(leader, name)]
+    if window:
+        # With the buffer that Linux has by default.
+        found += [replace(each, window_bytes=0) for each in (*best, first, found[0])]
+    return [each for each in dict.fromkeys(found) if each not in finalists and each not in plain]
+
+
+def _cheaper(leader: Candidate, name: str) -> list[Candidate]:
+    """The same with a path that costs money as backup."""
+    if name not in leader.paths or len(leader.paths) < 2:
+        return []
+    members = tuple(path for path in leader.paths if path != name)
+    return [replace(leader, paths=members, backup=(*leader.backup, name))]
+
+
+def _told(
+    question: Question,
+    race: Race,
+    effort: Effort,
+    chosen: Sequence[Candidate],
+    single: Candidate,
+    plain: Sequence[Candidate],
+) -> Advice:
+    """The answer in words and numbers."""
+    others = _contrasts(question, chosen[0], single, plain)
+    left = race.budget_hops * _OVER - race.player.work_hops
+    cost = max(played.work_hops for each in race.results.values() for played in each.values()) + OVERHEAD_HOPS
+    fits = int(left / (cost * max(1, len([each for each in others if each not in race.results]))))
+    race.extend(others, max(1, min(_CONTRAST_RUNS, fits, len(race.results[single]))))
+    made = []
+    for each in chosen:
+        beside = others if each == chosen[0] else [chosen[0]]
+        why = reasons.sentences(race, question, each, single, [one for one in beside if one in race.results])
+        made.append(_recommendation(race, question, each, single, plain, why))
+    last = made[0] if chosen[0] == single else _recommendation(race, question, single, single, plain, [])
+    if chosen[0] == single:
+        rivals = race.ranked([each for each in race.results if not each.is_tcp and each not in others])
+        stays = reasons.stay(race, question, single, rivals[0] if rivals else None)
+        made[0] = last = replace(last, reasons=(stays, *last.reasons))
+    shown = {*chosen, single}
+    for each in race.results:
+        if each not in shown:
+            behind = 1 - math.exp(race.difference(each, chosen[0]).mean)
+            said = f"{behind:.1%} below" if behind > 0 else f"{-behind:.1%} above, within what its advantages cost"
+            race.dropped[each] = f"{said} {chosen[0].label} in the final runs"
+    for each in shown:
+        race.dropped.pop(each, None)
     if race.progress is not None:
         race.progress(1.0)
+    bought = costs(race, question, question.paid, chosen)
     dropped = tuple(sorted(race.dropped.items(), key=lambda item: item[0].label))
-    return Advice(question, tuple(made) or (last,), last, dropped, race.results, race.player.work_hops)
-
-
-def _is_safe(race: Race, candidate: Candidate, single: Candidate) -> bool:
-    """Whether it is better than TCP on the better path for certain, by so much that it matters."""
-    found = race.difference(candidate, single)
-    return found.pairs >= 2 and found.low >= 0 and found.mean >= INDIFFERENT
-
-
-def _known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
-    """The best of plain TCP; of those that are as good the best known."""
-    first = race.ranked(plain)[0]
-    as_good = [each for each in plain if race.difference(each, first).mean >= -INDIFFERENT / 2]
-    return min(as_good, key=lambda each: (each.plainness, each.paths != first.paths, each))
-
-
-def _apart(race: Race, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Without those that do the same as one before them."""
-    found: list[Candidate] = []
-    for each in ranked:
-        if all(abs(race.difference(each, other).mean) > _THE_SAME for other in found):
-            found.append(each)
-    return found
-
-
-def _preferred(race: Race, question: Question, safe: list[Candidate]) -> list[Candidate]:
-    """Best first; among those that are as good, the one that sends least over metered paths, then the best known."""
-    paid = [*question.metered, *(cap.path for cap in question.caps)]
-    if not safe:
-        return safe
-    margin = 2 * INDIFFERENT if paid else INDIFFERENT / 2
-    as_good = [each for each in safe if race.difference(each, safe[0]).mean >= -margin]
-
-    def cost(candidate: Candidate) -> float:
-        return math.fsum(reasons.shares_of(race, question, candidate)[path] for path in paid)
-
-    as_good.sort(key=lambda each: (round(cost(each), 2), each.plainness, safe.index(each)))
-    return [*as_good, *(each for each in safe if each not in as_good)]
+    return Advice(question, tuple(made), last, dropped, race.results, race.player.work_hops, bought, effort)
 
 
 def _contrasts(question: Question, best: Candidate, single: Candidate, plain: Sequence[Candidate]) -> list[Candidate]:
     """What the best is set beside: the kernel's default, and itself with one choice changed."""
-    stock = question.purpose == "linux"
-    order = best.paths if not best.is_tcp else (single.paths[0], *(p for p in question.paths if p != single.paths[0]))
-    found = [Candidate(*KERNEL_DEFAULT, order, stock=stock)]
+    order = (*best.paths, *(path for path in question.paths if path not in best.paths))
+    found = [Candidate(*KERNEL_DEFAULT, order, (), best.stock, best.window_bytes)]
     if not best.is_tcp:
-        for first in question.paths:
-            rest = (first, *(path for path in question.paths if path != first))
-            found.append(Candidate(best.congestion, best.scheduler, rest, best.backup, stock))
-        found.append(Candidate("cubic", best.scheduler, best.paths, best.backup, stock))
-        if not stock:
-            found.append(Candidate(best.congestion, "min-rtt", best.paths, best.backup, stock))
+        left = [path for path in question.paths if path not in best.paths]
+        found += [replace(best, paths=(*best.paths, path), backup=()) for path in left]
+        if len(best.paths) > 1:
+            found += [replace(best, paths=order) for order in orders(best.paths)]
+            if len(best.paths) > 2:
+                found += [replace(best, paths=tuple(p for p in best.paths if p != path)) for path in best.paths]
+        found.append(replace(best, congestion="cubic"))
+        if not best.stock:
+            found.append(replace(best, scheduler="min-rtt"))
     else:
         found += [each for each in plain if each.congestion == single.congestion or each.paths == single.paths]
+    if best.window_bytes:
+        found.append(replace(best, window_bytes=0))
     return [each for each in dict.fromkeys(found) if each != best]
 
 
@@ -239,7 +330,7 @@ def _recommendation(
     candidate: Candidate,
     single: Candidate,
     plain: Sequence[Candidate],
-    others: Sequence[Candidate],
+    why: Sequence[str],
 ) -> Recommendation:
     played = race.results[candidate]
     below = [
@@ -257,8 +348,9 @@ def _recommendation(
         reasons.queueing_of(race, question, candidate),
         reasons.mean(race, candidate, "waiting_s"),
         reasons.neighbours_of(race, question, candidate, single),
-        tuple(reasons.sentences(race, question, candidate, single, [each for each in others if each in race.results])),
-        commands(candidate),
+        tuple(why),
+        tuple(path for path in question.paths if path not in candidate.used),
+        commands(candidate, question.paths),
     )
 
 
@@ -266,10 +358,7 @@ def settings(question: Question, candidate: Candidate) -> dict[str, object]:
     """As keys of the scenario."""
     keys = candidate.keys()
     options = {f"tcp.{option}": value for option, value in keys.pop("tcp", {}).items()}
-    return {
+    found: dict[str, object] = {
         f"connection.{name}.{key}": value for name in question.targets for key, value in {**keys, **options}.items()
     }
-
-
-def _with_reason(recommendation: Recommendation, why: str) -> Recommendation:
-    return replace(recommendation, reasons=(why, *recommendation.reasons))
+    return found | {f"link.{name}.metered.use": "backup" for name in question.first_links(candidate.marked_backups)}

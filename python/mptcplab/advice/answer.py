@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.costs import Cost
+from mptcplab.advice.effort import Effort
 from mptcplab.advice.play import Played
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Difference
@@ -54,7 +56,10 @@ class Recommendation:
     neighbours: float | None
     """Goodput of the other connections relative to when this traffic uses the best single path; None without any."""
     reasons: tuple[str, ...]
-    commands: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Paths that it does not use."""
+    commands: Mapping[str, Sequence[str]]
+    """By what sets it: `ip`, `networkmanager`, `networkd`, `uci`; empty for what no stock kernel has."""
 
     @property
     def label(self) -> str:
@@ -77,32 +82,53 @@ class Recommendation:
             "gain_interval": [_less_one(self.gain.low), _less_one(self.gain.high)],
             "runs": self.gain.pairs,
             "connections": {name: value.to_dict() for name, value in self.values.items()},
-            "paths": {
+            "paths": list(self.candidate.paths),
+            "by_path": {
                 name: {"share": share, "queueing_s": self.queueing_s[name]} for name, share in self.shares.items()
             },
             "out_of_order_delay_s": self.waiting_s,
             "neighbours": self.neighbours,
-            "commands": list(self.commands),
+            "on": "stock kernel" if self.candidate.stock else "free choice",
+            "backup": list(self.candidate.backup),
+            "left_out": list(self.left_out),
+            "commands": {name: list(lines) for name, lines in self.commands.items()},
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """What came of the question."""
 
     question: Question
     recommended: tuple[Recommendation, ...]
-    """Best first."""
+    """The answer first: for a stock kernel unless it was asked for any. A free choice that is better comes after it."""
     best_single_path: Recommendation
     dropped: tuple[tuple[Candidate, str], ...]
     """Everybody else with the reason."""
     results: Mapping[Candidate, Mapping[int, Played]]
     work_hops: int
+    costs: tuple[Cost, ...]
+    """What can be had for so much over paths that cost money, the cheapest first; empty where none does."""
+    effort: Effort
 
     @property
     def best(self) -> Recommendation:
         """The first of the recommended."""
         return self.recommended[0]
+
+    def __str__(self) -> str:
+        """The answer in at most 30 lines."""
+        from mptcplab.advice.told import text
+
+        return text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from mptcplab.advice.told import html
+
+        return html(self)
 
     def scenario(self) -> Scenario:
         """The network as it was said, with the best settings."""
@@ -134,6 +160,9 @@ class Advice:
             "recommended": [each.to_dict() for each in self.recommended],
             "best_single_path": self.best_single_path.to_dict(),
             "packet_hops": self.work_hops,
+            "scale": self.effort.scale,
+            "simulated_part": self.effort.length,
+            "costs": [each.to_dict() for each in self.costs],
         }
         if everything:
             document["dropped"] = [{"label": each.label, "reason": reason} for each, reason in self.dropped]

@@ -1,10 +1,11 @@
-"""The settings that compete: controls × schedulers × first path, one path with the others as backup, and plain TCP."""
+"""The settings that compete: controls × schedulers × uses of the paths (member, backup or left out), and plain TCP."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mptcplab import registry
+from mptcplab.advice import words
 
 CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert", "dctcp")
 """Those tried on subflows; `dctcp` only where queues mark packets, which `prune` decides.
@@ -23,7 +24,8 @@ KERNEL_DEFAULT: Final = ("cubic", "linux")
 
 _SHOWN: Final = {
     "cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "ewtcp": "EWTCP", "lia": "LIA", "olia": "OLIA",
-    "balia": "BALIA", "wvegas": "wVegas", "mppert": "MPPERT",
+    "balia": "BALIA", "wvegas": "wVegas", "mppert": "MPPERT", "blest": "BLEST", "ecf": "ECF", "dmptcp": "DMPTCP",
+    "otias": "OTIAS", "daps": "DAPS", "sttf": "STTF", "linux": "the kernel's scheduler",
     "min-rtt+orp": "min-rtt with opportunistic retransmission",
 }  # fmt: skip
 
@@ -33,52 +35,79 @@ class Candidate:
     """One way to use the paths."""
 
     congestion: str
-    scheduler: str | None
-    """None for TCP. `min-rtt+orp` is min-rtt with opportunistic retransmission and penalisation."""
+    scheduler: str
+    """Empty for TCP. `min-rtt+orp` is min-rtt with opportunistic retransmission and penalisation."""
     paths: tuple[str, ...]
-    """The first opens the connection; TCP has one."""
-    backup: bool = False
-    """Whether the paths after the first only stand by."""
+    """Those that carry data, the one that opens the connection first; TCP has one."""
+    backup: tuple[str, ...] = ()
+    """Those that only stand by."""
     stock: bool = False
     """Whether controls are in the form that Linux has."""
+    window_bytes: int = 0
+    """Largest receive window; 0 is what the question has."""
 
     @property
-    def plainness(self) -> tuple[int, int, int]:
+    def plainness(self) -> tuple[int, int, int, int]:
         """Among settings that do the same, the one with the least is preferred: the better known one."""
-        scheduler = (None, "linux", *SCHEDULERS).index(self.scheduler)
-        return (0 if self.backup or self.is_tcp else 1, scheduler, CONTROLS.index(self.congestion))
+        scheduler = ("", "linux", *SCHEDULERS).index(self.scheduler)
+        members = len(self.paths) - 1
+        return (int(self.window_bytes > 0), members, scheduler, CONTROLS.index(self.congestion))
 
     @property
     def is_tcp(self) -> bool:
         """Plain TCP on one path."""
-        return self.scheduler is None
+        return not self.scheduler
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Members and backups."""
+        return (*self.paths, *self.backup)
+
+    @property
+    def survives(self) -> bool:
+        """Whether a connection goes on when a path, whichever, fails."""
+        return not self.is_tcp and len(self.used) > 1
+
+    @property
+    def scheme(self) -> tuple[str, str, bool]:
+        """Control and scheduler in their form, without the paths."""
+        return (self.congestion, self.scheduler, self.stock)
 
     @property
     def label(self) -> str:
-        """In words, short."""
+        """In words, short: the first of several paths opens the connection."""
         control = shown(self.congestion)
+        buffer = f", receive window {words.size(self.window_bytes)}" if self.window_bytes else ""
         if self.is_tcp:
-            return f"TCP on {self.paths[0]}, {control}"
-        if self.backup:
-            return f"{control}, {self.paths[0]}, {' and '.join(self.paths[1:])} as backup"
-        return f"{control}, {shown(self.scheduler or '')}, {self.paths[0]} first"
+            return f"TCP on {self.paths[0]} with {control}{buffer}"
+        if len(self.paths) > 1 and not (self.stock and self.scheduler == "linux"):
+            control += f" and {shown(self.scheduler)}"
+        standing = f" ({words.listed(list(self.backup))} as backup)" if self.backup else ""
+        return f"{words.listed(list(self.paths))}{standing} with {control}{buffer}"
 
     def keys(self) -> dict[str, Any]:
         """The keys of a connection's table in a scenario file."""
         if self.is_tcp:
             keys: dict[str, Any] = {"protocol": "tcp", "paths": list(self.paths), "congestion": self._control()}
             # The kernel's scheduler implies it for Multipath TCP.
-            return keys | ({"tcp": {"window_validation": "linux"}} if self.stock else {})
-        scheduler: Any = self.scheduler
-        if scheduler == "min-rtt+orp":
-            scheduler = {"name": "min-rtt", "reinjection": "orp"}
-        return {
-            "protocol": "mptcp",
-            "paths": list(self.paths),
-            "congestion": self._control(),
-            "scheduler": scheduler,
-            "path_manager": "backup" if self.backup else "fullmesh",
-        }
+            keys |= {"tcp": {"window_validation": "linux"}} if self.stock else {}
+        else:
+            scheduler: Any = self.scheduler
+            if scheduler == "min-rtt+orp":
+                scheduler = {"name": "min-rtt", "reinjection": "orp"}
+            keys = {
+                "protocol": "mptcp",
+                "paths": list(self.used),
+                "congestion": self._control(),
+                "scheduler": scheduler,
+                "path_manager": "backup" if self.backup and len(self.paths) == 1 else "fullmesh",
+            }
+        return keys | ({"receive_buffer": f"{self.window_bytes} B"} if self.window_bytes else {})
+
+    @property
+    def marked_backups(self) -> tuple[str, ...]:
+        """Backups beside several members: said of the link, as the path manager `backup` has one member."""
+        return self.backup if len(self.paths) > 1 else ()
 
     def _control(self) -> Any:  # noqa: ANN401 - a name, or a table
         entry = registry.find("congestion", self.congestion)
@@ -87,9 +116,17 @@ class Candidate:
             return {"name": self.congestion, "variant": "linux"}
         return self.congestion
 
-    def variants(self, others: Sequence["Candidate"]) -> list["Candidate"]:
-        """Those of the others that differ from it in one choice."""
-        return [other for other in others if other != self and _choices(self, other) == 1]
+    def differs_by_one(self, other: "Candidate") -> bool:
+        """Whether one choice only is another: control, scheduler, the use of the paths, or the window."""
+        if self.is_tcp != other.is_tcp:
+            return False
+        choices = (
+            self.congestion != other.congestion,
+            self.scheduler != other.scheduler,
+            (self.paths, self.backup) != (other.paths, other.backup),
+            self.window_bytes != other.window_bytes,
+        )
+        return sum(choices) == 1
 
 
 def shown(name: str) -> str:
@@ -97,33 +134,37 @@ def shown(name: str) -> str:
     return _SHOWN.get(name, name)
 
 
-def _choices(a: Candidate, b: Candidate) -> int:
-    if a.is_tcp != b.is_tcp:
-        return 2
-    return sum((a.congestion != b.congestion, a.scheduler != b.scheduler, a.paths != b.paths, a.backup != b.backup))
-
-
-def candidates(paths: Sequence[str], purpose: str) -> list[Candidate]:
-    """All of them, for `any` stack or for `linux`: a stock kernel and our BPF programs."""
-    return [*singles(paths, purpose), *multipath(paths, purpose)]
-
-
-def singles(paths: Sequence[str], purpose: str) -> list[Candidate]:
+def singles(paths: Sequence[str], *, stock: bool) -> list[Candidate]:
     """Plain TCP on each path."""
-    plain = [Candidate(control, None, (path,)) for path in paths for control in SINGLE]
-    return [replace(each, stock=purpose == "linux") for each in plain]
+    return [Candidate(control, "", (path,), stock=stock) for path in paths for control in SINGLE]
 
 
-def multipath(paths: Sequence[str], purpose: str) -> Iterator[Candidate]:
-    """Multipath TCP over all paths, each of them first."""
-    stock = purpose == "linux"
-    controls = LINUX_CONTROLS if stock else CONTROLS
-    schedulers = ("linux",) if stock else SCHEDULERS
-    for first in paths:
-        order = (first, *(path for path in paths if path != first))
-        for control in controls:
-            for scheduler in schedulers:
-                yield Candidate(control, scheduler, order, stock=stock)
-        # With one path in use the scheduler has nothing to choose, and a control nothing to couple.
+def schemes(*, stock: bool) -> list[tuple[str, str]]:
+    """Controls and schedulers: of a stock kernel with our BPF programs, or all."""
+    if stock:
+        return [(control, "linux") for control in LINUX_CONTROLS]
+    return [(control, scheduler) for control in CONTROLS for scheduler in SCHEDULERS]
+
+
+def orders(members: Sequence[str]) -> list[tuple[str, ...]]:
+    """The members with each of them first."""
+    return [(first, *(path for path in members if path != first)) for first in members]
+
+
+def multipath(members: Sequence[str], *, stock: bool) -> Iterator[Candidate]:
+    """Multipath TCP over these paths, each of them first."""
+    for order in orders(members):
+        for congestion, scheduler in schemes(stock=stock):
+            yield Candidate(congestion, scheduler, order, stock=stock)
+
+
+def backups(paths: Sequence[str], *, stock: bool) -> Iterator[Candidate]:
+    """One path, with all the others as backup: the scheduler has nothing to choose, and a control nothing to couple."""
+    for order in orders(paths):
         for control in SINGLE:
-            yield Candidate(control, "linux" if stock else "min-rtt", order, backup=True, stock=stock)
+            yield Candidate(control, "linux" if stock else "min-rtt", order[:1], order[1:], stock)
+
+
+def with_window(candidates: Sequence[Candidate], window_bytes: int) -> list[Candidate]:
+    """The same with another receive window."""
+    return [replace(each, window_bytes=window_bytes) for each in candidates]

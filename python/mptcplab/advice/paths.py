@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mptcplab.advice import quantities
 from mptcplab.advice.errors import AdviceError
-from mptcplab.scenario import units
 from mptcplab.scenario.errors import did_you_mean, show
 
 EXAMPLE: Final = '"lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %"'
@@ -15,8 +15,18 @@ UNKNOWN_QUEUE_S: Final = (0.02, 0.3)
 _SMALLEST_BUFFER: Final = 2_000
 _LARGEST_BUFFER: Final = 10**9
 
-_PAIR = re.compile(r"\s*([0-9.]+)\s*/\s*([0-9.]+)\s*([^\s/].*)")
-_UNCERTAIN = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
+_PAIR = re.compile(r"(?P<down>[0-9.]+\s*(?:[a-zA-Z]+(?:/s(?:ec)?)?)?)\s*/\s*(?P<up>[0-9.]+\s*(?P<unit>[a-zA-Z].*))")
+_UNCERTAIN = re.compile(r"\s*(?:±|\+/-|\+-|-\+)\s*")
+# What may stand before or after a quantity that says by itself what it is.
+_SAID = {
+    "rate": re.compile(r"(?:rate|bandwidth|speed)\s*[:=]?\s*|\s*(?:rate|bandwidth)$", re.IGNORECASE),
+    "rtt": re.compile(
+        r"(?:rtt|ping|latency|round[- ]trip(?: time)?)\s*[:=]?\s*|\s*(?:rtt|ping|round[- ]trip(?: time)?)$",
+        re.IGNORECASE,
+    ),
+    "loss": re.compile(r"(?:packet )?loss\s*[:=]?\s*|\s*(?:packet )?(?:loss|lost)$", re.IGNORECASE),
+    "queue": re.compile(r"(?:queue|buffer)\s*[:=]?\s*|\s*(?:queue|buffer)$", re.IGNORECASE),
+}
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PERIODS_S: Final = {"day": 86_400.0, "week": 7 * 86_400.0, "month": 30 * 86_400.0}
 _LONGEST_RTT_S: Final = 60.0
@@ -100,25 +110,30 @@ def read_path(text: str) -> PathSpec:
         raise AdviceError(where, "no name before a colon", f"NAME: RATE, ROUND-TRIP TIME, such as {EXAMPLE}")
     if not _NAME.fullmatch(name):
         raise AdviceError(where, f"the name {show(name)}", "up to 64 letters, digits, - and _")
+    comma = quantities.decimal_comma(rest)
+    if comma is not None:
+        point = comma.replace(",", ".")
+        raise AdviceError(
+            where, f"{show(comma)} with a comma", f'{point}, or "{comma.replace(",", ", ")}" for two values'
+        )
     rates: tuple[float, float, Span] | None = None
     rtt: Span | None = None
     loss: float | None = None
     queue: Span | None = None
-    for item in (part.strip() for part in rest.split(",")):
-        if item.startswith("queue"):
+    for item in (part.strip() for part in re.split("[,;]", rest)):
+        kind, text = _kind(where, item)
+        if kind == "queue":
             _once(where, "queue", queue)
-            queue = _time(where, item.removeprefix("queue").strip(), "the queue's length, such as queue 100 ms")
-            continue
-        kind = _kind(where, item)
-        if kind is units.RATE:
+            queue = _time(where, text, "the queue's length, such as queue 100 ms")
+        elif kind == "rate":
             _once(where, "rate", rates)
-            rates = _rates(where, item)
-        elif kind is units.TIME:
+            rates = _rates(where, text)
+        elif kind == "rtt":
             _once(where, "round-trip time", rtt)
-            rtt = _time(where, item, "a round-trip time, such as 45 ms or 45 ms ± 30")
+            rtt = _time(where, text, "a round-trip time, such as 45 ms or 45 ms ± 30")
         else:
             _once(where, "loss", loss)
-            loss = _loss(where, item)
+            loss = _loss(where, text)
     if rates is None:
         raise AdviceError(where, "no rate", f'one, such as "{name}: 40/10 Mbit/s, …" (to the client / from it)')
     if rtt is None:
@@ -143,20 +158,21 @@ def read_cap(text: str, names: Sequence[str]) -> Cap:
     if period.strip() not in _PERIODS_S:
         expected = f"day, week or month{did_you_mean(period.strip(), _PERIODS_S)}"
         raise AdviceError(where, f"the period {show(period.strip())}", expected)
-    amount = _quantity(where, size, (units.SIZE,), "a size, such as 20 GB")
+    amount = _size(where, size, "a size, such as 20 GB")
     if amount <= 0:
         raise AdviceError(where, size.strip(), "more than 0; leave out a path that must carry nothing")
     return Cap(name.strip(), amount, period.strip())
 
 
-def check_buffer(text: str) -> None:
-    """`1 MB`, or `auto`. Raises AdviceError."""
-    if text == "auto":
-        return
+def read_buffer(text: str) -> str:
+    """`1 MB`, `4 MiB`, or `auto`, as scenario files have it. Raises AdviceError."""
+    if text.strip() == "auto":
+        return "auto"
     where = f"--buffer {show(text)}"
-    amount = _quantity(where, text, (units.SIZE,), "a size, such as 1 MB")
+    amount = _size(where, text, "a size, such as 1 MB")
     if not _SMALLEST_BUFFER <= amount <= _LARGEST_BUFFER:
         raise AdviceError(where, text.strip(), "2 kB, more than a segment, to 1 GB")
+    return f"{round(amount)} B"
 
 
 def known_path(where: str, name: str, names: Sequence[str]) -> str:
@@ -171,46 +187,59 @@ def _once(where: str, what: str, before: object) -> None:
         raise AdviceError(where, f"a second {what}", f"one {what} for a path")
 
 
-def _kind(where: str, item: str) -> units.Dimension:
-    """What an item is about, by its unit."""
+def _kind(where: str, item: str) -> tuple[str, str]:
+    """What an item is about, by its words or its unit, and the item without these words."""
+    for kind, pattern in _SAID.items():
+        bare = pattern.sub("", item, count=1)
+        if bare != item:
+            return kind, bare
+    head, *tail = _UNCERTAIN.split(item)
+    text = head if re.search(r"[^0-9.\s]", head) or not tail else f"{head} {tail[0].lstrip('0123456789. ')}"
+    pair = _PAIR.fullmatch(text)
+    if quantities.rate_bps(pair["up"] if pair else text) is not None:
+        return "rate", item
+    if quantities.time_s(text) is not None:
+        return "rtt", item
+    if quantities.loss(text) is not None:
+        return "loss", item
     expected = "a rate (90/20 Mbit/s), a round-trip time (8 ms), a loss (0.5 %) or a queue (queue 100 ms)"
-    head = _UNCERTAIN.split(item)[0]
-    pair = _PAIR.fullmatch(head)
-    one = f"{pair[1]} {pair[3]}" if pair else head
-    if not re.search(r"[^0-9.\s]", one):
-        one = item.replace("±", " ").split()[-1] if "±" in item else one
-        one = f"1 {one}" if re.fullmatch(r"[^0-9.].*", one) else one
-    try:
-        dimension, _ = units.read(one, (units.RATE, units.TIME, units.PERCENTAGE))
-    except units.UnreadableError as problem:
-        found = problem.found if item else "nothing between two commas"
-        raise AdviceError(where, found, expected + problem.hint) from None
-    return dimension
+    found = show(item) if item else "nothing between two commas"
+    raise AdviceError(where, found, expected + quantities.hint(pair["up"] if pair else text))
 
 
-def _quantity(where: str, text: str, dimensions: Sequence[units.Dimension], expected: str) -> float:
-    try:
-        dimension, number = units.read(text, dimensions)
-    except units.UnreadableError as problem:
-        raise AdviceError(where, problem.found, expected + problem.hint) from None
-    return float(number) / (1e9 if dimension is units.TIME else 1.0)
+def _size(where: str, text: str, expected: str) -> float:
+    amount = quantities.size_bytes(text)
+    if amount is None:
+        kind = " (a rate)" if quantities.rate_bps(text) is not None else ""
+        kind = " (a time)" if not kind and quantities.time_s(text) is not None else kind
+        raise AdviceError(where, f"{show(text.strip())}{kind}", expected)
+    return amount
 
 
 def _rates(where: str, item: str) -> tuple[float, float, Span]:
     """Rates to the client and from it, in bit/s, and what both may be multiplied by."""
     expected = "a rate, such as 90/20 Mbit/s (to the client / from it) or 50 Mbit/s (both)"
     parts = _UNCERTAIN.split(item)
+    if len(parts) == 2 and not re.search(r"[a-zA-Z]", parts[0]):
+        # 40 ± 4 Mbit/s
+        unit = parts[1].lstrip("0123456789. ")
+        parts = [f"{parts[0]} {unit}", parts[1]]
     pair = _PAIR.fullmatch(parts[0])
-    sides = (f"{pair[1]} {pair[3]}", f"{pair[2]} {pair[3]}") if pair else (parts[0], parts[0])
-    down, up = (_quantity(where, side, (units.RATE,), expected) for side in sides)
-    for rate, side in ((down, sides[0]), (up, sides[1])):
+    sides = (parts[0], parts[0])
+    if pair:
+        down = pair["down"].strip()
+        sides = (down if re.search("[a-zA-Z]", down) else f"{down} {pair['unit']}", pair["up"])
+    found = [quantities.rate_bps(side) for side in sides]
+    for rate, side in zip(found, sides, strict=True):
+        if rate is None:
+            raise AdviceError(where, show(side.strip()), expected + quantities.hint(side))
         if rate < 1000:
-            raise AdviceError(where, side, "a rate of 1 kbit/s or more")
+            raise AdviceError(where, side.strip(), "a rate of 1 kbit/s or more")
+    down_bps, up_bps = (float(rate or 0) for rate in found)
     if len(parts) == 1:
-        return down, up, Span(1.0, 1.0)
-    unit = parts[0].split()[-1].lstrip("0123456789./")
-    around = _around(where, parts, unit, down)
-    return down, up, Span(1 - around, 1 + around)
+        return down_bps, up_bps, Span(1.0, 1.0)
+    around = _around(where, parts, sides[1].lstrip("0123456789. "), down_bps)
+    return down_bps, up_bps, Span(1 - around, 1 + around)
 
 
 def _time(where: str, item: str, expected: str) -> Span:
@@ -218,7 +247,9 @@ def _time(where: str, item: str, expected: str) -> Span:
     parts = _UNCERTAIN.split(item)
     unit = parts[0].lstrip("0123456789. ") or (parts[-1].lstrip("0123456789. ") if len(parts) > 1 else "")
     said = parts[0] if parts[0].lstrip("0123456789. ") else f"{parts[0]} {unit}"
-    middle = _quantity(where, said, (units.TIME,), expected)
+    middle = quantities.time_s(said)
+    if middle is None:
+        raise AdviceError(where, show(item), expected)
     if not 0 < middle <= _LONGEST_RTT_S:
         raise AdviceError(where, said, f"more than 0 s and at most {_LONGEST_RTT_S:g} s")
     if len(parts) == 1:
@@ -235,10 +266,11 @@ def _around(where: str, parts: Sequence[str], unit: str, middle: float) -> float
     text = parts[1].strip()
     if re.fullmatch(r"[0-9.]+", text):
         text = f"{text} {unit}"
-    if text.endswith("%"):
-        part = _quantity(where, text, (units.PERCENTAGE,), expected)
-    else:
-        part = _quantity(where, text, (units.RATE, units.TIME), expected) / middle
+    share, rate, time = quantities.loss(text), quantities.rate_bps(text), quantities.time_s(text)
+    amount = rate if quantities.time_s(f"1 {unit}") is None else time
+    if share is None and amount is None:
+        raise AdviceError(where, show(text), expected)
+    part = share if share is not None else float(amount or 0) / middle
     if not 0 < part <= _MOST_UNCERTAIN:
         raise AdviceError(where, f"± {parts[1].strip()}", f"more than 0 and at most {_MOST_UNCERTAIN:.0%} of it")
     return part
@@ -247,7 +279,9 @@ def _around(where: str, parts: Sequence[str], unit: str, middle: float) -> float
 def _loss(where: str, item: str) -> float:
     if _UNCERTAIN.search(item):
         raise AdviceError(where, show(item), "a loss without ±")
-    loss = _quantity(where, item, (units.PERCENTAGE,), "a loss, such as 0.5 %")
+    loss = quantities.loss(item)
+    if loss is None:
+        raise AdviceError(where, show(item), "a loss, such as 0.5 %")
     if loss == 0:
         raise AdviceError(
             where, item, "a loss above 0 %; leave it out for a path that loses packets only when its queue is full"

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from mptcplab import _core
@@ -81,7 +81,8 @@ class Player:
 
     def _one(self, run: Run) -> Played:
         text = self.question.description(run.candidate, run.pair, run.part)
-        return _read(self.question, json.loads(text), json.loads(_core.simulate(text)["summary"]))
+        played = _read(self.question, json.loads(text), json.loads(_core.simulate(text)["summary"]))
+        return _unscaled(played, self.question.scale) if self.question.scale > 1 else played
 
 
 def _read(question: Question, description: dict[str, Any], summary: dict[str, Any]) -> Played:
@@ -108,6 +109,18 @@ def _read(question: Question, description: dict[str, Any], summary: dict[str, An
         sum(subflow["reinjections"] or 0 for subflow in subflows) / sent,
         math.fsum(row["goodput_bps"] or 0.0 for name in names if name not in question.targets for row in rows[name]),
         summary["work"]["packet_hops"],
+    )
+
+
+def _unscaled(played: Played, by: int) -> Played:
+    """The same at the rates of the network as it is; times stay."""
+    figures = tuple(replace(each, value=each.value * by) if each.unit == "bit/s" else each for each in played.figures)
+    return replace(
+        played,
+        score=math.fsum(math.log(each.merit) for each in figures) / len(figures),
+        figures=figures,
+        carried_bytes=tuple(each * by for each in played.carried_bytes),
+        neighbours_bps=played.neighbours_bps * by,
     )
 
 

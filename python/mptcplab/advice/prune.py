@@ -1,14 +1,11 @@
-"""What need not be simulated, by calculation: the round model for transfers, times and rates for long downloads."""
+"""What need not be simulated, by calculation: who opens a long download, and what cannot be told or used."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mptcplab.advice.candidates import Candidate
-from mptcplab.advice.paths import PathSpec
-from mptcplab.models.rounds import ready_times_s
+from mptcplab.advice.subsets import Reach
 
-_NEGLIGIBLE: Final = 0.03
-"""Of a run: a choice that cannot change more of it than this is not tried before the others are settled."""
 _LONG: Final = ("bulk",)
 _BUSY: Final = ("bulk", "video", "mix", "scenario")
 _ENDLESS: Final = (
@@ -16,66 +13,53 @@ _ENDLESS: Final = (
 )
 """Its forecast costs forty times the rest of the run."""
 UNMARKED: Final = "not tried: DCTCP answers to packets that queues mark (ECN), and not every path has a queue that does"
+LATE: Final = "tried with the best settings only: another first path"
+_UNSCALED: Final = "not tried at these rates: its window grows by a segment in each round trip, which does not scale"
 
 
 def prune(
     candidates: Sequence[Candidate],
-    specs: Sequence[PathSpec],
+    known: Mapping[str, Reach] | None,
     kind: str,
-    duration_s: float,
-    direction: str,
     *,
     marked: bool,
+    controls: Sequence[str] | None = None,
 ) -> tuple[list[Candidate], dict[Candidate, str]]:
     """Who runs, and why the others need not. Those that only differ by their first path come back for the finalists.
 
-    `marked`: a queue on each of the paths marks packets (ECN).
+    `marked`: a queue on each of the paths marks packets (ECN). `controls`: those that may be tried, where not all are.
     """
-    dropped = {each: _ENDLESS for each in candidates if each.scheduler == "sttf" and kind in _BUSY}
-    dropped |= {each: UNMARKED for each in candidates if each.congestion == "dctcp" and not marked}
-    candidates = [each for each in candidates if each not in dropped]
-    if not specs or kind not in _LONG:
-        return candidates, dropped
-    by_name = {spec.name: spec for spec in specs}
-    rates = {spec.name: spec.down_bps if direction == "down" else spec.up_bps for spec in specs}
-    best_first = min(by_name, key=lambda name: (by_name[name].rtt_s.middle, -rates[name], name))
-    kept = []
-    for candidate in candidates:
-        reason = None
-        if not candidate.is_tcp and not candidate.backup:
-            reason = _order(candidate, by_name, best_first, duration_s) or _redundant(candidate, rates)
-        if reason is None:
-            kept.append(candidate)
+    kept, dropped = [], {}
+    for each in candidates:
+        why = None
+        if each.scheduler == "sttf" and kind in _BUSY:
+            why = _ENDLESS
+        elif each.congestion == "dctcp" and not marked:
+            why = UNMARKED
+        elif controls is not None and each.congestion not in controls:
+            why = _UNSCALED
+        elif known is not None and kind in _LONG and len(each.paths) > 1 and each.scheduler == "redundant":
+            why = _redundant(each, known)
+        if why is None and known is not None and len(each.paths) > 1 and not _opens_well(each, known):
+            why = LATE
+        if why is None:
+            kept.append(each)
         else:
-            dropped[candidate] = reason
+            dropped[each] = why
     return kept, dropped
 
 
-def _order(candidate: Candidate, specs: dict[str, PathSpec], best: str, duration_s: float) -> str | None:
-    """The first path decides when each subflow is ready, which is all that it decides of a long download."""
-    first = candidate.paths[0]
-    if first == best:
-        return None
-    others = [best, *(name for name in specs if name != best)]
-    here = ready_times_s([specs[name].rtt_s.high for name in candidate.paths], sender_opens=False)
-    there = ready_times_s([specs[name].rtt_s.high for name in others], sender_opens=False)
-    later_s = max(
-        abs(dict(zip(candidate.paths, here, strict=True))[name] - time)
-        for name, time in zip(others, there, strict=True)
-    )
-    if later_s > _NEGLIGIBLE * duration_s:
-        return None
-    return (
-        f"calculated: opening on {first} or on {best} moves when a path is ready by {later_s * 1e3:.0f} ms at most, "
-        f"{later_s / duration_s:.1%} of the {duration_s:g} s; tried for the best settings only"
-    )
+def _opens_well(candidate: Candidate, known: Mapping[str, Reach]) -> bool:
+    """Whether it opens on the nearest path, or on the fastest: who else opens matters less than control and paths."""
+    nearest = min(candidate.paths, key=lambda path: (known[path].rtt_s, -known[path].rate_bps, path))
+    fastest = max(candidate.paths, key=lambda path: (known[path].rate_bps, -known[path].rtt_s, path))
+    return candidate.paths[0] in (nearest, fastest)
 
 
-def _redundant(candidate: Candidate, rates: dict[str, float]) -> str | None:
+def _redundant(candidate: Candidate, known: Mapping[str, Reach]) -> str | None:
     """Every path carries everything: together they are no faster than the fastest."""
-    if candidate.scheduler != "redundant":
-        return None
-    bound, total = max(rates.values()), sum(rates.values())
+    rates = [known[path].rate_bps for path in candidate.paths]
+    bound, total = max(rates), sum(rates)
     if bound > 0.8 * total:
         return None
     return (

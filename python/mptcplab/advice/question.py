@@ -16,7 +16,11 @@ from mptcplab.scenario.errors import show
 
 CHOSEN: Final = ("protocol", "paths", "congestion", "scheduler", "path_manager", "checksum")
 """Keys of a connection that the advice decides, or that only one protocol has."""
+AUTO_WINDOW_BYTES: Final = 3_986_000
+"""Data that Linux's largest default receive buffer holds: 6 MiB, of which a segment of 1,460 bytes takes 2,304."""
 _SEEDS: Final = 1_000_003
+_FEWEST_QUEUE_BYTES: Final = 15_000
+_SMALLEST_WINDOW: Final = 64_240
 
 
 @dataclass
@@ -35,11 +39,15 @@ class Question:
     """Empty for a scenario file, in which everything is known."""
     metered: tuple[str, ...] = ()
     caps: tuple[Cap, ...] = ()
-    buffer: str | None = None
+    prefer: str = "best"
     source: str = "<dict>"
     """Of the scenario file: the traces that it names are beside it."""
     connection: str | None = None
     """Of a scenario file, the one that was asked about; `targets` are others if it was to carry several kinds."""
+    scale: int = 1
+    """Rates, queues, windows and files are simulated at one part in so many: see mptcplab.advice.effort."""
+    length: float = 1.0
+    """The part of the run that is simulated."""
     _links: dict[int, list[Any]] = field(default_factory=dict)
     _told: dict[Candidate, dict[str, Any]] = field(default_factory=dict)
 
@@ -48,9 +56,30 @@ class Question:
         """Whether nothing is drawn about the network, so that runs differ by their random numbers alone."""
         return all(spec.is_known for spec in self.specs)
 
+    @property
+    def paid(self) -> list[str]:
+        """Paths that cost something."""
+        return list(dict.fromkeys([*self.metered, *(cap.path for cap in self.caps)]))
+
+    @property
+    def direction(self) -> str:
+        """Of the data: `down` or `up`."""
+        return str(self.base["connection"][self.targets[0]].get("direction", "down"))
+
+    def told_connections(self) -> list[dict[str, Any]]:
+        """The connections as the simulator has them, of which the advice decides some keys."""
+        told: list[dict[str, Any]] = self._description(Candidate("cubic", "min-rtt", self.paths))["connections"]
+        return told
+
     def scenario(self, candidate: Candidate) -> Scenario:
         """The scenario with this candidate's settings."""
-        made = Scenario({**self.base, "connection": self._connections(candidate)}, "", self.source)
+        changed = {**self.base, "connection": self._connections(candidate)}
+        if candidate.marked_backups:
+            changed["link"] = {name: dict(table) for name, table in self.base["link"].items()}
+            for name in self.first_links(candidate.marked_backups):
+                link = changed["link"][name]
+                link["metered"] = {**link.get("metered", {}), "use": "backup"}
+        made = Scenario(changed, "", self.source)
         made.name = "advice"
         return made
 
@@ -59,16 +88,39 @@ class Question:
 
         `part` below 1 ends the run and its traffic early.
         """
-        told = self._told.get(candidate)
-        if told is None:
-            told = self._told[candidate] = self.scenario(candidate).description(seed=0)
-        told = {**told, "seed": self.seed * _SEEDS + pair}
-        told["links"] = self.links(pair)
+        told = {**self._description(candidate), "seed": self.seed * _SEEDS + pair}
+        told["links"] = self._links_for(candidate, pair)
+        if self.scale > 1:
+            told = scaled(told, self.scale)
+        part *= self.length
         if part < 1:
             told["duration_ns"] = round(told["duration_ns"] * part)
             told["warmup_ns"] = round(told["warmup_ns"] * part)
             told["connections"] = [_shortened(each, told["duration_ns"], part) for each in told["connections"]]
         return json.dumps(told)
+
+    def _description(self, candidate: Candidate) -> dict[str, Any]:
+        told = self._told.get(candidate)
+        if told is None:
+            told = self._told[candidate] = self.scenario(candidate).description(seed=0)
+        return told
+
+    def _links_for(self, candidate: Candidate, pair: int) -> list[Any]:
+        """Those of the pair, with the backups of this candidate."""
+        links = self.links(pair)
+        if not candidate.marked_backups:
+            return links
+        standing = set(self.first_links(candidate.marked_backups))
+        free: dict[str, Any] = {"price_per_gb": 0.0, "cap_bytes": None}
+        return [
+            {**link, "metered": {**(link.get("metered") or free), "backup": True}} if link["name"] in standing else link
+            for link in links
+        ]
+
+    def first_links(self, paths: Sequence[str]) -> list[str]:
+        """The links that these paths begin with on the client's side: their use is that of the path."""
+        listed: Mapping[str, Any] = self.base.get("path", {})
+        return [listed[path]["links"][0] if path in listed else path for path in paths]
 
     def links(self, pair: int) -> list[Any]:
         """The links of run number `pair`, drawn within what was said of them; the file's own for a file.
@@ -219,6 +271,29 @@ def _link(spec: PathSpec, factor: float, rtt_s: float, queue_s: float) -> dict[s
     if spec.loss:
         link["loss"] = f"{spec.loss * 100:.6f} %"
     return link
+
+
+def scaled(told: dict[str, Any], by: int) -> dict[str, Any]:
+    """Rates, queues, windows and what is carried at one part in `by`; times and the size of packets as they are."""
+    links = []
+    for link in told["links"]:
+        made = dict(link)
+        for way in ("down", "up"):
+            queue = link[way]["queue"]
+            limit = {"bytes": max(_FEWEST_QUEUE_BYTES, queue["limit"]["bytes"] // by)}
+            made[way] = {**link[way], "rate_bps": link[way]["rate_bps"] // by, "queue": {**queue, "limit": limit}}
+        links.append(made)
+    connections = []
+    for each in told["connections"]:
+        window = each["receive_buffer_bytes"] or AUTO_WINDOW_BYTES
+        application = dict(each["application"])
+        if application["kind"] == "web":
+            objects = [{**one, "size_bytes": max(1, one["size_bytes"] // by)} for one in application["objects"]]
+            application |= {"objects": objects}
+        connections.append(
+            {**each, "receive_buffer_bytes": max(_SMALLEST_WINDOW, window // by), "application": application}
+        )
+    return {**told, "links": links, "connections": connections}
 
 
 def _shortened(connection: dict[str, Any], duration_ns: int, part: float) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.effort import BUDGET_HOPS
 from mptcplab.advice.play import OVERHEAD_HOPS, Played, Player, Run
 
-BUDGET_HOPS: Final = 25_000_000
-"""What an answer may cost: about ten seconds of CPU time."""
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
 _PAIRS: Final = (2, 4, 8, 16)
@@ -29,10 +28,13 @@ _CHEAP_FINAL: Final = 32
 """How often they run at least where that is an eighth of the work or less: what happens in one run of ten, such as a
 timeout, is missing in four of ten samples of eight runs, which then look as if they were certain."""
 _MOST_FINAL: Final = 128
-_RACE_PART: Final = 0.6
-"""Of the work, what the race may take; the rest is for the final runs."""
-_MORE_PART: Final = 0.4
-"""Of the work, what the race may take for more runs than `_PAIRS`."""
+_LEAST_FINAL: Final = 2
+_FIRST_PART: Final = 0.5
+"""Of the work of a race, what its first round may take."""
+_MORE_PART: Final = 2 / 3
+"""Of the work of a race, what it may take for more runs than `_PAIRS`."""
+_NEARLY: Final = 1.02
+"""Of the budget: what an answer takes at most, as its last round may end a little later."""
 _FEWEST: Final = (24, 12, 6, 4)
 """How many remain at least after each of the rounds."""
 _T95: Final = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753)
@@ -69,50 +71,71 @@ class Race:
     """Whole runs, by pair."""
     dropped: dict[Candidate, str] = field(default_factory=dict)
     first_pair: int = 0
+    reached: float = 0.0
+    """What `progress` was told last."""
 
-    def run(self, singles: Sequence[Candidate], others: Sequence[Candidate], late: Sequence[Candidate]) -> None:
-        """Find the best of `others`, and how far `singles` are apart; `late` come in beside those they resemble."""
-        self.extend(singles, _SINGLE_PAIRS)
+    def singles(self, plain: Sequence[Candidate], until_hops: float) -> None:
+        """Have plain TCP run often enough to see who is far behind; where that is too much, all once and some again."""
+        self.extend(plain, 1)
+        best = max(self.results[each][0].score for each in plain)
+        near = [each for each in plain if self.results[each][0].score > best - 2 * _FAR_BEHIND]
+        for again in (plain, near):
+            cost = sum(self.results[each][0].work_hops + OVERHEAD_HOPS for each in again)
+            fits = 1 + int((until_hops - self.player.work_hops) / cost)
+            if again is near or fits >= _SINGLE_PAIRS:
+                self.extend(again, max(1, min(_SINGLE_PAIRS, fits)))
+                return
+
+    def run(self, others: Sequence[Candidate], late: Sequence[Candidate], until_hops: float) -> None:
+        """Find the best of `others`, while the work is below `until_hops`; `late` come in beside those they resemble.
+
+        The first of `others` are those that are tried where there is no work for all.
+        """
+        start = self.player.work_hops
         pilot = list(others[:: max(1, len(others) // 4)])[:4]
         self.extend(pilot, 1)
-        cost = max(played[0].work_hops for played in self.results.values()) + OVERHEAD_HOPS
-        field_ = self._first_round(list(others), cost)
+        cost = max(self.results[each][0].work_hops for each in pilot) + OVERHEAD_HOPS
+        field_ = self._first_round(list(others), cost, _FIRST_PART * (until_hops - start))
         returned = False
         for place, (least, fewest) in enumerate(zip(_PAIRS, _FEWEST, strict=True)):
-            if place > 0 and self.player.work_hops >= _RACE_PART * self.budget_hops:
+            if place > 0 and self.player.work_hops >= until_hops:
                 break
             if len(field_) <= fewest and not returned and late:
                 field_ += self._returning(field_, late)
                 returned = True
-            field_ = self._fitting(field_, least, cost)
-            pairs = self._affordable(field_, least, cost, rounds=len(_PAIRS) - place)
+            field_ = self._fitting(field_, least, cost, until_hops)
+            more = start + _MORE_PART * (until_hops - start)
+            least = min(least, self._most(field_, cost, until_hops))
+            pairs = self._affordable(field_, least, cost, more, rounds=len(_PAIRS) - place)
             self.extend(field_, pairs)
             field_ = self._after(field_, fewest, pairs)
             if pairs >= 4 and self._settled(field_):
                 break
         self._tell()
 
-    def confirm(self, candidates: Sequence[Candidate], plain: Sequence[Candidate]) -> list[Candidate]:
+    def finalists(self, candidates: Sequence[Candidate], most: int = _FEWEST[-1]) -> list[Candidate]:
+        """The best few of those that are left of a race."""
+        left = self.ranked([each for each in candidates if each in self.results and each not in self.dropped])
+        for place, candidate in enumerate(left[most:], start=most + 1):
+            self.dropped[candidate] = f"place {place} of the last {len(left)}, too far behind for the final runs"
+        return left[:most]
+
+    def confirm(self, finalists: Sequence[Candidate], plain: Sequence[Candidate]) -> None:
         """The best few again, beside plain TCP, on networks that nobody has run on; only these results count from here.
 
         Who is chosen for its results looks better in them than it is. They run until it is known on which side of the
         best of `plain` each is and that nobody is better than the first by more than a difference that matters, until
         the work is done, or so often that the difference is small whichever side it is.
         """
-        finalists = self.ranked(candidates)[: _FEWEST[-1]]
-        for place, candidate in enumerate(self.ranked(candidates)[_FEWEST[-1] :], start=_FEWEST[-1] + 1):
-            self.dropped[candidate] = f"place {place} of the last {len(candidates)}, too far behind for the final runs"
         plain = self._worth_beside(plain)
-        longest = max(played.work_hops for each in (*finalists, *plain) for played in self.results[each].values())
+        seen = [each for each in (*finalists, *plain) if each in self.results]
+        longest = max(played.work_hops for each in seen for played in self.results[each].values())
         self.results = {}
         self.first_pair = _FRESH
-        runners = [*finalists, *plain]
+        runners = list(dict.fromkeys([*finalists, *plain]))
         each = len(runners) * (longest + OVERHEAD_HOPS)
-        if _CHEAP_FINAL * each <= self.budget_hops / 8:
-            pairs = _CHEAP_FINAL
-        else:
-            fits = self.player.work_hops + _FEWEST_FINAL * each <= self.budget_hops
-            pairs = _FEWEST_FINAL if fits else _FEWEST_FINAL // 2
+        fits = max(_LEAST_FINAL, int((self.budget_hops - self.player.work_hops) / each))
+        pairs = min(fits, _CHEAP_FINAL if _CHEAP_FINAL * each <= self.budget_hops / 8 else _FEWEST_FINAL)
         while True:
             self.extend(runners, pairs)
             single = self.ranked(plain)[0]
@@ -125,15 +148,20 @@ class Race:
                 or 2 * pairs > _MOST_FINAL
                 or self.player.work_hops + pairs * each > self.budget_hops
             ):
-                return self.ranked(finalists)
+                return
             pairs *= 2
 
     def _worth_beside(self, plain: Sequence[Candidate]) -> list[Candidate]:
         """Plain TCP that is the best in some network, or may be; the others have been far behind in every run."""
-        kept = []
+        kept = [each for each in plain if each not in self.results]
+        plain = [each for each in plain if each in self.results]
+        scores: dict[int, list[float]] = {}
+        for each in plain:
+            for pair, played in self.results[each].items():
+                scores.setdefault(pair, []).append(played.score)
         for each in plain:
             pairs = self.results[each].items()
-            ahead = [max(self.results[other][pair].score for other in plain) - played.score for pair, played in pairs]
+            ahead = [max(scores[pair]) - played.score for pair, played in pairs]
             if min(ahead) < _FAR_BEHIND:
                 kept.append(each)
             else:
@@ -155,6 +183,17 @@ class Race:
             self.results.setdefault(run.candidate, {})[run.pair] = played
             self._tell()
 
+    def glance(self, candidates: Sequence[Candidate], part: float) -> list[float]:
+        """The score of each in the first part of pair 0, or in all of it, which then counts among the results."""
+        if part == 1.0:
+            self.extend(candidates, 1)
+            return [self.results[each][0].score for each in candidates]
+        scores = []
+        for played in self.player.play([Run(each, 0, part) for each in candidates]):
+            scores.append(played.score)
+            self._tell()
+        return scores
+
     def mean(self, candidate: Candidate) -> float:
         """Of its scores."""
         played = self.results[candidate].values()
@@ -174,21 +213,19 @@ class Race:
 
     def _tell(self) -> None:
         if self.progress is not None:
-            self.progress(min(0.99, self.player.work_hops / self.budget_hops))
+            self.reached = max(self.reached, min(0.99, self.player.work_hops / (_NEARLY * self.budget_hops)))
+            self.progress(self.reached)
 
-    def _first_round(self, others: list[Candidate], cost: int) -> list[Candidate]:
-        """All run once, as much of the run as two fifths of the budget allow; the better half or so remains."""
+    def _first_round(self, others: list[Candidate], cost: int, hops: float) -> list[Candidate]:
+        """All run once, as much of the run as the work allows; the better third or so remains."""
         part = 1.0
-        while part > 1 / 8 and len(others) * (cost * part + OVERHEAD_HOPS) > 0.4 * self.budget_hops:
+        while part > 1 / 8 and len(others) * (cost * part + OVERHEAD_HOPS) > hops:
             part /= 2
-        if part == 1.0:
-            self.extend(others, 1)
-            scores = {each: self.results[each][0].score for each in others}
-        else:
-            scores = {}
-            for each, played in zip(others, self.player.play([Run(each, 0, part) for each in others]), strict=True):
-                scores[each] = played.score
-                self._tell()
+        room = max(4, int(hops / (cost * part + OVERHEAD_HOPS)))
+        for candidate in others[room:]:
+            self.dropped[candidate] = f"not tried: the work allows {room} settings; a larger --budget tries more"
+        others = others[:room]
+        scores = dict(zip(others, self.glance(others, part), strict=True))
         order = sorted(others, key=lambda each: (-scores[each], each))
         keep = max(_FEWEST[0] * 2, len(order) // 3)
         whole = "a whole run" if part == 1.0 else f"the first {part:.0%} of a run"
@@ -200,14 +237,14 @@ class Race:
     def _returning(self, field_: Sequence[Candidate], late: Sequence[Candidate]) -> list[Candidate]:
         """Of those that were left out by calculation, the ones that resemble the best."""
         best = field_[:6]
-        back = [each for each in late if any(each in leader.variants([each]) for leader in best)]
+        back = [each for each in late if any(leader.differs_by_one(each) for leader in best)]
         for each in back:
             self.dropped.pop(each, None)
         return back
 
-    def _fitting(self, field_: list[Candidate], pairs: int, cost: int) -> list[Candidate]:
+    def _fitting(self, field_: list[Candidate], pairs: int, cost: int, until: float) -> list[Candidate]:
         """As many as half of what is left of the budget lets run on so many pairs."""
-        left = (_RACE_PART * self.budget_hops - self.player.work_hops) / 2
+        left = (until - self.player.work_hops) / 2
         each_run = cost + OVERHEAD_HOPS
         missing = [pairs - len(self.results.get(each, {})) for each in field_]
         spent, count = 0.0, 0
@@ -220,9 +257,14 @@ class Race:
             self.dropped[candidate] = f"place {place} of {len(field_)} when the work had to go to fewer candidates"
         return field_[:count]
 
-    def _affordable(self, field_: Sequence[Candidate], least: int, cost: int, *, rounds: int) -> int:
+    def _most(self, field_: Sequence[Candidate], cost: int, until: float) -> int:
+        """How many pairs the rest of the work pays for."""
+        had = sum(len(self.results.get(each, {})) for each in field_)
+        return max(1, int(((until - self.player.work_hops) / (cost + OVERHEAD_HOPS) + had) / len(field_)))
+
+    def _affordable(self, field_: Sequence[Candidate], least: int, cost: int, until: float, *, rounds: int) -> int:
         """How many pairs an equal part of the work for each of the remaining rounds pays for, `least` in any case."""
-        part = (_MORE_PART * self.budget_hops - self.player.work_hops) / rounds
+        part = (until - self.player.work_hops) / rounds
         had = sum(len(self.results.get(each, {})) for each in field_)
         return max(least, min(_MOST_PAIRS, int((part / (cost + OVERHEAD_HOPS) + had) / len(field_))))
 

@@ -2,14 +2,20 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mptcplab.advice import words
 from mptcplab.advice.answer import Recommendation, values_of
 from mptcplab.advice.candidates import UNCOUPLED, Candidate, shown
+from mptcplab.advice.limits import limits
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 
 _WORTH = 0.01
+_SURE = 0.03
+"""A difference that may be larger than this is not called none."""
+_MUCH = 0.1
+"""What others on the links lose, or win, from here on is among the first things said."""
 _SEEN_S = 0.002
 
 
@@ -18,14 +24,36 @@ def sentences(
 ) -> list[str]:
     """Of a setting, beside TCP on the better path and `others`, which differ from it."""
     said = [_gain(race, question, best, single)] if best != single else []
-    if not best.is_tcp:
+    said += _neighbours(race, question, best, single, least=_MUCH)
+    said += _left_out(race, question, best, others)
+    said += limits(race, question, best)
+    if len(best.paths) > 1:
         said.append(_shares(race, question, best))
-        said += _uncoupled(best)
+    said += _uncoupled(best)
     said += _contrasts(race, question, best, others)
     said += _queueing(race, question, best, [single, *others])
     said += _waiting(race, question, best, others)
     said += _metered(race, question, best)
-    said += _neighbours(race, question, best, single)
+    said += _neighbours(race, question, best, single, most=_MUCH)
+    return said
+
+
+def _left_out(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
+    """What a path that is not used would have cost."""
+    said = []
+    unit = _unit(race, question, best)
+    for path in (path for path in question.paths if path not in best.used):
+        rivals = [each for each in (*others, *race.results) if path in each.paths and len(each.paths) > 1]
+        rivals = [each for each in rivals if each in race.results and set(best.paths) <= set(each.paths)]
+        if not rivals:
+            continue
+        nearest = max(rivals, key=lambda each: (each.scheme == best.scheme, race.difference(each, best).mean))
+        change = race.difference(nearest, best).mean
+        if abs(change) < _WORTH:
+            said.append(f"{path} is left out: with it, the result is the same to 1 %.")
+        else:
+            too = "" if nearest.scheme == best.scheme else f" and {shown(nearest.congestion)}"
+            said.append(f"{path} is left out: with it{too}, {words.better(change, unit)}.")
     return said
 
 
@@ -38,10 +66,10 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     mean = words.better(found.mean, unit)
     low, high = (_bound(bound, unit) for bound in (found.low, found.high))
     span = "" if low == high == mean else f" (between {low} and {high}, each with 95 % confidence)"
-    verb = {"s": "takes", "bit/s": "gives", None: "does"}[unit] if mean != words.SAME else "does"
+    verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if mean != words.SAME else "gives"
     return (
         f"No setting of Multipath TCP is better than TCP on {single.paths[0]} by 1 % or more with 95 % confidence. "
-        f"The best of them ({rival.label}) {verb} {mean}{span} over {found.pairs} runs."
+        f"The best of them, {rival.label}, {verb} {mean}{span} ({found.pairs} runs)."
     )
 
 
@@ -85,7 +113,8 @@ def _bound(logarithm: float, unit: str | None) -> str:
 def _gain(race: Race, question: Question, best: Candidate, single: Candidate) -> str:
     found = race.difference(best, single)
     unit = _unit(race, question, best)
-    certain = f"; at least {words.better(found.low, unit)}, 95 % sure" if found.low >= 0.005 else ""
+    average, low = (words.better(value, unit) for value in (found.mean, found.low))
+    certain = f"; at least {low}, 95 % sure" if found.low >= 0.005 and low != average else ""
     if unit is None:
         parts = _parts(race, question, best, single)
         return (
@@ -99,7 +128,7 @@ def _gain(race: Race, question: Question, best: Candidate, single: Candidate) ->
     )
     return (
         f"{words.quantity(here.mean, here.unit)} against {words.quantity(there.mean, there.unit)} with TCP on "
-        f"{single.paths[0]} ({shown(single.congestion)}): {words.better(found.mean, unit)}{certain} "
+        f"{single.paths[0]} ({shown(single.congestion)}): {average}{certain} "
         f"({found.pairs} runs)."
     )
 
@@ -117,14 +146,14 @@ def _parts(race: Race, question: Question, best: Candidate, single: Candidate) -
 
 
 def _shares(race: Race, question: Question, best: Candidate) -> str:
-    parts = shares_of(race, question, best)
+    parts = {path: part for path, part in shares_of(race, question, best).items() if path in best.used}
     return (
         f"Of the bytes sent, {words.listed([f'{words.share(part)} go over {name}' for name, part in parts.items()])}."
     )
 
 
 def _uncoupled(best: Candidate) -> list[str]:
-    if best.backup or best.congestion not in UNCOUPLED:
+    if len(best.paths) < 2 or best.congestion not in UNCOUPLED:
         return []
     return [
         f"{shown(best.congestion)} runs on each path by itself: where the paths share a bottleneck, this connection "
@@ -143,7 +172,7 @@ def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence
             continue
         if found.high < 0 and found.mean < -_WORTH:
             said.append(f"With {change} instead: {words.better(found.mean, unit)}.")
-        elif abs(found.mean) < _WORTH:
+        elif abs(found.mean) < _WORTH and found.margin < _SURE:
             alike.append(change)
     if alike:
         said.append(f"Less than 1 % difference with {words.listed(alike, 'or')}.")
@@ -151,21 +180,29 @@ def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence
 
 
 def _change(best: Candidate, other: Candidate) -> str | None:
-    if best.is_tcp and other.is_tcp:
+    """The difference between two settings, unless it is about a path that one of them leaves out."""
+    if best.is_tcp and other.is_tcp and replace(other, window_bytes=best.window_bytes) != best:
         return f"TCP on {other.paths[0]} ({shown(other.congestion)})"
-    if best.is_tcp or other.is_tcp:
+    if best.is_tcp != other.is_tcp:
         return None
     changes = []
     if other.congestion != best.congestion:
         changes.append(f"the congestion control {shown(other.congestion)}")
-    if other.scheduler != best.scheduler and not other.backup and not best.backup:
-        changes.append(
-            "the kernel's scheduler" if other.scheduler == "linux" else f"the scheduler {shown(other.scheduler or '')}"
-        )
-    if other.paths != best.paths:
+    if other.scheduler != best.scheduler and len(other.paths) > 1 < len(best.paths):
+        kernels = other.scheduler == "linux"
+        changes.append(shown(other.scheduler) if kernels else f"the scheduler {shown(other.scheduler)}")
+    if set(other.paths) != set(best.paths):
+        if not set(other.paths) < set(best.paths):
+            return None if set(other.paths) - set(best.used) else f"{words.listed(list(other.paths))} all in use"
+        out = [path for path in best.paths if path not in other.paths]
+        standing = set(out) <= set(other.backup)
+        changes.append(f"{words.listed(out)} as backup" if standing else f"{words.listed(out)} left out")
+    elif other.paths != best.paths and other.paths[0] != best.paths[0]:
         changes.append(f"{other.paths[0]} as the first path")
-    if other.backup != best.backup:
-        changes.append("the other paths as backup" if other.backup else "all paths in use")
+    if other.window_bytes != best.window_bytes:
+        size = words.size(other.window_bytes)
+        default = "Linux's default receive buffer (net.ipv4.tcp_rmem)"
+        changes.append(f"a receive window of {size}" if other.window_bytes else default)
     return words.listed(changes) if changes else None
 
 
@@ -240,7 +277,7 @@ def _metered(race: Race, question: Question, best: Candidate) -> list[str]:
     """What it costs on paths that cost something."""
     parts = shares_of(race, question, best)
     said = []
-    for name in dict.fromkeys([*question.metered, *(cap.path for cap in question.caps)]):
+    for name in question.paid:
         amount = f"{words.size(parts[name] * 1e9)} go" if parts[name] > 1e-5 else "nothing goes"
         said.append(f"Of each GB sent, {amount} over {name}.")
     said += [
@@ -260,10 +297,12 @@ def neighbours_of(race: Race, question: Question, candidate: Candidate, single: 
     return mean(race, candidate, "neighbours_bps") / alone
 
 
-def _neighbours(race: Race, question: Question, best: Candidate, single: Candidate) -> list[str]:
-    """What is left to the other connections of the scenario."""
+def _neighbours(
+    race: Race, question: Question, best: Candidate, single: Candidate, least: float = 0.0, most: float = math.inf
+) -> list[str]:
+    """What is left to the other connections of the scenario, if the change is from `least` to `most`."""
     part = neighbours_of(race, question, best, single)
-    if part is None or best == single:
+    if part is None or best == single or not least <= abs(part - 1) < most:
         return []
     if abs(part - 1) < _WORTH:
         return [f"The other connections get as much as with TCP on {single.paths[0]}."]

@@ -6,11 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from mptcplab.advice import words
-from mptcplab.advice.answer import Advice, Recommendation
+from mptcplab.advice.answer import Advice
 from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
+from mptcplab.advice.costs import HEADERS as COST_HEADERS
 from mptcplab.advice.race import Race
-from mptcplab.advice.reasons import queueing_of, reached
+from mptcplab.advice.reasons import queueing_of
+from mptcplab.advice.rows import rows, shown
+from mptcplab.advice.told import closing, headline
 from mptcplab.results import inventory
 from mptcplab.scenario.traces import FOLDER
 
@@ -18,39 +20,6 @@ from mptcplab.scenario.traces import FOLDER
 def check(directory: Path) -> None:
     """Raise OccupiedError unless advice may be written there."""
     inventory.check(directory, "advice", "advice.json")
-
-
-def shown(advice: Advice) -> list[Recommendation]:
-    """What a table has: the recommended, and TCP on the best path."""
-    last = advice.best_single_path
-    return [
-        *advice.recommended,
-        *([] if any(each.candidate == last.candidate for each in advice.recommended) else [last]),
-    ]
-
-
-def rows(advice: Advice) -> tuple[list[str], list[list[str]]]:
-    """Headers, and a row for each of `shown`."""
-    paths = advice.question.paths
-    several = len(advice.question.targets) > 1
-    headers = ["setting", *(f"{name}\nmean" if several else "mean" for name in advice.question.targets)]
-    headers += ["range of the runs"] * (not several)
-    headers += [
-        f"against TCP on\n{advice.best_single_path.candidate.paths[0]}",
-        "below\nit",
-        "bytes over\n" + ", ".join(paths),
-    ]
-    found = []
-    for each in shown(advice):
-        row = [each.label, *(words.quantity(value.mean, value.unit) for value in each.values.values())]
-        if not several:
-            value = next(iter(each.values.values()))
-            row.append(f"{words.quantity(value.low, value.unit)} to {words.quantity(value.high, value.unit)}")
-        reference = each.candidate == advice.best_single_path.candidate
-        row += ["—" if reference else reached(each), words.share(each.below_best_path)]
-        row.append(", ".join(words.share(part) for part in each.shares.values()))
-        found.append(row)
-    return headers, found
 
 
 def write(advice: Advice, directory: Path) -> None:
@@ -87,7 +56,9 @@ def page(advice: Advice) -> str:
         "advice.html",
         title=f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}",
         lead=question.traffic.summary(),
-        best=advice.best,
+        answers=[(headline(each), each.reasons, each.commands) for each in advice.recommended],
+        closing=closing(advice),
+        costs=([list(COST_HEADERS), [each.cells() for each in advice.costs]] if advice.costs else None),
         headers=headers,
         rows=cells,
         figures=captions,

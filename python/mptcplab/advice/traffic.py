@@ -36,7 +36,9 @@ A median page for desktops in October 2024: HTTP Archive, Web Almanac 2024, chap
 numbers of scripts and images, those of style sheets and fonts are ours."""
 PAGE_BYTES: Final = 18_000 + 6 * 13_000 + 24 * 25_500 + 4 * 32_750 + 18 * 58_500
 _PAGES: Final = 3
-_VIDEO_BPS: Final = ("1 Mbit/s", "2.5 Mbit/s", "5 Mbit/s", "8 Mbit/s", "16 Mbit/s")
+_LADDER: Final = ("1 Mbit/s", "2.5 Mbit/s", "5 Mbit/s", "8 Mbit/s", "16 Mbit/s")
+VIDEO_BPS: Final = 16e6
+"""The best quality of the video."""
 _CALL_BPS: Final = 400_000
 _CALL_EVERY_S: Final = 0.02
 
@@ -71,7 +73,7 @@ def of_kind(kind: str, rates_bps: tuple[float, float]) -> Traffic:
         case "bulk":
             return Traffic(kind, {"bulk": {"application": "bulk"}}, 15.0)
         case "video":
-            video = {"kind": "video", "ladder": list(_VIDEO_BPS), "segment": "2 s", "buffer": "20 s"}
+            video = {"kind": "video", "ladder": list(_LADDER), "segment": "2 s", "buffer": "20 s"}
             return Traffic(kind, {"video": {"application": video}}, 30.0)
         case "calls":
             return Traffic(kind, {"call": call}, 13.0)

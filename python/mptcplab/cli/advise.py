@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_line, say
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
     from mptcplab.advice.answer import Advice
+    from mptcplab.advice.effort import Effort
 
 _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 
@@ -33,9 +34,18 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 @click.option(
     "--for",
     "purpose",
-    metavar="any|linux",
-    default="any",
-    help="linux: only what a stock kernel with our BPF controls supports.",
+    metavar="linux|any",
+    default="both",
+    show_default="linux, and any where it is more than 3 % better",
+    help="linux: only what a stock kernel with our BPF controls supports. any: every control and scheduler.",
+)
+@click.option(
+    "--prefer",
+    metavar="survive|simple|fair",
+    default="best",
+    show_default="within 2 %: survive, then simple",
+    help="What wins among settings within 10 %: one that survives the loss of a path, the simpler, or one that "
+    "leaves more to others.",
 )
 @click.option(
     "--metered",
@@ -58,14 +68,25 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     '"NAME: INTERFACE". Saturates each path for some seconds, up to 64 MB in each direction.',
 )
 @click.option("--token", metavar="TOKEN", help="With --measure: the token that the server printed.")
-@click.option("--buffer", metavar="SIZE", help="Largest receive buffer, such as 1 MB.  [default: no limit]")
+@click.option(
+    "--buffer",
+    metavar="SIZE",
+    help="Receive window in bytes of data, such as 1 MB.  [default: grows as Linux's, to 6 MiB of memory]",
+)
 @click.option("--direction", metavar="down|up", default="down", help="Direction of the data: to the client or from it.")
 @click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of all random draws.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=2, help="Number of parallel runs; does not affect the result."
 )
-@click.option("--budget", type=float, default=1.0, help="Multiplies the number of settings tried and of repeated runs.")
+@click.option("--budget", type=float, default=1.0, help="Multiplies the work: 1 is about ten seconds of CPU time.")
+@click.option(
+    "--commands",
+    "form",
+    type=click.Choice(["ip", "networkmanager", "networkd", "uci"]),
+    default="ip",
+    help="The program for which commands are printed.",
+)
 @click.option("--all", "everything", is_flag=True, help="Print every setting that was dropped, with the reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON document instead.")
 @click.option(
@@ -77,6 +98,7 @@ def advise(
     paths: tuple[str, ...],
     traffic: str | None,
     purpose: str,
+    prefer: str,
     metered: tuple[str, ...],
     caps: tuple[str, ...],
     server: str | None,
@@ -87,16 +109,19 @@ def advise(
     seed: int,
     jobs: int,
     budget: float,
+    form: str,
     everything: bool,
     as_json: bool,
     save: Path | None,
     out: Path | None,
 ) -> None:
-    """Recommend a congestion control, a scheduler and a first path for a network, or TCP on one path, with reasons.
+    """Recommend which paths to use for a network, with which congestion control, or TCP on one path; with reasons.
 
-    Every setting is simulated on the same networks with the same random numbers. Unspecified values (within ±, and
-    queues between 20 and 300 ms) are drawn anew for each run. A setting of Multipath TCP is recommended only if it is
-    better than TCP on the best single path with 95 % confidence; otherwise the advice is TCP on that path.
+    Every setting is simulated on the same networks with the same random numbers: each path as a member, as a backup
+    or left out, each control and scheduler. Unspecified values (within ±, and queues between 20 and 300 ms) are drawn
+    anew for each run. Multipath TCP over several paths is recommended only if it is better than TCP on the best path
+    with 95 % confidence. The first answer is for the scheduler and the controls of a stock kernel and those of
+    "mptcplab bpf load"; a free choice is shown if it is more than 3 % better.
 
     \b
     Traffic:
@@ -126,7 +151,27 @@ def advise(
              --path "lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %" --traffic web
     Example: mptcplab advise scenarios/wifi-lte.toml --for linux --out out/advice
     """
-    from mptcplab.advice import AdviceError
+    from mptcplab.advice.asked import check as check_words
+    from mptcplab.advice.errors import AdviceError
+
+    try:
+        check_words(
+            has_file=file is not None,
+            paths=paths,
+            measured=server is not None,
+            traffic=traffic,
+            purpose=purpose,
+            prefer=prefer,
+            metered=metered,
+            caps=caps,
+            buffer=buffer,
+            direction=direction,
+            connection=connection,
+            jobs=jobs,
+            budget=budget,
+        )
+    except AdviceError as error:
+        raise Failure(WRONG_INPUT, str(error)) from None
     from mptcplab.advice import advise as ask  # with the core, slow to load
     from mptcplab.advice.report import check, write
 
@@ -143,6 +188,7 @@ def advise(
                 paths=paths,
                 traffic=traffic,
                 purpose=purpose,
+                prefer=prefer,
                 metered=metered,
                 caps=caps,
                 buffer=buffer,
@@ -152,6 +198,7 @@ def advise(
                 jobs=jobs,
                 budget=budget,
                 progress=progress.update,
+                estimate=_estimated,
             )
     except AdviceError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
@@ -164,12 +211,12 @@ def advise(
     if as_json:
         sys.stdout.write(advice.to_json() + "\n")
         return
-    _show(advice, everything=everything)
+    _show(advice, form, everything=everything)
 
 
 def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
     """The paths as `--path` says them, from measurements; each is printed."""
-    from mptcplab.advice import AdviceError
+    from mptcplab.advice.errors import AdviceError
     from mptcplab.probe.client import ProbeError
     from mptcplab.probe.machine import measure, read_server, read_sources
 
@@ -190,35 +237,24 @@ def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path
     return tuple(path.words() for path in found.paths)
 
 
-def _show(advice: "Advice", *, everything: bool) -> None:
-    question = advice.question
-    print_line(f"{question.traffic.kind}: {question.traffic.summary()}.")
-    kept = [each.candidate for each in (*advice.recommended, advice.best_single_path)]
-    print_line(f"{len(advice.dropped) + len(set(kept))} settings compared; --all says why each was dropped.\n")
-    _table(advice)
-    print_line(f"Use {advice.best.label}.")
-    for reason in advice.best.reasons:
-        console().print(f"  - {reason}", markup=False, soft_wrap=True)
-    print_line("\nTo set it on Linux, as root:")
-    for line in advice.best.commands:
+def _estimated(effort: "Effort") -> None:
+    """Before long work on a terminal."""
+    if sys.stderr.isatty():
+        say(f"This takes up to {effort.cpu_s:.0f} s of CPU time, less where it is soon clear.")
+
+
+def _show(advice: "Advice", form: str, *, everything: bool) -> None:
+    from mptcplab.advice.told import text
+
+    print_line(text(advice))
+    lines = advice.best.commands.get(form, ())
+    if lines:
+        print_line(f"\nTo set {advice.best.label}, as root, with the words in capitals filled in:")
+    for line in lines:
         print_line(f"  {line}")
+    kept = {each.candidate for each in (*advice.recommended, advice.best_single_path)}
+    print_line(f"\n{len(advice.dropped) + len(kept)} settings compared; --all says why each was dropped.")
     if everything:
         print_line("\nDropped:")
         for candidate, reason in advice.dropped:
             print_line(f"  {candidate.label}: {reason}")
-
-
-def _table(advice: "Advice") -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from mptcplab.advice.report import rows
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    headers, cells = rows(advice)
-    for place, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if place else "left", no_wrap=place != 0)
-    for row in cells:
-        table.add_row(*map(Text, row))
-    console().print(table)

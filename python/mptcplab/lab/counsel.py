@@ -6,7 +6,8 @@ from typing import Any
 from mptcplab.advice import AdviceError, advise
 from mptcplab.advice.answer import Advice, Recommendation
 from mptcplab.advice.question import CHOSEN
-from mptcplab.advice.report import rows, shown
+from mptcplab.advice.rows import rows, shown
+from mptcplab.advice.told import closing, headline
 from mptcplab.lab.documents import NAME, Given
 from mptcplab.scenario import Problem, ScenarioError
 
@@ -32,15 +33,19 @@ def on(given: Given, options: dict[str, Any], tell: Callable[[float], None]) -> 
     listed = [
         {
             "label": each.label,
+            "headline": headline(each),
+            "commands": {form: list(lines) for form, lines in each.commands.items() if lines},
             "recommended": each in advice.recommended,
             "figures": list(zip(figures, row[1:], strict=True)),
             "reasons": list(each.reasons),
             "changes": _changes(advice, each),
+            "standing": advice.question.first_links(each.candidate.marked_backups),
         }
         for each, row in zip(shown(advice), cells, strict=True)
     ]
     compared = len(advice.dropped) + len({each.candidate for each in (*advice.recommended, advice.best_single_path)})
-    return {"advice": advice.to_dict(everything=False), "shown": listed, "compared": compared}
+    answer = advice.to_dict(everything=False)
+    return {"advice": answer, "shown": listed, "compared": compared, "closing": closing(advice)}
 
 
 def _changes(advice: Advice, recommendation: Recommendation) -> dict[str, dict[str, Any]]:

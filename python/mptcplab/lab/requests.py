@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from mptcplab.advice.advising import PURPOSES
+from mptcplab.advice.asked import PREFERENCES, PURPOSES
 from mptcplab.advice.traffic import KINDS
 from mptcplab.engines.catalogue import ENGINES
 from mptcplab.lab import exports
@@ -96,6 +96,7 @@ def _advice_options(given: dict[str, Any]) -> dict[str, Any]:
         "metered": metered,
         "traffic": None if given.get("traffic") is None else _choice(given, "traffic", tuple(KINDS), None),
         "purpose": _choice(given, "purpose", PURPOSES, PURPOSES[0]),
+        "prefer": _choice(given, "prefer", PREFERENCES, PREFERENCES[0]),
         "budget": _number({"budget": 1.0, **given}, "budget", _LEAST_BUDGET, 1.0),
     }
 

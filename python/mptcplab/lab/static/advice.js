@@ -6,7 +6,9 @@ import * as runner from "./runner.js";
 import * as state from "./state.js";
 
 const TRAFFIC = [["", "as in the scenario"], ["web", "web pages"], ["bulk", "a download"], ["video", "video"], ["calls", "calls"], ["mix", "web, a download and a call"]];
-const PURPOSES = [["any", "any stack"], ["linux", "a stock Linux kernel"]];
+const PURPOSES = [["both", "a stock Linux kernel, and any where it is better"], ["linux", "a stock Linux kernel"], ["any", "any stack"]];
+const PREFERENCES = [["best", "the best, and of equals what survives the loss of a path"], ["survive", "what survives the loss of a path"], ["simple", "what is simple"], ["fair", "what leaves more to others"]];
+const FORMS = { ip: "ip and sysctl", networkmanager: "NetworkManager", networkd: "systemd-networkd", uci: "UCI (OpenMPTCProuter, OpenWrt)" };
 
 /** The connections that use several paths: those that there is a choice for. */
 function able() {
@@ -40,10 +42,12 @@ export function advice(host) {
   const of = h("span", { hidden: true }, h("label", { for: "advise-on" }, "for "), choice);
   const traffic = h("select", { id: "advise-traffic" }, TRAFFIC.map(([value, label]) => h("option", { value }, label)));
   const purpose = h("select", { id: "advise-purpose" }, PURPOSES.map(([value, label]) => h("option", { value }, label)));
+  const prefer = h("select", { id: "advise-prefer" }, PREFERENCES.map(([value, label]) => h("option", { value }, label)));
   const metered = h("fieldset", { class: "metered" });
   const options = h("details", {}, h("summary", {}, "Options of the advice"), h("div", { class: "row" },
     h("span", {}, h("label", { for: "advise-traffic" }, "Traffic "), traffic),
-    h("span", {}, h("label", { for: "advise-purpose" }, "Settings of "), purpose), metered));
+    h("span", {}, h("label", { for: "advise-purpose" }, "Settings of "), purpose),
+    h("span", {}, h("label", { for: "advise-prefer" }, "Prefer "), prefer), metered));
   const bar = h("progress", { max: "1", value: 0, "aria-label": "Progress of the advice" });
   const part = h("span", {}, "0 %");
   const end = h("button", { type: "button", onclick: () => {
@@ -56,7 +60,7 @@ export function advice(host) {
   const stale = h("p", { class: "note", hidden: true }, "The scenario has changed since this advice was given.");
   const answer = h("div", {});
   host.append(
-    h("div", { class: "row" }, button, of, h("span", { class: "note" }, "which control, scheduler and first path to use, or TCP on one path; takes some ten seconds")),
+    h("div", { class: "row" }, button, of, h("span", { class: "note" }, "which paths to use, with which control, or TCP on one path; takes some ten seconds")),
     options, progress, wrong, stale, answer);
 
   /** The connection that advice will be on. */
@@ -87,7 +91,7 @@ export function advice(host) {
     announce("Settings are being compared.");
     try {
       const body = { ...runner.request(side), connection: of.hidden ? null : choice.value,
-        traffic: traffic.value || null, purpose: purpose.value,
+        traffic: traffic.value || null, purpose: purpose.value, prefer: prefer.value,
         metered: [...metered.querySelectorAll("input:checked")].map((box) => box.value) };
       const sent = structuredClone(body.data);
       const found = await work("advise", body, {
@@ -115,16 +119,18 @@ export function advice(host) {
     answer.replaceChildren(h("section", { class: "advice", "aria-labelledby": "advice-title" },
       h("h2", { id: "advice-title" }, `Use ${found.shown[0].label}`),
       h("p", { class: "note" }, `For ${names.join(" and ")}${state.now().b ? ` in ${side.toUpperCase()}` : ""}: ${found.compared} settings were compared, as mptcplab advise does.`),
-      found.shown.map(card)));
+      found.shown.map(card),
+      found.closing.map((line) => h("p", { class: "note" }, line))));
     check();
     announce(`Advice: use ${found.shown[0].label}.`);
   }
 
   function card(each) {
     return h("article", { class: "recommended" },
-      h("h3", {}, each.label, each.recommended ? null : h("span", { class: "kind" }, " for comparison: the best single path")),
+      h("h3", {}, each.recommended ? each.headline : each.label, each.recommended ? null : h("span", { class: "kind" }, " for comparison: the best single path")),
       h("dl", {}, each.figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       h("ul", {}, each.reasons.map((reason) => h("li", {}, reason))),
+      Object.entries(each.commands).map(([form, lines]) => h("details", {}, h("summary", {}, `Commands: ${FORMS[form]}`), h("pre", {}, lines.join("\n")))),
       h("button", { type: "button", "aria-label": `Apply to B: ${each.label}`, onclick: () => apply(each) }, "Apply to B"));
   }
 
@@ -139,6 +145,7 @@ export function advice(host) {
         else held.data.connection[name][key] = structuredClone(value);
       }
     }
+    for (const name of each.standing) held.data.link[name].metered = { ...held.data.link[name].metered, use: "backup" };
     say("");
     state.replace((all) => Object.assign(all, { b: held, side: "b" }));
     announce(`B uses ${each.label}.`);

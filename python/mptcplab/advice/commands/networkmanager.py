@@ -1,0 +1,41 @@
+"""With NetworkManager 1.40 or newer, which keeps the endpoints itself; it survives a restart."""
+
+from mptcplab.advice.commands.setup import CHECK, Setup, lasting_lines, lasting_undo, word
+
+
+def lines(setup: Setup) -> list[str]:
+    """To paste, as root."""
+    return [
+        "# on both hosts: the control, the buffers and the limits, at every start",
+        *lasting_lines(setup, limits(setup)),
+        "# on the host with the paths; nmcli connection show has the names of connections",
+        *connections(setup),
+        *CHECK,
+        "# the way back",
+        *(
+            f"nmcli connection modify CONNECTION_OF_{word(path)} connection.mptcp-flags default ipv4.route-metric -1"
+            for path in (*setup.used, *setup.left_out)
+        ),
+        *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in (*setup.used, *setup.left_out)),
+        *lasting_undo(),
+    ]
+
+
+def limits(setup: Setup) -> list[str]:
+    """NetworkManager leaves them alone."""
+    if setup.is_tcp:
+        return []
+    return [f"ip mptcp limits set subflows {setup.subflows} add_addr_accepted {setup.subflows}"]
+
+
+def connections(setup: Setup) -> list[str]:
+    """Each with the metric of its default route and the flags of its endpoint."""
+    paths = (*setup.used, *setup.left_out)
+    found = []
+    for path in paths:
+        flags = ",".join(setup.flags(path)) or "disabled"
+        found.append(
+            f"nmcli connection modify CONNECTION_OF_{word(path)} connection.mptcp-flags {flags} "
+            f"ipv4.route-metric {setup.metric(path)}"
+        )
+    return [*found, *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in paths)]

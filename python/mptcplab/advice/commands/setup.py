@@ -1,0 +1,142 @@
+"""What is to be set, whatever sets it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.windows import memory_bytes
+from mptcplab.bpf.controls import NAMES
+
+STOCK: Final = ("cubic", "reno")
+MODULES: Final = ("bbr", "dctcp")
+"""Controls that most distributions build as modules, tcp_NAME."""
+_MOST_SUBFLOWS: Final = 8
+"""The kernel's own bound (MPTCP_SUBFLOWS_MAX)."""
+FIRST_METRIC: Final = 100
+"""Of the first path's default route where a program gives every route a metric; the others follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Of a setting on Linux: what the kernel is told, and the use of each path."""
+
+    control: str
+    members: tuple[str, ...]
+    """The first opens connections."""
+    backup: tuple[str, ...]
+    left_out: tuple[str, ...]
+    is_tcp: bool
+    window_bytes: int
+
+    @classmethod
+    def of(cls, candidate: Candidate, paths: Sequence[str]) -> Self:
+        """Of a candidate among these paths."""
+        left_out = tuple(path for path in paths if path not in candidate.used)
+        return cls(
+            candidate.congestion,
+            candidate.paths,
+            candidate.backup,
+            left_out,
+            candidate.is_tcp,
+            candidate.window_bytes,
+        )
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Members and backups, the first path first."""
+        return (*self.members, *self.backup)
+
+    @property
+    def subflows(self) -> int:
+        """What the limits must allow beside the first; the kernel's default is 2."""
+        return min(_MOST_SUBFLOWS, max(2, len(self.used) - 1))
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """For both hosts: who sends has the control and the send buffer, who receives the receive buffer."""
+        found = {"net.mptcp.enabled": "1"} if not self.is_tcp else {}
+        found["net.ipv4.tcp_congestion_control"] = self.control
+        if self.control == "dctcp":
+            found["net.ipv4.tcp_ecn"] = "1"
+        if self.window_bytes:
+            size = memory_bytes(self.window_bytes)
+            found["net.ipv4.tcp_rmem"] = f"4096 131072 {size}"
+            found["net.ipv4.tcp_wmem"] = f"4096 16384 {size}"
+        return found
+
+    @property
+    def module(self) -> str | None:
+        """What must be loaded for the control."""
+        return f"tcp_{self.control}" if self.control in MODULES else None
+
+    @property
+    def program(self) -> str | None:
+        """The BPF program that is the control, if it is one of ours."""
+        known = self.control not in (*STOCK, *MODULES) and self.control in NAMES
+        return self.control if known else None
+
+    def flags(self, path: str) -> tuple[str, ...]:
+        """Of the path's endpoint; none for a path that is left out."""
+        if path in self.left_out or self.is_tcp:
+            return ()
+        return ("subflow", "backup") if path in self.backup else ("subflow",)
+
+    def metric(self, path: str) -> int:
+        """Of the path's default route: the first path's is the smallest, those left out come last."""
+        return FIRST_METRIC + (*self.used, *self.left_out).index(path)
+
+
+def word(path: str) -> str:
+    """A path's name in a placeholder: `LTE_2` for `lte-2`."""
+    return "".join(letter.upper() if letter.isalnum() and letter.isascii() else "_" for letter in path)
+
+
+def sysctl_lines(setup: Setup) -> list[str]:
+    """That set them now, with what makes the kernel know the control before."""
+    lines = [f"modprobe {setup.module}"] if setup.module else []
+    lines += [f"mptcplab bpf load {setup.program}"] if setup.program else []
+    quoted = {key: f'"{value}"' if " " in value else value for key, value in setup.sysctls.items()}
+    return [*lines, *(f"sysctl -w {key}={value}" for key, value in quoted.items())]
+
+
+def lasting_lines(setup: Setup, start: Sequence[str]) -> list[str]:
+    """Files that set the sysctls at every start, and a unit that runs `start` after them."""
+    keys = r"\n".join(f"{key} = {value}" for key, value in setup.sysctls.items())
+    lines = [f"printf '{keys}\\n' > /etc/sysctl.d/90-mptcp.conf"]
+    if setup.module:
+        lines += [f"echo {setup.module} > /etc/modules-load.d/mptcp.conf", f"modprobe {setup.module}"]
+    commands = [f"mptcplab bpf load {setup.program}"] if setup.program else []
+    if setup.program:  # sysctl.d comes too early for a control that is loaded later
+        commands.append(f"sysctl -w net.ipv4.tcp_congestion_control={setup.control}")
+    commands += start
+    if commands:
+        text = [
+            "[Unit]", "After=network-online.target", "Wants=network-online.target", "[Service]", "Type=oneshot",
+            "RemainAfterExit=yes", *(f"ExecStart=/bin/sh -c \"{command}\"" for command in commands), "[Install]",
+            "WantedBy=multi-user.target",
+        ]  # fmt: skip
+        body = r"\n".join(text)
+        lines.append(f"printf '{body}\\n' > /etc/systemd/system/mptcp-setup.service")
+    lines.append("sysctl -p /etc/sysctl.d/90-mptcp.conf")
+    if commands:
+        lines.append("systemctl daemon-reload && systemctl enable --now mptcp-setup.service")
+    return lines
+
+
+def lasting_undo() -> list[str]:
+    """The way back from `lasting_lines`."""
+    return [
+        "systemctl disable --now mptcp-setup.service 2>/dev/null",
+        "rm -f /etc/systemd/system/mptcp-setup.service /etc/sysctl.d/90-mptcp.conf /etc/modules-load.d/mptcp.conf",
+        "sysctl -w net.ipv4.tcp_congestion_control=cubic",
+        "ip mptcp endpoint flush",
+    ]
+
+
+CHECK: Final = (
+    "# check, while a connection is open",
+    "ip mptcp endpoint show",
+    "ss -Mni   # connections of Multipath TCP; subflows: says how many there are beside the first",
+    "ss -tni   # one line for each subflow, with its control",
+)

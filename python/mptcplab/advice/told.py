@@ -1,0 +1,90 @@
+"""The answer as text and as compact HTML: the command, a notebook and the laboratory say the same."""
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from mptcplab.advice import words
+from mptcplab.advice.costs import HEADERS
+from mptcplab.advice.rows import rows
+
+if TYPE_CHECKING:
+    from mptcplab.advice.answer import Advice, Recommendation
+
+_REASONS: Final = 8
+_MORE_REASONS: Final = 3
+_PREFERRED: Final = {
+    "best": "A setting that survives the loss of a path, and then the simpler one, wins within 2 % (--prefer).",
+    "survive": "A setting that survives the loss of a path wins within 10 % (--prefer survive).",
+    "simple": "The simpler setting wins within 10 % (--prefer simple).",
+    "fair": "A coupled control, or one path, wins within 10 % (--prefer fair).",
+}
+
+
+def headline(each: "Recommendation") -> str:
+    """`On your kernel: fibre and lte with CUBIC; dsl is left out.`"""
+    where = "On your kernel" if each.candidate.stock else "With a free choice of control and scheduler"
+    left = f"; {words.listed(list(each.left_out))} left out" if each.left_out and not each.candidate.is_tcp else ""
+    opens = f"; {each.candidate.paths[0]} opens connections" if len(each.candidate.paths) > 1 else ""
+    return f"{where}: {each.label}{opens}{left}."
+
+
+def closing(advice: "Advice") -> list[str]:
+    """What holds for the whole answer."""
+    said = []
+    purpose = advice.question.purpose
+    if purpose == "both" and len(advice.recommended) == 1:
+        said.append("With a free choice of control and scheduler: nothing more than 3 % better was found.")
+    elif not advice.recommended[-1].candidate.stock:
+        said.append("No stock kernel has that scheduler: mptcplab's own stack and simulator do.")
+    simulated = advice.effort.words(advice.question.traffic.duration_s)
+    return [*said, _PREFERRED[advice.question.prefer], *([simulated] if simulated else [])]
+
+
+def text(advice: "Advice", *, most: int = 30) -> str:
+    """At most so many lines, without the commands."""
+    lines = [f"{advice.question.traffic.kind}: {advice.question.traffic.summary()}.", ""]
+    for place, each in enumerate(advice.recommended):
+        lines.append(headline(each))
+        lines += [f"  - {reason}" for reason in each.reasons[: _MORE_REASONS if place else _REASONS]]
+    lines += [*closing(advice), ""]
+    headers, cells = rows(advice)
+    lines += aligned([" ".join(header.split()) for header in headers], cells)
+    if advice.costs:
+        lines += ["", *aligned(list(HEADERS), [each.cells() for each in advice.costs])]
+    return "\n".join(lines[:most])
+
+
+def aligned(headers: list[str], cells: list[list[str]]) -> list[str]:
+    """A table of plain text, the first column to the left and the others to the right."""
+    table = [headers, *cells]
+    widths = [max(len(row[place]) for row in table) for place in range(len(headers))]
+
+    def line(row: list[str]) -> str:
+        first = row[0].ljust(widths[0])
+        others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        return "  ".join((first, *others)).rstrip()
+
+    return [line(headers), "─" * (sum(widths) + 2 * (len(widths) - 1)), *map(line, cells)]
+
+
+def html(advice: "Advice") -> str:
+    """The same for a notebook: the answer, its reasons and a table; the commands are folded."""
+    parts = [f"<p>{escape(advice.question.traffic.kind)}: {escape(advice.question.traffic.summary())}.</p>"]
+    for place, each in enumerate(advice.recommended):
+        reasons = "".join(f"<li>{escape(one)}</li>" for one in each.reasons[: _MORE_REASONS if place else _REASONS])
+        parts.append(f"<p><strong>{escape(headline(each))}</strong></p><ul>{reasons}</ul>")
+        if each.commands.get("ip"):
+            lines = escape("\n".join(each.commands["ip"]))
+            parts.append(f"<details><summary>Commands</summary><pre>{lines}</pre></details>")
+    parts.append(f"<p>{escape(' '.join(closing(advice)))}</p>")
+    headers, cells = rows(advice)
+    parts.append(_table(headers, cells))
+    if advice.costs:
+        parts.append(_table(list(HEADERS), [each.cells() for each in advice.costs]))
+    return "".join(parts)
+
+
+def _table(headers: list[str], cells: list[list[str]]) -> str:
+    head = "".join(f"<th>{escape(header)}</th>" for header in headers)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
