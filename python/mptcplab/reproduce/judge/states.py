@@ -52,7 +52,10 @@ class Bistable(Check):
     def verdict(self) -> Verdict:
         """The best of the states that are not rare."""
         verdicts = {state.check.verdict for state in self.states if state.part >= _RARE}
-        return next((verdict for verdict in VERDICTS if verdict in verdicts), "differs")
+        for verdict in VERDICTS:
+            if verdict in verdicts:
+                return verdict
+        return "differs"
 
     def text(self) -> str:
         """Every state with its part of the runs."""
