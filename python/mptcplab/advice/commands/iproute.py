@@ -4,24 +4,35 @@ from typing import Final
 
 from mptcplab.advice.commands.setup import CHECK, Setup, sysctl_lines, word
 
-SAVED: Final = "/run/default-routes-before-mptcp"
+BEFORE: Final = "/run/before-mptcp"
+"""What was there before, in files that begin so; gone after a restart, as is what was set."""
 
 
 def lines(setup: Setup) -> list[str]:
     """To paste, as root."""
     return [
         "# on both hosts: the control, the buffers and the limits",
+        f"sysctl {' '.join(setup.sysctls)} > {BEFORE}.sysctls",
+        f"ip mptcp limits show > {BEFORE}.limits",
         *sysctl_lines(setup),
         *([f"ip mptcp limits set subflows {setup.subflows} add_addr_accepted {setup.subflows}"] * (not setup.is_tcp)),
         "# on the host with the paths: new connections open on " + setup.members[0],
-        f"ip route save default > {SAVED}",
+        f"ip route save default > {BEFORE}.routes",
+        f"ip mptcp endpoint show > {BEFORE}.endpoints",
         "ip mptcp endpoint flush",
         *routes(setup),
         *endpoints(setup),
         *([] if setup.is_tcp else ["# programs that do not ask for Multipath TCP: mptcpize run PROGRAM, at both ends"]),
         *CHECK[: 2 if setup.is_tcp else None],
-        "# the way back; after a restart nothing is left of any of this",
-        *undo(setup),
+        "# the way back, on the host with the paths; after a restart nothing is left of any of this",
+        "ip mptcp endpoint flush",
+        f"while read -r endpoint; do ip mptcp endpoint add $endpoint; done < {BEFORE}.endpoints",
+        "ip route flush exact default",
+        f"ip route restore < {BEFORE}.routes",
+        "# the way back, on both hosts",
+        f"sysctl -p {BEFORE}.sysctls",
+        f"ip mptcp limits set $(cat {BEFORE}.limits)",
+        *([f"mptcplab bpf unload {setup.program}"] if setup.program else []),
     ]
 
 
@@ -44,21 +55,3 @@ def endpoints(setup: Setup) -> list[str]:
         f"ip mptcp endpoint add ADDRESS_ON_{word(path)} dev INTERFACE_OF_{word(path)} {' '.join(setup.flags(path))}"
         for path in setup.used[1:]
     ]
-
-
-def undo(setup: Setup) -> list[str]:
-    """What puts back the routes that were saved, and the kernel's defaults."""
-    found = [
-        "ip mptcp endpoint flush",
-        "ip route flush exact default",
-        f"ip route restore < {SAVED}",
-        "sysctl -w net.ipv4.tcp_congestion_control=cubic",
-    ]
-    if setup.window_bytes:
-        found += [
-            'sysctl -w net.ipv4.tcp_rmem="4096 131072 6291456"',
-            'sysctl -w net.ipv4.tcp_wmem="4096 16384 4194304"',
-        ]
-    if not setup.is_tcp:
-        found.append("ip mptcp limits set subflows 2 add_addr_accepted 0")
-    return [*found, *([f"mptcplab bpf unload {setup.program}"] if setup.program else [])]
