@@ -36,6 +36,9 @@ class Dataset:
 
     directory: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "directory", Path(self.directory))
+
     @cached_property
     def connections(self) -> "pl.DataFrame":
         """One row per connection and run."""
