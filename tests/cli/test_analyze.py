@@ -81,7 +81,7 @@ def test_the_scenario_may_follow_capture(call: Call, scenario_file: Path, tmp_pa
     assert len(list((out / "captures").iterdir())) == 4
     done = call("run", "--out", out)
     assert done.status == 2
-    assert "Missing argument 'FILE'" in done.err
+    assert "FILE is missing" in done.err
 
 
 def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: Path) -> None:

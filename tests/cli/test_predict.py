@@ -130,7 +130,7 @@ def test_parameters_of_a_control(call: Call) -> None:
         ("-p '' -r 20", "found nothing; expected numbers"),
         ("-p 0.01 -r 20 -b 0.5", "b = 0.5: an ACK acknowledges at least 1 segment"),
         ("-p 0.01 -r 20 -m 0", "mss = 0"),
-        ("-p 0.01 -r 20 -m many", "'--mss': 'many' is not a valid float"),
+        ("-p 0.01 -r 20 -m many", "--mss: found 'many'; expected a number"),
         ("-p 0.01 -r 20 -c wvegas", "congestion control 'wvegas' has no model; there are: uncoupled"),
         ("-p 0.01 -r 20 --set k=0", "lia has no parameter 'k': it takes no parameters"),
         ("-p 0.01 -r 20 -c mppert --set k=3", "k = 3.0"),

@@ -154,9 +154,11 @@ def _refused(error: Error) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
+    from mptcplab.cli.usage import said
+
     context = getattr(error, "ctx", None)
     command = "mptcplab" if context is None else context.command_path
-    return _fail(WRONG_INPUT, error.format_message(), remedy=f"{command} --help lists the arguments and options")
+    return _fail(WRONG_INPUT, said(error), remedy=f"{command} --help lists the arguments and options")
 
 
 def _fail(status: int, *lines: str, remedy: str | None = None) -> int:

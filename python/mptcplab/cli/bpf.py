@@ -2,7 +2,7 @@
 
 import click
 
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.common import CANNOT, FAILED, JSON, WRONG_INPUT, Failure, console, print_json, print_line, say
 
 NAMES = ("balia", "ewtcp", "lia", "mppert", "olia", "pert", "wvegas")
 """As in mptcplab.bpf, which loads slowly."""
@@ -71,7 +71,8 @@ def unload(name: str) -> None:
 
 
 @app.command("list")
-def list_command() -> None:
+@JSON
+def list_command(as_json: bool) -> None:
     """List the available controls and whether they are loaded.
 
     \b
@@ -86,10 +87,18 @@ def list_command() -> None:
         controls = bpf.controls()
     except bpf.BpfUnavailableError as error:
         raise Failure(CANNOT, str(error)) from None
+    summaries = {entry.name: entry.summary for entry in registry.FAMILIES["congestion"]}
+    if as_json:
+        print_json(
+            [
+                {"name": each.name, "available": each.available, "kept": each.kept, "summary": summaries[each.name]}
+                for each in controls
+            ]
+        )
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("control", "in the kernel", "what it is"):
         table.add_column(heading)
-    summaries = {entry.name: entry.summary for entry in registry.FAMILIES["congestion"]}
     for control in controls:
         state = "until unloaded" if control.kept else "held by a running process" if control.available else "no"
         table.add_row(control.name, state, summaries[control.name])

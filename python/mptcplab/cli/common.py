@@ -2,15 +2,17 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from mptcplab.scenario import Scenario
 
 FAILED: Final = 1
 WRONG_INPUT: Final = 2
@@ -33,7 +35,7 @@ def complete(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, cli
 
 
 FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path), shell_complete=_scenarios)
-"""A scenario file, or the name of a ready-made scenario."""
+"""A scenario file, the name of a ready-made scenario, or `-` for standard input."""
 CHECKED_FILE = click.argument(
     "file", metavar="FILE", required=False, type=click.Path(path_type=Path), shell_complete=_scenarios
 )
@@ -60,6 +62,9 @@ METRIC = click.option(
 )
 AT_LEAST_1 = click.IntRange(min=1)
 FILE_PATH = click.Path(path_type=Path)
+
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
 
 
 class Failure(Exception):  # noqa: N818 - it ends the command, with the status it carries
@@ -132,3 +137,47 @@ def baselines(given: Iterable[str]) -> dict[str, object]:
         read = value_of(value.strip())
         found[key.strip()] = read if isinstance(read, str | int | float | bool) else value.strip()
     return found
+
+
+def print_json(document: object) -> None:
+    """One JSON document on standard output."""
+    import json
+
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def load_scenario(file: Path, overrides: Sequence[str] = ()) -> "Scenario":
+    """The scenario of a file, of a ready-made name, or `-`: of standard input.
+
+    What is not there is told before anything that loads slowly.
+    """
+    if str(file) == "-":
+        text = sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+        from mptcplab.scenario import Scenario
+
+        return Scenario.from_toml(text, "<standard input>", overrides)
+    there("scenario", file)
+    from mptcplab.scenario import Scenario
+
+    return Scenario.load(file, overrides=overrides)
+
+
+def there(kind: Literal["scenario", "sweep"], file: Path) -> None:
+    """Refuse a path that is no file, and no name of a ready-made scenario or sweep."""
+    if os.path.lexists(file):
+        return
+    from mptcplab import shipped
+
+    source, names = str(file), shipped.scenario_names() if kind == "scenario" else shipped.sweep_names()
+    if not shipped.is_name(source):
+        raise Failure(
+            WRONG_INPUT, f"{source}: found nothing readable (No such file or directory); expected a {kind} file"
+        )
+    if source not in names:
+        from mptcplab.hints import did_you_mean
+
+        expected = f"a {kind} file or the name of a ready-made {'scenario' if kind == 'scenario' else 'one'}"
+        raise Failure(
+            WRONG_INPUT,
+            f"{source}: found neither a file nor a ready-made name; expected {expected}{did_you_mean(source, names)}",
+        )

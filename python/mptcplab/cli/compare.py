@@ -20,6 +20,7 @@ from mptcplab.cli.common import (
     WRONG_INPUT,
     Failure,
     console,
+    load_scenario,
     named_kernels,
     print_line,
     say,
@@ -132,7 +133,6 @@ def compare(
         return
     if vary:
         from mptcplab.cli.compare_settings import compare_settings
-        from mptcplab.scenario import Scenario
 
         try:
             named = with_kernels([name.strip() for name in (engines or "sim").split(",")], named_kernels(kernels))
@@ -140,7 +140,7 @@ def compare(
             raise Failure(WRONG_INPUT, f"--kernel: {error}") from None
         for name in named:
             find(name)
-        base = Scenario.load(file, overrides=overrides)
+        base = load_scenario(file, overrides)
         compare_settings(
             base if seed is None else base.with_seed(seed),
             vary,
@@ -179,13 +179,12 @@ def _side_by_side(
     from mptcplab.engines.linux_virtual.between import Between
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.render import text_tables
-    from mptcplab.scenario import Scenario
 
     try:
         names = engine_names(engines, named_kernels(kernels))
     except ValueError as error:
         raise Failure(WRONG_INPUT, f"{'--kernel' if kernels else '--engines'}: {error}") from None
-    scenario = Scenario.load(file, overrides=overrides)
+    scenario = load_scenario(file, overrides)
     # Before any of them runs: the simulator may take minutes.
     refused = [f"{name}: {problem}" for name in names for problem in find(name).unsupported(scenario)]
     if refused:

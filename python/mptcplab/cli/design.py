@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, FILE_PATH, WRONG_INPUT, Failure, say
+from mptcplab.cli.common import AT_LEAST_1, FILE_PATH, JSON, WRONG_INPUT, Failure, print_json, say
 
 if TYPE_CHECKING:
     from mptcplab.designs import Factor
@@ -33,6 +33,7 @@ _KINDS = ("wsp", "lhs", "grid", "random")
     "--candidates", type=AT_LEAST_1, help="wsp: number of candidate points; by default 10 per point, at least 1000."
 )
 @click.option("--out", type=FILE_PATH, metavar="FILE", help="File to write the CSV to, instead of printing it.")
+@JSON
 @click.option("--plot", type=FILE_PATH, metavar="FILE", help="File for a plot of the design, .png or .svg.")
 def design(
     kind: str,
@@ -42,6 +43,7 @@ def design(
     seed: int,
     candidates: int | None,
     out: Path | None,
+    as_json: bool,
     plot: Path | None,
 ) -> None:
     """Print the points of a design as CSV, and report how evenly they fill the space.
@@ -77,11 +79,22 @@ def design(
         at = list(map(float, row))
         cells = [each.at(x) for each, x in zip(ranges, at, strict=True)] if ranges else [repr(x) for x in at]
         writer.writerow([number, *cells])
-    if out is None:
-        sys.stdout.write(text.getvalue())
-    else:
-        out.write_text(text.getvalue(), encoding="utf-8")
     measured = quality(chosen)
+    if as_json:
+        points_of = [dict(row) for row in csv.DictReader(io.StringIO(text.getvalue()))]
+        print_json(
+            {
+                "kind": kind,
+                "seed": seed,
+                "minimum_distance": measured.minimal_distance,
+                "cover": measured.cover,
+                "points": [{name: _value(row[name]) for name in names} for row in points_of],
+            }
+        )
+    elif out is None:
+        sys.stdout.write(text.getvalue())
+    if out is not None:
+        out.write_text(text.getvalue(), encoding="utf-8")
     say(
         f"{kind}: {len(chosen)} points in {count} dimensions, minimum distance {measured.minimal_distance:.4f}, "
         f"cover measure {measured.cover:.4f}"

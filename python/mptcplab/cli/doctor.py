@@ -1,7 +1,7 @@
 """`mptcplab doctor`: what this machine can run, engine by engine. It looks and changes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -9,19 +9,24 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mptcplab import machine
-from mptcplab.cli.common import console
+from mptcplab.cli.common import JSON, console, print_json
 from mptcplab.engines.catalogue import ENGINES
 from mptcplab.machine import Finding
 
 
 @click.command()
-def doctor() -> None:
+@JSON
+def doctor(as_json: bool) -> None:
     """Show what this machine can run, and how to get what is missing.
 
     \b
     Example: mptcplab doctor
     """
-    console().print(show(examine()))
+    sections = examine()
+    if as_json:
+        print_json([asdict(section) for section in sections])
+        return
+    console().print(show(sections))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.common import (
+    AT_LEAST_1,
+    FAILED,
+    FILE_PATH,
+    JSON,
+    WRONG_INPUT,
+    Failure,
+    console,
+    print_json,
+    print_line,
+    say,
+)
 
 if TYPE_CHECKING:
     from mptcplab.engines.linux_virtual.selftests import Outcome
@@ -99,7 +110,8 @@ def build(
 
 
 @app.command("list")
-def list_command() -> None:
+@JSON
+def list_command(as_json: bool) -> None:
     """List the kernels that have been built.
 
     \b
@@ -111,6 +123,10 @@ def list_command() -> None:
     from mptcplab.kernels import kernels
 
     found = kernels()
+    if as_json:
+        keys = ("name", "version", "hz", "controls", "key", "tree")
+        print_json([{key: getattr(kernel, key) for key in keys} for kernel in found])
+        return
     if not found:
         say("no kernel has been built yet; to build one: mptcplab kernel build 6.12")
         return

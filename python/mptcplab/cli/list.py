@@ -13,7 +13,8 @@ from typing import Final
 import click
 
 from mptcplab import registry
-from mptcplab.cli.common import WRONG_INPUT, Failure, complete
+from mptcplab.cli.common import JSON, WRONG_INPUT, Failure, complete, print_json
+from mptcplab.hints import did_you_mean
 from mptcplab.shipped import papers_directory, scenario_directory
 
 TOPICS: Final = (*registry.FAMILIES, "scenarios", "papers")
@@ -25,14 +26,24 @@ _LEAST_WIDTH: Final = 12
 
 @click.command("list")
 @click.argument("what", metavar=f"[{'|'.join(TOPICS)}]", required=False, shell_complete=complete(lambda: TOPICS))
-def list_topics(what: str | None) -> None:
+@JSON
+def list_topics(what: str | None, as_json: bool) -> None:
     """List algorithms, scenarios or papers, and which engines support them.
 
     \b
     Example: mptcplab list congestion
     """
     if what is not None and what not in TOPICS:
-        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; choose from {', '.join(TOPICS)}")
+        hint = did_you_mean(what, TOPICS)
+        raise Failure(WRONG_INPUT, f"there is no list of {what!r}; choose from {', '.join(TOPICS)}{hint}")
+    if as_json:
+        document = {}
+        for topic in TOPICS if what is None else (what,):
+            headers, rows = _table(topic)
+            keys = [header.replace(" ", "_").replace("what_it_is", "summary") for header in headers]
+            document[topic] = [dict(zip(keys, row, strict=True)) for row in rows]
+        print_json(document)
+        return
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
     for topic in TOPICS if what is None else (what,):
         click.echo(_heading(topic))

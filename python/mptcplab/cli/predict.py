@@ -2,8 +2,9 @@
 
 import json
 import math
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-p", "--loss", metavar="P,P…", required=True, help="Loss rate of each path, a fraction.")
-@click.option("-r", "--rtt", metavar="MS,MS…", required=True, help="Round-trip time of each path, ms.")
+@click.option("-p", "--loss", metavar="P,P…", required=True, help='Loss rate of each path: a fraction, or "1 %".')
+@click.option("-r", "--rtt", metavar="MS,MS…", required=True, help="Round-trip time of each path: ms, or with a unit.")
 @click.option("-b", "--segments-per-ack", "b", type=float, default=1.0, help="Data segments per ACK.")
 @click.option("-m", "--mss", type=float, metavar="BYTES", help="Payload of a segment; rates are then given in bit/s.")
 @click.option(
@@ -55,12 +56,13 @@ def predict(
 
     \b
     Example: mptcplab predict -p 0.01,0.02 -r 20,20 -m 1460 -c olia -s
+    Example: mptcplab predict -p "1 %,2 %" -r "20 ms,20 ms"
     Example: mptcplab predict -p 0,0 -r 20,80 --size "50 kB" --rate "100 Mbit/s,100 Mbit/s"
     """
     from mptcplab.models import predict as model  # numpy loads slowly
     from mptcplab.models.checks import ModelInputError
 
-    losses, rtts = _numbers("-p", loss, "0.01,0.02"), _numbers("-r", rtt, "20,20")
+    losses, rtts = _numbers("-p", loss, "0.01,0.02 or 1 %,2 %"), _numbers("-r", rtt, "20,20 or 20 ms,0.1 s")
     for value in rtts:
         if not (math.isfinite(value) and value > 0):
             raise Failure(WRONG_INPUT, f"-r {rtt}: found {value:g} ms; expected a positive round-trip time")
@@ -86,13 +88,20 @@ def predict(
     _show(answer, statistics=statistics)
 
 
+_QUANTITY: Final = re.compile(r"([^\s%a-df-zA-DF-Z]+)\s*(%|us|ms|s|)")
+_UNITS: Final = {"-p": {"": 1.0, "%": 0.01}, "-r": {"": 1.0, "us": 1e-3, "ms": 1.0, "s": 1e3}}
+"""Of each option its units, in fractions and milliseconds."""
+
+
 def _numbers(option: str, text: str, example: str) -> list[float]:
-    """The numbers of a list; refuses what is none."""
+    """The numbers of a list, fractions or milliseconds; refuses what is none."""
     numbers = []
     for part in text.split(","):
+        quantity = _QUANTITY.fullmatch(part.strip())
+        number, unit = quantity.group(1, 2) if quantity else (part, "")
         try:
-            numbers.append(float(part))
-        except ValueError:
+            numbers.append(float(number) * _UNITS[option][unit])
+        except (ValueError, KeyError):
             found = f"{part!r}" if part.strip() else "nothing between two commas"
             found = "nothing" if not text.strip() else found
             raise Failure(

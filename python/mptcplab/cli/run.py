@@ -20,6 +20,7 @@ from mptcplab.cli.common import (
     Failure,
     complete,
     console,
+    load_scenario,
     say,
 )
 from mptcplab.cli.progress import Progress
@@ -87,14 +88,11 @@ def run(
 
     \b
     Example: mptcplab run scenarios/wifi-lte.toml --set link.wifi.rate="10 Mbit/s" --out out/slow-wifi
+    Example: sed s/lia/olia/ wifi-lte.toml | mptcplab run -
     """
-    from mptcplab.engines import runner  # with what follows it, slow to load
-    from mptcplab.results import directory as store
-    from mptcplab.scenario import Scenario
-
     if file is None:
         if not capture:
-            raise click.MissingParameter(ctx=click.get_current_context(), param_hint="'FILE'", param_type="argument")
+            raise click.MissingParameter(ctx=click.get_current_context(), param_hint="FILE", param_type="argument")
         # `run --capture FILE`: the scenario stands where the directory may stand.
         file, capture = Path(capture), _BESIDE_THE_RESULT
     if kernel is not None:
@@ -105,7 +103,10 @@ def run(
     chosen = find(engine)
     if through_wire and not chosen.through_wire:
         raise Failure(WRONG_INPUT, f"--through-wire is for segments of the engine sim; {engine} has none")
-    scenario = Scenario.load(file, overrides=overrides)
+    scenario = load_scenario(file, overrides)
+    from mptcplab.engines import runner  # with what follows it, slow to load
+    from mptcplab.results import directory as store
+
     if out is not None:
         store.check(out)
     if capture is not None:
@@ -133,6 +134,10 @@ def run(
                 if stop.finished is None:
                     raise Failure(FAILED, str(stop)) from None
                 interrupted, result = stop, stop.finished
+            except KeyboardInterrupt:
+                raise Failure(
+                    FAILED, "interrupted a second time, while runs were being ended: nothing is kept"
+                ) from None
         if out is not None:
             result.save(out, captures=None if capture else directory)
     if as_json:

@@ -17,14 +17,18 @@ from mptcplab.cli.common import (
     Failure,
     console,
     named_kernels,
+    print_json,
     print_line,
     say,
+    there,
 )
+from mptcplab.cli.compare_settings import show
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mptcplab.comparison.settings import Comparison
     from mptcplab.sweeps.carry_out import Workers
     from mptcplab.sweeps.journal import Journal
     from mptcplab.sweeps.planned import Planned
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     help="With several kernels: find the first differing packet on this many of the networks that differ most.",
 )
 @click.option("--cluster", metavar="ADDRESS", help="Run on a Dask scheduler, such as tcp://host:8786.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was run and the comparison as one JSON document.")
 def sweep(
     file: Path,
     out: Path,
@@ -57,6 +62,7 @@ def sweep(
     kernels: str,
     first_differences: int,
     cluster: str | None,
+    as_json: bool,
 ) -> None:
     """Run a scenario at every point of a design, and write one dataset.
 
@@ -64,6 +70,7 @@ def sweep(
     Example: mptcplab sweep scenarios/sweeps/two-paths.toml --out out/two-paths
     Example: mptcplab sweep my-networks.toml --out out/kernels --kernel 6.1,6.12
     """
+    there("sweep", file)
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
     from mptcplab.sweeps.carry_out import tally
     from mptcplab.sweeps.facade import default_jobs
@@ -91,7 +98,8 @@ def sweep(
             if journal.discarded:
                 say("discarded one incomplete run, left by an interruption")
             count = tally(made.runs, journal)
-            print_line(
+            tell = say if as_json else print_line
+            tell(
                 f"{len(made.values)} points, {len(read.crossed())} variants, "
                 + (f"{len(read.kernels)} kernels, " if len(read.kernels) > 1 else "")
                 + f"{read.repeat} seeds: {len(made.runs)} runs"
@@ -105,17 +113,34 @@ def sweep(
             dataset.write(out, made, journal)
     except BusyError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
+    except KeyboardInterrupt:
+        raise Failure(FAILED, f"interrupted: all finished runs are kept in {out}; --resume continues") from None
+    if as_json:
+        found = _summary(out)
+        print_json(
+            {
+                "directory": str(out),
+                "points": len(made.values),
+                "runs": count.runs,
+                "ran": ran,
+                "simulated_s": count.simulated_s,
+                "comparison": None if found is None else found.to_dict(),
+            }
+        )
+        return
     speed = f"{ran / took_s:.1f} runs/s" if ran else "all runs were finished before"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
-    _summary(out)
+    found = _summary(out)
+    if found is not None:
+        print_line("")
+        show(found, as_json=False)
     if len(read.kernels) > 1:
         _between(made, out, first_differences)
 
 
-def _summary(out: Path) -> None:
-    """The comparison of the variants, on standard output and beside the dataset, where there are some."""
-    from mptcplab.cli.compare_settings import show
+def _summary(out: Path) -> "Comparison | None":
+    """The comparison of the variants, written beside the dataset, where there are some."""
     from mptcplab.comparison.metric import MetricError
     from mptcplab.sweeps.facade import Dataset
 
@@ -123,11 +148,11 @@ def _summary(out: Path) -> None:
         found = Dataset(out).summary()
     except MetricError as error:
         say(f"no summary: {error}")
-        return
-    if len(found.settings) > 1:
-        found.save(out, plots=False)
-        print_line("")
-        show(found, as_json=False)
+        return None
+    if len(found.settings) < 2:
+        return None
+    found.save(out, plots=False)
+    return found
 
 
 def _between(made: "Plan", out: Path, most: int) -> None:

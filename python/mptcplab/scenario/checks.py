@@ -67,6 +67,19 @@ def names(parts: Parts, report: Report) -> None:
             report(("event", index, "link"), show(event.link), _known(parts.links, "a link", event.link))
 
 
+def unread_paths(data: Mapping[str, object], parts: Parts, report: Report) -> None:
+    """The paths of connections in which something else is wrong: all errors of a file are told at once."""
+    either = {**parts.paths, **parts.links}
+    tables = data.get("connection")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if parts.connections.get(name) is not None or not isinstance(table, dict):
+            continue
+        used = table.get("paths")
+        for index, path in enumerate(used if isinstance(used, list) else ()):
+            if isinstance(path, str) and path not in either:
+                report(("connection", name, "paths", index), show(path), _known(either, "a path or a link", path))
+
+
 def shared(parts: Parts, report: Report) -> None:
     """A medium says when the links on it send."""
     for name, link in parts.links.items():

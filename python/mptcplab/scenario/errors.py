@@ -1,6 +1,5 @@
 """Errors in a scenario: location, value found, value expected."""
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import Error
+from mptcplab.hints import did_you_mean as did_you_mean
 
 Part = str | int
 """One step of a key: a name in a table or an index in an array."""
@@ -51,13 +51,6 @@ def one_of(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """`; did you mean "rate"?` when a known name is near, else nothing."""
-    lowered = {candidate.lower().replace("_", "-"): candidate for candidate in names}
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), lowered, n=1, cutoff=0.6)
-    return f"; did you mean {json.dumps(lowered[near[0]], ensure_ascii=False)}?" if near else ""
 
 
 def searched(folders: Sequence[Path]) -> str:

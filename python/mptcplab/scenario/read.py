@@ -173,6 +173,7 @@ class Reader:
         )
         checks.whole(data, self._report)
         checks.names(parts, self._report)
+        checks.unread_paths(data, parts, self._report)
         checks.shared(parts, self._report)
         checks.stages(parts, self._report)
         checks.traced(parts, self._report)
