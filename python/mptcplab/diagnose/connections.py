@@ -165,15 +165,20 @@ class Connection:
 def connections(hosts: Iterable[Host]) -> list[Connection]:
     """All connections of all hosts; the two hosts' views of one are brought together."""
     found: list[Connection] = []
+    by_key: dict[tuple[str, ...], Connection] = {}
     for host in hosts:
+        own: dict[tuple[str, ...], Connection] = {}
         for view, protocol, name in _of_host(host):
-            same = next((each for each in found if _same(each, view)), None)
+            keys, wanted = _keys(view)
+            same = next((by_key[key] for key in wanted if key in by_key), None)
             if same is None:
-                found.append(Connection(name, protocol, [view]))
+                same = Connection(name, protocol, [view])
+                found.append(same)
             else:
                 same.views.append(view)
-                if protocol == "mptcp":
-                    same.protocol = protocol
+                same.protocol = "mptcp" if protocol == "mptcp" else same.protocol
+            own |= dict.fromkeys(keys, same)
+        by_key |= own
     return found
 
 
@@ -221,20 +226,16 @@ def _name(view: View) -> str:
     return f"{socket.local} ↔ {socket.remote}"
 
 
-def _same(connection: Connection, view: View) -> bool:
-    return any(other.host is not view.host and _match(other, view) for other in connection.views)
-
-
-def _match(one: View, other: View) -> bool:
-    """By the tokens that a joined subflow has of both, or by addresses and ports."""
-    mine, theirs = _tokens(one), _tokens(other)
-    if mine[0] & theirs[1] or mine[1] & theirs[0]:
-        return True
-    ends = {(str(flow.last.local), str(flow.last.remote)) for flow in one.flows}
-    return any((str(flow.last.remote), str(flow.last.local)) in ends for flow in other.flows)
-
-
-def _tokens(view: View) -> tuple[set[str], set[str]]:
-    own = {flow.last.tokens[1] for flow in view.flows if flow.last.tokens}
-    peer = {flow.last.tokens[0] for flow in view.flows if flow.last.tokens}
-    return {each for each in own if each.strip("0")}, {each for each in peer if each.strip("0")}
+def _keys(view: View) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """What a view is known by, and what the other host's view of the same connection is known by: the tokens that
+    joined subflows have of both ends, or addresses and ports.
+    """
+    own: list[tuple[str, ...]] = []
+    other: list[tuple[str, ...]] = []
+    for flow in view.flows:
+        peer, here = flow.last.tokens or ("", "")
+        own += [(token, end) for token, end in ((peer, "peer"), (here, "own")) if token.strip("0")]
+        other += [(token, end) for token, end in ((here, "peer"), (peer, "own")) if token.strip("0")]
+        own.append((str(flow.last.local), str(flow.last.remote), "ends"))
+        other.append((str(flow.last.remote), str(flow.last.local), "ends"))
+    return own, other

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from mptcplab.diagnose import captures
 from mptcplab.diagnose.connections import Connection, connections
@@ -10,6 +10,9 @@ from mptcplab.diagnose.facts import Reading
 from mptcplab.diagnose.reading import read
 from mptcplab.diagnose.rules import findings
 from mptcplab.diagnose.rules.finding import Case, Finding
+
+_MOST: Final = 20
+_GREETING_BYTES: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,12 @@ def diagnose(files: Iterable[str]) -> Diagnosis:
 def of_reading(reading: Reading) -> Diagnosis:
     """The same of what has been read."""
     found = connections(reading.hosts)
-    cases = [Case(reading.hosts, connection) for connection in found if _carries(connection)]
+    carrying = sorted(filter(_carries, found), key=_carried, reverse=True)
+    if len(carrying) > _MOST:
+        reading.notes.append(
+            f"causes were looked for in the {_MOST} connections that carried the most, of {len(carrying)}"
+        )
+    cases = [Case(reading.hosts, connection) for connection in carrying[:_MOST]]
     if not cases and reading.hosts:
         cases = [Case(reading.hosts, None)]
     captured, of_captures = captures.read(reading)
@@ -43,5 +51,8 @@ def of_reading(reading: Reading) -> Diagnosis:
 
 def _carries(connection: Connection) -> bool:
     """Multipath TCP, or TCP that has carried more than a greeting: a machine has many idle sockets."""
-    carried = max((view.sent() + view.received() for view in connection.views), default=0)
-    return connection.protocol == "mptcp" or carried > 100_000
+    return connection.protocol == "mptcp" or _carried(connection) > _GREETING_BYTES
+
+
+def _carried(connection: Connection) -> float:
+    return max((view.sent() + view.received() for view in connection.views), default=0)

@@ -157,6 +157,11 @@ def merged(hosts: list[tuple[str, Host]], reading: Reading) -> list[Host]:
         taken.add(host.name)
     for host in found:
         _in_order(host)
+        if "net.mptcp.mptcp_enabled" in host.sysctls:
+            reading.notes.append(
+                f"{text.shown(host.name)} has the kernel of multipath-tcp.org, which is not Linux's Multipath TCP: "
+                "its outputs and counters mean other things"
+            )
     if len(found) > 2:
         reading.notes.append(
             f"{len(found)} hosts were told apart: {', '.join(text.shown(each.name) for each in found)}"

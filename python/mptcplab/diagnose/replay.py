@@ -127,12 +127,17 @@ def _estimate(flow: Flow, protocol: str, found: Diagnosis) -> Estimate | None:
 
 
 def _bps(flow: Flow, name: str) -> float:
-    values = [
-        float(text[:-3])
-        for each in flow.looks
-        if (text := each.fields.get(name, "")).endswith("bps") and text[:-3].isdecimal()
-    ]
-    return max(values, default=0.0)
+    return max((_rate(each.fields.get(name, "")) for each in flow.looks), default=0.0)
+
+
+def _rate(text: str) -> float:
+    """In bit/s: `5717388bps`, and `5.7Mbps` of `ss -h`."""
+    digits = text.removesuffix("bps")
+    scale = {"K": 1e3, "M": 1e6, "G": 1e9}.get(digits[-1:], 1.0)
+    try:
+        return scale * float(digits.rstrip("KMG"))
+    except ValueError:
+        return 0.0
 
 
 def _head(connection: Connection) -> str:

@@ -12,6 +12,7 @@ from mptcplab.diagnose.rules.paths import dead
 from mptcplab.diagnose.text import names, shown
 
 _UNREAD_SHOWN: Final = 20
+_MOST: Final = 20
 _EXCERPT: Final = names(
     "subflows flags backoff rtt minrtt cwnd unacked notsent snd_wnd bytes_sent bytes_retrans bytes_acked skmem "
     "write_seq snd_una rcv_nxt lastack"
@@ -140,9 +141,16 @@ def lines(found: Document, width: int = 110) -> Iterator[str]:
     """For people."""
     for host in found["hosts"]:
         yield from _of_host(host)
-    for connection in found["connections"]:
+    bound = {each["connection"] for each in found["binding"]}
+    shown_ones = [each for each in found["connections"] if each["name"] in bound]
+    shown_ones += [each for each in found["connections"] if each["name"] not in bound][
+        : max(0, _MOST - len(shown_ones))
+    ]
+    for connection in shown_ones:
         yield ""
         yield from _of_connection(connection)
+    if len(shown_ones) < len(found["connections"]):
+        yield f"and {len(found['connections']) - len(shown_ones)} more connections, of which --json tells"
     yield ""
     yield from _of_binding(found["binding"], width)
     for note in found["notes"]:

@@ -43,6 +43,13 @@ def _pair(line: Line, words: list[str], host: Host, context: Context) -> bool:
     return True
 
 
+def _whole(command: str) -> bool:
+    """Whether the command leaves out no counter of Multipath TCP, as `| grep Join` does."""
+    _, _, filtered = command.partition("grep")
+    patterns = [word.strip("'\"^*.").lower() for word in filtered.split() if not word.startswith("-")]
+    return all("mptcpext".find(pattern) >= 0 for pattern in patterns[:1])
+
+
 def _keep(name: str, value: int, line: Line, host: Host, context: Context) -> None:
     if context.fresh or not host.counters or name in host.counters[-1].counts:
         host.counters.append(Counters(context.time_s))
@@ -51,6 +58,4 @@ def _keep(name: str, value: int, line: Line, host: Host, context: Context) -> No
     if len(of.counts) < _MAX_COUNTS:
         of.counts[name] = Count(value, line)
         # nstat without -z leaves out what is 0: then what is missing has not been counted.
-        of.complete |= name.startswith("MPTcpExt") and (
-            "grep" not in context.command or "-i mptcp" in context.command or "MPTcpExt" in context.command.split()
-        )
+        of.complete |= name.startswith("MPTcpExt") and _whole(context.command)

@@ -3,6 +3,7 @@
 Names and forms of iproute2's misc/ss.c, 5.8 to 6.17; a subflow is a TCP socket whose details say `tcp-ulp-mptcp`.
 """
 
+from functools import lru_cache
 from ipaddress import ip_address
 from itertools import zip_longest
 from typing import Final
@@ -82,12 +83,18 @@ def _end(text: str) -> End | None:
     address = address.strip("[]")
     if address == "*":
         return End("*", port, device.strip("]"))
+    plain = _address(address)
+    return None if plain is None else End(plain, port, device.strip("]"))
+
+
+@lru_cache(4096)
+def _address(text: str) -> str | None:
+    """The address in its usual form; None for none."""
     try:
-        plain = ip_address(address)
+        plain = ip_address(text)
     except ValueError:
         return None
-    mapped = getattr(plain, "ipv4_mapped", None)
-    return End(str(mapped or plain), port, device.strip("]"))
+    return str(getattr(plain, "ipv4_mapped", None) or plain)
 
 
 def _details(words: list[str], found: Socket, context: Context) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from mptcplab.diagnose.connections import Flow, View
-from mptcplab.diagnose.facts import Host
 from mptcplab.diagnose.rules.counted import CAPTURE, count, told, told_tcp
 from mptcplab.diagnose.rules.finding import Case, Finding
 from mptcplab.diagnose.rules.one_path import lacking
@@ -27,7 +26,7 @@ def join_unanswered(case: Case) -> Iterator[Finding]:
         return
     sent, answered = count(client, "MPJoinSynTx"), count(client, "MPJoinSynAckRx")
     refused = any(True for _ in join_refused(case))
-    if sent > answered >= 0 and count(client, "MPRstTx") <= 0 and _syn_lost(client) and not refused:
+    if sent > answered >= 0 and count(client, "MPRstTx") <= 0 and _syn_lost(case) and not refused:
         yield Finding(
             "join-unanswered",
             case.name,
@@ -45,7 +44,7 @@ def join_refused(case: Case) -> Iterator[Finding]:
     if client is None or not lacking(case) or not sent > answered >= 0 or count(client, "MPRstTx") > 0:
         return
     lines = told_tcp(client, "TcpAttemptFails")
-    if lines and _syn_lost(client) and _waits(case) is None:
+    if lines and _syn_lost(case) and _waits(case) is None:
         announced = told(client, "AddAddr")
         where = "the address that the server announced: nobody listens there" if announced else "the server"
         yield Finding(
@@ -67,8 +66,12 @@ def _waits(case: Case) -> tuple[View, Flow] | None:
     return None
 
 
-def _syn_lost(client: Host | None) -> bool:
-    return client is not None and not any(count(client, f"MPJoinSynTx{why}Err") > 0 for why in ("Bind", "Connect"))
+def _syn_lost(case: Case) -> bool:
+    """Whether nothing else says what became of a SYN: it was not sent, its answer was wrong, the token is not known."""
+    others = ("MPJoinSynTxBindErr", "MPJoinSynTxConnectErr", "MPJoinSynAckHMacFailure")
+    if any(count(case.client, name) > 0 for name in others):
+        return False
+    return count(case.server, "MPJoinNoTokenFound") <= 0
 
 
 def _reached(case: Case) -> str:
@@ -82,7 +85,8 @@ def join_stripped(case: Case) -> Iterator[Finding]:
     """The client reset a subflow whose SYN/ACK had no MP_JOIN."""
     client = case.client
     sent, answered = count(client, "MPJoinSynTx"), count(client, "MPJoinSynAckRx")
-    if lacking(case) and sent > answered >= 0 and count(client, "MPRstTx") > 0 and count(client, "RmAddrTx") <= 0:
+    others = count(client, "RmAddrTx") > 0 or not _syn_lost(case)
+    if lacking(case) and sent > answered >= 0 and count(client, "MPRstTx") > 0 and not others:
         reached = count(case.server, "MPJoinSynRx")
         # If the server saw the option, it is the answer that lost it.
         where = ", on the way back" if reached > 0 else ", on the way to the server" if reached == 0 else ""

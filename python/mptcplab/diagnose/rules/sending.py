@@ -65,7 +65,13 @@ def look(flows: Sequence[tuple[Flow, Socket]], master: Socket | None) -> Look:
 
 def _is_full(socket: Socket) -> bool:
     cwnd, in_flight = socket.number("cwnd") or 1, socket.number("unacked") or 0
-    return in_flight >= _FULL * cwnd
+    if in_flight >= _FULL * cwnd:
+        return True
+    # BBR holds back by its pace, not by its window, which is twice what the path takes.
+    waits = (socket.number("notsent") or 0) > _FEW_SEGMENTS * (socket.number("mss") or 0)
+    mss, window = socket.number("mss") or 0, socket.number("snd_wnd")
+    paced = (socket.congestion or "").startswith("bbr") or "bbr" in socket.fields
+    return paced and waits and (window is None or in_flight * mss < _WINDOW_FULL * window)
 
 
 def _not_sent(flows: Sequence[tuple[Flow, Socket]]) -> float:
