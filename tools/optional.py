@@ -32,7 +32,7 @@ _PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"
 
 
 def noting(place: Path) -> Path:
-    """A directory for the PATH with the optional programs that are installed; `place`/calls says which test called one."""
+    """A directory for the PATH with the optional programs that there are; `place`/calls says which test called one."""
     calls, programs = place / "calls", place / "noting"
     calls.touch()
     calls.chmod(0o666)  # some run as another user

@@ -19,7 +19,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 fn failed(error: SocketError) -> PyErr {
     match error {
         SocketError::TimedOut => PyTimeoutError::new_err(error.to_string()),
-        SocketError::Aborted | SocketError::ShutDown => PyConnectionError::new_err(error.to_string()),
+        SocketError::Aborted | SocketError::ShutDown | SocketError::Failed(_) => PyConnectionError::new_err(error.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 use transport::Config;
@@ -39,6 +39,9 @@ pub(super) enum Command {
     Impair(usize, Box<Impair>),
     /// End.
     Stop,
+    /// Fail.
+    #[cfg(test)]
+    Panic,
 }
 
 impl std::fmt::Debug for Command {
@@ -62,11 +65,19 @@ pub struct Held {
     pub bytes: u64,
 }
 
+/// Commands that nobody has looked at yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    commands: Vec<Command>,
+    /// The thread has ended: there will be nobody to look. The text says why, unless it was told to.
+    over: Option<Option<Arc<str>>>,
+}
+
 /// Commands to the stack's thread, and what wakes it.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     pub(super) budget: Budget,
-    commands: Mutex<Vec<Command>>,
+    commands: Mutex<Waiting>,
     pub(super) wake: OwnedFd,
     /// The thread was woken, and has not looked yet.
     woken: AtomicBool,
@@ -80,7 +91,7 @@ impl Mailbox {
     pub(super) fn new() -> std::io::Result<Mailbox> {
         Ok(Mailbox {
             budget: Budget::default(),
-            commands: Mutex::new(Vec::new()),
+            commands: Mutex::default(),
             wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             woken: AtomicBool::new(false),
             accepted: Mutex::new(BTreeMap::new()),
@@ -90,7 +101,13 @@ impl Mailbox {
 
     /// Leaves a command for the thread, and wakes it.
     pub(super) fn post(&self, command: Command) {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
+        {
+            let mut waiting = self.waiting();
+            if waiting.over.is_some() {
+                return refuse(&command);
+            }
+            waiting.commands.push(command);
+        }
         if !self.woken.swap(true, Ordering::AcqRel) {
             // A full counter is a wake too.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
@@ -102,6 +119,40 @@ impl Mailbox {
         if self.woken.swap(false, Ordering::AcqRel) {
             let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         }
-        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.waiting().commands)
+    }
+
+    /// The thread has ended, for a reason unless it was told to: wakes everybody who waits, or will.
+    pub(super) fn end(&self, why: Option<Arc<str>>) {
+        let left = {
+            let mut waiting = self.waiting();
+            waiting.over = Some(why);
+            std::mem::take(&mut waiting.commands)
+        };
+        left.iter().for_each(refuse);
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        accepted.values().flatten().for_each(|shared| shared.shut_down());
+        self.arrived.notify_all();
+    }
+
+    /// Whether the thread has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.waiting().over.is_some()
+    }
+
+    /// Why the thread has ended, where it was not told to.
+    pub(super) fn failure(&self) -> Option<Arc<str>> {
+        self.waiting().over.clone().flatten()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nobody will do it. Who waits for an answer gets none as soon as its sender is dropped.
+fn refuse(command: &Command) {
+    if let Command::Connect { shared, .. } | Command::Serve(shared) = command {
+        shared.shut_down();
     }
 }

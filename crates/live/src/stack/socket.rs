@@ -13,7 +13,7 @@ use super::shared::{Ended, READ_LIMIT, Shared, State};
 const WRITE_LIMIT: usize = 1 << 20;
 
 /// Why an operation did nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SocketError {
     /// Nothing happened in time.
     #[error("timed out")]
@@ -24,6 +24,9 @@ pub enum SocketError {
     /// The stack was shut down.
     #[error("the stack was shut down")]
     ShutDown,
+    /// The stack's thread has ended of itself.
+    #[error("the stack has failed: {0}")]
+    Failed(Arc<str>),
 }
 
 /// A connection, for a program. When the last clone is dropped the connection is closed: what was written is still sent,
@@ -72,7 +75,7 @@ impl Socket {
         let (state, _) = wait.unwrap_or_else(PoisonError::into_inner);
         match found {
             Some(found) => Ok(found),
-            None if state.shut_down => Err(SocketError::ShutDown),
+            None if state.shut_down => Err(self.mailbox.failure().map_or(SocketError::ShutDown, SocketError::Failed)),
             None => Err(SocketError::TimedOut),
         }
     }

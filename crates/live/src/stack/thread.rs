@@ -1,8 +1,10 @@
 //! A stack at work: a driver on a thread of its own, commands to it through a mailbox, sockets out of it.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -73,13 +75,21 @@ impl Stack {
     /// The next connection that was made to a port.
     ///
     /// # Errors
-    /// There was none in time.
+    /// There was none in time, or the stack has ended.
     pub fn accept(&self, port: u16, timeout: Duration) -> Result<Socket, SocketError> {
         let accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        let empty = |all: &mut BTreeMap<u16, VecDeque<Arc<Shared>>>| all.get(&port).is_none_or(VecDeque::is_empty);
+        let empty = |all: &mut BTreeMap<u16, VecDeque<Arc<Shared>>>| {
+            all.get(&port).is_none_or(VecDeque::is_empty) && !self.mailbox.is_over()
+        };
         let wait = self.mailbox.arrived.wait_timeout_while(accepted, timeout, empty);
         let (mut accepted, _) = wait.unwrap_or_else(PoisonError::into_inner);
-        let shared = accepted.get_mut(&port).and_then(VecDeque::pop_front).ok_or(SocketError::TimedOut)?;
+        let Some(shared) = accepted.get_mut(&port).and_then(VecDeque::pop_front) else {
+            return Err(match self.mailbox.failure() {
+                Some(why) => SocketError::Failed(why),
+                None if self.mailbox.is_over() => SocketError::ShutDown,
+                None => SocketError::TimedOut,
+            });
+        };
         shared.accept();
         self.mailbox.post(Command::Serve(Arc::clone(&shared)));
         Ok(Socket::new(shared, Arc::clone(&self.mailbox)))
@@ -134,7 +144,7 @@ impl Stack {
         match thread.map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(ended)) => ended,
-            Some(Err(_)) => Err("the stack's thread panicked".to_owned()),
+            Some(Err(panic)) => Err(words(&*panic)),
         }
     }
 }
@@ -157,7 +167,9 @@ struct Worker {
 
 impl Worker {
     fn run(mut self) -> Result<(), String> {
-        let ended = self.work();
+        // Programs wait for this thread: however it ends, they are told.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.work())).unwrap_or_else(|panic| Err(words(&*panic)));
+        self.mailbox.end(ended.as_ref().err().map(|why| why.as_str().into()));
         for socket in self.sockets.values() {
             socket.shut_down();
         }
@@ -287,6 +299,8 @@ impl Worker {
                 }
             }
             Command::Stop => {}
+            #[cfg(test)]
+            Command::Panic => panic!("on purpose"),
         }
     }
 
@@ -310,5 +324,72 @@ impl Worker {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// What a thread said when it panicked.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("its thread panicked: {}", text.unwrap_or("without a word"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixDatagram;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::stack::{Address, Chunk, Options};
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A stack on a device whose other end nobody reads.
+    fn alone() -> (Stack, UnixDatagram) {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let address = Address { id: 0, address: "10.0.0.1".parse().unwrap(), device: 0, backup: false };
+        let settings = Settings { addresses: vec![address], seed: 1 };
+        (Stack::start(&settings, vec![near.into()]).unwrap(), far)
+    }
+
+    /// Nobody waits for a minute for a thread that is no more, and everybody hears why: whoever waits already, and whoever comes
+    /// later.
+    #[test]
+    fn a_thread_that_panics_wakes_everybody_with_the_error() {
+        let (stack, _far) = alone();
+        let config = || Options::default().config().unwrap();
+        let remote = "10.0.0.2:80".parse().unwrap();
+        stack.listen(80, config());
+        let opened = stack.connect(config(), Vec::new(), remote);
+        #[allow(clippy::disallowed_methods)] // a minute is not what is measured, only that nobody waited for it
+        let began = Instant::now();
+        let why = SocketError::Failed("its thread panicked: on purpose".into());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| opened.wait_established(LONG));
+            let accepts = scope.spawn(|| stack.accept(80, LONG).err());
+            let reads = scope.spawn(|| opened.read(1, LONG).err());
+            stack.mailbox.post(Command::Panic);
+            assert_eq!(waits.join().unwrap(), Err(why.clone()));
+            assert_eq!(accepts.join().unwrap(), Some(why.clone()));
+            assert_eq!(reads.join().unwrap(), Some(why.clone()));
+        });
+        let later = stack.connect(config(), Vec::new(), remote);
+        assert_eq!(later.wait_established(LONG), Err(why.clone()));
+        assert_eq!(later.write(Chunk::from(vec![1]), LONG), Ok(()), "it is only put down");
+        assert_eq!(later.wait_flushed(LONG), Err(why.clone()));
+        assert_eq!(stack.accept(80, LONG).err(), Some(why));
+        assert_eq!(stack.held(), Held::default());
+        assert!(stack.look(&later).is_none());
+        assert!(began.elapsed() < LONG);
+        assert_eq!(stack.stop(), Err("its thread panicked: on purpose".into()));
+    }
+
+    #[test]
+    fn a_stack_that_is_stopped_says_so() {
+        let (stack, _far) = alone();
+        let config = Options::default().config().unwrap();
+        let opened = stack.connect(config, Vec::new(), "10.0.0.2:80".parse().unwrap());
+        assert_eq!(stack.stop(), Ok(()));
+        assert_eq!(opened.wait_established(LONG), Err(SocketError::ShutDown));
+        assert_eq!(stack.accept(80, LONG).err(), Some(SocketError::ShutDown));
     }
 }

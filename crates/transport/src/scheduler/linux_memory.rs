@@ -43,7 +43,8 @@ pub(super) fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
 /// Memory that data takes: what waits, so many bytes in so many buffers, and what was sent in smaller ones, each of as much as is paced out
 /// in a millisecond, of two segments at least (`tcp_tso_autosize`).
 pub(super) fn memory(sent_bytes: u64, (waiting_bytes, waiting_buffers): (u64, u64), v: &View) -> u64 {
-    let at_once = ((pace(v) / 1024.0) as u64).clamp(2 * u64::from(v.mss), WHOLE_BYTES);
+    // Two segments of more than half of `WHOLE_BYTES` leave together all the same.
+    let at_once = ((pace(v) / 1024.0) as u64).min(WHOLE_BYTES).max(2 * u64::from(v.mss));
     let buffers = sent_bytes.div_ceil(at_once) + waiting_buffers;
     sent_bytes + waiting_bytes + OVERHEAD_BYTES * buffers
 }
@@ -71,5 +72,8 @@ mod tests {
         assert_eq!(memory(14_200, (17_040 + 31_240 + 1_904, 3), &slow), 64_384 + (5 + 3) * 896);
         // 1.2·500·1420 B/20 ms are 41,601 B.
         assert_eq!(memory(50_000, (0, 0), &view(500.0, 20)), 50_000 + 2 * 896);
+        // Two segments of 40,000 B are more than a buffer's 65,536 B, and leave together: 100,000 B in two buffers.
+        let jumbo = View { cwnd: 10.0, srtt_ns: 100_000_000, active: true, ..View::new(10.0, 40_000) };
+        assert_eq!(memory(100_000, (0, 0), &jumbo), 100_000 + 2 * 896);
     }
 }
