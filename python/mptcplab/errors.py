@@ -13,6 +13,10 @@ class UnknownEngineError(Error, ValueError):
     """There is no engine of that name."""
 
 
+class BusyError(Error, RuntimeError):
+    """Another process works with the same directory; nothing in it was changed."""
+
+
 class PluginError(Error, RuntimeError):
     """A plug-in failed while it ran: it raised, answered what makes no sense, or took too long.
 

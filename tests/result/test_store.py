@@ -158,14 +158,11 @@ def test_a_result_that_cannot_take_its_place_leaves_the_earlier_one(
     result: Result, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(saved)
-    rename = Path.rename
 
-    def fail(self: Path, target: Path) -> Path:
-        if self.name == "new":
-            raise OSError("a file system that is full")
-        return rename(self, target)
+    def fail(*_: Path) -> None:
+        raise OSError("a file system that is full")
 
-    monkeypatch.setattr(Path, "rename", fail)
+    monkeypatch.setattr("mptcplab.files.exchange", fail)
     with pytest.raises(OSError, match="is full"):
         result.save(saved)
     assert contents(saved) == before

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from mptcplab.sweeps.journal import BusyError, Journal
+from mptcplab.errors import BusyError
+from mptcplab.sweeps.journal import Journal
 
 
 def name(number: int) -> str:

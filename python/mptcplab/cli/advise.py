@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mptcplab import files
 from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_line, say
 from mptcplab.cli.progress import Progress
 
@@ -177,6 +178,8 @@ def advise(
 
     if out is not None:
         check(out)
+    if save is not None:
+        files.check_target(save)
     if server is not None:
         paths = _measured(server, token, paths, file)
     elif token is not None:
@@ -203,7 +206,7 @@ def advise(
     except AdviceError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     if save is not None:
-        save.write_text(advice.saved_scenario().to_toml(), encoding="utf-8")
+        files.write_text(save, advice.saved_scenario().to_toml())
         say(f"{save}: the network with the best settings")
     if out is not None:
         write(advice, out)

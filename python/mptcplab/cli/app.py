@@ -14,7 +14,7 @@ import click
 
 import mptcplab
 from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
-from mptcplab.errors import EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
+from mptcplab.errors import BusyError, EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
 
 COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),
@@ -138,6 +138,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 
 def _refused(error: Error) -> int:
     """The status and the words for an error of the package; what raised it has been loaded."""
+    from mptcplab.files import TargetError
     from mptcplab.results.inventory import OccupiedError
     from mptcplab.scenario.errors import ScenarioError, UnsupportedError
 
@@ -146,7 +147,7 @@ def _refused(error: Error) -> int:
             return _fail(WRONG_INPUT, *map(str, error.problems))
         case UnsupportedError():
             return _fail(CANNOT, *map(str, error.problems))
-        case UnknownEngineError() | OccupiedError() | PluginLoadError():
+        case UnknownEngineError() | OccupiedError() | PluginLoadError() | BusyError() | TargetError():
             return _fail(WRONG_INPUT, str(error))
         case EngineUnavailableError():
             return _fail(CANNOT, str(error))

@@ -33,10 +33,10 @@ def compare_settings(
     """Run, compare and show."""
     from mptcplab.comparison import varied
     from mptcplab.comparison.metric import MetricError
+    from mptcplab.errors import BusyError
     from mptcplab.scenario import ScenarioError
     from mptcplab.sweeps.carry_out import RunsFailedError
     from mptcplab.sweeps.file import Sweep
-    from mptcplab.sweeps.journal import BusyError
     from mptcplab.sweeps.pool import WorkerError
 
     if resume and out is None:

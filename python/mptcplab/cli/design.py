@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mptcplab import files
 from mptcplab.cli.common import AT_LEAST_1, FILE_PATH, JSON, WRONG_INPUT, Failure, print_json, say
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def design(
     if dimensions is not None and ranges and dimensions != len(ranges):
         raise Failure(WRONG_INPUT, f"{len(ranges)} factors are given, but --dimensions is {dimensions}")
     count = dimensions or len(ranges)
+    for place in (out, plot):
+        if place is not None:
+            files.check_target(place)
     try:
         chosen = choose(kind, points, count, seed, candidates)
     except DesignError as error:
@@ -94,7 +98,7 @@ def design(
     elif out is None:
         sys.stdout.write(text.getvalue())
     if out is not None:
-        out.write_text(text.getvalue(), encoding="utf-8")
+        files.write_text(out, text.getvalue())
     say(
         f"{kind}: {len(chosen)} points in {count} dimensions, minimum distance {measured.minimal_distance:.4f}, "
         f"cover measure {measured.cover:.4f}"
@@ -134,7 +138,8 @@ def _draw(chosen: "Floats", names: list[str], kind: str, file: Path) -> None:
     spec = json.dumps({**draw(chosen, names, kind).to_dict(), "config": config})
     drawing = vl_convert.vegalite_to_svg(spec)
     if file.suffix == ".svg":
-        file.write_text(drawing, encoding="utf-8")
+        files.write_text(file, drawing)
     else:
-        file.write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
+        with files.written(file) as opened:
+            opened.write(vl_convert.svg_to_png(drawing, scale=2.0))
     say(f"wrote {file}")

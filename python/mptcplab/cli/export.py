@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import CANNOT, FILE, FILE_PATH, OVERRIDES, SEED, WRONG_INPUT, Failure, print_line, say
+from mptcplab import files
+from mptcplab.cli.common import CANNOT, FILE, FILE_PATH, OVERRIDES, SEED, Failure, print_line, say
 
 
 @click.command()
@@ -36,9 +37,5 @@ def export(file: Path, form: str, overrides: tuple[str, ...], seed: int | None, 
     if out is None:
         print_line(text.rstrip("\n"))
         return
-    try:
-        with out.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise Failure(WRONG_INPUT, f"{out}: exists already; expected a new file") from None
+    files.write_text(out, text, new=True)
     say(f"wrote {out}; run it as root: sh {out}")

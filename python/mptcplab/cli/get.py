@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mptcplab import machine, registry
+from mptcplab import files, machine, registry
 from mptcplab.cli.common import FAILED, FILE_PATH, WRONG_INPUT, Failure, say
 
 _PATH_LIMIT = 8
@@ -67,6 +67,8 @@ def get(
             f"the loopback address {address} cannot be reached through a TUN device; expected another address of this "
             "machine, such as 10.213.0.1 for a server that listens on all",
         )
+    if out is not None:
+        files.check_target(out)
     known = registry.names("congestion", "stack")
     if congestion not in known:
         raise Failure(WRONG_INPUT, f"--congestion: found {congestion!r}; expected one of {', '.join(known)}")
@@ -76,7 +78,7 @@ def get(
     with ExitStack() as opened:
         devices = [opened.enter_context(each) for each in _devices(given, paths, family)]
         stack = opened.enter_context(Stack(devices))
-        target = opened.enter_context(out.open("wb")) if out is not None else sys.stdout.buffer
+        target = opened.enter_context(files.written(out)) if out is not None else sys.stdout.buffer
         try:
             fetched = fetch(stack, address, where, target, timeout_s=timeout, **options)
         except ValueError as error:

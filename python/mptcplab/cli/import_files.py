@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, print_line, say
+from mptcplab.cli.common import FILE_PATH, print_line, say
+from mptcplab.files import write_text
 
 
 @click.group("import")
@@ -38,9 +39,5 @@ def minitopo(topology: Path, experiment: Path | None, duration: str, out: Path |
     if out is None:
         print_line(text.rstrip("\n"))
         return
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Failure(WRONG_INPUT, f"{out}: exists already; expected a new file") from None
+    write_text(out, text, new=True)
     say(f"wrote {out}")

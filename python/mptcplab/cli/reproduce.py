@@ -50,11 +50,10 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
     Example: mptcplab reproduce khalili-2013 --quick
              mptcplab reproduce amoruso-2021 --engine linux
     """
+    from mptcplab.errors import BusyError
     from mptcplab.reproduce import PaperError, PublishedError, load_paper, problems  # altair loads slowly
-    from mptcplab.reproduce import report as reports
     from mptcplab.reproduce.repeat import default_directory, repeat
     from mptcplab.sweeps.carry_out import RunsFailedError
-    from mptcplab.sweeps.journal import BusyError
     from mptcplab.sweeps.pool import WorkerError
 
     try:
@@ -86,12 +85,11 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
         raise Failure(WRONG_INPUT, str(error)) from None
     finally:
         bars.close()
-    page = reports.write(repetition, directory)
     _show(repetition)
     for done in repetition.done:
         for problem in problems(done.item, done.outcome, random=bool(done.work)):
             say(f"note: {problem}")
-    say(f"wrote {page}")
+    say(f"wrote {directory / 'report.html'}")
 
 
 def _show(repetition: "reports.Repetition") -> None:

@@ -71,11 +71,11 @@ def sweep(
     Example: mptcplab sweep my-networks.toml --out out/kernels --kernel 6.1,6.12
     """
     there("sweep", file)
+    from mptcplab.errors import BusyError
     from mptcplab.sweeps import dataset  # polars and scipy load slowly
     from mptcplab.sweeps.carry_out import tally
     from mptcplab.sweeps.facade import default_jobs
     from mptcplab.sweeps.file import Sweep
-    from mptcplab.sweeps.journal import BusyError, Journal
     from mptcplab.sweeps.sweep import make_plan
 
     if cluster is not None and jobs is not None:
@@ -92,9 +92,9 @@ def sweep(
         made = make_plan(read, progress=progress.update)
     dataset.check(out, resume=resume)
     workers = None if cluster is None else _cluster(cluster, read.engine)
-    dataset.begin(out, made)
     try:
-        with Journal(out / dataset.JOURNAL) as journal:
+        with dataset.session(out, resume=resume) as journal:
+            dataset.begin(out, made)
             if journal.discarded:
                 say("discarded one incomplete run, left by an interruption")
             count = tally(made.runs, journal)
@@ -111,12 +111,12 @@ def sweep(
             _carry_out(made.runs, journal, jobs or default_jobs(*read.engines), workers, count.runs - count.found)
             ran, took_s = count.runs - count.found, time.monotonic() - began_s
             dataset.write(out, made, journal)
+            found = _summary(out)
     except BusyError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
     except KeyboardInterrupt:
         raise Failure(FAILED, f"interrupted: all finished runs are kept in {out}; --resume continues") from None
     if as_json:
-        found = _summary(out)
         print_json(
             {
                 "directory": str(out),
@@ -131,7 +131,6 @@ def sweep(
     speed = f"{ran / took_s:.1f} runs/s" if ran else "all runs were finished before"
     print_line(f"ran {ran} in {took_s:.1f} s ({speed}), {count.simulated_s / 3600:.2f} simulated hours in all")
     print_line(f"wrote {out}")
-    found = _summary(out)
     if found is not None:
         print_line("")
         show(found, as_json=False)

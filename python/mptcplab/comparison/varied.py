@@ -14,7 +14,6 @@ from mptcplab.sweeps import dataset
 from mptcplab.sweeps.carry_out import carry_out, tally
 from mptcplab.sweeps.facade import default_jobs
 from mptcplab.sweeps.frames import collect
-from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import make_plan
 
 if TYPE_CHECKING:
@@ -56,31 +55,29 @@ def compare_settings(
     With `until` seeds are added, in a few steps, until the intervals are narrow enough or there are `until.most`; the
     notes say which, and how many more it would take. Raises what `mptcplab.sweep` raises, and MetricError.
     """
-    if out is not None:
-        dataset.check(out, resume=resume)
+    made = make_plan(sweep)
     place = nullcontext(str(out)) if out is not None else tempfile.TemporaryDirectory(prefix="mptcplab-compare-")
-    with place as name:
+    with place as name, dataset.session(Path(name), resume=resume) as journal:
         directory = Path(name)
         while True:
-            made = make_plan(sweep)
             dataset.begin(directory, made)
-            with Journal(directory / dataset.JOURNAL) as journal:
-                count = tally(made.runs, journal)
-                left = max(1, count.runs - count.found)
+            count = tally(made.runs, journal)
+            left = max(1, count.runs - count.found)
 
-                def tell(done: int, left: int = left, repeat: int = sweep.repeat) -> None:
-                    if progress is not None:
-                        progress(f"{repeat} seeds", done / left)
+            def tell(done: int, left: int = left, repeat: int = sweep.repeat) -> None:
+                if progress is not None:
+                    progress(f"{repeat} seeds", done / left)
 
-                carry_out(made.runs, journal, jobs=jobs or default_jobs(*sweep.engines), progress=tell)
-                found = _summary(sweep, collect(made.labels, made.runs, journal).frames(), metric, baseline, until)
-                more = None if until is None else _more(found, sweep.repeat, until)
-                if more is None:
-                    if out is not None:
-                        dataset.write(directory, made, journal)
-                        save(found, directory)
-                    return found
+            carry_out(made.runs, journal, jobs=jobs or default_jobs(*sweep.engines), progress=tell)
+            found = _summary(sweep, collect(made.labels, made.runs, journal).frames(), metric, baseline, until)
+            more = None if until is None else _more(found, sweep.repeat, until)
+            if more is None:
+                if out is not None:
+                    dataset.write(directory, made, journal)
+                    save(found, directory)
+                return found
             sweep = sweep.with_repeat(more)
+            made = make_plan(sweep)
 
 
 def _summary(

@@ -1,6 +1,7 @@
 """Builds a guest's kernel out of its tree, and puts it into the cache."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -9,14 +10,14 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from mptcplab import machine
-from mptcplab.errors import Error
+from mptcplab.errors import BusyError, Error
 from mptcplab.kernels import configure, controls, store
 from mptcplab.kernels.store import Kernel
 from mptcplab.kernels.tree import Sources, TreeError, check, check_multipath, digest, sources, version
@@ -93,6 +94,7 @@ def build(
             raise TreeError(lacking)
         place = directory or _own_directory(found, stack)
         place.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(_alone(place))
         tell(f"building {version(tree)} in {place}")
         _make(tree, place, hz, names, fragment, jobs or os.cpu_count() or 1, progress)
         if found.directory is not None and digest(found.directory) != found.sha256:
@@ -116,6 +118,17 @@ def build(
         )
         store.keep(kernel, place / "linux", config)
         return kernel
+
+
+@contextlib.contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Raise BusyError where another build is at work in this directory; two would mix their objects."""
+    with (place / "mptcplab.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BusyError(f"{place} is in use by another build; wait for it, or name another --build-dir") from None
+        yield
 
 
 def _key(found: Sources, hz: int, compiled_in: Mapping[str, str], fragment: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mptcplab import machine
+from mptcplab import files, machine
 from mptcplab.errors import UnknownEngineError
 
 DIGITS: Final = 16
@@ -125,8 +125,8 @@ def keep(kernel: Kernel, image: Path, config: Path) -> None:
     shutil.copy2(image, draft / "linux")
     shutil.copy2(config, draft / "config")
     _write(kernel, draft)
-    shutil.rmtree(kernel.place, ignore_errors=True)
-    draft.rename(kernel.place)
+    files.exchange(draft, kernel.place)
+    shutil.rmtree(draft, ignore_errors=True)
     _only(kernel)
 
 

@@ -28,7 +28,9 @@ def repeat(
     progress: Callable[[str, float], None] | None = None,
     finished: Callable[[Done], None] | None = None,
 ) -> Repetition:
-    """Repeat the items of these ids, or all; `directory`/runs keeps the runs, so that what was interrupted goes on.
+    """Repeat the items of these ids, or all, and write the report.
+
+    `directory`/runs keeps the runs, so that what was interrupted goes on.
 
     `progress` gets what is being done and the part that is done; `finished` each item as it is done.
 
@@ -56,7 +58,9 @@ def repeat(
             done.append(Done(item, outcome, context.work, time.monotonic() - began_s, quick))
             if finished is not None:
                 finished(done[-1])
-    return Repetition(paper, done, quick, jobs, _origin(engine), engine)
+        repetition = Repetition(paper, done, quick, jobs, _origin(engine), engine)
+        write(repetition, directory)  # while nobody else may
+    return repetition
 
 
 def default_directory(paper: str, *, quick: bool, engine: str) -> Path:
@@ -100,11 +104,7 @@ def reproduce(
     loaded.choose(tuple(items))
     directory = default_directory(paper, quick=quick, engine=engine) if out is None else Path(out)
     at_a_time = jobs or os.cpu_count() or 1
-    repetition = repeat(
-        loaded, directory, items=tuple(items), quick=quick, jobs=at_a_time, engine=engine, progress=progress
-    )
-    write(repetition, directory)
-    return repetition
+    return repeat(loaded, directory, items=tuple(items), quick=quick, jobs=at_a_time, engine=engine, progress=progress)
 
 
 def _origin(engine: str) -> dict[str, object]:

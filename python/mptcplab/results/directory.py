@@ -1,13 +1,12 @@
 """A Result as a directory: written beside its place and then moved there, so it is complete or absent."""
 
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mptcplab import files
 from mptcplab.results import inventory
 from mptcplab.results.columns import FRAMES
 from mptcplab.results.inventory import OccupiedError
@@ -47,25 +46,15 @@ def replaced(directory: Path, check: Callable[[Path], None]) -> Iterator[Path]:
     """
     check(directory)
     place = directory.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    try:
-        fresh, old = work / "new", work / "old"
+    with files.named(directory), files.beside(place) as work:
+        fresh = work / "new"
         fresh.mkdir()
         yield fresh
         inventory.write(fresh)
-        # Somebody may have put a file there meanwhile.
-        check(directory)
-        if place.exists():
-            place.rename(old)
-        try:
-            fresh.rename(place)
-        except OSError:
-            if old.exists():
-                old.rename(place)
-            raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        with files.held(place.parent):
+            # Somebody may have put a file there meanwhile.
+            check(directory)
+            files.exchange(fresh, place)
 
 
 @contextmanager
@@ -74,13 +63,8 @@ def beside(directory: Path | None) -> Iterator[Path | None]:
     if directory is None:
         yield None
         return
-    place = directory.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".captures", dir=place.parent))
-    try:
+    with files.named(directory), files.beside(directory.resolve(), ".captures") as work:
         yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def save(result: "Result", directory: Path, captures: Path | None = None) -> Path:

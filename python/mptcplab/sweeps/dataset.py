@@ -14,13 +14,15 @@ import platform
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from mptcplab import _core, provenance
+from mptcplab import _core, files, provenance
 from mptcplab.comparison import saving
 from mptcplab.engines.catalogue import find
 from mptcplab.results.inventory import OccupiedError, shown
@@ -67,16 +69,34 @@ def check(directory: Path, *, resume: bool) -> None:
         )
 
 
+@contextmanager
+def session(directory: Path, *, resume: bool) -> Iterator[Journal]:
+    """The journal of the sweep in `directory`, which no other process changes meanwhile.
+
+    Nothing is written before that is sure. Raises OccupiedError (see `check`), BusyError.
+    """
+    check(directory, resume=resume)
+    with files.named(directory), Journal(directory / JOURNAL) as journal:
+        # Somebody may have come first, and be done already.
+        check(directory, resume=resume or not len(journal))
+        yield journal
+
+
 def begin(directory: Path, made: Plan) -> None:
-    """Write what was asked for, before anything is run."""
-    # First the journal's folder, by which `check` knows the directory of a sweep.
-    (directory / JOURNAL).mkdir(parents=True, exist_ok=True)
+    """Write what was asked for, before anything is run; within a `session`."""
     for left in directory.iterdir():
         if _is_left_over(left.name):
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-    _write(directory / "sweep.toml", made.sweep.text)
-    _write(directory / "scenario.toml", made.sweep.scenario.to_toml())
-    _write(directory / "design.csv", design_csv(made))
+    texts = {
+        "sweep.toml": made.sweep.text,
+        "scenario.toml": made.sweep.scenario.to_toml(),
+        "design.csv": design_csv(made),
+    }
+    if any(_read(directory / name) != text for name, text in texts.items()):
+        # Never an earlier dataset beside what it was not made of.
+        drop(directory)
+    for name, text in texts.items():
+        _write(directory / name, text)
 
 
 def drop(directory: Path) -> None:
@@ -145,6 +165,13 @@ def _kernels(made: Plan) -> dict[str, object]:
         if find(engine).kernels
     ]
     return {"kernels": {kernel.name: kernel.identity() for kernel in found}}
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _write(file: Path, text: str) -> None:

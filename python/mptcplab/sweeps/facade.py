@@ -17,7 +17,6 @@ from mptcplab.scenario import Scenario
 from mptcplab.sweeps import dataset
 from mptcplab.sweeps.carry_out import Workers, carry_out, tally
 from mptcplab.sweeps.file import Sweep
-from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import make_plan
 
 if TYPE_CHECKING:
@@ -128,9 +127,8 @@ def sweep(
     directory = written.directory
     if out is None:
         weakref.finalize(written, shutil.rmtree, directory, ignore_errors=True)
-    dataset.check(directory, resume=resume)
-    dataset.begin(directory, made)
-    with Journal(directory / dataset.JOURNAL) as journal:
+    with dataset.session(directory, resume=resume) as journal:
+        dataset.begin(directory, made)
         count = tally(made.runs, journal)
         _log.info("%d points, %d runs, %d of them finished before", len(made.values), len(made.runs), count.found)
         if count.found < count.runs:

@@ -15,15 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from mptcplab.errors import Error
+from mptcplab.errors import BusyError
 
 _HEADER: Final = struct.Struct("<II32s")
 _SYNC_EVERY_S: Final = 5.0
 _OFFSET_BITS: Final = 48
-
-
-class BusyError(Error):
-    """Another process writes this journal."""
 
 
 class Journal:

@@ -336,7 +336,6 @@ fn words(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixDatagram;
-    use std::time::Instant;
 
     use super::*;
     use crate::stack::{Address, Chunk, Options};
@@ -360,8 +359,6 @@ mod tests {
         let remote = "10.0.0.2:80".parse().unwrap();
         stack.listen(80, config());
         let opened = stack.connect(config(), Vec::new(), remote);
-        #[allow(clippy::disallowed_methods)] // a minute is not what is measured, only that nobody waited for it
-        let began = Instant::now();
         let why = SocketError::Failed("its thread panicked: on purpose".into());
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| opened.wait_established(LONG));
@@ -379,7 +376,6 @@ mod tests {
         assert_eq!(stack.accept(80, LONG).err(), Some(why));
         assert_eq!(stack.held(), Held::default());
         assert!(stack.look(&later).is_none());
-        assert!(began.elapsed() < LONG);
         assert_eq!(stack.stop(), Err("its thread panicked: on purpose".into()));
     }
 

@@ -1,0 +1,155 @@
+"""Files and directories that are there whole or not at all, whoever else writes and however a process ends."""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from mptcplab.errors import Error
+
+_PART: Final = ".part"
+_AT_FDCWD: Final = -100
+_RENAME_EXCHANGE: Final = 2
+
+
+class TargetError(Error, ValueError):
+    """Nothing can be written to this place."""
+
+
+def check_target(path: Path, *, new: bool = False) -> None:
+    """Raise TargetError where `written` could not write a file, before the work whose outcome it is to have."""
+    place = path.resolve()
+    if new and os.path.lexists(path):
+        raise TargetError(f"{path}: exists already; expected a new file")
+    if place.is_dir():
+        raise TargetError(f"{path} is a directory; expected the name of a file")
+    if not place.parent.is_dir():
+        raise TargetError(f"{path}: there is no directory {place.parent}")
+    if not os.access(place if place.exists() and not place.is_file() else place.parent, os.W_OK):
+        raise TargetError(f"{path}: no permission to write there")
+
+
+@contextmanager
+def written(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of `path` at the end; after an error what was there stays.
+
+    Raises TargetError, also where `new` forbids that there is a file already, and OSError with the name of the file.
+    """
+    check_target(path, new=new)
+    place = path.resolve()
+    with named(path):
+        if place.exists() and not place.is_file():  # a device or a pipe
+            with place.open("wb") as opened:
+                yield opened
+            return
+        draft = place.with_name(f".{place.name}.{os.getpid()}{_PART}")
+        try:
+            with draft.open("wb") as opened:
+                yield opened
+            if place.exists():
+                draft.chmod(place.stat().st_mode & 0o777)
+            if new:
+                os.link(draft, place)
+            else:
+                draft.replace(place)
+        except FileExistsError:
+            raise TargetError(f"{path}: exists already; expected a new file") from None
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str, *, new: bool = False) -> None:
+    """Write a text as UTF-8, whole or not at all; see `written`."""
+    with written(path, new=new) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Give an OSError that names no file the name `path`: write() does not know which file it writes."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """Nobody else holds `directory` meanwhile; waits for whoever does."""
+    with _descriptor(directory) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def beside(place: Path, what: str = _PART) -> Iterator[Path]:
+    """A directory beside `place`, which goes at the end; those that killed processes left there go first."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{place.name}."
+    with held(place.parent):
+        for left in place.parent.glob(f"{_literally(prefix)}????????{what}"):
+            _remove_abandoned(left)
+        work = Path(tempfile.mkdtemp(prefix=prefix, suffix=what, dir=place.parent))
+        descriptor = os.open(work, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(descriptor)
+
+
+def exchange(fresh: Path, place: Path) -> None:
+    """Put `fresh` in the place of `place`, and what is there in that of `fresh`, at once where the file system can."""
+    if not os.path.lexists(place):
+        fresh.rename(place)
+        return
+    try:
+        # Not by name where the libc is older than glibc 2.28.
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:
+        code = errno.ENOSYS
+    else:
+        done = rename(_AT_FDCWD, os.fsencode(fresh), _AT_FDCWD, os.fsencode(place), _RENAME_EXCHANGE)
+        code = ctypes.get_errno() if done else 0
+    if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
+        old = fresh.with_name(f"{fresh.name}.old")
+        place.rename(old)
+        try:
+            fresh.rename(place)
+        except OSError:
+            old.rename(place)
+            raise
+        old.rename(fresh)
+    elif code:
+        raise OSError(code, os.strerror(code), str(place))
+
+
+def _remove_abandoned(work: Path) -> None:
+    """Remove a directory of `beside` that no process holds any more."""
+    with contextlib.suppress(OSError), _descriptor(work) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _descriptor(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _literally(text: str) -> str:
+    """A text that a pattern of glob matches only as it stands."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
