@@ -38,6 +38,7 @@ WRONG: Final = (
     Situation("backup-endpoint", "backup", client=(_LIMITS, f"{_ENDPOINT} backup")),
     Situation("backup-by-priority", "backup", during=(("client", "ip mptcp endpoint change id 1 backup"),)),
     Situation("endpoint-removed", "no-endpoint", during=(("client", "ip mptcp endpoint delete id 1"),)),
+    Situation("interface-down", "interface-down", client=(_LIMITS, _ENDPOINT, "ip link set path1 down")),
     Situation("endpoint-removed-now", "address-removed", late=(("client", "ip mptcp endpoint delete id 1"),)),
     Situation(
         "endpoint-without-address", "endpoint-address", client=(_LIMITS, "ip mptcp endpoint add 10.0.9.9 id 1 subflow")

@@ -181,13 +181,17 @@ def test_logs_of_a_router_and_of_mptcpd() -> None:
     host, reading = of(
         "Fri Feb 22 12:00:37 2019 user.notice post-tracking-post-tracking: wlan0 switched off because ping from "
         "192.168.1.222 error (80.67.169.40,4.2.2.1)\n"
-        "Feb 22 12:00:37 host mptcpd[812]: MPTCP not supported\nmptcpd: started\n"
+        "Fri Feb 22 12:00:39 2019 user.notice post-tracking-post-tracking: wan2 (eth2) switched off because error\n"
+        "Fri Apr  9 12:40:15 2021 daemon.notice netifd: Network device 'eth2' link is up\n"
+        "Feb 22 12:00:37 host mptcpd[812]: MPTCP is not enabled in the kernel.\nmptcpd: started\n"
     )
     assert reading.unread_count == 0
-    assert [(entry.program, entry.kind) for entry in host.logs] == [
-        ("post-tracking-post-tracking", "path-down"),
-        ("mptcpd", "peer-without-mptcp"),
-        ("mptcpd", "other"),
+    assert [(entry.program, entry.kind, entry.device) for entry in host.logs] == [
+        ("post-tracking-post-tracking", "path-down", ""),
+        ("post-tracking-post-tracking", "path-down", "eth2"),
+        ("netifd", "path-up", "eth2"),
+        ("mptcpd", "mptcp-off", ""),
+        ("mptcpd", "other", ""),
     ]
 
 

@@ -138,6 +138,14 @@ def test_settings_alone() -> None:
     assert causes(diagnosed("net.mptcp.enabled = 1\nadd_addr_accepted 0 subflows 2\n")) == []
 
 
+def test_logs_alone() -> None:
+    off = "Fri Feb 22 12:00:37 2019 user.notice post-tracking-post-tracking: wan2 (eth2) switched off because error\n"
+    up = "Fri Feb 22 12:01:37 2019 daemon.notice netifd: Network device 'eth2' link is up\n"
+    assert causes(diagnosed(off)) == ["interface-down"]
+    assert causes(diagnosed(off + up)) == []
+    assert causes(diagnosed("mptcpd: MPTCP is not enabled in the kernel.\n")) == ["mptcp-disabled"]
+
+
 def test_the_kernel_of_multipath_tcp_org_is_told_apart() -> None:
     found = diagnosed("net.mptcp.mptcp_enabled = 1\n")
     assert any("multipath-tcp.org" in note for note in found.reading.notes)

@@ -59,6 +59,11 @@ CAUSES: Final = {
             "the address of a path was withdrawn, and its subflow closed",
             f"{_MIB}: RmAddr, RmAddrTx, RmSubflow; RFC 8684 section 3.4.2",
         ),
+        Cause(
+            "interface-down",
+            "the interface of a path is down",
+            "ip-link(8): UP; logs of omr-tracker and netifd: switched off, link is down",
+        ),
         Cause("endpoint-address", "an endpoint's address is on no interface", f"{_MIB}: MPJoinSynTxBindErr"),
         Cause(
             "add-addr-not-accepted",

@@ -200,6 +200,8 @@ class LogEntry:
     line: Line
     program: str
     kind: str
+    device: str
+    """The interface that it is about, if it names one."""
 
 
 @dataclass

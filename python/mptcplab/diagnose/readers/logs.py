@@ -16,11 +16,19 @@ _OWN: Final = re.compile(
 )
 
 KINDS: Final = (
-    ("path-down", ("switched off because", "link is down", "has link connectivity loss")),
-    ("peer-without-mptcp", ("MPTCP not supported", "MPTCP is not enabled on the server", "Multipath is blocked")),
-    ("path-up", ("link is up", "has link connectivity", "switched up")),
+    ("path-down", ("switched off", "link is down", "link connectivity loss")),
+    ("path-up", ("link is up", "has link connectivity")),
+    (
+        "mptcp-off",
+        (
+            "MPTCP is not enabled in the kernel",
+            "kernel MPTCP support not available",
+            "MPTCP generic netlink family has not",
+        ),
+    ),
 )
-"""What a message says, by words in it."""
+"""What a message says, by words in it: of omr-tracker and netifd (OpenMPTCProuter), and of mptcpd."""
+_DEVICE: Final = re.compile(r"\((?P<a>[\w.@-]{1,15})\) switched|device '(?P<b>[\w.@-]{1,15})' link")
 _MAX: Final = 20_000
 
 
@@ -32,5 +40,6 @@ def read(line: Line, host: Host, context: Context) -> bool:  # noqa: ARG001 - al
     message = found["message"]
     kind = next((kind for kind, signs in KINDS if any(sign in message for sign in signs)), "other")
     if len(host.logs) < _MAX:
-        host.logs.append(LogEntry(line, found["program"], kind))
+        device = _DEVICE.search(message[:500])
+        host.logs.append(LogEntry(line, found["program"], kind, (device["a"] or device["b"]) if device else ""))
     return True

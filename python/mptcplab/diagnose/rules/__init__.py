@@ -21,6 +21,7 @@ PATHS: Final[Sequence[Rule]] = (
     one_path.no_endpoint,
     one_path.add_addr_not_accepted,
     one_path.address_removed,
+    one_path.interface_down,
     one_path.endpoint_address,
     one_path.c_flag,
     joins.join_unanswered,

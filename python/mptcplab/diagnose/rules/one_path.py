@@ -134,10 +134,39 @@ def address_removed(case: Case) -> Iterator[Finding]:
         )
 
 
+def down(host: Host) -> dict[str, Line]:
+    """Interfaces that are down, each with the line that says so last."""
+    found = {}
+    for device in host.devices:
+        found[device.name] = None if device.up else device.line
+    for entry in host.logs:
+        if entry.device and entry.kind in ("path-down", "path-up"):
+            found[entry.device] = entry.line if entry.kind == "path-down" else None
+    return {name: line for name, line in found.items() if line is not None}
+
+
+def interface_down(case: Case) -> Iterator[Finding]:
+    """The interface of an endpoint that is not in use is down, or a log says that an interface was switched off."""
+    client = case.client or (case.hosts[0] if case.connection is None and len(case.hosts) == 1 else None)
+    if client is None or not lacking(case):
+        return
+    for device, line in down(client).items():
+        of_endpoint = [each.line for each in unused(case) if each.device == device]
+        logged = any(entry.line == line for entry in client.logs)
+        if of_endpoint or logged:
+            yield Finding(
+                "interface-down",
+                case.name,
+                f"{device} of {client.name} is down",
+                [line, *of_endpoint],
+                f"ip link show {device}; the log of what manages it (logread, journalctl -u NetworkManager)",
+            )
+
+
 def endpoint_address(case: Case) -> Iterator[Finding]:
     """The kernel could not bind to the endpoint's address, or no interface has it."""
     client = _may_join(case)
-    if client is None:
+    if client is None or any(each.device in down(client) for each in unused(case)):
         return
     failed, line, _ = client.counted("MPJoinSynTxBindErr")
     local = {each.network.partition("/")[0] for each in client.routes if each.kind == "local"}

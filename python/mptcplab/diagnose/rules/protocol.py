@@ -55,7 +55,16 @@ def mptcp_disabled(case: Case) -> Iterator[Finding]:
         return
     hosts = [view.host for view in case.views] or list(case.hosts)
     for host in hosts:
-        if _switched_off(host):
+        logged = [entry.line for entry in host.logs if entry.kind == "mptcp-off"]
+        if logged and not _switched_off(host):
+            yield Finding(
+                "mptcp-disabled",
+                case.name,
+                f"mptcpd says that the kernel of {host.name} has no Multipath TCP, or has it switched off",
+                logged[-1:],
+                "sysctl net.mptcp.enabled; uname -r (Linux 5.6 or later with CONFIG_MPTCP)",
+            )
+        elif _switched_off(host):
             yield Finding(
                 "mptcp-disabled",
                 case.name,

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 
 from mptcplab.diagnose.facts import Host, Line, Route
 from mptcplab.diagnose.rules.finding import Case, Finding
-from mptcplab.diagnose.rules.one_path import lacking, unused
+from mptcplab.diagnose.rules.one_path import down, lacking, unused
 
 _REFUSING = ("unreachable", "blackhole", "prohibit")
 
@@ -110,7 +110,7 @@ def wrong_route(case: Case) -> Iterator[Finding]:
 def no_route(case: Case) -> Iterator[Finding]:
     """The kernel could not connect a further subflow, or an endpoint that no subflow comes from has no route."""
     client = case.client
-    if client is None or not lacking(case):
+    if client is None or not lacking(case) or any(each.device in down(client) for each in unused(case)):
         return
     failed, line, _ = client.counted("MPJoinSynTxConnectErr")
     counted = [line] if failed > 0 and line is not None else []
