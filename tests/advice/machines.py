@@ -76,6 +76,11 @@ class Machines:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.hang_up()
+        # What `advise --apply` noted of a namespace must not be found by one that gets its number.
+        note = "rm -f /run/mptcplab/advice-$(stat -L -c %i /proc/self/ns/net).json"
+        subprocess.run(
+            ["ip", "netns", "exec", self.name("client"), "sh", "-c", note], check=False, capture_output=True, timeout=30
+        )
         for role in ("client", "router", "server"):
             subprocess.run(["ip", "netns", "del", self.name(role)], check=False, capture_output=True)
 

@@ -11,8 +11,11 @@ from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_l
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mptcplab.advice.answer import Advice
     from mptcplab.advice.effort import Effort
+    from mptcplab.advice.places import Place
 
 _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
 
@@ -88,6 +91,17 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     default="ip",
     help="The program for which commands are printed.",
 )
+@click.option(
+    "--interface",
+    "interfaces",
+    metavar='"NAME: INTERFACE [via GATEWAY]"',
+    multiple=True,
+    help="Where a path leaves this machine; with one for each path, the commands have its names.",
+)
+@click.option("--apply", "applied", is_flag=True, help="Set this machine as advised, after asking, and check it. Root.")
+@click.option("--undo", is_flag=True, help="Put back what was there before --apply, also after a crash. Root.")
+@click.option("--dry-run", is_flag=True, help="With --apply or --undo: print the commands and run none.")
+@click.option("--yes", is_flag=True, help="With --apply: do not ask.")
 @click.option("--all", "everything", is_flag=True, help="Print every setting that was dropped, with the reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON document instead.")
 @click.option(
@@ -111,6 +125,11 @@ def advise(
     jobs: int,
     budget: float,
     form: str,
+    interfaces: tuple[str, ...],
+    applied: bool,
+    undo: bool,
+    dry_run: bool,
+    yes: bool,
     everything: bool,
     as_json: bool,
     save: Path | None,
@@ -151,7 +170,17 @@ def advise(
     Example: mptcplab advise --path "fibre: 90/20 Mbit/s, 8 ms"
              --path "lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %" --traffic web
     Example: mptcplab advise scenarios/wifi-lte.toml --for linux --out out/advice
+    Example: mptcplab advise --path "fibre: 90/20 Mbit/s, 8 ms"
+             --path "lte: 40/10 Mbit/s, 45 ms" --interface "fibre: eth0"
+             --interface "lte: wwan0 via 10.64.0.1" --apply
     """
+    from mptcplab.cli import applying
+
+    if undo:
+        applying.undo(dry_run=dry_run)
+        return
+    if (dry_run or yes) and not applied:
+        raise Failure(WRONG_INPUT, f"{'--dry-run' if dry_run else '--yes'}: found no --apply; expected both or neither")
     from mptcplab.advice.asked import check as check_words
     from mptcplab.advice.errors import AdviceError
 
@@ -180,10 +209,13 @@ def advise(
         check(out)
     if save is not None:
         files.check_target(save)
+    if applied and not dry_run:
+        applying.need_root("--apply")
     if server is not None:
         paths = _measured(server, token, paths, file)
     elif token is not None:
         raise Failure(WRONG_INPUT, "--token: found no --measure; expected both or neither")
+    places = applying.places(interfaces, paths, file, connection, needed=applied)
     try:
         with Progress("advice", sys.stderr) as progress:
             advice = ask(
@@ -214,7 +246,9 @@ def advise(
     if as_json:
         sys.stdout.write(advice.to_json() + "\n")
         return
-    _show(advice, form, everything=everything)
+    _show(advice, form, places, everything=everything)
+    if applied:
+        applying.apply(advice, places, dry_run=dry_run, yes=yes)
 
 
 def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
@@ -246,14 +280,17 @@ def _estimated(effort: "Effort") -> None:
         say(f"This takes up to {effort.cpu_s:.0f} s of CPU time, less where it is soon clear.")
 
 
-def _show(advice: "Advice", form: str, *, everything: bool) -> None:
+def _show(advice: "Advice", form: str, places: "Sequence[Place]", *, everything: bool) -> None:
     from mptcplab.advice.told import text
 
     print_line(text(advice))
     lines = advice.best.commands.get(form, ())
     if lines:
-        print_line(f"\nTo set {advice.best.label}, as root, with the words in capitals filled in:")
+        blanks = "" if places and form == "ip" else ", with the words in capitals filled in"
+        print_line(f"\nTo set {advice.best.label}, as root{blanks}:")
     for line in lines:
+        for place in places:
+            line = place.fill(line)
         print_line(f"  {line}")
     kept = {each.candidate for each in (*advice.recommended, advice.best_single_path)}
     print_line(f"\n{len(advice.dropped) + len(kept)} settings compared; --all says why each was dropped.")
