@@ -118,6 +118,7 @@ def _furnish(client: Namespace, server: Namespace, situation: Situation, stack: 
         set_up(host)
         largest = {"receive": 6 << 20, "send": 4 << 20}
         kernel.configure(host, situation.congestion, ecn=False, checksum=False, largest_buffers=largest)
+        kernel.configure_for_programs(host, situation.congestion, None)
         host.set_controls(sysctls)
     tuns = []
     for number, address in enumerate(CLIENT):

@@ -140,6 +140,8 @@ def test_a_scenario_replays_it_or_says_that_it_does_not(call: Call, tmp_path: Pa
     assert done.status == 0
     assert ("observed" in done.out, "NOT the same within 15 %" in done.out) == (True, not within)
     assert f"next: mptcplab advise {out}" in done.out
+    paths = out.read_text(encoding="utf-8").count("[link.")
+    assert ("advised for Linux: " in done.out) == (within and paths > 1)
     assert Scenario.load(out).document.connections.keys() == {"observed"}
 
 

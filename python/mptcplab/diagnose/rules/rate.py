@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 from typing import Final
 
 from mptcplab.diagnose.connections import Flow, View
@@ -244,8 +245,9 @@ def _network(case: Case) -> Iterator[tuple[View, Flow, str]]:
                 flow.looks
             ):
                 continue
-            highest = max((each.number("rtt") or 0 for each in flow.looks), default=0)
-            queue = highest >= _NO_QUEUE * (flow.min_rtt_ms or 0)
+            # The median: a host that is busy answers late once in a while.
+            usual = median(each.number("rtt") or 0 for each in flow.looks)
+            queue = usual >= _NO_QUEUE * (flow.min_rtt_ms or 0)
             if (flow.loss or 0) >= _LOSS and not queue:
                 yield view, flow, "loss"
             elif queue or (flow.last.number("bytes_retrans") or 0) > 0:
