@@ -7,7 +7,9 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: build-tests pictures sanitize soak-lab missing-core help setup run test test-rust test-python lint lint-rust lint-types lint-python coverage format bench interop notebooks fuzz coverage soak-schedulers lock profile wheel sdist check-install release docs clean
+.PHONY: help setup missing-core run test build-tests test-rust test-python lint lint-rust lint-types lint-python coverage format \
+  bench bench-compare soak soak-linux-virtual soak-schedulers soak-attack soak-lab soak-live soak-sweep soak-papers \
+  pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
 help:  ## This list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -127,6 +129,9 @@ LIVE_CASES ?= 10000
 soak-live: setup  ## LIVE_CASES (10000) random programs between our stack and the kernel, in every pairing, over random networks; root, about two hours
 	MPTCPLAB_DIFFERENTIAL_CASES=$(LIVE_CASES) $(BIN)/python -m studies differential
 
+soak-papers: setup  ## The papers' tests with all experiments that look for causes
+	MPTCPLAB_WHOLE_PAPERS=1 $(BIN)/python -m pytest tests/papers
+
 INTEROP_BYTES ?= 100000000
 interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES (100 MB) each way with loss and reordering; root
 	$(BIN)/python -m tests.interop.matrix --size $(INTEROP_BYTES)
@@ -160,22 +165,29 @@ $(PROFILED): Cargo.toml Cargo.lock $(RUST_SOURCES) tools/release/training.py too
 
 profile: $(PROFILED)  ## What the wheel's core is optimized for; needs rustup's component llvm-tools
 
+NATIVE_WHEEL = target/wheels/*_$(shell uname -m).whl
 # Zig links against an old glibc, so that the wheel installs on distributions from 2014 on (manylinux2014: glibc 2.17).
 PROFILE ?= $(if $(PROFDATA),$(PROFILED))
-wheel: $(VENV)/.packages $(PROFILE)  ## A manylinux wheel in target/wheels, with the ready-made scenarios, the papers and the kernel programs; PROFILE= for one without a profile
+wheel: $(VENV)/.packages $(PROFILE)  ## A manylinux wheel for this machine in target/wheels, with the ready-made scenarios, the papers and the kernel programs; PROFILE= for one without a profile
 	@$(if $(PROFILE),,echo "Without a profile the core is about a tenth slower, with the same results: rustup component add llvm-tools")
-	rm -f target/wheels/*.whl
+	rm -f $(NATIVE_WHEEL)
 	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
 	  RUSTFLAGS="$(strip $(RUSTFLAGS) $(if $(PROFILE),-Cprofile-use=$(abspath $(PROFILE))))" \
 	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out target/wheels
-	$(if $(PROFILE),$(BIN)/python -m tools.release.profile $(PROFILE) target/wheels/*.whl)
+	$(if $(PROFILE),$(BIN)/python -m tools.release.profile $(PROFILE) $(NATIVE_WHEEL))
+
+# Without a profile: its counts are of another machine's functions.
+wheel-arm64: $(VENV)/.packages  ## The wheel for 64-bit ARM, cross-compiled; needs `rustup target add aarch64-unknown-linux-gnu`
+	rm -f target/wheels/*_aarch64.whl
+	MPTCPLAB_COMMIT=$$(git rev-parse HEAD) VIRTUAL_ENV=$(abspath $(VENV)) PATH=$(abspath $(BIN)):$$PATH \
+	  $(BIN)/maturin build --release --locked --zig --target aarch64-unknown-linux-gnu --compatibility manylinux2014 --out target/wheels
 
 sdist: $(VENV)/.packages  ## A source distribution in target/wheels; installing it needs Rust and a C compiler
 	rm -f target/wheels/*.tar.gz
 	$(BIN)/maturin sdist --out target/wheels
 
 check-install: wheel sdist  ## Install the wheel in empty environments, with the oldest and the newest dependencies, and the sdist, and try them
-	$(BIN)/python -m tools.release.install target/wheels/*.whl --sdist target/wheels/*.tar.gz $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
+	$(BIN)/python -m tools.release.install $(NATIVE_WHEEL) --sdist target/wheels/*.tar.gz $(if $(PYTHONS),--python $(PYTHONS)) $(CHECK_INSTALL)
 
 docs: setup  ## The documentation as a website in target/site, with the notebooks run, which works offline; fails on a broken link
 	EXECUTE_NOTEBOOKS=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "add-an-algorithm.md").read_text(encoding="utf-8").split("## Outside the tree")[0]
 PLACE = ROOT / "target" / "contributor"
 """Kept from run to run, so that only what has changed is compiled."""
+BUILT = ROOT / "target"
+"""Where `cargo test` has built the same libraries of others."""
 BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<kind>\w*)\n(?P<text>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
 WRITTEN = {"docs/algorithms/README.md", "docs/scenario-format.md"}
 """Tables that `tools.algorithms` fills."""
@@ -45,6 +47,15 @@ def copied() -> Path:
         elif not copy.is_file() or copy.read_bytes() != source.read_bytes():
             shutil.copy2(source, copy)
     return tree
+
+
+def compile_quickly(tree: Path) -> None:
+    """Our own crates without optimisation, which changes no result; those of others as `cargo test` has built them."""
+    crates = sorted(path.parent.name for path in tree.glob("crates/*/Cargo.toml"))
+    names = ["mptcplab-python" if name == "python" else name for name in crates]
+    profiles = (f"[profile.dev.package.{name}]\nopt-level = 0\ndebug = 0\n" for name in names)
+    (tree / ".cargo").mkdir(exist_ok=True)
+    (tree / ".cargo" / "config.toml").write_text("".join(profiles), encoding="utf-8")
 
 
 def content(tree: Path) -> dict[str, bytes]:
@@ -80,21 +91,14 @@ def test_the_page_is_all_that_a_contributor_needs() -> None:
     if shutil.which("cargo") is None:
         pytest.skip("no cargo")
     tree = copied()
+    compile_quickly(tree)
     before = content(tree)
     commands = apply(tree)
     assert [shlex.split(command)[0] for command in commands] == ["python", "cargo", "cargo", "python", "mptcplab"]
     environment = {
         **os.environ,
-        "CARGO_TARGET_DIR": str(PLACE / "built"),
-        # Quick to compile; what it computes is the same. Both profiles are alike, so that the tests take the libraries
-        # that were built for the Python core.
-        **{
-            f"CARGO_PROFILE_{profile}_{option}": value
-            for profile in ("DEV", "TEST")
-            for option, value in (("OPT_LEVEL", "0"), ("DEBUG", "0"), ("INCREMENTAL", "true"))
-        },
+        "CARGO_TARGET_DIR": str(BUILT),
         "PYTHONPATH": str(tree / "python"),
-        "PYO3_PYTHON": sys.executable,
     }
 
     def run(*command: str, given: str = "") -> str:
@@ -106,7 +110,7 @@ def test_the_page_is_all_that_a_contributor_needs() -> None:
 
     # `make setup`, without its optimisation.
     run("cargo", "build", "--locked", "--offline", "-p", "mptcplab-python")
-    shutil.copy2(PLACE / "built" / "debug" / "lib_core.so", tree / "python" / "mptcplab" / "_core.abi3.so")
+    shutil.copy2(BUILT / "debug" / "lib_core.so", tree / "python" / "mptcplab" / "_core.abi3.so")
     for command in commands:
         program, *arguments = shlex.split(command)
         if program == "python":

@@ -1,5 +1,6 @@
 """The repetition of Dong 2018: every published value has a claim or a reason why not, and what is calculated holds."""
 
+import os
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -22,10 +23,17 @@ bundles = import_module("mptcplab_papers.dong_2018.bundles")
 real = import_module("mptcplab_papers.dong_2018.real")
 points = import_module("mptcplab_papers.dong_2018.points")
 downloads = import_module("mptcplab_papers.dong_2018.downloads")
+wireless = import_module("mptcplab_papers.dong_2018.wireless")
 
 
 @pytest.mark.parametrize("item", PAPER.items)
-def test_every_published_value_has_a_claim_or_a_reason(item: str, journal: Journal, tmp_path: Path) -> None:
+def test_every_published_value_has_a_claim_or_a_reason(
+    item: str, journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if item == "figure-31" and not os.environ.get("MPTCPLAB_WHOLE_PAPERS"):
+        # Its downloads beside ten others are tried under eight variants for each of six gains, a minute of CPU time; other
+        # items run the same code. `make soak-papers` tries them.
+        monkeypatch.setattr(wireless, "explain", lambda *_, **__: "not tried")
     repeated(item, journal, tmp_path)
 
 

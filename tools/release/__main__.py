@@ -31,9 +31,11 @@ def notes(changelog: str, version: str) -> str:
     return section["body"].strip() + "\n"
 
 
-def is_dated(changelog: str, version: str) -> bool:
-    """Whether the heading of a version says when it was released, not that it is not."""
-    return re.search(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", changelog, re.MULTILINE) is not None
+def released(root: Path, version: str) -> str | None:
+    """The day that CHANGELOG.md gives in the heading of a version; None where it has none."""
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = re.search(rf"^## {re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)$", changelog, re.MULTILINE)
+    return dated[1] if dated else None
 
 
 def versions(root: Path) -> dict[str, str]:
@@ -47,8 +49,11 @@ def versions(root: Path) -> dict[str, str]:
 def problems(root: Path, version: str) -> list[str]:
     """What stands in the way of a tag, one sentence each."""
     found = [f"{file} has version {has}, not {version}" for file, has in versions(root).items() if has != version]
-    if not is_dated((root / "CHANGELOG.md").read_text(encoding="utf-8"), version):
+    day = released(root, version)
+    if day is None:
         found.append(f'CHANGELOG.md needs the heading "## {version} (YYYY-MM-DD)"')
+    elif f"date-released: {day}\n" not in (root / "CITATION.cff").read_text(encoding="utf-8"):
+        found.append(f"CITATION.cff needs the line date-released: {day}, as CHANGELOG.md has it")
     if _git(root, "status", "--porcelain"):
         found.append("the checkout has changes that are not committed")
     if _git(root, "tag", "--list", f"v{version}"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PYTHONS: Final = ("3.11", "3.12", "3.13")
+PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS: Final = {"oldest": "lowest-direct", "newest": "highest"}
 TESTS: Final = ("scenario", "result", "report", "cli", "models", "model_engine", "designs", "analysis")
 """Folders of tests/ that need neither a compiler nor privileges."""
