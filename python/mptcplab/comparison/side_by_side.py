@@ -65,6 +65,16 @@ class EngineComparison:
 
     results: Mapping[str, Result]
 
+    def __repr__(self) -> str:
+        from mptcplab.render import short
+
+        return short.of_engines(self)
+
+    def _repr_html_(self) -> str:
+        from mptcplab.render import html_tables
+
+        return html_tables.of_engines(self)
+
     @property
     def engines(self) -> tuple[str, ...]:
         """The engines in their order."""

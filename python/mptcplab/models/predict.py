@@ -36,6 +36,16 @@ class Prediction:
     windows_segments: Array
     mss_bytes: float | None
 
+    def __repr__(self) -> str:
+        from mptcplab.render import short
+
+        return short.of_prediction(self)
+
+    def _repr_html_(self) -> str | None:
+        from mptcplab.render import html_tables
+
+        return None if self.windows_segments.ndim > 1 else html_tables.of_prediction(self)
+
     @property
     def rates_segments_per_s(self) -> Array:
         """Rate of each path, window / RTT."""

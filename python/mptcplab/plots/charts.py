@@ -33,7 +33,7 @@ class Plots:
         self._result = result
 
     def __dir__(self) -> list[str]:
-        return ["column", "goodput", "queues", "rtts", "runs", "windows"]
+        return ["column", "goodput", "queues", "rtts", "runs", "transfers", "windows"]
 
     def goodput(self, theme: Theme = "light", *, width: Width = "column") -> Chart:
         """Goodput of each connection by path over time, Mbit/s; of several runs the first."""
@@ -55,12 +55,18 @@ class Plots:
         """A column of `samples` that a congestion control has of its own, of each subflow over time."""
         return self._chart(name, theme, width)
 
+    def transfers(self, theme: Theme = "light", *, width: Width = "column") -> Chart:
+        """The distribution of the times of transfers by connection, and each over its start; of all runs."""
+        return self._chart("transfers", theme, width)
+
     def runs(self, theme: Theme = "light", *, width: Width = "column") -> Chart:
         """Goodput of each connection in every run, Mbit/s; of a result of several runs."""
         return self._chart("runs", theme, width)
 
     def _chart(self, name: str, theme: Theme, width: Width) -> Chart:
-        found: dict[str, Figure] = {figure.name: figure for figure in figures(self._result)}
+        found: dict[str, Figure] = {
+            figure.name: figure for figure in figures(self._result, without_colour=theme == "print")
+        }
         if name not in found:
             there = ", ".join(found) or "none"
             raise ValueError(f"this result has no figure {name!r}; it has {there} (see measure.sample and repeat)")

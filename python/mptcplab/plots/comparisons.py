@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from mptcplab.plots import style
+from mptcplab.plots.distributions import step_rows, steps
 from mptcplab.plots.figures import Figure, Panel
 
 if TYPE_CHECKING:
@@ -135,39 +136,6 @@ class ComparisonPlots:
         return chart(make(self._comparison), theme, width)
 
 
-def step_rows(name: str, values: list[float]) -> list[dict[str, Any]]:
-    """The corners of the empirical distribution of ordered values, in a series of this name."""
-    if not values:
-        return []
-    rows = [{"series": name, "value": values[0], "part": 0.0}]
-    return rows + [{"series": name, "value": value, "part": (at + 1) / len(values)} for at, value in enumerate(values)]
-
-
-def steps(title: str, names: list[str], *, log: bool = False) -> alt.TopLevelMixin:
-    """Distributions: of `points` the `part` by `value`, a line per `series`."""
-    marks = style.series_marks(names)
-    colours = alt.Scale(domain=names, range=[marks[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[list(marks[name].dash) for name in names])
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, type="log" if log else "linear", nice=not log))
-    legend = alt.Legend(columns=3, symbolType="stroke", symbolSize=400)
-    line = (
-        alt.Chart(alt.NamedData(name="points"))
-        .mark_line(interpolate="step-after", strokeWidth=1.7)
-        .encode(
-            x=x,
-            y=alt.Y("part:Q", title="cumulative fraction", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("series:N", title=None, scale=colours, legend=legend),
-            strokeDash=alt.StrokeDash("series:N", title=None, scale=dashes, legend=legend),
-            tooltip=[
-                alt.Tooltip("series:N", title="setting"),
-                alt.Tooltip("value:Q", title=title, format=".4~g"),
-                alt.Tooltip("part:Q", title="fraction", format=".3~f"),
-            ],
-        )
-    )
-    return alt.layer(line)
-
-
 def _estimates(comparison: "Comparison", found: "Sequence[Estimate | None]") -> list[dict[str, Any]]:
     """A row for each setting that has an estimate."""
     scale = comparison.metric.scale
@@ -273,7 +241,7 @@ def _map(comparison: "Comparison", points: pl.DataFrame, across: str, along: str
             alt.Tooltip("value:Q", title=comparison.metric.words, format=".5~g"),
         ],
     )
-    words = base.mark_text(fontSize=11).encode(text=alt.Text("value:Q", format=".4~g"), color=text)
+    words = base.mark_text().encode(text=alt.Text("value:Q", format=".4~g"), color=text)
     rows = points["across"].n_unique()
     return alt.layer(cells, words).properties(height=max(60, 32 * rows))
 

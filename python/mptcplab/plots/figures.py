@@ -9,6 +9,7 @@ import polars as pl
 
 from mptcplab import registry
 from mptcplab.plots import series, style
+from mptcplab.plots.distributions import step_rows, steps, times_over_starts
 from mptcplab.plots.panels import Frame, lines, runs_strip, stacked, waiting_bars
 from mptcplab.registry import Column
 from mptcplab.render.text_tables import numbered_names
@@ -40,14 +41,16 @@ class Figure:
     """Whether its panels have an axis of time, which zoom together."""
 
 
-def figures(result: "Result") -> tuple[Figure, ...]:
-    """Every figure of this result; time series show the first run."""
+def figures(result: "Result", *, without_colour: bool = False) -> tuple[Figure, ...]:
+    """Every figure of this result; time series show the first run. `without_colour` lines differ by dash and marker."""
     run = result.runs[0][1]
     drawn = [_across_runs(result)] if len(result.runs) > 1 else []
+    drawn += [figure for figure in (transfers(result),) if figure.panels]
     if run.samples.is_empty():
         return tuple(drawn)
     frame, colours = _frame(result), colours_of(result)
-    marks = style.path_lines(colours) if len(set(colours.values())) < len(colours) else None
+    more = len(set(colours.values())) < len(colours)
+    marks = style.path_lines(colours, without_colour=without_colour) if more or without_colour else None
     which = f" Run {result.runs[0][0]}, seed {run.seed}." if len(result.runs) > 1 else ""
     by_path = {
         row["name"]: row["paths"] for row in run.connections.unique("name", maintain_order=True).iter_rows(named=True)
@@ -66,7 +69,7 @@ def figures(result: "Result") -> tuple[Figure, ...]:
             heading = _heading(run, connection, summed=stack)
             draw = stacked if stack else lines
             own = {path: colours[path] for path in by_path[connection]}
-            alike = len(set(own.values())) < len(own)
+            alike = len(set(own.values())) < len(own) or (without_colour and len(own) > 1)
             chart = draw(heading, unit, frame, thinned.points, own, marks=marks if alike else None)
             panels.append(_panel(chart, {"points": thinned.points}))
         notes = _notes(behind, "mean", len(by_path), "connections")
@@ -109,6 +112,40 @@ def figures(result: "Result") -> tuple[Figure, ...]:
         _queues(run, frame, colours, which),
     ]
     return tuple(figure for figure in drawn if figure.panels)
+
+
+_MOST_TRANSFERS: Final = 3000
+"""The most points of the figure of transfers."""
+
+
+def transfers(result: "Result") -> Figure:
+    """The times of transfers: their distribution by connection, and each over its start. No panels without any."""
+    title = "Times of transfers"
+    repeating = [row["name"] for row in result.rows("connections") if row["transfers_complete"]]
+    names = list(dict.fromkeys(repeating))[: series.PANELS]
+    if not names:
+        return Figure("transfers", title, "", ())
+    frame = result.transfers.select(
+        pl.col("name").alias("series"), pl.col("start_s").alias("start"), pl.col("time_s").alias("value")
+    ).drop_nulls()
+    corners: list[dict[str, object]] = []
+    for name in names:
+        corners += step_rows(name, frame.filter(series=name)["value"].sort().to_list())
+    least, middle, most = frame.select(
+        pl.col("value").min(), pl.col("value").median().alias("middle"), pl.col("value").max().alias("most")
+    ).row(0)
+    log = least > 0 and most > 20 * middle  # few that take very long would press the rest together
+    points = frame.filter(pl.col("series").is_in(names))
+    behind = -(-points.height // _MOST_TRANSFERS)
+    shown = points.gather_every(behind) if behind > 1 else points
+    cut = f" Every {behind}th transfer is drawn below." if behind > 1 else ""
+    whole = f" All {len(result.runs)} runs." if len(result.runs) > 1 else ""
+    caption = f"The part of a connection's transfers that took at most so long, and how long each took.{cut}{whole}"
+    panels = (
+        _panel(steps("time of a transfer (s)", names, log=log), {"points": pl.DataFrame(corners)}),
+        _panel(times_over_starts(names), {"points": shown}),
+    )
+    return Figure("transfers", title, caption, panels, over_time=False)
 
 
 def shown_columns(result: "Result") -> "list[Column]":

@@ -277,7 +277,7 @@ def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.TopLevelMixin:
         )
         below.append(warm.mark_rect(color=_INK, opacity=0.12, clip=True).encode(x=alt.X("a:Q"), x2="b:Q"))
         below.append(
-            warm.mark_text(align="left", baseline="top", dx=4, dy=3, fontSize=10, color=_INK, clip=True).encode(
+            warm.mark_text(align="left", baseline="top", dx=4, dy=3, color=_INK, clip=True).encode(
                 x=alt.X("a:Q"), y=alt.value(0), text="text:N"
             )
         )
@@ -293,7 +293,7 @@ def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.TopLevelMixin:
             named = [{"e": at_s, "text": text} for at_s, text, where in _named_events(frame) if where == side]
             if named:
                 names = alt.Chart(alt.InlineData(values=named)).mark_text(
-                    align=side, baseline="top", dx=4 if side == "left" else -4, dy=3, fontSize=10, color=_INK, clip=True
+                    align=side, baseline="top", dx=4 if side == "left" else -4, dy=3, color=_INK, clip=True
                 )
                 above.append(names.encode(x=alt.X("e:Q"), y=alt.value(0), text="text:N"))
     return alt.layer(*below, *drawn, *above).properties(title=title)

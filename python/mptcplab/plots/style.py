@@ -101,11 +101,13 @@ class Line:
     """A shape of Vega's point mark."""
 
 
-def path_lines(names: Iterable[str]) -> dict[str, Line]:
+def path_lines(names: Iterable[str], *, without_colour: bool = False) -> dict[str, Line]:
     """Dash and marker of paths and links by name; give them as to `path_colours`. No two of 24 are alike with their
-    colours.
+    colours; `without_colour` neighbours differ too, as on paper.
     """
     distinct = list(dict.fromkeys(names))
+    if without_colour:
+        return {name: Line(mark.dash, mark.shape) for name, mark in series_marks(distinct).items()}
     return {
         name: Line(_DASHES[at // len(_PATHS) % len(_DASHES)], _SHAPES[at // len(_PATHS) % len(_SHAPES)])
         for at, name in enumerate(distinct)
@@ -157,6 +159,7 @@ def themed(theme: Theme) -> dict[str, Any]:
         "title": {"fontSize": 8, "offset": 3},
         "axis": {"labelFontSize": 7, "titleFontSize": 8, "titlePadding": 3},
         "axisY": {"minExtent": 20, "tickCount": 4},
+        "text": {"fontSize": 6.5},
         "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolStrokeWidth": 1.2, "symbolSize": 30, "columns": 3},
     }
     return {**whole, **{key: {**whole[key], **own} for key, own in sizes.items()}}
@@ -195,6 +198,7 @@ def config(ink: str) -> dict[str, Any]:
         },
         # The same for every panel, so that their time axes stand under one another.
         # Labels stand below their ticks, at the ends too: one that is moved inwards meets its neighbour.
+        "text": {"fontSize": 10},
         "axisX": {"labelFlush": False, "labelSeparation": 4},
         "axisY": {"minExtent": 36, "tickCount": 5},
         "legend": {

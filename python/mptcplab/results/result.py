@@ -88,6 +88,11 @@ class Result:
     runs: tuple[tuple[int, Run], ...]
     """Each run with its number, in the order of the numbers; an interrupted series has fewer than were asked for."""
 
+    def __repr__(self) -> str:
+        from mptcplab.render import short
+
+        return short.of_result(self)
+
     @cached_property
     def connections(self) -> "pl.DataFrame":
         """One row per connection and run."""
