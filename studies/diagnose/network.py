@@ -207,6 +207,7 @@ def _play(situation: Situation, client: Namespace, server: Namespace, folder: Pa
 
 
 def _look(host: Namespace, file: Path) -> None:
+    file.unlink(missing_ok=True)
     host.run(
         subprocess.run,
         ["sh", "-s", str(COLLECT_S), str(file)],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import FAILED, FILE_PATH, WRONG_INPUT, Failure, print_line
+from mptcplab.cli.common import FAILED, FILE_PATH, JSON, WRONG_INPUT, Failure, print_line
 
 
 @click.command()
@@ -15,7 +15,7 @@ from mptcplab.cli.common import FAILED, FILE_PATH, WRONG_INPUT, Failure, print_l
 @click.option("--collect", is_flag=True, help="Print a shell script that gathers what this command reads.")
 @click.option("--hide", is_flag=True, help="Replace addresses and host names in the answer, each always by the same.")
 @click.option("--scenario", type=FILE_PATH, metavar="OUT", help="Write a scenario that replays the busiest connection.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+@JSON
 def diagnose(files: tuple[str, ...], collect: bool, hide: bool, scenario: Path | None, as_json: bool) -> int:
     """Say what limits Multipath TCP connections, from pasted output of ss, nstat, ip, tc and sysctl, logs and captures.
 
@@ -55,6 +55,7 @@ def diagnose(files: tuple[str, ...], collect: bool, hide: bool, scenario: Path |
     if scenario is not None:
         from mptcplab.diagnose.replay import ReplayError, replay
 
+        _check(scenario)
         try:
             replayed = replay(found, scenario)
         except ReplayError as error:
@@ -73,3 +74,13 @@ def diagnose(files: tuple[str, ...], collect: bool, hide: bool, scenario: Path |
     for line in replayed:
         print_line(line)
     return status
+
+
+def _check(out: Path) -> None:
+    """Nobody else's file is overwritten."""
+    from mptcplab.diagnose.replay import HEADER
+
+    if not out.parent.is_dir():
+        raise Failure(WRONG_INPUT, f"--scenario {out}: found no directory {out.parent}; expected one that exists")
+    if out.exists() and not (out.is_file() and out.read_bytes().startswith(HEADER.encode())):
+        raise Failure(WRONG_INPUT, f"--scenario {out}: exists, and was not written by diagnose; expected another name")

@@ -3,6 +3,8 @@
 # transfer runs; then `mptcplab diagnose FILE...`, on any machine. Usage: sh collect.sh [SECONDS [FILE]]
 seconds=${1:-10}
 out=${2:-mptcp-$(uname -n)-$(date +%Y%m%d-%H%M%S).txt}
+umask 077
+set -C # never write to what is there already
 
 run() { # a section: the uptime and the command, then what the command prints
     read -r uptime _ </proc/uptime
@@ -19,7 +21,7 @@ cpu() { # of each program with a socket: nanoseconds on a CPU, and nanoseconds o
 sysctls() {
     sysctl -a 2>/dev/null | grep -E '^net\.(mptcp|ipv4\.tcp_|core\.[rw]mem)' | grep -v fastopen_key
 }
-logs() { (journalctl -n 3000 --no-pager || logread || dmesg) 2>/dev/null | grep -iE 'mptcp|omr-' | tail -n 100; }
+logs() { (journalctl -n 3000 --no-pager || logread || dmesg) 2>/dev/null | grep -iE 'mptcp|omr-|post-tracking|netifd' | tail -n 100; }
 
 {
     echo "=== mptcplab collect 1, host $(uname -n), kernel $(uname -r)"
@@ -34,6 +36,8 @@ logs() { (journalctl -n 3000 --no-pager || logread || dmesg) 2>/dev/null | grep 
     run ip -s link show
     ip mptcp monitor >"$out.monitor" 2>&1 &
     monitor=$!
+    trap 'kill "$monitor" 2>/dev/null; rm -f "$out.monitor"' EXIT
+    trap 'exit 1' INT TERM
     run cpu
     run sockets
     sleep "$((seconds / 2))"
@@ -41,12 +45,10 @@ logs() { (journalctl -n 3000 --no-pager || logread || dmesg) 2>/dev/null | grep 
     sleep "$((seconds - seconds / 2))"
     run sockets
     run cpu
-    kill "$monitor"
     run cat "$out.monitor"
-    rm -f "$out.monitor"
     run counters
     run ip -s link show
     run tc -s qdisc show
     run logs
-} >"$out" 2>&1
+} >"$out" 2>&1 || exit
 echo "wrote $out; look at it before you pass it on"

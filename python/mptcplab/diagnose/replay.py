@@ -14,6 +14,8 @@ from mptcplab.diagnose.diagnosis import Diagnosis
 from mptcplab.diagnose.rules.paths import active
 from mptcplab.errors import Error
 
+HEADER: Final = "# Written by mptcplab diagnose"
+"""What such a file begins with."""
 _TOLERANCE: Final = 0.15
 _HEADERS: Final = {"mptcp": 80, "tcp": 52}
 """Of IP, TCP, time stamps and, of Multipath TCP, the mapping: beside `mss`, which counts the latter two as data."""
@@ -158,7 +160,7 @@ def _rate(text: str) -> float:
 
 def _head(connection: Connection) -> str:
     return (
-        "# Written by mptcplab diagnose from what ss said of one connection. Estimates: see docs/diagnose.md.\n"
+        f"{HEADER} from what ss said of one connection. Estimates: see docs/diagnose.md.\n"
         f'title = "Replay of a connection ({connection.protocol})"\nduration = "{_DURATION_S} s"\n'
     )
 
