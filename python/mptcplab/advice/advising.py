@@ -285,7 +285,8 @@ def _told(
         made.append(_recommendation(race, question, each, single, plain, why))
     last = made[0] if chosen[0] == single else _recommendation(race, question, single, single, plain, [])
     if chosen[0] == single:
-        rivals = race.ranked([each for each in race.results if not each.is_tcp and each not in others])
+        same = [each for each in race.results if each.stock == single.stock and len(each.paths) > 1]
+        rivals = race.ranked([each for each in same if each not in others])
         stays = reasons.stay(race, question, single, rivals[0] if rivals else None)
         made[0] = last = replace(last, reasons=(stays, *last.reasons))
     shown = {*chosen, single}
@@ -350,7 +351,7 @@ def _recommendation(
         reasons.neighbours_of(race, question, candidate, single),
         tuple(why),
         tuple(path for path in question.paths if path not in candidate.used),
-        commands(candidate, question.paths),
+        commands(candidate, question.paths, question.scale),
     )
 
 

@@ -45,6 +45,7 @@ def _left_out(race: Race, question: Question, best: Candidate, others: Sequence[
     for path in (path for path in question.paths if path not in best.used):
         rivals = [each for each in (*others, *race.results) if path in each.paths and len(each.paths) > 1]
         rivals = [each for each in rivals if each in race.results and set(best.paths) <= set(each.paths)]
+        rivals = [each for each in rivals if each.stock == best.stock]
         if not rivals:
             continue
         nearest = max(rivals, key=lambda each: (each.scheme == best.scheme, race.difference(each, best).mean))

@@ -55,7 +55,7 @@ def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: boo
     best = advice.best
     if not best.candidate.stock:
         raise Failure(WRONG_INPUT, f"--apply: found {best.label}, which no stock kernel has; expected no --for any")
-    setup = Setup.of(best.candidate, advice.question.paths)
+    setup = Setup.of(best.candidate, advice.question.paths, advice.effort.scale)
     print_line("\nOn this machine:")
     for command in applying.commands(setup, there):
         print_line(f"  {command}")

@@ -11,6 +11,8 @@ from mptcplab.bpf.controls import NAMES
 STOCK: Final = ("cubic", "reno")
 MODULES: Final = ("bbr", "dctcp")
 """Controls that most distributions build as modules, tcp_NAME."""
+DEFAULT_SEND_BYTES: Final = 4 * 2**20
+"""The third number of `tcp_wmem`."""
 _MOST_SUBFLOWS: Final = 8
 """The kernel's own bound (MPTCP_SUBFLOWS_MAX)."""
 FIRST_METRIC: Final = 100
@@ -27,11 +29,16 @@ class Setup:
     backup: tuple[str, ...]
     left_out: tuple[str, ...]
     is_tcp: bool
-    window_bytes: int
+    receive_bytes: int
+    """The largest receive buffer, memory; 0 leaves it alone."""
+    send_bytes: int
+    """The largest send buffer."""
 
     @classmethod
-    def of(cls, candidate: Candidate, paths: Sequence[str]) -> Self:
-        """Of a candidate among these paths."""
+    def of(cls, candidate: Candidate, paths: Sequence[str], scale: int = 1) -> Self:
+        """Of a candidate among these paths. Simulated at a scale, the kernel's send buffers were so many times larger."""
+        receive = memory_bytes(candidate.window_bytes) if candidate.window_bytes else 0
+        send = DEFAULT_SEND_BYTES * scale if scale > 1 and not candidate.is_tcp else 0
         left_out = tuple(path for path in paths if path not in candidate.used)
         return cls(
             candidate.congestion,
@@ -39,7 +46,8 @@ class Setup:
             candidate.backup,
             left_out,
             candidate.is_tcp,
-            candidate.window_bytes,
+            receive,
+            max(receive, send),
         )
 
     @property
@@ -59,10 +67,10 @@ class Setup:
         found["net.ipv4.tcp_congestion_control"] = self.control
         if self.control == "dctcp":
             found["net.ipv4.tcp_ecn"] = "1"
-        if self.window_bytes:
-            size = memory_bytes(self.window_bytes)
-            found["net.ipv4.tcp_rmem"] = f"4096 131072 {size}"
-            found["net.ipv4.tcp_wmem"] = f"4096 16384 {size}"
+        if self.receive_bytes:
+            found["net.ipv4.tcp_rmem"] = f"4096 131072 {self.receive_bytes}"
+        if self.send_bytes:
+            found["net.ipv4.tcp_wmem"] = f"4096 16384 {self.send_bytes}"
         return found
 
     @property

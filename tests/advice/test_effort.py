@@ -1,0 +1,73 @@
+"""What is done where a run would cost too much: bounded, and true to what it stands for."""
+
+from dataclasses import replace
+
+import pytest
+from mptcplab.advice.advising import ask
+from mptcplab.advice.candidates import Candidate
+from mptcplab.advice.commands import commands
+from mptcplab.advice.effort import BUDGET_HOPS, plan
+from mptcplab.advice.play import Player, Run
+from mptcplab.advice.question import Question
+from mptcplab.advice.subsets import reaches
+
+FAST = ["a: 200 Mbit/s, 20 ms, queue 60 ms", "b: 200 Mbit/s, 50 ms, queue 60 ms"]
+
+
+def question(paths: list[str], kind: str = "bulk") -> Question:
+    return ask(None, paths, kind, "linux", buffer="20 MB")
+
+
+@pytest.mark.parametrize("scheme", [("cubic", "min-rtt"), ("bbr", "min-rtt"), ("cubic", "blest")])
+def test_a_quarter_of_the_rate_gives_a_quarter_of_the_goodput(scheme: tuple[str, str]) -> None:
+    """Both are of the network as it is: within 4 %."""
+    whole = question(FAST)
+    figures = []
+    for scale in (1, 4):
+        asked = replace(whole, scale=scale)
+        with Player(asked, 1) as player:
+            played = next(player.play([Run(Candidate(*scheme, ("a", "b")), 0)]))
+        figures.append(played.figures[0].value)
+        assert played.carried_bytes[0] > 200e6
+    assert figures[1] == pytest.approx(figures[0], rel=0.04)
+
+
+@pytest.mark.parametrize("rate", ["10 Mbit/s", "1 Gbit/s", "10 Gbit/s", "40 Gbit/s"])
+@pytest.mark.parametrize("kind", ["bulk", "mix"])
+def test_a_run_fits_into_the_budget_at_any_rate(rate: str, kind: str) -> None:
+    paths = [f"{name}: {rate}, {20 * number} ms" for number, name in enumerate("abc", start=1)]
+    asked = question(paths, kind)
+    found = plan(asked, reaches(asked), BUDGET_HOPS)
+    assert found.run_hops <= BUDGET_HOPS / 50 * 1.01
+    if rate == "10 Mbit/s":
+        assert (found.scale, found.length) == (1, 1.0)
+        assert found.words(15.0) is None
+    else:
+        assert found.scale > 1
+        assert f"1/{found.scale} of the rates" in (found.words(15.0) or "")
+
+
+def test_random_loss_does_not_scale_so_runs_are_shorter() -> None:
+    asked = question(["a: 1 Gbit/s, 20 ms, 0.1 %", "b: 1 Gbit/s, 40 ms"])
+    found = plan(asked, reaches(asked), BUDGET_HOPS)
+    assert found.scale == 1
+    # Twenty round trips at least.
+    assert 20 * 0.04 / 15 <= found.length < 0.5
+    assert "instead of 15 s" in (found.words(15.0) or "")
+
+
+def test_few_packets_in_flight_do_not_scale() -> None:
+    """10 Gbit/s over 0.1 ms are 83 packets."""
+    asked = question(["a: 10 Gbit/s, 0.1 ms", "b: 10 Gbit/s, 0.1 ms"])
+    found = plan(asked, reaches(asked), BUDGET_HOPS)
+    assert found.scale == 1
+    assert found.length < 0.05
+
+
+def test_what_was_simulated_is_what_the_commands_set() -> None:
+    """At a quarter of the rate the kernel's 4 MiB of send buffer stand for 16."""
+    lines = commands(Candidate("cubic", "linux", ("a", "b"), (), True), ("a", "b"), 4)["ip"]
+    assert 'sysctl -w net.ipv4.tcp_wmem="4096 16384 16777216"' in lines
+    assert not any(
+        "tcp_wmem" in line for line in commands(Candidate("cubic", "linux", ("a", "b"), (), True), ("a", "b"))["ip"]
+    )
