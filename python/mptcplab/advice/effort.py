@@ -62,9 +62,9 @@ class Effort:
         said = []
         if self.scale > 1:
             said.append(
-                f"Simulated at 1/{self.scale} of the rates, queues and windows, with CUBIC and BBR only, as other controls "
-                f"do not scale, and with a tcp_wmem of {4 * self.scale} MiB: with 4 MiB, Linux's default, a path that "
-                "is farther than the others can hold them up."
+                f"Simulated at 1/{self.scale} of the rates, queues and windows, with CUBIC and BBR only, as others do "
+                f"not scale, and with a tcp_wmem of {4 * self.scale} MiB: with 4 MiB, Linux's default, a path that is "
+                "farther than the others can hold them up."
             )
         if self.length < 1:
             said.append(f"Simulated for {self.length * duration_s:.3g} s instead of {duration_s:g} s.")

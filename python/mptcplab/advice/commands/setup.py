@@ -36,7 +36,7 @@ class Setup:
 
     @classmethod
     def of(cls, candidate: Candidate, paths: Sequence[str], scale: int = 1) -> Self:
-        """Of a candidate among these paths. Simulated at a scale, the kernel's send buffers were so many times larger."""
+        """Of a candidate among these paths. Simulated at a scale, send buffers were so many times larger."""
         receive = memory_bytes(candidate.window_bytes) if candidate.window_bytes else 0
         send = DEFAULT_SEND_BYTES * scale if scale > 1 and not candidate.is_tcp else 0
         left_out = tuple(path for path in paths if path not in candidate.used)
