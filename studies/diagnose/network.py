@@ -4,6 +4,7 @@ The client has an interface for each path, 10.0.0.1 and 10.0.1.1, the server one
 server sends to the client while the script of `mptcplab diagnose --collect` runs on both hosts.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -77,7 +78,8 @@ def collect(situation: Situation, place: Path) -> list[Path]:
     """
     folder = place / situation.name
     folder.mkdir(parents=True, exist_ok=True)
-    duration_s = situation.warm_s + COLLECT_S + 4
+    # Much longer than it takes: links that end while a busy machine still looks would be dead paths.
+    duration_s = situation.warm_s + COLLECT_S + 60
     description = _description(situation, duration_s)
     with ExitStack() as stack:
         client, server = (stack.enter_context(Namespace(f"{situation.name} {end}")) for end in ("client", "server"))
@@ -89,11 +91,26 @@ def collect(situation: Situation, place: Path) -> list[Path]:
             "hosts": [],
         }
         pool = stack.enter_context(ThreadPoolExecutor(1))
-        emulating = pool.submit(_core.run_linux, json.dumps(plan))
+        over = threading.Event()
+        stack.callback(over.set)
+
+        def watch(_: float) -> None:
+            if over.is_set():
+                raise _OverError
+
+        emulating = pool.submit(_core.run_linux, json.dumps(plan), watch)
         time.sleep(0.3)
         files = _play(situation, client, server, folder)
-        emulating.result()
+        if emulating.done():
+            raise RuntimeError(f"{situation.name}: the links ended before the look at them did")
+        over.set()
+        with contextlib.suppress(_OverError):
+            emulating.result()
     return files
+
+
+class _OverError(Exception):
+    """The emulation is not needed any more."""
 
 
 def _description(situation: Situation, duration_s: float) -> dict[str, Any]:

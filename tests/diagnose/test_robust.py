@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mptcplab.diagnose import report, text
+from mptcplab.diagnose import printing, report, text
 from mptcplab.diagnose.diagnosis import Diagnosis, of_reading
 from mptcplab.diagnose.facts import Reading
 from mptcplab.diagnose.hide import Hide
@@ -43,7 +43,7 @@ def printed(found: Diagnosis) -> str:
     document = report.document(found)
     hidden = Hide(host.name for host in found.reading.hosts).document(document)
     return "".join(
-        json.dumps(each, allow_nan=False, ensure_ascii=False) + "\n".join(report.lines(each))
+        json.dumps(each, allow_nan=False, ensure_ascii=False) + "\n".join(printing.lines(each))
         for each in (document, hidden)
     )
 

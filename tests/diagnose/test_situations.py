@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mptcplab.diagnose import report, rules
+from mptcplab.diagnose import printing, report, rules
 from mptcplab.diagnose.causes import CAUSES
 from mptcplab.diagnose.diagnosis import Diagnosis, diagnose
 
@@ -84,7 +84,7 @@ def test_connections_are_told_with_their_paths() -> None:
     assert paths["10.0.1.1"]["rate_bps"] == pytest.approx(15e6 * 1400 / 1500, rel=0.05)
     assert [paths[each]["min_rtt_ms"] for each in ("10.0.0.1", "10.0.1.1")] == pytest.approx([24, 64], abs=1)
     assert [paths[each]["role"] for each in ("10.0.0.1", "10.0.1.1")] == ["first", "joined"]
-    text = "\n".join(report.lines(document))
+    text = "\n".join(printing.lines(document))
     assert "endpoint 10.0.1.1 on path1, id 1: subflow" in text
     assert "2 further subflows" in text
 

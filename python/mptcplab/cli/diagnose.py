@@ -40,7 +40,7 @@ def diagnose(files: tuple[str, ...], collect: bool, hide: bool, scenario: Path |
             "nothing to read: name files or folders, or - for standard input; "
             "--collect prints a script that gathers what is read",
         )
-    from mptcplab.diagnose import report
+    from mptcplab.diagnose import printing, report
     from mptcplab.diagnose.diagnosis import diagnose as run
     from mptcplab.diagnose.hide import Hide
     from mptcplab.diagnose.reading import InputError
@@ -69,7 +69,7 @@ def diagnose(files: tuple[str, ...], collect: bool, hide: bool, scenario: Path |
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         return status
     width = os.get_terminal_size().columns if sys.stdout.isatty() else 110
-    for line in report.lines(document, max(60, min(width, 140))):
+    for line in printing.lines(document, max(60, min(width, 140))):
         print_line(line)
     for line in replayed:
         print_line(line)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from mptcplab.diagnose.causes import CAUSES
-from mptcplab.diagnose.rules import joins, one_path, paths, protocol, rate, routing, untold
+from mptcplab.diagnose.rules import endpoints, joins, network, one_path, paths, protocol, rate, resets, routing, untold
 from mptcplab.diagnose.rules.finding import Case, Finding
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -15,14 +15,14 @@ PATHS: Final[Sequence[Rule]] = (
     protocol.peer_without_mptcp,
     protocol.options_stripped,
     protocol.syn_blocked,
-    protocol.checksum,
-    protocol.mapping_lost,
-    one_path.limit_subflows,
-    one_path.no_endpoint,
-    one_path.add_addr_not_accepted,
-    one_path.address_removed,
-    one_path.interface_down,
-    one_path.endpoint_address,
+    resets.checksum,
+    resets.mapping_lost,
+    endpoints.limit_subflows,
+    endpoints.no_endpoint,
+    endpoints.add_addr_not_accepted,
+    endpoints.address_removed,
+    endpoints.interface_down,
+    endpoints.endpoint_address,
     one_path.c_flag,
     joins.join_unanswered,
     joins.join_refused,
@@ -32,7 +32,7 @@ PATHS: Final[Sequence[Rule]] = (
     joins.join_hmac,
     routing.wrong_route,
     routing.no_route,
-    protocol.reset,
+    resets.reset,
     one_path.backup,
     paths.path_dead,
     paths.nat_rebinding,
@@ -47,9 +47,9 @@ RATES: Final[Sequence[Rule]] = (
     rate.send_buffer,
     rate.head_of_line,
     rate.starved,
-    rate.loss,
-    rate.link,
-    rate.window_growing,
+    network.loss,
+    network.link,
+    network.window_growing,
 )
 """What limits the rate."""
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from statistics import median
 from typing import Final
 
 from mptcplab.diagnose.connections import Flow, View
@@ -11,14 +10,11 @@ from mptcplab.diagnose.rules.finding import Case, Finding, rate, size
 from mptcplab.diagnose.rules.paths import active
 from mptcplab.diagnose.rules.sending import Look, look
 
-_LOSS: Final = 0.005
-_NO_QUEUE: Final = 1.2
-"""Times the least RTT below which losses are not those of a queue that is full."""
 _BUSY: Final = 0.85
 _READ_LATE: Final = 0.8
 
 
-def _views(case: Case) -> Iterator[tuple[View, str, list[Look]]]:
+def judged(case: Case) -> Iterator[tuple[View, str, list[Look]]]:
     """The sender, what most of its outputs say, and all that they say."""
     connection = case.connection
     view = connection.sender if connection is not None else None
@@ -113,7 +109,7 @@ def _cpu(view: View | None) -> tuple[float, list[Line]]:
 
 def cpu(case: Case) -> Iterator[Finding]:
     """Where a program is what the connection waits for, it ran or waited for a CPU nearly all of the time."""
-    for view, verdict, _ in _views(case):
+    for view, verdict, _ in judged(case):
         at = (
             view
             if verdict == "program"
@@ -135,7 +131,7 @@ def cpu(case: Case) -> Iterator[Finding]:
 
 def application(case: Case) -> Iterator[Finding]:
     """Nothing waits to be sent, no window is full, and the send buffer has room."""
-    for view, verdict, _ in _views(case):
+    for view, verdict, _ in judged(case):
         if verdict == "program" and _cpu(view)[0] < _BUSY:
             rates = [value for flow in view.flows if (value := flow.rate_bps("bytes_acked")) is not None]
             told = f", {rate(sum(rates))} in these outputs" if rates else ""
@@ -150,7 +146,7 @@ def application(case: Case) -> Iterator[Finding]:
 
 def application_reads(case: Case) -> Iterator[Finding]:
     """The window is full and the receive buffer has data that the program could read."""
-    for _, verdict, looks in _views(case):
+    for _, verdict, looks in judged(case):
         receiver = _receiver(case)
         lines = _reads_late(receiver)
         if (
@@ -171,7 +167,7 @@ def application_reads(case: Case) -> Iterator[Finding]:
 
 def receive_window(case: Case) -> Iterator[Finding]:
     """Data wait, congestion windows have room, and what is outstanding fills the window that the peer announces."""
-    for view, verdict, looks in _views(case):
+    for view, verdict, looks in judged(case):
         if verdict != "window" or _blamed(looks) is not None or _reads_late(_receiver(case)):
             continue
         windows = [value for flow in active(view.flows) if (value := flow.last.number("snd_wnd")) is not None]
@@ -193,7 +189,7 @@ def receive_window(case: Case) -> Iterator[Finding]:
 
 def send_buffer(case: Case) -> Iterator[Finding]:
     """Congestion windows and the receive window have room, and the send buffer is full."""
-    for view, verdict, looks in _views(case):
+    for view, verdict, looks in judged(case):
         if verdict == "buffer" and _blamed(looks) is None:
             socket = view.looks[-1] if view.looks else view.flows[0].last
             yield Finding(
@@ -208,7 +204,7 @@ def send_buffer(case: Case) -> Iterator[Finding]:
 
 def head_of_line(case: Case) -> Iterator[Finding]:
     """The receive window is full, a path has room, and another with a much longer RTT has the data that are missing."""
-    for view, verdict, looks in _views(case):
+    for view, verdict, looks in judged(case):
         slow = _blamed(looks)
         if verdict == "window" and slow is not None:
             receiver = _receiver(case)
@@ -225,7 +221,7 @@ def head_of_line(case: Case) -> Iterator[Finding]:
 
 def starved(case: Case) -> Iterator[Finding]:
     """The send buffer is full, a path has room, and another with a much longer RTT has the data that are missing."""
-    for view, verdict, looks in _views(case):
+    for view, verdict, looks in judged(case):
         slow = _blamed(looks)
         if verdict == "buffer" and slow is not None:
             yield Finding(
@@ -234,74 +230,4 @@ def starved(case: Case) -> Iterator[Finding]:
                 f"{_held_up(slow, case)}: the send buffer is full until its data are acknowledged",
                 [view.evidence, *_lines(view), *_parameter(view.host, "net.ipv4.tcp_wmem")],
                 "raise tcp_wmem, or make the slow path a backup (ip mptcp endpoint change id N backup)",
-            )
-
-
-def _network(case: Case) -> Iterator[tuple[View, Flow, str]]:
-    """Paths whose congestion windows are full, each with `loss`, `link` or `growing`."""
-    for view, _, _ in _views(case):
-        for flow in active(view.flows):
-            if not flow.looks or sum(look([(flow, each)], None).verdict == "network" for each in flow.looks) * 2 <= len(
-                flow.looks
-            ):
-                continue
-            # The median: a host that is busy answers late once in a while.
-            usual = median(each.number("rtt") or 0 for each in flow.looks)
-            queue = usual >= _NO_QUEUE * (flow.min_rtt_ms or 0)
-            if (flow.loss or 0) >= _LOSS and not queue:
-                yield view, flow, "loss"
-            elif queue or (flow.last.number("bytes_retrans") or 0) > 0:
-                yield view, flow, "link"
-            else:
-                yield view, flow, "growing"
-
-
-def loss(case: Case) -> Iterator[Finding]:
-    """The congestion window is full, half a percent or more is sent again, and the RTT is near its least."""
-    for _, flow, kind in _network(case):
-        if kind == "loss":
-            yield Finding(
-                "loss",
-                case.name,
-                f"{flow.last.local} → {flow.last.remote}: {flow.loss or 0:.1%} of the "
-                f"bytes were sent again at an RTT of {flow.mean('rtt') or 0:.0f} ms, whose least is "
-                f"{flow.min_rtt_ms or 0:.0f} ms: no queue loses them",
-                [flow.last.evidence],
-                f"ping -I {flow.last.local.address} -c 200 -i 0.05 {flow.last.remote.address}; a congestion control "
-                "that does not take every loss for congestion (bbr)",
-            )
-
-
-def link(case: Case) -> Iterator[Finding]:
-    """The congestion window is full, and there is a queue, or what it lost."""
-    full = [(view, flow) for view, flow, kind in _network(case) if kind == "link"]
-    if full:
-        view = full[0][0]
-        flows = [flow for _, flow in full]
-        which = (
-            "all paths are"
-            if len(flows) == len(active(view.flows))
-            else f"{flows[0].last.local} → {flows[0].last.remote} is"
-        )
-        told = [value for flow in flows if (value := flow.rate_bps("bytes_acked")) is not None]
-        yield Finding(
-            "link",
-            case.name,
-            f"{which} full" + (f", {rate(sum(told))} together" if told else ""),
-            [flow.last.evidence for flow in flows],
-            "nothing: the connection uses what its paths carry",
-        )
-
-
-def window_growing(case: Case) -> Iterator[Finding]:
-    """The congestion window is full, without a queue and without a loss so far."""
-    for _, flow, kind in _network(case):
-        if kind == "growing":
-            yield Finding(
-                "window-growing",
-                case.name,
-                f"{flow.last.local} → {flow.last.remote}: the congestion window of "
-                f"{flow.last.number('cwnd'):.0f} segments is full, and no queue has been met yet",
-                [flow.last.evidence],
-                "look again later in the transfer",
             )

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
 from mptcplab.diagnose.facts import Host, Line, Route
+from mptcplab.diagnose.rules.endpoints import down
 from mptcplab.diagnose.rules.finding import Case, Finding
-from mptcplab.diagnose.rules.one_path import down, lacking, unused
+from mptcplab.diagnose.rules.one_path import lacking, unused
 
 _REFUSING = ("unreachable", "blackhole", "prohibit")
 
