@@ -160,9 +160,7 @@ def lines(comparison: "Comparison") -> list[str]:
         found.append("One run says nothing about chance: intervals need --repeat 2 or more, better 20.")
     elif len(comparison.settings) > 1:
         test = "on the same seeds" if comparison.block == "seed" else "on the same networks"
-        how = (
-            f"Differences are {test} (paired t)" if comparison.paired else "Differences are of independent runs (Welch)"
-        )
+        how = f"{test} (paired t)" if comparison.paired else "of independent runs (Welch)"
         found.append(
             f"Differences are {how}, to {comparison.names[comparison.baseline]}. "
             "A rank is a range where the runs leave the order open."

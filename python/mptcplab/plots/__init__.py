@@ -4,14 +4,17 @@ import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import vl_convert
 
 from mptcplab.plots import style
 from mptcplab.plots.figures import Figure, Panel, figures
 
-__all__ = ["Figure", "Panel", "figures", "static_spec", "write_static"]
+if TYPE_CHECKING:
+    from mptcplab.plots.charts import Chart
+
+__all__ = ["Figure", "Panel", "distribution", "figures", "static_spec", "write_static"]
 
 _SIZES: Final = {"light": (640, 170), "dark": (640, 170), "print": (196, 80)}
 """Width and height of a panel in points, without its axis; with it, a printed one is a column wide: 252 points."""
@@ -20,6 +23,30 @@ _PAGE: Final = 460
 _OWN_SCALES: Final = ("color", "fillOpacity", "shape", "stroke", "strokeDash", "x", "y")
 """A panel's own; a scale that panels shared would have a legend beside that of the panel's colours."""
 _IDENTIFIER = re.compile(r"((?<=id=\")(?:clip|gradient_)|(?<=url\(#)(?:clip|gradient_))\d+")
+
+
+def distribution(
+    samples: Mapping[str, Sequence[float]],
+    title: str,
+    *,
+    theme: style.Theme = "light",
+    width: style.Width = "column",
+    log: bool = False,
+) -> "Chart":
+    """The cumulative distribution of each of some named samples, as a chart: `.save("x.pdf")` writes it.
+
+    `title` is that of the axis of values, which `log` makes logarithmic. Raises ValueError without any value.
+    """
+    import polars as pl
+
+    from mptcplab.plots.charts import chart
+    from mptcplab.plots.distributions import step_rows, steps
+
+    rows = [row for name, values in samples.items() for row in step_rows(name, sorted(map(float, values)))]
+    drawn: dict[str, Any] = steps(title, list(samples), log=log).to_dict(validate=False)
+    drawn.pop("config", None)
+    panels = (Panel(drawn, {"points": pl.DataFrame(rows)}),) if rows else ()
+    return chart(Figure("distribution", "Cumulative distribution", "", panels, over_time=False), theme, width)
 
 
 def write_static(drawn: Sequence[Figure], directory: Path) -> None:

@@ -118,7 +118,7 @@ class Result:
         """One row per transfer of `requests` and `flows` that became complete, in the order of completion.
 
         >>> import mptcplab
-        >>> application = {"kind": "requests", "size": "100 kB", "wait": "200 ms"}
+        >>> application = {"kind": "requests", "size": "100 kB"}
         >>> changes = {"measure.warmup": "0 s", "connection.download.application": application}
         >>> result = mptcplab.run(mptcplab.Scenario.load("two-equal-paths").with_(changes, duration="2 s"))
         >>> result.transfers["size_bytes"].unique().to_list()
