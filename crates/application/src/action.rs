@@ -7,26 +7,26 @@ use crate::stream::Amount;
 pub enum Action {
     /// Open a connection that carries so much, and enter it with [`crate::Runtime::opened`].
     Open {
-        /// Whose it is.
+        /// The application that owns it.
         application: u32,
         /// How much it carries.
         amount: Amount,
     },
     /// Call [`crate::Runtime::wake`] at that time.
     Wake {
-        /// Of which application.
+        /// The application.
         application: u32,
         /// When.
         at_ns: u64,
     },
     /// The sender of the transfer writes one more step: [`crate::Stream::offer_step`].
     Write {
-        /// Which transfer.
+        /// The transfer.
         transfer: u32,
     },
     /// The client's end of the transfer writes a question: [`crate::Stream::ask`].
     Ask {
-        /// Which transfer.
+        /// The transfer.
         transfer: u32,
         /// Its size.
         question_bytes: u64,
@@ -35,7 +35,7 @@ pub enum Action {
     },
     /// The sender of the transfer writes nothing more: [`crate::Stream::stop`].
     Stop {
-        /// Which transfer.
+        /// The transfer.
         transfer: u32,
     },
 }

@@ -17,7 +17,7 @@ pub struct ArrivalProcess {
     start_ns: u64,
     /// The next arrival.
     next_ns: u64,
-    /// How many there were.
+    /// Their number.
     count: u64,
 }
 
@@ -37,7 +37,7 @@ impl ArrivalProcess {
         process
     }
 
-    /// When the next flow comes.
+    /// When the next flow arrives.
     pub fn next_ns(&self) -> u64 {
         self.next_ns
     }

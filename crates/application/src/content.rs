@@ -10,7 +10,7 @@ use crate::settings;
 pub enum Content {
     /// As much as the connection takes, from start to stop.
     Bulk,
-    /// So many bytes, then close.
+    /// This many bytes, then close.
     File {
         /// Size.
         size_bytes: u64,
@@ -34,10 +34,10 @@ pub enum Content {
     Flows {
         /// Sizes, drawn for each flow.
         size: Size,
-        /// When the next one comes.
+        /// When the next one arrives.
         arrivals: Arrivals,
     },
-    /// Small messages that the server sends back, all over one connection.
+    /// Small messages that the server echoes, all over one connection.
     Ping(settings::Ping),
     /// Web pages, one after another.
     Web(settings::Web),

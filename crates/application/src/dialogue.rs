@@ -11,11 +11,11 @@ pub(crate) struct Dialogue {
     asked: u64,
     pub written: u64,
     pub heard: u64,
-    /// Where each question that was not heard in full ends, and the size of its answer.
+    /// End of each question that is not read in full yet, and the size of its answer.
     unheard: VecDeque<(u64, u64)>,
-    /// Where each answer ends that was not read in full.
+    /// End of each answer that is not read in full yet.
     unread: VecDeque<u64>,
-    /// Where the last of all answers ends.
+    /// End of the last answer.
     answers_end: u64,
     /// Answers read in full.
     pub answers: u64,
@@ -46,7 +46,7 @@ impl Dialogue {
         due
     }
 
-    /// So many bytes of answers have been read in all.
+    /// Bytes of answers read in all.
     pub fn read_to(&mut self, bytes: u64) {
         while self.unread.front().is_some_and(|&end| end <= bytes) {
             self.unread.pop_front();
@@ -54,7 +54,7 @@ impl Dialogue {
         }
     }
 
-    /// Where the first answer ends that was not read in full.
+    /// End of the first answer that is not read in full yet.
     pub fn next_answer(&self) -> u64 {
         self.unread.front().copied().unwrap_or(u64::MAX)
     }

@@ -22,7 +22,7 @@ pub(crate) struct Ftp {
     /// When the present file was asked for.
     file_ns: u64,
     files: u64,
-    /// The file has come, or the reply that announces it; the next one is asked for after both.
+    /// The file or the reply that announces it has arrived; the next one is requested after both.
     half: bool,
 }
 

@@ -1,20 +1,20 @@
-//! Where the counters of a subflow stand at a moment, and what is kept of them.
+//! The counters of a subflow at one time, and what is kept of them.
 
 use transport::Statistics;
 
-/// Where the counters of a subflow stood at some time.
+/// The counters of a subflow at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     /// The data sender's.
     pub sender: Statistics,
-    /// Stream bytes that had arrived first by this subflow.
+    /// Stream bytes that this subflow delivered first.
     pub bytes_received: u64,
     /// Integral of the congestion window, segments × ns, up to the time of the mark.
     pub cwnd_integral: f64,
 }
 
 impl Mark {
-    /// At `now_ns`, as the subflow's two ends count; of an end that does not know it yet there is nothing.
+    /// At `now_ns`, from the counters of both ends; an end that does not know the subflow yet counts nothing.
     pub fn at(now_ns: u64, sender: Option<Statistics>, receiver: Option<Statistics>) -> Mark {
         let sender = sender.unwrap_or_default();
         let extension_ns = now_ns.saturating_sub(sender.cwnd_integral_until_ns.max(sender.established_ns));
@@ -27,7 +27,7 @@ impl Mark {
     }
 }
 
-/// What of a mark the summary leaves out: there are as many as subflows.
+/// The part of a mark that summaries need, since there is one for each subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Warm {
     pub(crate) rtt_sum_ns: u128,
@@ -43,10 +43,10 @@ impl From<&Mark> for Warm {
     }
 }
 
-/// What is kept of a subflow from before.
+/// Earlier counters of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {
-    /// Where it stood at the end of the warm-up; zeros when it came later.
+    /// Its counters at the end of the warm-up; zeros if it was opened later.
     pub warm: Warm,
     /// Integral of its window when its transfer became complete.
     pub completed_cwnd: Option<f64>,
@@ -55,7 +55,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Bytes that arrived by the subflow since the last sample; this is one.
+    /// Bytes that arrived by the subflow since the last sample, and takes this as the last.
     pub fn sample(&mut self, mark: &Mark) -> u64 {
         mark.bytes_received - std::mem::replace(&mut self.sampled_bytes, mark.bytes_received)
     }

@@ -56,11 +56,11 @@ pub struct Connection {
 pub struct Playback {
     /// From the start to the first picture; absent if there was none.
     pub startup_s: Option<f64>,
-    /// How often it stopped for want of data after that.
+    /// Number of stalls after that.
     pub stalls: u64,
-    /// How long in all.
+    /// Total duration.
     pub stalled_s: f64,
-    /// Mean bit rate of the segments that came.
+    /// Mean bit rate of the segments that arrived.
     pub bitrate_mean_bps: Option<f64>,
     /// How often a segment had another bit rate than the one before.
     pub switches: u64,
@@ -69,7 +69,7 @@ pub struct Playback {
 /// Parts of an application; the columns, of equal length and ordered by completion, are those that became complete.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Transfers {
-    /// How many were begun.
+    /// Number begun.
     pub begun: u64,
     /// When each began.
     pub start_s: Vec<f64>,
@@ -77,7 +77,8 @@ pub struct Transfers {
     pub size_bytes: Vec<u64>,
     /// From its start to the arrival of its last byte. A request or flow starts when its connection is opened.
     pub completion_s: Vec<f64>,
-    /// From its start to the acknowledgment of its last byte at the sender; absent where that did not come or is not told.
+    /// From its start to the acknowledgment of its last byte at the sender; absent if that did not arrive or is not
+    /// reported.
     pub sender_completion_s: Vec<Option<f64>>,
     /// Its subflows in the order they were opened.
     pub subflows: Vec<Vec<Carried>>,
@@ -92,7 +93,7 @@ pub struct Carried {
     pub bytes: u64,
     /// Data segments sent, retransmissions counted.
     pub segments: u64,
-    /// When its retransmission timeouts were, since the run began; absent where the sender does not tell.
+    /// Times of its retransmission timeouts since the run began; absent if the sender does not report them.
     pub timeout_times_s: Option<Vec<f64>>,
 }
 
@@ -110,11 +111,11 @@ pub struct Subflow {
     pub segments_sent: u64,
     /// Retransmissions on the subflow.
     pub retransmissions: u64,
-    /// Retransmission timeouts; absent where the sender does not tell.
+    /// Retransmission timeouts; absent if the sender does not report them.
     pub timeouts: Option<u64>,
-    /// When each of them was, since the run began; absent where the sender does not tell.
+    /// Time of each since the run began; absent if the sender does not report them.
     pub timeout_times_s: Option<Vec<f64>>,
-    /// Segments that carried data sent before on another subflow; absent where the sender does not tell.
+    /// Segments that carried data sent before on another subflow; absent if the sender does not report them.
     pub reinjections: Option<u64>,
     /// Data segments lost in the network over data segments sent.
     pub loss_rate: Option<f64>,
@@ -126,11 +127,11 @@ pub struct Subflow {
     /// bytes of the connection. With the next three, and over all subflows, they are its out-of-order delay. Absent where it
     /// is not told.
     pub waited_first_s: Option<f64>,
-    /// For what it retransmitted.
+    /// For retransmitted data.
     pub waited_retransmission_s: Option<f64>,
-    /// For what it retransmitted after a timeout.
+    /// For data retransmitted after a timeout.
     pub waited_timeout_s: Option<f64>,
-    /// For what it brought that had been sent on another before.
+    /// For data that it delivered and that another subflow had sent before.
     pub waited_reinjection_s: Option<f64>,
 }
 
@@ -151,7 +152,7 @@ pub struct SubflowSamples {
     pub srtt_s: Vec<f64>,
     /// Segments in flight.
     pub in_flight_segments: Vec<u32>,
-    /// Numbers of congestion controls' own, by name; NaN for subflows of others.
+    /// Values shown by congestion controls, by name; NaN for subflows of other controls.
     pub own: Vec<(String, Vec<f64>)>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Ping {
     transfer: u32,
     /// When the next message is due.
     due_ns: u64,
-    /// When those were due that are not answered yet, and how many were.
+    /// Due times of unanswered messages, and the number sent.
     waiting: VecDeque<u64>,
     answered: u64,
 }

@@ -36,7 +36,7 @@ pub struct Record<F> {
     pub fallback: bool,
     /// Of an application with parts: those begun after the warm-up.
     pub done: Transfers,
-    /// Of those that became complete, in the order in which they were taken in, which is not that of completion.
+    /// For the completed ones, in the order in which they were added, not that of completion.
     details: Vec<(Key, Details)>,
     /// Why the first that failed did.
     pub failure: Option<String>,
@@ -65,8 +65,8 @@ impl<F: Clone> Record<F> {
         }
     }
 
-    /// Takes in what a transfer has counted, subflow by subflow; `receiver` knows how long bytes waited and whether it
-    /// fell back.
+    /// Adds the counts of a transfer, subflow by subflow; `receiver` knows how long bytes waited and whether it fell
+    /// back.
     pub fn add(&mut self, stream: &Stream, tallies: Vec<Tally<F>>, receiver: Option<(&DelayHistogram, bool)>) {
         if let (true, Some(done_ns)) = (self.repeats, stream.completion_ns) {
             let since_s = |at_ns: u64| (at_ns - stream.start_ns) as f64 / 1e9;
@@ -91,7 +91,7 @@ impl<F: Clone> Record<F> {
         self.last_read_ns = self.last_read_ns.max(stream.last_read_ns);
     }
 
-    /// Where the tally of `path` stands; it is made when there is none.
+    /// Index of the tally of `path`, which is created if needed.
     pub fn place(&mut self, path: u32) -> usize {
         self.tallies.iter().position(|tally| tally.path == path).unwrap_or_else(|| {
             self.tallies.push(Tally::empty(path));
@@ -99,7 +99,7 @@ impl<F: Clone> Record<F> {
         })
     }
 
-    /// What was taken in so far belongs to the warm-up.
+    /// All counts so far belong to the warm-up.
     pub fn warm_up_ends(&mut self) {
         self.warm_bytes = self.bytes_read;
         self.tallies.iter_mut().for_each(Tally::warm_up_ends);

@@ -1,4 +1,4 @@
-//! All applications of a run: what each does when, and what it wants done.
+//! All applications of a run, and the actions that they ask for.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::stream::{Amount, News, Stream};
 use crate::video::Video;
 use crate::web::Web;
 
-/// A kind of connection: `count` applications alike.
+/// A kind of connection: `count` equal applications.
 #[derive(Clone, Debug)]
 pub struct Kind<'a> {
     /// Its name in the scenario, from which its random numbers come.
@@ -32,7 +32,7 @@ pub struct Kind<'a> {
     pub stop_ns: Option<u64>,
 }
 
-/// One of the `count` connections of a kind; or, of an application that repeats, what opens them.
+/// One of the `count` connections of a kind, or an application that opens many.
 pub struct Application<F> {
     /// Index into the scenario's connections.
     pub kind: u32,
@@ -54,7 +54,7 @@ pub struct Application<F> {
     pub record: Record<F>,
     /// When flows arrive and how large they are.
     arrivals: Option<Box<ArrivalProcess>>,
-    /// What an application does that asks and answers.
+    /// The script of an application that asks and answers.
     script: Option<Box<dyn Script>>,
     /// Of `rate`: when its first step was offered, and how many since.
     steps: (u64, u64),
@@ -90,7 +90,7 @@ impl<F: Clone> Application<F> {
         }
     }
 
-    /// What its first or only transfer sends; a flow's size is drawn when it comes.
+    /// Amount of its first or only transfer; a flow's size is drawn when it arrives.
     fn amount(&self) -> Amount {
         match self.content {
             Content::Bulk => Amount::Endless,
@@ -148,7 +148,7 @@ impl<F: Clone> Application<F> {
     }
 }
 
-/// What an application does that asks and answers.
+/// The script of an application that asks and answers.
 fn script(content: &Content, start_ns: u64) -> Option<Box<dyn Script>> {
     match content {
         Content::Ping(settings) => Some(Box::new(Ping::new(*settings))),
@@ -175,18 +175,18 @@ impl<F: Clone> Runtime<F> {
         Runtime { applications: all.collect(), warmup_ns, actions: VecDeque::new() }
     }
 
-    /// What is to be done next, if anything.
+    /// The next action, if any.
     #[inline]
     pub fn next_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// How many actions wait.
+    /// Number of waiting actions.
     pub fn actions_waiting(&self) -> usize {
         self.actions.len()
     }
 
-    /// It is the time at which an application starts.
+    /// Starts an application.
     pub fn start(&mut self, number: u32) {
         let application = &self.applications[number as usize];
         if application.script.is_some() {
@@ -200,7 +200,8 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// It is the time that was asked for: a flow comes, or a step of a rate is due. `stream` finds a transfer's.
+    /// Wakes an application at the time it asked for: a flow arrives, or a step of a rate is due. `stream` finds a
+    /// transfer's.
     pub fn wake<'s>(&mut self, number: u32, stream: impl FnOnce(u32) -> Option<&'s Stream>) {
         let application = &mut self.applications[number as usize];
         if application.stopped {
@@ -235,7 +236,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// An application that asks and answers does something, unless it has stopped.
+    /// Lets an application that asks and answers act, unless it has stopped.
     fn act(&mut self, number: u32, what: impl FnOnce(&mut dyn Script, &mut Todo)) {
         let application = &mut self.applications[number as usize];
         let Some(script) = application.script.as_mut().filter(|_| !application.stopped) else { return };
@@ -247,7 +248,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// What an application that asks and answers makes of what happened.
+    /// Tells an application that asks and answers what happened.
     fn tell(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
         self.act(number, |script, todo| {
             if news.has(News::ESTABLISHED) {
@@ -265,7 +266,7 @@ impl<F: Clone> Runtime<F> {
         });
     }
 
-    /// It is the time at which an application stops: it opens nothing more, and all but flows stop writing.
+    /// Stops an application: it opens nothing more, and all but flows stop writing.
     pub fn stop(&mut self, number: u32) {
         let application = &mut self.applications[number as usize];
         application.stopped = true;
@@ -274,7 +275,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// What happened to the stream of one of an application's transfers has consequences.
+    /// Reports news of the stream of one of an application's transfers.
     pub fn hear(&mut self, now_ns: u64, number: u32, (transfer, stream): (u32, &Stream), news: News) {
         let application = &mut self.applications[number as usize];
         if application.script.is_some() {
@@ -288,7 +289,7 @@ impl<F: Clone> Runtime<F> {
             }
         }
         if let (true, Some(at_ns)) = (news.has(News::COMPLETED), stream.completion_ns) {
-            // What was cut off is not counted, whenever its last byte came.
+            // Transfers that were cut off are not counted, whenever their last byte arrived.
             let cut_off = application.stopped && matches!(application.content, Content::Requests { .. });
             if application.content.repeats() && !cut_off && stream.start_ns >= self.warmup_ns {
                 let done = &mut application.record.done;
@@ -303,7 +304,7 @@ impl<F: Clone> Runtime<F> {
         }
     }
 
-    /// What left before now, was left before the end of the warm-up.
+    /// All that has left so far left during the warm-up.
     pub fn warm_up_ends(&mut self) {
         self.applications.iter_mut().for_each(|application| application.record.warm_up_ends());
     }

@@ -11,19 +11,19 @@ use crate::stream::Amount;
 pub(crate) trait Script: Send {
     /// It starts.
     fn start(&mut self, now_ns: u64, todo: &mut Todo);
-    /// The time has come that it asked for last.
+    /// The last wake-up time it asked for.
     fn wake(&mut self, todo: &mut Todo);
-    /// A transfer it wanted is there, in the order of asking.
+    /// A connection that it asked for is open, in the order of asking.
     fn opened(&mut self, transfer: u32);
     /// Who writes first may write.
     fn stands(&mut self, now_ns: u64, transfer: u32, todo: &mut Todo);
-    /// So many answers have come by a transfer since it was opened, the last one now.
+    /// The number of answers read on a transfer has reached this count.
     fn answered(&mut self, now_ns: u64, transfer: u32, answers: u64, todo: &mut Todo);
-    /// The last byte of a transfer has come.
+    /// The last byte of a transfer has arrived.
     fn completed(&mut self, _at_ns: u64, _transfer: u32, _todo: &mut Todo) {}
-    /// A transfer has come to its end or failed.
+    /// A transfer has ended or failed.
     fn ended(&mut self, _now_ns: u64, _transfer: u32, _todo: &mut Todo) {}
-    /// Of a video, how it was to watch until then.
+    /// Playback of a video until then.
     fn playback(&self, _until_ns: u64) -> Option<Playback> {
         None
     }
@@ -98,7 +98,7 @@ impl<'a> Todo<'a> {
 pub(crate) mod hand {
     use super::*;
 
-    /// What a script wanted, and its parts.
+    /// Actions of a script, and its parts.
     #[derive(Default)]
     pub struct Hand {
         actions: VecDeque<Action>,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Ping {
     /// Size of a message, and of the answer.
     pub size_bytes: u64,
-    /// From one to the next.
+    /// Interval.
     pub interval_ns: u64,
 }
 
@@ -16,7 +16,7 @@ impl Ping {
     /// Whether it can run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.size_bytes == 0 || self.interval_ns == 0 {
             return Err("the size and the interval of its messages must be positive".to_owned());
@@ -29,17 +29,17 @@ impl Ping {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The document, then what it needs.
+    /// The document, then its objects.
     pub objects: Vec<WebObject>,
     /// Connections of a page at most; 1 when `multiplexed`.
     pub connections: u32,
-    /// Whether a connection is asked for an object before the last has come.
+    /// Whether a connection requests an object before the previous one has arrived.
     pub multiplexed: bool,
     /// Size of the request for an object.
     pub request_bytes: u64,
     /// From the end of a page to the start of the next.
     pub think_ns: u64,
-    /// How many there are, if not as many as the time allows.
+    /// Their number; as many as the time allows if absent.
     pub pages: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Web {
     /// Whether it can run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The mistake.
     pub fn check(&self) -> Result<(), String> {
         let Some(document) = self.objects.first() else { return Err("its pages have no document".to_owned()) };
         if document.count != 1 || document.after.is_some() {
@@ -84,17 +84,17 @@ impl Web {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// Bit rates that there are, rising.
+    /// Available bit rates, in ascending order.
     pub ladder_bps: Vec<u64>,
-    /// What a segment takes to watch.
+    /// Playing time of a segment.
     pub segment_ns: u64,
-    /// What the buffer holds; a segment is asked for when there is room for it.
+    /// Capacity of the buffer; a segment is requested when there is room for it.
     pub buffer_ns: u64,
     /// With no more than this the lowest rate is chosen.
     pub reservoir_ns: u64,
     /// With this much or more the highest is; above the reservoir.
     pub upper_ns: u64,
-    /// What must be there for it to begin, and to go on after a stall.
+    /// Buffered time needed to start, and to resume after a stall.
     pub startup_ns: u64,
     /// Segments, if it has an end.
     pub segments: Option<u64>,
@@ -106,7 +106,7 @@ impl Video {
     /// Whether it can run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.ladder_bps.first().is_none_or(|&least| least == 0) || !self.ladder_bps.is_sorted_by(|a, b| a < b) {
             return Err("its bit rates must be positive and rise".to_owned());
@@ -138,7 +138,7 @@ impl Ftp {
     /// Whether it can run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The mistake.
     pub fn check(&self) -> Result<(), String> {
         if self.files == 0 { Err("it has no files".to_owned()) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! One connection's data: one end writes, the other reads, or asks first.
+//! One connection's data: one end writes, the other reads, and may ask for it first.
 
 use crate::dialogue::Dialogue;
 
@@ -13,17 +13,17 @@ pub const GROWTH_LIMIT_BYTES: u32 = 1000;
 /// How much is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// As much as the connection takes, until it is stopped.
+    /// As much as the connection accepts, until it is stopped.
     Endless,
-    /// So many bytes, then the end.
+    /// This many bytes, then the end.
     Bytes(u64),
     /// One full segment now; its application offers the others, until it is stopped.
     Steps,
-    /// What the client asks for, [`Stream::ask`], until it is stopped. The server sends, whatever the direction.
+    /// What the client asks for by [`Stream::ask`], until it is stopped. The server sends, whatever the direction is.
     Answers,
 }
 
-/// What has happened to a stream since it was last asked, as bits: see the constants.
+/// News of a stream since the last call, as bits: see the constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct News(u8);
 
@@ -32,7 +32,7 @@ impl News {
     pub const ESTABLISHED: News = News(1);
     /// The last byte has arrived.
     pub const COMPLETED: News = News(2);
-    /// The reader has come to the end of the stream, or the connection has failed.
+    /// The reader has reached the end of the stream, or the connection has failed.
     pub const ENDED: News = News(4);
     /// One end is done with the connection.
     pub const OVER: News = News(8);
@@ -68,9 +68,9 @@ pub struct Stream {
     pub step_bytes: u64,
     /// What the sender may write in all; `u64::MAX` without an end.
     offered: u64,
-    /// How many bytes read are worth a look: a file's size, the end of the next answer.
+    /// Number of bytes read at which something is due: a file's size, or the end of the next answer.
     mark: u64,
-    /// What it has written; counted by [`Stream::wrote`], which a driver whose connections take any amount does not need.
+    /// What it has written; counted by [`Stream::wrote`], which is not needed if connections accept any amount.
     written: u64,
     established: bool,
     stopped: bool,
@@ -88,20 +88,20 @@ pub struct Stream {
     pub established_ns: Option<u64>,
     /// When a path of the connection ended first.
     pub path_end_ns: Option<u64>,
-    /// When data that was sent before was first sent again on another path since then.
+    /// When data was first reinjected on another path after that.
     pub noticed_ns: Option<u64>,
     /// When the last byte arrived, once it is known to be the last.
     pub completion_ns: Option<u64>,
     /// When the sender knew that everything had arrived.
     pub flushed_ns: Option<u64>,
-    /// The reader has come to the end of the stream, or the connection has failed.
+    /// The reader has reached the end of the stream, or the connection has failed.
     pub ended: bool,
     /// The ends that are done with the connection.
     pub over: [bool; 2],
     news: News,
-    /// How many bytes more than were sent have come, because a box changed the content; `None` while it changed none.
+    /// Bytes received beyond those sent, because a box changed the content; `None` if none did.
     pub grown: Option<i64>,
-    /// What was read last had been changed.
+    /// Whether the data read last had been changed.
     pub altered: bool,
     /// Of [`Amount::Answers`], the questions.
     dialogue: Option<Box<Dialogue>>,
@@ -175,7 +175,7 @@ impl Stream {
         self.established = true;
         self.step_bytes = step_bytes;
         if self.dialogue.is_some() {
-            // Who asks speaks first; what is said without a question has waited for this.
+            // The asking end speaks first; data sent without a question has waited for this.
             return self.hear(0);
         }
         self.established_ns = Some(now_ns);
@@ -200,8 +200,8 @@ impl Stream {
         }
     }
 
-    /// A question of so many bytes, which the sender answers with so many as soon as it has heard it in full. It may be
-    /// of none: a greeting.
+    /// A question of this size, which the sender answers as soon as it has read all of it. An empty question asks for a
+    /// greeting.
     pub fn ask(&mut self, question_bytes: u64, answer_bytes: u64) {
         if let Some(dialogue) = &mut self.dialogue {
             dialogue.ask(question_bytes, answer_bytes);
@@ -264,12 +264,12 @@ impl Stream {
         if self.established { self.offered - self.written } else { 0 }
     }
 
-    /// The place of the next byte to write.
+    /// Offset of the next byte to write.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// The sender has written so much.
+    /// Counts bytes written by the sender.
     pub fn wrote(&mut self, bytes: u64) {
         self.written += bytes;
     }
@@ -281,8 +281,8 @@ impl Stream {
         due
     }
 
-    /// The sender shall offer nothing more. What it offered in steps or owes as an answer is still sent, else what was not
-    /// written is not.
+    /// The sender offers nothing more. Steps already offered and answers owed are still sent; anything else that is not
+    /// written yet is dropped.
     pub fn stop(&mut self) {
         self.stopped = true;
         if !self.keeps_its_word() {
@@ -325,7 +325,7 @@ impl Stream {
             self.mark = dialogue.next_answer();
             self.news.add(News::ANSWERED);
         } else if self.bytes_read == self.mark && self.grown.is_none() {
-            // Of content that a box changed the end of the stream tells.
+            // If a box changed the content, the end of the stream counts.
             self.complete(now_ns);
         }
     }

@@ -60,9 +60,9 @@ pub struct Tally<F = ()> {
     bytes: u64,
     segments_sent: u64,
     retransmissions: u64,
-    /// None when a sender did not tell.
+    /// `None` if a sender did not report them.
     timeouts: Option<u64>,
-    /// When they were; None when a sender did not tell.
+    /// When they were; `None` if a sender did not report them.
     timeout_times_ns: Option<Vec<u64>>,
     reinjections: Option<u64>,
     /// Since.
@@ -78,7 +78,7 @@ pub struct Tally<F = ()> {
     waited: Option<Waited>,
     /// Data segments sent and lost since.
     data: [u64; 2],
-    /// Flows whose data segments are to be added to these.
+    /// Flows whose data segments are added to these.
     flows: Vec<F>,
 }
 
@@ -156,7 +156,7 @@ impl<F> Tally<F> {
         self
     }
 
-    /// All that was counted so far belongs to the warm-up.
+    /// All counts so far belong to the warm-up.
     pub fn warm_up_ends(&mut self) {
         *self = Tally {
             all_bytes: self.all_bytes,
@@ -273,7 +273,7 @@ mod tests {
             cwnd_ns: 1_000_000_000,
             ..one.clone()
         });
-        // A subflow that never stood has no window.
+        // A subflow that was never established has no window.
         sum.add(Tally { established: false, cwnd_ns: 0, cwnd_integral: 0.0, data: [0, 0], ..one });
         let row = sum.row(3000, 3000, Window { from_ns: 0, to_ns: 10_000_000_000 }, |_| unreachable!());
         assert_eq!((row.path, row.segments_sent, row.goodput_bps, row.share), (3, 30, Some(1200.0), Some(0.5)));

@@ -8,7 +8,7 @@ use crate::settings::Video as Settings;
 use crate::stream::Amount;
 
 impl Settings {
-    /// The bit rate of the next segment, after one of `last_bps`, with so much in the buffer.
+    /// The bit rate of the next segment after one of `last_bps`, at this buffer level.
     fn rate_bps(&self, last_bps: u64, level_ns: u64) -> u64 {
         let ladder = &self.ladder_bps;
         let (least, most) = (ladder[0], ladder[ladder.len() - 1]);
@@ -40,7 +40,7 @@ impl Settings {
 /// What is seen.
 #[derive(Clone, Copy)]
 struct Screen {
-    /// The time that the buffer's level is of.
+    /// When the buffer's level was updated.
     at_ns: u64,
     level_ns: u64,
     playing: bool,
@@ -66,7 +66,7 @@ impl Screen {
         self.at_ns = self.at_ns.max(now_ns);
     }
 
-    /// It begins or goes on.
+    /// Playback begins or resumes.
     fn play(&mut self, now_ns: u64, start_ns: u64) {
         self.playing = true;
         match self.startup_ns {

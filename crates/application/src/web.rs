@@ -13,7 +13,7 @@ use crate::stream::Amount;
 struct Line {
     transfer: Option<u32>,
     stands: bool,
-    /// Of objects asked for, in the order of asking, which they are.
+    /// The requested objects, in the order of the requests.
     asked: VecDeque<usize>,
     answers: u64,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Web {
     /// When the present page was started, or the next one will be.
     page_ns: u64,
     pages: u64,
-    /// Of each kind of object, how many have yet to come.
+    /// For each kind of object, how many are still to arrive.
     missing: Vec<u32>,
-    /// Objects that may be asked for.
+    /// Objects that can be requested.
     wanted: VecDeque<usize>,
     lines: Vec<Line>,
 }
@@ -44,7 +44,7 @@ impl Web {
         self.wanted.extend((0..count).map(|_| object));
     }
 
-    /// Asks for what may be asked for, over connections that have nothing to do, or new ones for what finds none.
+    /// Requests what can be requested, over idle connections, or over new ones where there is none.
     fn go_on(&mut self, todo: &mut Todo) {
         for line in self.lines.iter_mut().filter(|line| line.stands) {
             while (self.of.multiplexed || line.asked.is_empty())
@@ -147,16 +147,16 @@ mod tests {
         assert_eq!(hand.act(|todo| web.start(5, todo)), [OPEN]);
         web.opened(0);
         assert_eq!(hand.act(|todo| web.stands(10, 0, todo)), [ask(0, 3, 10)]);
-        // The document has come: one of its two objects by the connection that is there, one by a new one.
+        // The document has arrived: one of its two objects by the connection that is there, one by a new one.
         assert_eq!(hand.act(|todo| web.answered(20, 0, 1, todo)), [ask(0, 3, 20), OPEN]);
         web.opened(1);
-        // The first object has come before the other connection stands, which then finds nothing to ask for.
+        // The first object arrives before the other connection is established, which then has nothing to request.
         assert_eq!(hand.act(|todo| web.answered(30, 0, 2, todo)), [ask(0, 3, 20)]);
         assert_eq!(hand.act(|todo| web.stands(32, 1, todo)), []);
         assert_eq!(hand.act(|todo| web.answered(45, 0, 3, todo)), [ask(0, 3, 5)]);
         assert_eq!(hand.act(|todo| web.answered(55, 0, 4, todo)), [close(0), close(1), wake(155)]);
         assert_eq!((&hand.parts.size_bytes, &hand.parts.completion_s), (&vec![55], &vec![50e-9]));
-        // The end of a connection of a page that is complete is no news.
+        // The end of a connection of a complete page changes nothing.
         assert_eq!(hand.act(|todo| web.ended(60, 0, todo)), []);
         assert_eq!(hand.act(|todo| web.wake(todo)), [OPEN]);
         web.opened(0);

@@ -62,7 +62,7 @@ mod delay;
 
 pub use delay::{Acknowledgment, Delays, EarlyProgram, Rounds};
 
-/// A control of the kernel's that answers to losses alone.
+/// A kernel's control that responds only to losses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Program {
     /// RFC 6356.
@@ -90,7 +90,7 @@ program!(mptcplab_balia_window, mptcplab_balia_remaining);
 program!(mptcplab_ewtcp_window, mptcplab_ewtcp_remaining);
 
 impl Program {
-    /// Window after `acked` segments, with [`CREDIT_BITS`] behind the point: what is above them is snd_cwnd.
+    /// Window after `acked` segments, with [`CREDIT_BITS`] fractional bits: the bits above are snd_cwnd.
     #[must_use]
     pub fn window(self, group: &Group, cwnd: u32, credit: u64, ssthresh: u32, acked: u32) -> i64 {
         let window = match self {

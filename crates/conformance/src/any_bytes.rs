@@ -18,7 +18,7 @@ const MOST_AT_ONCE: usize = 2_000;
 const BUFFER: u64 = 65_536;
 const MSS: u16 = 1_000;
 
-/// The bytes, taken one after another; zeros when there are none left.
+/// The bytes, one after another; zeros after the last.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -49,7 +49,7 @@ struct Play {
     ids: Vec<ConnectionId>,
     tuple: Tuple,
     now_ns: u64,
-    /// What the peer sends next, and what it has received.
+    /// The peer's next sequence number, and what it has received.
     seq: u32,
     ack: u32,
     host_key: u64,
@@ -110,7 +110,7 @@ impl Play {
         Options { rare: Some(Box::new(rare)), ..Options::default() }
     }
 
-    /// The peer says what comes next.
+    /// The peer sends what is next.
     fn say(&mut self, flags: Flags, options: Options, len: usize) {
         let (seq, ack) = (self.seq, self.ack);
         self.arrive(

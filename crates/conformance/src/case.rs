@@ -43,7 +43,7 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// How the host is made, where it differs from what is usual.
+/// Configuration of the host, where it differs from the default.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Multipath TCP.
@@ -56,7 +56,7 @@ pub struct Settings {
     pub timestamps: bool,
     /// Nagle's algorithm.
     pub nagle: bool,
-    /// Bytes of its receive buffer; none: it grows.
+    /// Bytes of its receive buffer; `None`: it grows automatically.
     pub buffer: Option<u64>,
     /// The maximum segment size that it announces.
     pub mss: u16,
@@ -119,7 +119,7 @@ pub struct Step {
 /// When something is done or must happen, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// With what went before: what is expected comes at once.
+    /// At the time of the previous line: what is expected happens at once.
     Now,
     /// Between these times since the beginning.
     At(u64, u64),
@@ -147,7 +147,7 @@ pub enum What {
     },
     /// Until then the host sends nothing.
     Silence,
-    /// Until then it may send what it likes.
+    /// Until then it may send anything.
     Anything,
     /// What the host's application does.
     Do(Action),
@@ -162,13 +162,13 @@ pub enum Action {
     Listen,
     /// Opens one.
     Connect,
-    /// Writes so many bytes.
+    /// Writes this many bytes.
     Write(u64),
-    /// Reads so many bytes; all there are.
+    /// Reads this many bytes, or all.
     Read(Option<u64>),
     /// Ends its direction; reading goes on.
     Shutdown,
-    /// Wants neither direction any more.
+    /// Closes both directions.
     Close,
     /// Gives up.
     Abort,
@@ -189,11 +189,11 @@ pub enum Action {
 pub enum Sight {
     /// The state of a flow (RFC 9293 §3.3.2).
     State(usize, String),
-    /// So many bytes can be read.
+    /// This many bytes can be read.
     Readable(u64),
     /// The peer's stream has ended and all of it was read.
     End,
-    /// The connection was reset, refused, given up; any word will do when none is named.
+    /// The connection was reset, refused or given up; any of them if none is named.
     Aborted(Option<String>),
     /// Nothing ended the connection.
     Open,
@@ -259,9 +259,9 @@ pub enum Field {
     Sack(Vec<(i64, i64)>),
     /// An option of Multipath TCP.
     Mptcp(Mptcp),
-    /// There is no such option, or none of Multipath TCP.
+    /// No such option, or no option of Multipath TCP.
     Without(String),
-    /// These bytes stand in the place of options.
+    /// These bytes in place of options.
     Raw(Vec<u8>),
     /// The checksum of TCP is wrong.
     BadChecksum,

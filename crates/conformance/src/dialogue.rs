@@ -80,7 +80,7 @@ impl Flow {
         }
     }
 
-    /// The peer has sent this, as far as it is what comes next.
+    /// Notes what the peer has sent, if it is next in order.
     pub fn said(&mut self, segment: &Segment<Vec<u8>>) {
         let from = self.of_peer(segment.seq);
         if !segment.flags.rst() && from == self.peer_next {
@@ -94,7 +94,7 @@ pub fn length(segment: &Segment<Vec<u8>>) -> i64 {
     segment.payload.len() as i64 + i64::from(segment.flags.syn()) + i64::from(segment.flags.fin())
 }
 
-/// A difference of 32 bits as the number near `near` that it stands for.
+/// Expands a difference of 32 bits to the number nearest to `near`.
 fn relative(difference: u32, near: i64) -> i64 {
     // In two's complement, so that a number just below the first one is negative.
     expand32(near as u64, difference) as i64

@@ -1,4 +1,4 @@
-//! ICMP errors that come to the host, written as a router writes them (RFC 792).
+//! ICMP errors sent to the host, as a router writes them (RFC 792).
 
 use crate::dialogue::Flow;
 use crate::mistake::{Mistake, Read};
@@ -14,7 +14,7 @@ const KINDS: [(&str, u8, u8); 8] = [
     ("time-exceeded", 11, 0),
     ("parameter-problem", 12, 0),
 ];
-/// The router that they come from.
+/// The router that sends them.
 const ROUTER: [u8; 4] = [10, 0, 0, 254];
 
 /// An error about a segment of the host.
@@ -50,7 +50,7 @@ pub fn read(words: &[String]) -> Read<Icmp> {
 }
 
 impl Icmp {
-    /// The packet. None where the flow is not of IPv4.
+    /// The packet; `None` if the flow is not IPv4.
     pub fn packet(&self, flow: &Flow) -> Option<Vec<u8>> {
         let (std::net::IpAddr::V4(host), std::net::IpAddr::V4(peer)) = (flow.host.ip(), flow.peer.ip()) else {
             return None;

@@ -62,7 +62,7 @@ fn fails<T>(what: &str) -> impl FnOnce(io::Error) -> Result<T, Cannot> {
 }
 
 impl Kernel {
-    /// A host as a case wants it, in a new namespace that the calling thread moves into.
+    /// A host as the case describes it, in a new namespace that the calling thread enters.
     ///
     /// # Errors
     /// Without root or /dev/net/tun, or where the case asks for what the kernel cannot be told.
@@ -193,7 +193,7 @@ impl Kernel {
         }
     }
 
-    /// What is there to be read: a number of bytes, 0 at the end, or an error.
+    /// What can be read: a number of bytes, 0 at the end of the stream, or an error.
     fn peek(&mut self) -> io::Result<usize> {
         let mut buffer = vec![0; 1 << 20];
         match &self.stream {
@@ -233,7 +233,7 @@ impl Subject for Kernel {
 
     fn arrive(&mut self, packet: &[u8]) {
         _ = rustix::io::write(&self.tun, packet);
-        // Most of what follows is done by the kernel on this very call; the rest in a moment.
+        // The kernel does most of what follows within this call, and the rest shortly after.
         std::thread::sleep(Duration::from_millis(1));
         self.collect();
     }

@@ -1,10 +1,10 @@
-//! What the readers of a case say of a word that means nothing.
+//! Mistakes that the parsers of a case report.
 
 /// A mistake without its place.
 pub struct Mistake {
-    /// What stands there.
+    /// What was found.
     pub found: String,
-    /// What could stand there.
+    /// What was expected.
     pub expected: String,
 }
 

@@ -13,7 +13,7 @@ pub enum Made {
     Other(MptcpOption),
 }
 
-/// Makes an option of the peer for a segment that begins at `seq` with so many bytes.
+/// Makes an option of the peer for a segment of this length that begins at `seq`.
 pub fn make(option: &Mptcp, dialogue: &mut Dialogue, flow: usize, seq: i64, len: usize) -> Made {
     let has = |name: &str| option.has(name);
     let other = match option.kind {
@@ -175,7 +175,7 @@ pub fn name(option: &MptcpOption) -> &'static str {
     }
 }
 
-/// Whether a segment of the host has the option as it must be; else what is wrong.
+/// Checks an option of a segment from the host; the error says what is wrong.
 pub fn fits(option: &Mptcp, segment: &Segment<Vec<u8>>, dialogue: &Dialogue, index: usize) -> Result<(), String> {
     let kind = option.kind;
     if kind == "dss" {

@@ -1,4 +1,4 @@
-//! Reads a file with a case. What it says of a mistake: where, what was found, what would do.
+//! Reads a file with a case. Errors give the location, what was found and what was expected.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,16 +15,16 @@ pub struct ParseError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What stands there.
+    /// What was found.
     pub found: String,
-    /// What could stand there.
+    /// What was expected.
     pub expected: String,
 }
 
 /// Reads the case `name` from the text of its file.
 ///
 /// # Errors
-/// The first line that says nothing, or what is missing.
+/// The first line that has no meaning, or what is missing.
 pub fn parse(name: &str, file: &str, text: &str) -> Result<Case, ParseError> {
     let mut case = Case {
         name: name.to_owned(),
@@ -107,7 +107,7 @@ fn read_line(case: &mut Case, number: usize, line: &str) -> Read<()> {
     Ok(())
 }
 
-/// Words; what stands between brackets belongs together.
+/// Splits into words; what is in brackets stays together.
 fn split(line: &str) -> Read<Vec<String>> {
     let (mut words, mut word, mut depth) = (Vec::new(), String::new(), 0_u32);
     for c in line.chars() {

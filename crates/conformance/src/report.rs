@@ -23,7 +23,7 @@ pub struct Verdict {
     pub line: usize,
 }
 
-/// A case with its verdicts; none where it was not played.
+/// A case with its verdicts; none if it was not played.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// The case.
@@ -41,7 +41,7 @@ pub struct Row {
 /// Reads every case below a folder whose name or requirement contains `filter`.
 ///
 /// # Errors
-/// What is wrong with a file: one line each.
+/// The mistakes in a file, one line each.
 pub fn read(folder: &Path, filter: &str) -> Result<Vec<Case>, Vec<String>> {
     let mut files = Vec::new();
     walk(folder, &mut files).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
@@ -77,7 +77,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Plays a case to one of the two, on a thread of its own, and says how that compares with what is known.
+/// Plays a case against one of the two, on its own thread, and compares the verdict with the known one.
 #[must_use]
 pub fn judge(case: &Case, who: Who) -> Verdict {
     let reason = |list: &[(Who, String)]| list.iter().find(|(w, _)| *w == who).map(|(_, why)| why.clone());

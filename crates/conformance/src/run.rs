@@ -81,7 +81,7 @@ pub fn run(case: &Case, subject: &mut impl Subject) -> Outcome {
             Err(Stop::Impossible(text)) => return Outcome::Impossible(text),
         }
     }
-    // What no line expected must not come after the last one either.
+    // After the last line, too, nothing unexpected may be sent.
     let until_ns = player.subject.now_ns();
     match player.nothing_until(until_ns) {
         Err(Stop::Problem(text)) => Outcome::Failed {
@@ -144,7 +144,7 @@ impl<S: Subject> Player<'_, S> {
             }
             _ => {}
         }
-        // What is done now: until then the host was to be silent.
+        // Before an action of the case the host must have been silent.
         self.nothing_until(to_ns.max(self.subject.now_ns()))?;
         self.last_ns = self.subject.now_ns();
         match &step.what {
@@ -201,7 +201,7 @@ impl<S: Subject> Player<'_, S> {
         }
         loop {
             if let Some((at_ns, packet)) = self.subject.take() {
-                // What is no TCP segment, or not for anyone we know, is not looked at.
+                // Anything but a TCP segment of a known flow is ignored.
                 let Ok((ip, segment)) = wire::decode(&packet) else { continue };
                 let host = SocketAddr::new(ip.src, segment.src_port);
                 let peer = SocketAddr::new(ip.dst, segment.dst_port);
@@ -297,7 +297,7 @@ impl<S: Subject> Player<'_, S> {
         for field in fields {
             match field {
                 Field::Flags(bits) => {
-                    // PSH may stand wherever data is, unless a line names it.
+                    // PSH may be set on any data, unless a line names it.
                     let mask = if bits & Flags::PSH.0 != 0 { 0xff } else { !Flags::PSH.0 };
                     if segment.flags.0 & mask != *bits {
                         return Err(format!("it is {}", flag_names(segment.flags)));

@@ -13,8 +13,8 @@ pub trait Subject {
     /// Time since the beginning of the case.
     fn now_ns(&self) -> u64;
 
-    /// Lets time go by until the host has sent something, or until then; answers whether it sent something. What it
-    /// does at that very moment is done.
+    /// Lets time pass until the host has sent something, or until then; returns whether it did. What it does at that
+    /// very moment is done.
     fn go_on(&mut self, until_ns: u64) -> bool;
 
     /// The next packet that the host has sent, and when.
@@ -29,7 +29,7 @@ pub trait Subject {
     /// Where that is not possible.
     fn act(&mut self, action: Action, ends: (SocketAddr, SocketAddr)) -> Result<(), Cannot>;
 
-    /// Whether the application sees this; else what it sees. `ends` are those of the flow.
+    /// Whether the application sees this; otherwise what it sees instead. `ends` are those of the flow.
     ///
     /// # Errors
     /// Where that cannot be seen.

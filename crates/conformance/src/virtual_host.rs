@@ -35,7 +35,7 @@ pub struct VirtualHost {
 }
 
 impl VirtualHost {
-    /// A host as a case wants it.
+    /// A host as the case describes it.
     #[must_use]
     pub fn new(settings: &Settings) -> VirtualHost {
         let mut config = Config {

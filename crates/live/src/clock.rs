@@ -11,13 +11,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands at 0 now.
+    /// A clock that starts at 0 now.
     #[must_use]
     pub fn start() -> Clock {
         Clock { origin_ns: read(ClockId::Monotonic) }
     }
 
-    /// A clock that stands at 0 for so long, and then goes.
+    /// A clock that shows 0 for this long and then runs.
     #[must_use]
     pub fn start_in(wait: std::time::Duration) -> Clock {
         Clock { origin_ns: read(ClockId::Monotonic) + u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX) }

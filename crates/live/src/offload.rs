@@ -1,9 +1,9 @@
-//! What stands before each packet of a TUN device with offloads: the `virtio_net_hdr` of linux/virtio_net.h, ten bytes.
+//! The header before each packet of a TUN device with offloads: the `virtio_net_hdr` of linux/virtio_net.h, ten bytes.
 //!
 //! It says two things. The checksum may be missing: the sender leaves in its place the sum of the pseudo-header, and
-//! whoever needs the whole one adds the rest; on the way from host to host of one machine nobody does. And what is handed
-//! over at once may stand for many packets that differ only in their lengths, sequence numbers and content (TSO, USO): one
-//! system call moves up to 64 KiB, and [`Cut`] makes the packets of it.
+//! whoever needs the whole sum adds the rest; between hosts on one machine nobody does. One frame may stand for many
+//! packets that differ only in length, sequence number and payload (TSO, USO): one system call moves up to 64 KiB, and
+//! [`Cut`] splits it into packets.
 
 /// Length of the header.
 pub const HEADER_LEN: usize = 10;
@@ -47,7 +47,7 @@ fn field(frame: &[u8], at: usize) -> usize {
     usize::from(u16::from_ne_bytes([frame[at], frame[at + 1]]))
 }
 
-/// Whether part of the checksum of the frame's packet is missing. False for what is shorter than the header.
+/// Whether part of the checksum of the frame's packet is missing. False for frames shorter than the header.
 #[must_use]
 pub fn is_unfinished(frame: &[u8]) -> bool {
     frame.len() >= HEADER_LEN && frame[0] & NEEDS_CHECKSUM != 0
@@ -63,7 +63,7 @@ pub fn finish_checksum(frame: &mut [u8]) {
     let packet = &mut frame[HEADER_LEN..];
     let Some(covered) = packet.get_mut(from..).filter(|covered| covered.len() >= offset + 2) else { return };
     let checksum = !fold(sum(covered));
-    // In UDP 0 says that there is none; both are zero in one's complement (RFC 768).
+    // In UDP, 0 means no checksum; both are zero in one's complement (RFC 768).
     let checksum = if checksum == 0 && offset == UDP_CHECKSUM_AT { 0xffff } else { checksum };
     covered[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
 }
@@ -84,7 +84,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Begins to cut what a device gave; `None` when it is not what it says it is.
+    /// Begins to split a frame from a device; `None` if the frame contradicts its header.
     #[must_use]
     pub fn new(frame: &[u8]) -> Option<Cut> {
         if frame.len() < HEADER_LEN {
@@ -112,8 +112,8 @@ impl Cut {
         has_data.then_some(Cut { headers_len, segment_len, transport, ..whole })
     }
 
-    /// Writes the next packet of `frame`, the same as for [`new`](Self::new), with its header to the beginning of `out` and
-    /// answers their length; `None` after the last. A packet for which `out` is too small is answered with a length of 0.
+    /// Writes the next packet of `frame`, the same as for [`new`](Self::new), with its header to the beginning of `out`
+    /// and returns their length; `None` after the last. For a packet that does not fit into `out` the length is 0.
     pub fn next(&mut self, frame: &[u8], out: &mut [u8]) -> Option<usize> {
         if self.over {
             return None;

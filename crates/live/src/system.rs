@@ -17,7 +17,7 @@ pub fn set_tun_interface(fd: impl AsFd, name: &str, header: bool) -> io::Result<
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]); // signed on x86, unsigned on ARM
     }
     let flags = IFF_TUN | IFF_NO_PI | if header { IFF_VNET_HDR } else { 0 };
     request.ifr_ifru.ifru_flags = flags as c_short;

@@ -71,7 +71,7 @@ impl Tap for Files {
 /// The GIL is released. At most every 50 ms signals are checked and `progress` is called with the bytes of packets that
 /// were read; an exception from either ends the analysis and is raised.
 ///
-/// Raises ValueError with the arguments path and reason for what is no capture, OSError for what cannot be read.
+/// Raises ValueError with the arguments path and reason if it is not a capture, OSError if it cannot be read.
 #[pyfunction]
 #[pyo3(signature = (paths, from_s=None, to_s=None, progress=None))]
 pub fn analyze<'py>(

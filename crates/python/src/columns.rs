@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use scenario::outcome::{Connection, Link, LinkSamples, Outcome, SubflowSamples, Work};
 use serde::Serialize;
 
-/// What of the outcome goes over as JSON; serde_json prints floats so that they are read back to the last bit.
+/// The part of the outcome passed as JSON; serde_json prints floats such that they are read back to the last bit.
 #[derive(Serialize)]
 struct Summary<'a> {
     connections: &'a [Connection],
@@ -15,7 +15,7 @@ struct Summary<'a> {
     work: Work,
 }
 
-/// What goes over to Python of an outcome.
+/// The parts of an outcome passed to Python.
 pub struct Answer {
     summary: String,
     subflow_samples: SubflowSamples,
@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Of an outcome; needs no Python.
+    /// From an outcome; needs no Python.
     pub fn new(outcome: Outcome) -> PyResult<Answer> {
         let Outcome { connections, links, subflow_samples, link_samples, work } = outcome;
         let summary = serde_json::to_string(&Summary { connections: &connections, links: &links, work })
@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-/// Samples of a simulation. They become arrays when somebody asks for them: numpy takes longer to load than a short run.
+/// Samples of a simulation. They become arrays when they are first used: loading numpy takes longer than a short run.
 #[pyclass(name = "SimulatedSamples", module = "mptcplab._core")]
 pub struct Samples(Held);
 
@@ -79,7 +79,7 @@ impl Samples {
     }
 }
 
-/// What a column becomes.
+/// The Python object of a column.
 #[derive(Clone, Copy)]
 pub enum Form {
     /// A numpy array; loads numpy.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 ///
 /// `against` names those they are played to: `transport`, `linux`. The answer is JSON: a list of rows.
 ///
-/// Raises ValueError with what is wrong with the files, a line each.
+/// Raises ValueError with the mistakes in the files, one line each.
 #[pyfunction]
 #[pyo3(signature = (folder, only, against, threads))]
 pub fn play_cases(

@@ -1,5 +1,5 @@
 //! The Python module `mptcplab._core`: the one door between Python and the engines in Rust. It converts and checks
-//! signals; what is computed stands in the other crates. `python/mptcplab/_core.pyi` is its interface.
+//! signals; all computation is in the other crates. `python/mptcplab/_core.pyi` is its interface.
 
 mod algorithms;
 mod capture;
@@ -130,7 +130,7 @@ mod _core {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// Commit the core was built from, where the build was told it (`MPTCPLAB_COMMIT`); None in a checkout.
+    /// Commit that the core was built from, if given to the build (`MPTCPLAB_COMMIT`); None in a checkout.
     #[pyfunction]
     fn build_commit() -> Option<&'static str> {
         option_env!("MPTCPLAB_COMMIT")

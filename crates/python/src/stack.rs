@@ -1,4 +1,4 @@
-//! Our own stack on TUN devices, for Python. Every call that waits releases the GIL and waits for so long as it is told.
+//! Our own stack on TUN devices, for Python. Every call that waits releases the GIL and has a timeout.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
@@ -19,7 +19,9 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 fn failed(error: SocketError) -> PyErr {
     match error {
         SocketError::TimedOut => PyTimeoutError::new_err(error.to_string()),
-        SocketError::Aborted | SocketError::ShutDown | SocketError::Failed(_) => PyConnectionError::new_err(error.to_string()),
+        SocketError::Aborted | SocketError::ShutDown | SocketError::Failed(_) => {
+            PyConnectionError::new_err(error.to_string())
+        }
     }
 }
 
@@ -69,7 +71,7 @@ impl PyStack {
         Ok(())
     }
 
-    /// The next connection to a port; TimeoutError when there is none in time.
+    /// The next connection to a port; TimeoutError if there is none in time.
     fn accept(&self, py: Python<'_>, port: u16, timeout_s: f64) -> PyResult<PySocket> {
         let timeout = span(timeout_s)?;
         py.detach(|| self.0.accept(port, timeout)).map(PySocket).map_err(failed)
@@ -105,7 +107,7 @@ impl PyStack {
         self.0.act(&socket.0, PathAction::Close { local_id, remote_id });
     }
 
-    /// How a connection stands: JSON of `live::stack::ConnectionState`, or None.
+    /// The state of a connection: JSON of `live::stack::ConnectionState`, or None.
     fn look(&self, py: Python<'_>, socket: &PySocket) -> PyResult<Option<String>> {
         let state = py.detach(|| self.0.look(&socket.0));
         state.map(|state| serde_json::to_string(&state)).transpose().map_err(wrong)

@@ -1,6 +1,6 @@
 //! What Python sees of a simulation while it runs: progress and Ctrl-C.
 
-// The wall clock decides here when Python is asked, never what is simulated.
+// The wall clock decides here when Python is called, never what is simulated.
 #![allow(clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// With the callable that is told the virtual time in seconds, if there is one.
+    /// With a callable that receives the virtual time in seconds, if any.
     pub fn new(progress: Option<Py<PyAny>>) -> Watch {
         Watch { progress, asked: Instant::now(), error: None }
     }

@@ -2,7 +2,7 @@
 
 use crate::Payload;
 
-/// Bytes of a payload that are made at a time: a span has none until it is asked.
+/// Payload bytes generated at a time: a span has none until they are needed.
 const CHUNK: usize = 256;
 
 /// A running ones-complement sum of 16-bit words. Parts may be of any length: a word may span two of them.
@@ -84,13 +84,13 @@ impl DssChecksum {
         self.0.add_payload(payload);
     }
 
-    /// The checksum as it stands in the option.
+    /// The value of the option's checksum field.
     #[must_use]
     pub fn finish(self) -> u16 {
         self.0.finish()
     }
 
-    /// Whether `checksum`, taken from an option, fits.
+    /// Whether `checksum`, taken from an option, is right.
     #[must_use]
     pub fn matches(self, checksum: u16) -> bool {
         let mut sum = self.0;

@@ -1,10 +1,10 @@
-//! A segment in one line of the cache: what nearly all are, data or an acknowledgment with timestamps and DSS.
+//! A segment in one cache line. Nearly all segments fit: data or an acknowledgment with timestamps and DSS.
 
 use crate::{DataNumber, Dss, Flags, Mapping, Options, Payload, SackBlocks, Segment, TCP_HEADER_LEN, Timestamps};
 
-/// Of [`Compact::parts`]: it has timestamps.
+/// Flag of [`Compact::parts`]: timestamps.
 pub const HAS_TIMESTAMPS: u8 = 1;
-/// It has a DSS.
+/// A DSS.
 pub const HAS_DSS: u8 = 2;
 /// The DSS has a DATA_ACK, of 64 bits.
 pub const HAS_DATA_ACK: u8 = 4;
@@ -12,11 +12,11 @@ pub const HAS_DATA_ACK: u8 = 4;
 pub const HAS_MAPPING: u8 = 8;
 /// The DSS has the flag of the DATA_FIN.
 pub const HAS_DATA_FIN: u8 = 16;
-/// All of them. What else there is in [`Compact::parts`] is its keeper's.
+/// All of them. The other bits of [`Compact::parts`] are free for whoever stores the segment.
 const PARTS: u8 = 31;
 
-/// A segment without SACK blocks, rare options, short data numbers, checksum and urgent data. Without a part its fields say
-/// nothing.
+/// A segment without SACK blocks, rare options, short data numbers, checksum and urgent data. The fields of absent
+/// parts have no meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Compact<P> {
     /// Content.
@@ -35,7 +35,7 @@ pub struct Compact<P> {
     pub echo: u32,
     /// Subflow sequence number of the mapping.
     pub ssn: u32,
-    /// For whoever keeps it.
+    /// Free for whoever stores the segment.
     pub tag: u32,
     /// Source port.
     pub src_port: u16,
@@ -45,11 +45,11 @@ pub struct Compact<P> {
     pub window: u16,
     /// Flags.
     pub flags: Flags,
-    /// Which parts there are: `HAS_TIMESTAMPS` and so on.
+    /// The parts present: `HAS_TIMESTAMPS` and so on.
     pub parts: u8,
 }
 
-/// Length of the header by the parts there are.
+/// Length of the header, by the parts present.
 const HEADER_LEN: [u8; PARTS as usize + 1] = {
     let mut table = [0; PARTS as usize + 1];
     let mut parts = 0;
@@ -70,7 +70,7 @@ const HEADER_LEN: [u8; PARTS as usize + 1] = {
     table
 };
 
-/// One to be written over.
+/// A placeholder.
 impl<P: Payload> Default for Compact<P> {
     fn default() -> Self {
         Compact {
@@ -93,14 +93,14 @@ impl<P: Payload> Default for Compact<P> {
 }
 
 impl<P: Payload> Compact<P> {
-    /// Whether all these parts are there.
+    /// Whether all these parts are present.
     #[inline]
     #[must_use]
     pub const fn has(&self, parts: u8) -> bool {
         self.parts & parts == parts
     }
 
-    /// The timestamps, if there are some.
+    /// The timestamps, if present.
     #[inline]
     #[must_use]
     pub fn timestamps(&self) -> Option<Timestamps> {
@@ -114,7 +114,7 @@ impl<P: Payload> Compact<P> {
         usize::from(HEADER_LEN[usize::from(self.parts & PARTS)])
     }
 
-    /// The segment in little room, if it has none of what there is no room for; the content is taken out of it then.
+    /// The compact form of a segment, if it has one; the payload then moves out of the segment.
     #[inline]
     pub fn of(segment: &mut Segment<P>) -> Option<Self> {
         let Options { timestamps, sack, dss, rare } = &segment.options;
@@ -163,7 +163,7 @@ impl<P: Payload> Compact<P> {
         })
     }
 
-    /// The same of a bare acknowledgment with SACK blocks, and these; they are taken out of it then.
+    /// The same for a bare acknowledgment with SACK blocks, which are returned separately.
     pub fn selective_of(segment: &mut Segment<P>) -> Option<(Self, SackBlocks)> {
         if segment.options.sack.is_empty() || !segment.payload.is_empty() {
             return None;
@@ -176,7 +176,7 @@ impl<P: Payload> Compact<P> {
         Some((compact?, blocks))
     }
 
-    /// Writes the segment over `segment`; the content is taken out of this one.
+    /// Writes the segment to `segment`; the payload moves there.
     #[inline]
     pub fn expand_into(&mut self, segment: &mut Segment<P>) {
         let payload = std::mem::replace(&mut self.payload, P::empty());

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, or with a segment that is to become bytes.
+//! Errors of decoding and encoding.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ pub enum EncodeError {
         /// Destination address.
         dst: IpAddr,
     },
-    /// A number that its field cannot hold.
+    /// A number too large for its field.
     #[error("{field} is {found}, the field holds at most {max}")]
     OutOfRange {
         /// The field.
@@ -51,9 +51,9 @@ pub enum DecodeError {
     Truncated {
         /// What is cut.
         what: &'static str,
-        /// Bytes there should be, counted from the packet's first.
+        /// Bytes expected, counted from the packet's first.
         needed: usize,
-        /// Bytes there are.
+        /// Bytes present.
         captured: usize,
     },
     /// A field of the IP or TCP header that cannot be right.
@@ -61,7 +61,7 @@ pub enum DecodeError {
     Header {
         /// Header and field.
         field: &'static str,
-        /// Where the field stands.
+        /// Offset of the field.
         offset: usize,
         /// Its value.
         found: u64,
@@ -82,16 +82,16 @@ pub enum DecodeError {
         /// The protocol number found.
         protocol: u8,
     },
-    /// A checksum does not fit the bytes.
+    /// A wrong checksum.
     #[error("{what} checksum at byte {offset} is {found:#06x}, computed {expected:#06x}")]
     Checksum {
         /// IPv4 header or TCP.
         what: &'static str,
-        /// Where the checksum stands.
+        /// Offset of the checksum.
         offset: usize,
         /// The checksum in the packet.
         found: u16,
-        /// The checksum of the bytes.
+        /// The checksum computed.
         expected: u16,
     },
     /// A malformed TCP option.
@@ -109,9 +109,9 @@ pub struct OptionError {
     pub kind: u8,
     /// The field that is wrong.
     pub field: &'static str,
-    /// Where the field stands, counted from the first byte given to the decoder.
+    /// Offset of the field, from the first byte given to the decoder.
     pub offset: usize,
-    /// Its value; none when the bytes end before it.
+    /// Its value; `None` if the bytes end before it.
     pub found: Option<u64>,
     /// What would do.
     pub expected: &'static str,

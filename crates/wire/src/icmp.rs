@@ -10,54 +10,54 @@ use crate::ip::skip_extensions;
 use crate::length::IPV6_HEADER_LEN;
 use crate::tcp;
 
-/// What an ICMP error says, as far as TCP treats one otherwise than another (RFC 9293 §3.9.2.2).
+/// The kinds of ICMP errors that TCP treats differently (RFC 9293 §3.9.2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IcmpKind {
-    /// The network or the host cannot be reached, at least for now: a soft error. So is what is known of no standard.
+    /// The network or the host cannot be reached, at least for now: a soft error. So is any unknown code.
     Unreachable,
-    /// The host does not take the protocol or the port, or the path is forbidden to us (IPv4 codes 2 and 3; IPv6 codes 1 and
-    /// 4, RFC 5461 §2.1): a hard error.
+    /// The host does not accept the protocol or the port, or communication is administratively prohibited (IPv4 codes 2
+    /// and 3; IPv6 codes 1 and 4, RFC 5461 §2.1): a hard error.
     Refused,
-    /// The packet is longer than a link on the path takes: its MTU in bytes. Of a router that does not tell it, the next
+    /// The packet is longer than the MTU of a link on the path, in bytes. If the router does not report it, the next
     /// plateau below the packet's length (RFC 1191 §5).
     TooBig {
         /// Of the link.
         mtu: u32,
     },
-    /// It took too many hops, or too long to reassemble.
+    /// Too many hops, or reassembly took too long.
     TimeExceeded,
     /// A router did not understand the header.
     ParameterProblem,
 }
 
-/// An ICMP error about a TCP segment that somebody sent from `local` to `remote`. Nothing shows that its sender has seen that
-/// segment, but what it knows of it.
+/// An ICMP error about a TCP segment that somebody sent from `local` to `remote`. Only what it quotes shows that its
+/// sender has seen that segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IcmpError {
     /// What it says.
     pub kind: IcmpKind,
-    /// Who has sent the segment: to whom the error went.
+    /// Sender of the segment, to whom the error was sent.
     pub local: SocketAddr,
-    /// For whom it was.
+    /// Receiver of the segment.
     pub remote: SocketAddr,
     /// The segment's sequence number.
     pub seq: u32,
 }
 
-/// MTUs that there are (RFC 1191 §7.1), the largest first.
+/// Common MTUs (RFC 1191 §7.1), the largest first.
 const PLATEAUS: [u32; 10] = [65_535, 32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296];
 /// The least that IPv4 allows (RFC 791 §3.2).
 const LEAST: u32 = 68;
 
 const PROTOCOL_V4: u8 = 1;
 const PROTOCOL_V6: u8 = 58;
-/// Type, code, checksum and what the type makes of four more bytes.
+/// Type, code, checksum, and four bytes whose meaning depends on the type.
 const HEADER_LEN: usize = 8;
-/// Of the segment: its ports and its sequence number, which RFC 792 promises.
+/// The segment's ports and sequence number, which RFC 792 guarantees.
 const QUOTED_LEN: usize = 8;
 
-/// Reads an IP packet with an ICMP error about a TCP segment. None: it is something else, or not whole, or its checksum is
-/// wrong, or the error is one that TCP discards (Source Quench, RFC 6633; redirects).
+/// Reads an IP packet with an ICMP error about a TCP segment. `None` if it is something else, is truncated, has a wrong
+/// checksum, or is an error that TCP discards (Source Quench, RFC 6633; redirects).
 #[must_use]
 pub fn decode_icmp(packet: &[u8]) -> Option<IcmpError> {
     let error = match packet.first()? >> 4 {
@@ -83,7 +83,7 @@ fn in_v4(packet: &[u8]) -> Option<IcmpError> {
     let quoted = &message[HEADER_LEN..];
     let (inner, rest) = Ipv4Header::from_slice(quoted).ok()?;
     let local = Ipv4Addr::from(inner.source);
-    // The error goes to whom the segment is from.
+    // The error is sent to the sender of the segment.
     if inner.protocol.0 != tcp::PROTOCOL || inner.fragment_offset.value() != 0 || local.octets() != header.destination {
         return None;
     }
@@ -134,12 +134,12 @@ fn quoted_segment(kind: IcmpKind, local: IpAddr, remote: IpAddr, segment: &[u8])
     Some(IcmpError { kind, local: end(local, 0), remote: end(remote, 2), seq: be32(segment, 4) })
 }
 
-/// The MTU of the next hop as a router tells it; one older than RFC 1191 says 0.
+/// The MTU of the next hop as the router reports it; routers older than RFC 1191 report 0.
 fn told_mtu(told: u32, packet_len: u32) -> u32 {
     if told > 0 { told } else { PLATEAUS.into_iter().find(|&plateau| plateau < packet_len).unwrap_or(LEAST) }
 }
 
-/// 0 when the checksum within fits.
+/// 0 if the checksum it contains is right.
 fn sum(parts: &[&[u8]]) -> u16 {
     let mut sum = OnesComplement::default();
     parts.iter().for_each(|part| sum.add(part));

@@ -9,7 +9,7 @@ use etherparse::err::{ipv4::HeaderError as Ipv4Error, ipv4::HeaderSliceError as 
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an IP header says, of either version, as far as TCP and a capture's reader care.
+/// The fields of an IP header, of either version, that TCP and readers of captures need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpHeader {
     /// Source address.
@@ -22,7 +22,8 @@ pub struct IpHeader {
     pub dscp: u8,
     /// Time to live (IPv4) or hop limit (IPv6).
     pub hop_limit: u8,
-    /// Identification of IPv4; 0 with IPv6. Packets are written with Don't Fragment, so its value is free (RFC 6864).
+    /// Identification of IPv4; 0 with IPv6. Packets are written with Don't Fragment, so it may have any value (RFC
+    /// 6864).
     pub identification: u16,
     /// Flow label of IPv6, 20 bits; 0 with IPv4.
     pub flow_label: u32,
@@ -35,7 +36,7 @@ impl IpHeader {
         IpHeader { src, dst, ecn: Ecn::NotEct, dscp: 0, hop_limit: 64, identification: 0, flow_label: 0 }
     }
 
-    /// Bytes the header takes when written: 20 or 40.
+    /// Encoded length in bytes: 20 or 40.
     #[must_use]
     pub const fn wire_len(&self) -> usize {
         if self.src.is_ipv4() { IPV4_HEADER_LEN } else { IPV6_HEADER_LEN }
@@ -46,14 +47,14 @@ impl IpHeader {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// 00: the transport does not take part.
+    /// 00, Not-ECT: the transport does not use ECN.
     #[default]
     NotEct = 0b00,
-    /// 01: it does, code point 1.
+    /// 01, ECT(1).
     Ect1 = 0b01,
-    /// 10: it does, code point 0, which is the usual one.
+    /// 10, ECT(0), the usual one.
     Ect0 = 0b10,
-    /// 11: congestion was met.
+    /// 11, CE: congestion experienced.
     Ce = 0b11,
 }
 
@@ -64,7 +65,7 @@ impl Ecn {
         self as u8
     }
 
-    /// Of the lowest two bits.
+    /// From the lowest two bits.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
@@ -80,18 +81,18 @@ impl Ecn {
 /// Whether a decoder verifies checksums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checksums {
-    /// A wrong one is an error.
+    /// A wrong checksum is an error.
     Verify,
-    /// They are not looked at: for captures on a host whose network card computes them.
+    /// Checksums are ignored: for captures on a host whose network card computes them.
     Ignore,
 }
 
-/// What [`decode_headers`] found out about the checksums.
+/// What [`decode_headers`] found about the checksums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChecksumState {
-    /// TCP's, and IPv4's, fit.
+    /// That of TCP, and of IPv4, is right.
     Correct,
-    /// One does not: damage, or a capture on a host whose network card computes them.
+    /// One is wrong: damage, or a capture on a host whose network card computes them.
     Wrong,
     /// The capture ends before the packet does.
     Unknown,
@@ -104,7 +105,7 @@ pub struct Captured<'a> {
     pub ip: IpHeader,
     /// The segment, with what the capture holds of its content.
     pub segment: Segment<&'a [u8]>,
-    /// The content's length in the packet as it was sent, bytes: by the IP header's length.
+    /// The payload's length in the packet as sent, by the IP header, in bytes.
     pub payload_len: usize,
     /// What is known of the checksums.
     pub checksums: ChecksumState,
@@ -163,15 +164,15 @@ fn at_most(field: &'static str, found: usize, max: usize) -> Result<(), EncodeEr
     if found > max { Err(EncodeError::OutOfRange { field, found, max }) } else { Ok(()) }
 }
 
-/// Reads an IP packet with a TCP segment. Bytes after the packet's end, as Ethernet pads, are left alone.
+/// Reads an IP packet with a TCP segment. Bytes after the packet's end, such as Ethernet padding, are ignored.
 ///
 /// # Errors
-/// See [`DecodeError`]; the crate's documentation tells what is refused and what is kept.
+/// See [`DecodeError`]; the crate's documentation says what is rejected and what is kept.
 pub fn decode(bytes: &[u8]) -> Result<(IpHeader, Segment<Vec<u8>>), DecodeError> {
     decode_with(bytes, Checksums::Verify)
 }
 
-/// As [`decode`], with the checksums verified or not.
+/// Like [`decode`], optionally without verifying checksums.
 ///
 /// # Errors
 /// See [`decode`].
@@ -188,8 +189,8 @@ pub fn decode_with(bytes: &[u8], checksums: Checksums) -> Result<(IpHeader, Segm
     Ok((packet.ip, segment.map_payload(<[u8]>::to_vec)))
 }
 
-/// Reads the headers of a packet whose content may be cut short, as a capture with a snap length has it. IP and TCP
-/// headers and all options must be there. Checksums are reported, not required. Allocates only for rare options.
+/// Reads the headers of a packet whose payload may be cut short, as in a capture with a snap length. IP and TCP headers
+/// and all options must be complete. Checksums are reported, not required. Allocates only for rare options.
 ///
 /// # Errors
 /// See [`decode`].
@@ -211,9 +212,9 @@ pub fn decode_headers(bytes: &[u8]) -> Result<Captured<'_>, DecodeError> {
 struct Packet<'a> {
     bytes: &'a [u8],
     ip: IpHeader,
-    /// The segment, as much as there is of it.
+    /// The part of the segment that is present.
     tcp: &'a [u8],
-    /// Its length by the IP header.
+    /// Its length according to the IP header.
     tcp_len: usize,
     tcp_offset: usize,
 }
@@ -292,7 +293,7 @@ impl<'a> Packet<'a> {
         Ok(Packet { bytes, ip, tcp, tcp_len: end - tcp_offset, tcp_offset })
     }
 
-    /// Verifies the checksums; the whole segment is there.
+    /// Verifies the checksums; the whole segment is present.
     fn verify(&self) -> Result<(), DecodeError> {
         if self.ip.src.is_ipv4() {
             let header = &self.bytes[..self.tcp_offset];
@@ -318,9 +319,9 @@ mod extension {
     pub(super) const DESTINATION: u8 = 60;
 }
 
-/// The protocol after the extension headers, and their length. `payload` is what is there of the packet after the
-/// IPv6 header; `end` is where the packet ends by its length field. By hand: etherparse 0.20 walks past the end of the
-/// slice when it is asked for the headers before a malformed one.
+/// The protocol after the extension headers, and their length. `payload` is what is present of the packet after the
+/// IPv6 header; `end` is where the packet ends by its length field. Not by etherparse: version 0.20 reads past the end
+/// of the slice if a header is malformed.
 pub(crate) fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Result<(u8, usize), DecodeError> {
     let mut at = 0;
     loop {
@@ -339,7 +340,7 @@ pub(crate) fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Resul
             let expected = "the hop-by-hop options (0) only directly after the IPv6 header";
             return Err(header_error("IPv6 next header, of the header before,", offset, 0, expected));
         }
-        // All are 8 bytes or more, the second byte counts the words that follow the first two or eight bytes.
+        // All are at least 8 bytes long; the second byte counts the words after the first two or eight bytes.
         let words = payload.get(at + 1).copied().map(usize::from);
         let len = match next {
             extension::FRAGMENT => 8,
@@ -357,7 +358,7 @@ pub(crate) fn skip_extensions(mut next: u8, payload: &[u8], end: usize) -> Resul
         if next == extension::FRAGMENT {
             let place = be16(header, 2);
             let (fragment_offset, more) = (usize::from(place & !7), place & 1 != 0);
-            // Offset 0 and no more is an atomic fragment: a whole packet (RFC 6946).
+            // Offset 0 without more fragments is an atomic fragment: a whole packet (RFC 6946).
             if fragment_offset > 0 || more {
                 return Err(DecodeError::Fragment { fragment_offset, more });
             }
@@ -371,7 +372,7 @@ fn header_error(field: &'static str, offset: usize, found: u64, expected: &'stat
     DecodeError::Header { field, offset, found, expected }
 }
 
-/// `rest` is the complement of the sum with the checksum field in it: 0 when the field is right.
+/// `rest` is the complement of the sum including the checksum field: 0 if the field is right.
 fn fits(what: &'static str, offset: usize, found: u16, rest: u16) -> Result<(), DecodeError> {
     if rest == 0 {
         return Ok(());

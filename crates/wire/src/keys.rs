@@ -19,20 +19,20 @@ pub fn idsn(key: u64) -> u64 {
     last_u64(&Sha256::digest(key.to_be_bytes()))
 }
 
-/// Whether two HMACs, keys or the like are the same, in a time that does not tell how far they agree.
+/// Whether two HMACs, keys or the like are equal, in constant time.
 #[must_use]
 pub fn same(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
 
-/// As [`same`], for numbers.
+/// Like [`same`], for numbers.
 #[must_use]
 pub fn same_u64(a: u64, b: u64) -> bool {
     a.ct_eq(&b).into()
 }
 
-/// The first 64 bits of SHA-256 of a secret and a message, which is what RFC 6528 §3 asks of a keyed hash. Messages of one
-/// kind must be of one length: of what is cut off nobody can compute the hash of something longer.
+/// The first 64 bits of SHA-256 of a secret and a message, which is what RFC 6528 §3 requires of a keyed hash. All
+/// messages of a kind must have the same length; the truncation also prevents length extension.
 #[must_use]
 pub fn keyed_hash(secret: &[u8; 32], message: &[u8]) -> u64 {
     let digest = Sha256::new().chain_update(secret).chain_update(message).finalize();

@@ -1,7 +1,7 @@
 //! How much room headers and options take, without encoding them. The simulator asks for every segment.
 //!
-//! `length()` is what an option's length byte says; `wire_len()` is the room it takes in a header when every option
-//! is aligned on four bytes, which is what a transport plans with.
+//! `length()` is the value of an option's length byte; `wire_len()` is its size in a header in which every option is
+//! aligned on four bytes, as the transport assumes.
 
 use crate::{Dss, MpCapable, MpJoin, MptcpOption, Options, RareOptions, SackBlocks, Segment, UnknownOption, Version0};
 use std::net::IpAddr;
@@ -12,15 +12,15 @@ pub const TCP_HEADER_LEN: usize = 20;
 pub const IPV4_HEADER_LEN: usize = 20;
 /// An IPv6 header without extension headers, bytes.
 pub const IPV6_HEADER_LEN: usize = 40;
-/// The most that a TCP header has for options, bytes: the data offset counts at most 15 words of which 5 are fixed.
+/// Most bytes of options in a TCP header: the data offset is at most 15 words, of which 5 are fixed.
 pub const MAX_OPTIONS_LEN: usize = 40;
-/// Room of the timestamps with two NOPs, bytes. SACK-permitted stands in place of the NOPs and then costs nothing.
+/// Size of the timestamps with two NOPs, bytes. SACK-permitted takes the place of the NOPs, at no cost.
 pub const TIMESTAMPS_LEN: usize = 12;
-/// Room of the maximum segment size, bytes.
+/// Size of the maximum segment size option, bytes.
 pub const MSS_LEN: usize = 4;
-/// Room of the window scale with one NOP, bytes.
+/// Size of the window scale with one NOP, bytes.
 pub const WINDOW_SCALE_LEN: usize = 4;
-/// Room of SACK-permitted with two NOPs, bytes, on a segment without timestamps.
+/// Size of SACK-permitted with two NOPs on a segment without timestamps, bytes.
 pub const SACK_PERMITTED_LEN: usize = 4;
 
 /// Rounded up to a multiple of four.
@@ -39,8 +39,8 @@ impl<P> Segment<P> {
 }
 
 impl Options {
-    /// The options as encoded, bytes, a multiple of four. An answer above [`MAX_OPTIONS_LEN`] is what they would
-    /// need: they do not fit, and encoding them is an error.
+    /// The options as encoded, bytes, a multiple of four. A result above [`MAX_OPTIONS_LEN`] means that they do not
+    /// fit; encoding them is then an error.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -48,7 +48,7 @@ impl Options {
         if len <= MAX_OPTIONS_LEN { len } else { self.packed_len() }
     }
 
-    /// Whether there is no option at all.
+    /// Whether there are no options.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -71,7 +71,7 @@ impl Options {
         len
     }
 
-    /// With one padding at the end only.
+    /// With padding at the end only.
     #[cold]
     pub(crate) fn packed_len(&self) -> usize {
         let mut len = self.sack.length() + if self.timestamps.is_some() { 10 } else { 0 };
@@ -98,14 +98,14 @@ impl RareOptions {
 }
 
 impl SackBlocks {
-    /// Room in a header, bytes: 0, or 4 (two NOPs, kind and length) and 8 a block.
+    /// Size in a header, bytes: 0, or 4 (two NOPs, kind and length) and 8 a block.
     #[inline]
     #[must_use]
     pub const fn wire_len(&self) -> usize {
         if self.is_empty() { 0 } else { 4 + 8 * self.len() }
     }
 
-    /// The length byte; 0 without blocks, for then there is no option.
+    /// The length byte; 0 without blocks, as there is no option then.
     #[inline]
     #[must_use]
     pub const fn length(&self) -> usize {
@@ -122,7 +122,7 @@ impl SackBlocks {
 }
 
 impl Dss {
-    /// Room in a header, bytes: 4 to 28.
+    /// Size in a header, bytes: 4 to 28.
     #[inline]
     #[must_use]
     pub const fn wire_len(&self) -> usize {
@@ -145,7 +145,7 @@ impl Dss {
 }
 
 impl MptcpOption {
-    /// Room in a header, bytes: the length rounded up to a multiple of four.
+    /// Size in a header, bytes: the length rounded up to a multiple of four.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         aligned(self.length())

@@ -1,14 +1,14 @@
-//! Bytes ⇄ segments: TCP and Multipath TCP as they stand on the wire (RFC 9293, RFC 8684). No clock, no I/O.
+//! Bytes ⇄ segments: the wire format of TCP and Multipath TCP (RFC 9293, RFC 8684). No clock, no I/O.
 //!
-//! [`encode`] writes an IP packet from a [`Segment`], [`decode`] reads one. [`Segment::header_len`] tells the size of
-//! a header without writing it. [`keys`], [`DssChecksum`] and [`expand32`] are the arithmetic of RFC 8684.
+//! [`encode`] writes an IP packet from a [`Segment`], [`decode`] reads one. [`Segment::header_len`] is the size of a
+//! header, without writing it. [`keys`], [`DssChecksum`] and [`expand32`] are the arithmetic of RFC 8684.
 //!
 //! # What the codec promises
 //!
-//! **Decoding** takes any bytes and never panics. What it accepts, it gives back whole, with these exceptions, which
-//! carry nothing that a transport uses: NOPs and padding, the order of options of different kinds, IPv4 options and
-//! IPv6 extension headers, reserved bits (RFC 9293 §3.1 and RFC 8684 ask a receiver to ignore them), and bytes after the
-//! end of the packet. Whatever decodes can be encoded, and decodes again to the same header and segment.
+//! **Decoding** takes any bytes and never panics. It returns all that it accepts, except for parts that a transport
+//! does not use: NOPs and padding, the order of options of different kinds, IPv4 options and IPv6 extension headers,
+//! reserved bits (RFC 9293 §3.1 and RFC 8684 ask a receiver to ignore them), and bytes after the end of the packet.
+//! Whatever decodes can be encoded, and decodes again to the same header and segment.
 //!
 //! **Encoding** writes only what decodes to the same segment: an option in a form that no standard has, or options that
 //! need more than 40 bytes, are an [`EncodeError`], and nothing is written.

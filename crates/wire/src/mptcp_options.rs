@@ -1,6 +1,6 @@
-//! The options of kind 30: Multipath TCP version 1 (RFC 8684), and what version 0 (RFC 6824) has otherwise. The
-//! subtype is the upper half of the third byte; the length and the option's own flags tell its form. The segment's SYN
-//! and ACK bits are left to the transport.
+//! The options of kind 30: Multipath TCP version 1 (RFC 8684), and the options in which version 0 (RFC 6824) differs.
+//! The subtype is the upper half of the third byte; the length and the option's own flags determine its form. The
+//! segment's SYN and ACK bits are left to the transport.
 
 use crate::big_endian::{be16, be32, be64};
 use crate::raw_option::Raw;
@@ -29,7 +29,7 @@ mod dss_flag {
     pub(super) const ACK: u8 = 0x01;
 }
 
-/// What the names below are for: messages.
+/// Names for messages.
 const NAMES: [&str; 9] =
     ["MP_CAPABLE", "MP_JOIN", "DSS", "ADD_ADDR", "REMOVE_ADDR", "MP_PRIO", "MP_FAIL", "MP_FASTCLOSE", "MP_TCPRST"];
 
@@ -86,7 +86,7 @@ pub(crate) fn decode(raw: &Raw) -> Result<Decoded, OptionError> {
     Ok(Decoded::Other(option))
 }
 
-/// Whether `length` is one that MP_CAPABLE of version 1 has.
+/// Whether MP_CAPABLE of version 1 can have this length.
 fn is_capable_length(length: usize) -> bool {
     matches!(length, 4 | 12 | 20 | 22 | 24)
 }
@@ -108,7 +108,7 @@ fn decode_capable(raw: &Raw, version: u8) -> Result<MptcpOption, OptionError> {
         if version == 1 {
             return Err(raw.wrong_length("4, 12, 20, 22 or 24"));
         }
-        // A version of which nothing is known but that the nibble stands here.
+        // Of an unknown version, only the place of the version nibble is known.
         return Ok(MptcpOption::Unknown(body.to_vec()));
     }
     Ok(MptcpOption::MpCapable(MpCapable {
@@ -160,7 +160,7 @@ fn decode_dss(raw: &Raw) -> Result<Dss, OptionError> {
         let fixed = take(6)?;
         dss.mapping = Some(Mapping { dsn, ssn: be32(fixed, 0), len: be16(fixed, 4), checksum: None });
     }
-    // Whether there is a checksum is negotiated in the handshake; on the wire only the length tells.
+    // Whether there is a checksum is negotiated in the handshake; on the wire only the length shows it.
     match (&mut dss.mapping, rest.len()) {
         (_, 0) => {}
         (Some(mapping), 2) => mapping.checksum = Some(be16(rest, 0)),
@@ -206,7 +206,7 @@ fn decode_add_addr(raw: &Raw, low: u8) -> Result<MptcpOption, OptionError> {
     }
 }
 
-/// Whether the option has a form that [`decode`] gives back as it is.
+/// Whether [`decode`] returns the option unchanged.
 pub(crate) fn check(option: &MptcpOption) -> Result<(), EncodeError> {
     let reason = match option {
         MptcpOption::MpCapable(capable) => match capable {

@@ -26,20 +26,20 @@ pub trait Payload: Clone + std::fmt::Debug {
     }
 }
 
-/// A span of the application's data stream: no bytes, only their place. `offset` counts from the first byte the
-/// application wrote. The byte at a place is a pure function of it ([`Span::byte_at`]), so a receiver can check
-/// every byte that arrives and a DSS checksum is well defined.
+/// A span of the application's data stream: no bytes, only their offset. `offset` counts from the first byte the
+/// application wrote. The byte at an offset is a pure function of it ([`Span::byte_at`]), so a receiver can check every
+/// byte that arrives and a DSS checksum is well defined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
-    /// Place of the first byte in the stream of the application that sends it.
+    /// Offset of the first byte in the stream of the sending application.
     pub offset: u64,
     /// Number of bytes.
     pub len: u32,
 }
 
 impl Span {
-    /// The byte that stands at `offset` of every simulated stream. Mixes all bits of the offset, so that a span
-    /// put in a wrong place is seen in nearly every byte of it.
+    /// The byte at `offset` of every simulated stream. All bits of the offset are mixed, so that nearly every byte of a
+    /// misplaced span differs.
     #[must_use]
     pub fn byte_at(offset: u64) -> u8 {
         Self::word_at(offset >> 3)[(offset & 7) as usize]
@@ -71,7 +71,7 @@ impl Payload for Span {
 
     fn write_to(&self, out: &mut [u8]) {
         assert_eq!(out.len(), self.len as usize, "the buffer must be as long as the span");
-        // To the next word, whole words, and what is left of the last.
+        // Up to the next word boundary, whole words, and the rest.
         let head = ((8 - (self.offset & 7) as usize) & 7).min(out.len());
         let (head, rest) = out.split_at_mut(head);
         for (at, byte) in (self.offset..).zip(head.iter_mut()) {
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Bytes of places that a wrong implementation is likely to confuse must differ in nearly every place.
+    /// Spans that a faulty implementation is likely to confuse must differ in nearly every byte.
     #[test]
     fn misplaced_spans_are_seen() {
         for shift in [1, 7, 8, 64, 1460, 1 << 16, 1 << 32] {

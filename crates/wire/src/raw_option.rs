@@ -1,14 +1,14 @@
-//! An option as it stands in the header, before its content is read.
+//! An option of a header before its content is parsed.
 
 use crate::OptionError;
 
-/// One option, its length checked against the bytes there are.
+/// One option, its length checked against the bytes present.
 pub(crate) struct Raw<'a> {
     pub(crate) kind: u8,
     pub(crate) name: &'static str,
     /// What follows kind and length.
     pub(crate) body: &'a [u8],
-    /// Place of the kind byte.
+    /// Offset of the kind byte.
     pub(crate) offset: usize,
 }
 

@@ -1,5 +1,5 @@
-//! A TCP segment with typed options. What nearly every segment carries (timestamps, SACK blocks, DSS) stands inline;
-//! the options of handshakes and address management, rare by nature, are boxed, so that a segment stays small.
+//! A TCP segment with typed options. What nearly every segment carries (timestamps, SACK blocks, DSS) is stored inline;
+//! the rare options of handshakes and address management are boxed, to keep a segment small.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ pub struct Segment<P> {
     pub ack: u32,
     /// Control bits.
     pub flags: Flags,
-    /// Window as it stands in the header: not scaled.
+    /// Window field of the header, not scaled.
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u16,
@@ -27,7 +27,7 @@ pub struct Segment<P> {
 }
 
 impl<P> Segment<P> {
-    /// The same segment with another content, made from this one's.
+    /// The same segment with its payload converted.
     #[must_use]
     pub fn map_payload<Q>(self, map: impl FnOnce(P) -> Q) -> Segment<Q> {
         Segment {
@@ -74,7 +74,7 @@ flag! {
 }
 
 impl Flags {
-    /// Whether it is data or an acknowledgment and nothing else: ACK, with or without PSH.
+    /// Whether ACK is set, and no other flag but perhaps PSH.
     #[inline]
     #[must_use]
     pub const fn is_plain(self) -> bool {
@@ -102,7 +102,7 @@ pub struct Options {
     pub rare: Option<Box<RareOptions>>,
 }
 
-/// Options of handshakes and signalling, and those this crate does not know.
+/// Options of handshakes and signalling, and unknown ones.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RareOptions {
     /// Maximum segment size (RFC 9293 §3.7.1), bytes.
@@ -111,9 +111,9 @@ pub struct RareOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// MPTCP options other than DSS, in the order they stand.
+    /// MPTCP options other than DSS, in the order of the header.
     pub mptcp: Vec<MptcpOption>,
-    /// Options of unknown kind, byte for byte, in the order they stand.
+    /// Options of unknown kind, byte for byte, in the order of the header.
     pub unknown: Vec<UnknownOption>,
 }
 
@@ -143,7 +143,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds a block; answers false, and adds nothing, when there are four already.
+    /// Adds a block; returns false, and adds nothing, if there are four already.
     pub fn push(&mut self, block: SackBlock) -> bool {
         if self.len == 4 {
             return false;
@@ -159,14 +159,14 @@ impl SackBlocks {
         self.blocks.split_at(self.len as usize).0
     }
 
-    /// How many there are: 0 to 4.
+    /// Number of blocks, 0 to 4.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is none.
+    /// Whether there are no blocks.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -174,7 +174,7 @@ impl SackBlocks {
     }
 }
 
-/// A data sequence number or DATA_ACK as it stands on the wire: 32 or 64 bits.
+/// A data sequence number or DATA_ACK as sent on the wire: 32 or 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataNumber {
     /// The lower 32 bits.
@@ -203,7 +203,7 @@ pub struct Mapping {
     pub ssn: u32,
     /// Data-level length, DATA_FIN counted as one; 0 is the infinite mapping.
     pub len: u16,
-    /// The DSS checksum, when negotiated, as it stands on the wire.
+    /// The DSS checksum as sent on the wire, if negotiated.
     pub checksum: Option<u16>,
 }
 
@@ -240,10 +240,11 @@ pub enum MptcpOption {
         /// Reason code.
         reason: u8,
     },
-    /// A subtype this crate does not know (0x9 to 0xf), kept byte for byte: the bytes after kind and length. Also an
-    /// MP_CAPABLE of version 2 or above whose length is none of version 1's.
+    /// An unknown subtype (0x9 to 0xf): the bytes after kind and length, unchanged. Also an MP_CAPABLE of version 2 or
+    /// later with a length that version 1 does not have.
     Unknown(Vec<u8>),
-    /// An option of MPTCP version 0 (RFC 6824) whose form differs from version 1: read, never sent by the transport.
+    /// An option of MPTCP version 0 (RFC 6824) whose form differs from version 1's: decoded, never sent by the
+    /// transport.
     Version0(Version0),
 }
 
@@ -272,15 +273,15 @@ pub enum Version0 {
     MpPrio {
         /// Use only as a backup.
         backup: bool,
-        /// The address id it speaks of.
+        /// The address id it refers to.
         address_id: u8,
     },
 }
 
-/// MP_CAPABLE of version 1 (§3.1). The length tells the form: SYN 4, SYN/ACK 12, ACK 20, with data 22 or 24.
+/// MP_CAPABLE of version 1 (§3.1). The length determines the form: SYN 4, SYN/ACK 12, ACK 20, with data 22 or 24.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MpCapable {
-    /// Version field: 1, or a higher one that the peer proposes (§3.1: answer with the highest one supports).
+    /// Version field: 1, or a higher one that the peer proposes (§3.1: the answer is the highest version supported).
     pub version: u8,
     /// The eight flag bits A to H: A (0x80) checksum required, B (0x40) must be 0, C (0x20) no join to the source
     /// address, H (0x01) HMAC-SHA256.

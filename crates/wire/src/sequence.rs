@@ -1,11 +1,11 @@
-//! Numbers that the wire cuts to 32 bits (RFC 8684 §3.3.1, §3.3.2; RFC 9293 §3.4).
+//! Numbers truncated to 32 bits on the wire (RFC 8684 §3.3.1, §3.3.2; RFC 9293 §3.4).
 
 use crate::DataNumber;
 
-/// The 64-bit number whose lower 32 bits are `value` and which lies nearest to `reference`, modulo 2^64: the answer
-/// is in `reference - 2^31 ..= reference + 2^31 - 1`, so that at exactly half the space the lower one is taken.
-/// `reference` is a number of the same space known to be near, for instance the next data sequence number expected.
-/// The space wraps: near 0 the answer may be close to 2^64.
+/// The 64-bit number whose lower 32 bits are `value` and which lies nearest to `reference`, modulo 2^64: the answer is
+/// in `reference - 2^31 ..= reference + 2^31 - 1`; at exactly half the space it is the lower one. `reference` is a
+/// number of the same space known to be near, for instance the next data sequence number expected. The space wraps:
+/// near 0 the answer may be close to 2^64.
 #[inline]
 #[must_use]
 pub const fn expand32(reference: u64, value: u32) -> u64 {
@@ -14,7 +14,7 @@ pub const fn expand32(reference: u64, value: u32) -> u64 {
 }
 
 impl DataNumber {
-    /// All 64 bits: as they stand, or the number nearest to `reference` (see [`expand32`]).
+    /// All 64 bits: as sent, or the number nearest to `reference` (see [`expand32`]).
     #[inline]
     #[must_use]
     pub const fn expand(self, reference: u64) -> u64 {
@@ -24,7 +24,7 @@ impl DataNumber {
         }
     }
 
-    /// The number cut to its lower 32 bits.
+    /// The number truncated to its lower 32 bits.
     #[inline]
     #[must_use]
     pub const fn short(number: u64) -> Self {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 /// IP's number for TCP.
 pub(crate) const PROTOCOL: u8 = 6;
-/// Place of the checksum in the header.
+/// Offset of the checksum in the header.
 pub(crate) const CHECKSUM_AT: usize = 16;
 
 /// Appends header, options and content, with the checksum under these addresses. `src` and `dst` are of one family.
@@ -37,8 +37,8 @@ pub(crate) fn encode<P: Payload>(
     Ok(())
 }
 
-/// The checksum over the pseudo-header and `tcp`, whose own checksum field counts as it stands: 0 when that is right,
-/// the value for the field when that is 0.
+/// The checksum over the pseudo-header and `tcp`, including its checksum field: 0 if that field is right; if the field
+/// is 0, the value to put there.
 pub(crate) fn checksum(src: IpAddr, dst: IpAddr, tcp: &[u8]) -> u16 {
     let mut sum = OnesComplement::default();
     for address in [src, dst] {
@@ -54,8 +54,8 @@ pub(crate) fn checksum(src: IpAddr, dst: IpAddr, tcp: &[u8]) -> u16 {
     sum.finish()
 }
 
-/// Reads a segment of `len` bytes, of which `bytes` are there; the first stands at `offset`. The content is what is
-/// there of it.
+/// Reads a segment of `len` bytes of which `bytes` are present, the first at `offset`. Its payload is the part that is
+/// present.
 pub(crate) fn decode(bytes: &[u8], len: usize, offset: usize) -> Result<Segment<&[u8]>, DecodeError> {
     if len < TCP_HEADER_LEN {
         let (found, expected) = (len as u64, "20 bytes or more for TCP after the IP headers");

@@ -1,4 +1,4 @@
-//! The options of a TCP header, and where they stand in it.
+//! The options of a TCP header and their order.
 //!
 //! Written in this order: MSS, SACK-permitted and timestamps, window scale, SACK, DSS, other MPTCP options, unknown
 //! options. Each is padded with NOPs to a multiple of four bytes (RFC 7323 appendix A recommends it). Only when
@@ -22,7 +22,7 @@ mod kind {
     pub(super) const MPTCP: u8 = 30;
 }
 
-/// The kinds that have a place of their own in [`Options`], so that no [`UnknownOption`] may bear them.
+/// The kinds that [`Options`] has fields for; no [`UnknownOption`] may have one of them.
 const KNOWN: [u8; 8] = [
     kind::END,
     kind::NOP,
@@ -35,11 +35,11 @@ const KNOWN: [u8; 8] = [
 ];
 
 impl Options {
-    /// Reads the options of a TCP header: the bytes between its fixed part and the data. `offset` is the place of the
-    /// first of them, for error messages.
+    /// Reads the options of a TCP header: the bytes between its fixed part and the data. `offset` is that of the first
+    /// of them, for error messages.
     ///
     /// # Errors
-    /// A malformed option, or a second one where there can be one: see the crate's documentation.
+    /// A malformed option, or a second one of a kind that may occur once: see the crate's documentation.
     pub fn decode(bytes: &[u8], offset: usize) -> Result<Options, OptionError> {
         let mut options = Options::default();
         let mut at = 0;
@@ -120,7 +120,7 @@ impl Options {
         }
         let sack_permitted = rare.is_some_and(|rare| rare.sack_permitted);
         if sack_permitted {
-            // Two bytes, which stand where the timestamps' NOPs would.
+            // Two bytes, in place of the timestamps' NOPs.
             writer.pad_before(2, self.timestamps.is_some());
             writer.option(kind::SACK_PERMITTED, &[]);
         }

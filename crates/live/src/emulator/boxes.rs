@@ -1,5 +1,5 @@
-//! Middleboxes on the emulator's routes. Packets are decoded where they meet a chain, handed to it, and what it lets out
-//! is encoded with new checksums. What is no TCP segment, or has a wrong checksum, passes as it is: boxes know TCP only.
+//! Middleboxes on the emulator's routes. Packets are decoded at a chain and passed to it, and its output is encoded
+//! with new checksums. Anything but a TCP segment with a right checksum passes unchanged: boxes know only TCP.
 //!
 //! Addresses are those in the packets, so a chain sees whatever the chains before it wrote. What cannot be read from a
 //! packet is kept per subflow in a [`Journey`]: the routes of both directions. For packets from a server that has only
@@ -21,7 +21,7 @@ use super::pool::Slot;
 /// Entries of routes from here on are crossings of chains: twice the link's number, and 1 for those on the way down.
 pub const FIRST_CROSSING: u32 = 1 << 31;
 
-/// What options and headers add to the payload that a box makes a packet of, at most: IPv6 and a full TCP header.
+/// Most that headers and options add to a payload that a box sends: IPv6 and a full TCP header.
 const HEADERS_BYTES: usize = 40 + 60;
 
 /// The clients behind NATs: their own addresses by those that servers see. The hosts' thread asks, the emulator's writes.
@@ -88,7 +88,7 @@ impl Boxes {
         })
     }
 
-    /// The journey of the packet in `slot` is this; `None` for what is no TCP segment.
+    /// The journey of the packet in `slot`; `None` if it is not a TCP segment.
     pub fn note(&mut self, slot: Slot, journey: Option<Journey>) {
         let place = slot as usize;
         if self.journeys.len() <= place {
@@ -107,13 +107,13 @@ impl Boxes {
         self.outside.get(&Ends { client: end(flow.destination), server: end(flow.source) }).copied()
     }
 
-    /// When a chain lets out what it holds, if it does.
+    /// When a chain releases what it holds, if ever.
     pub fn next_timeout_ns(&self, chain: usize) -> Option<u64> {
         self.chains[chain].next_timeout_ns()
     }
 
-    /// The packet in `slot` meets a chain on its way; what leaves the chain is added to `out`. Answers false, with nothing
-    /// done, for a packet that boxes cannot read.
+    /// Passes the packet in `slot` through a chain; the output is added to `out`. Returns false, with nothing done, for
+    /// a packet that boxes cannot read.
     pub fn cross(
         &mut self,
         now_ns: u64,
@@ -165,7 +165,7 @@ impl Boxes {
         }
     }
 
-    /// What came up to a chain between `before` leaves it between `after`.
+    /// A flow that entered a chain between the ends `before` leaves it between `after`.
     fn learn(&mut self, chain: usize, before: Ends, after: Ends, journey: Journey) {
         if self.leaving.insert((chain, Way::Up, after), journey) == Some(journey) {
             return;

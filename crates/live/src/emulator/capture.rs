@@ -1,4 +1,4 @@
-//! What a host sends and receives by a port, written as pcapng while the emulation goes on.
+//! Captures what a host sends and receives at a port, as pcapng, while the emulation runs.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

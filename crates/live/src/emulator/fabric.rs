@@ -24,11 +24,11 @@ const NO_FLOW: u32 = u32::MAX;
 /// Packets no device carries.
 const LARGEST_PACKET: usize = 65_535;
 
-/// What a packet on a link stands for.
+/// A packet on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
     slot: Slot,
-    /// Where its route goes on in `Fabric::routes`.
+    /// Position of the rest of its route in `Fabric::routes`.
     next: u32,
 }
 
@@ -95,7 +95,7 @@ impl<'d> Fabric<'d> {
     /// Idle links at time 0. `packet_bytes` is the largest packet that any port takes.
     ///
     /// # Errors
-    /// What in `network` does not fit the description.
+    /// What in `network` contradicts the description.
     pub fn new(description: &'d Description, network: &Network) -> Result<Fabric<'d>, String> {
         let stages = convert::stages(description);
         let mut routes = Vec::new();
@@ -410,7 +410,7 @@ impl<'d> Fabric<'d> {
         self.leave(at_ns, chain, left, flow);
     }
 
-    /// A chain lets out what it holds no longer.
+    /// Releases what a chain no longer holds.
     #[cold]
     fn release(&mut self, at_ns: u64, chain: usize) {
         let Some(boxes) = &mut self.boxes else { unreachable!("a chain is of boxes") };
@@ -419,7 +419,7 @@ impl<'d> Fabric<'d> {
         self.leave(at_ns, chain, left, NO_FLOW);
     }
 
-    /// What leaves a chain goes on.
+    /// Forwards what leaves a chain.
     fn leave(&mut self, at_ns: u64, chain: usize, left: Vec<Left>, flow: u32) {
         let due_ns = self.boxes.as_ref().and_then(|boxes| boxes.next_timeout_ns(chain));
         if let Some(due_ns) = due_ns {

@@ -1,5 +1,5 @@
-//! What the emulator reads of a packet: where it goes, whether it carries data, and its ECN field. It looks no further
-//! and trusts nothing: what it cannot read it does not route.
+//! What the emulator reads of a packet: its destination, whether it carries data, and its ECN field. It trusts nothing:
+//! a packet that it cannot parse is not routed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -29,7 +29,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a whole packet; `None` for what is no IPv4 or IPv6 packet.
+    /// The header of a whole packet; `None` if it is neither IPv4 nor IPv6.
     pub fn read(packet: &[u8]) -> Option<Header> {
         match packet.first()? >> 4 {
             4 => Self::read_v4(packet),

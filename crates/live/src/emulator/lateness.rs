@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Each power of two is cut in so many parts: a quantile is exact to one sixteenth.
+/// Parts of each power of two: a quantile is exact to one sixteenth.
 const PARTS: u64 = 16;
 
 /// Latenesses gathered, in nanoseconds.
@@ -14,14 +14,14 @@ pub struct Lateness {
     buckets: Vec<u64>,
 }
 
-/// What [`Lateness`] comes to; all 0 without a packet.
+/// Summary of [`Lateness`]; all 0 without a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Packets handed over.
     pub packets: u64,
     /// Mean.
     pub mean_ns: u64,
-    /// What 99 of 100 packets do not exceed, rounded up by at most a sixteenth.
+    /// 99th percentile, rounded up by at most a sixteenth.
     pub p99_ns: u64,
     /// The largest.
     pub max_ns: u64,

@@ -45,9 +45,9 @@ pub struct Network {
 pub struct Port {
     /// It.
     pub tun: Tun,
-    /// Where packets that come in by it go; others are counted and dropped.
+    /// Destinations of packets from it; others are counted and dropped.
     pub routes: Vec<Route>,
-    /// Whether packets that come in by it came in by another before, and were counted there.
+    /// Whether packets from it came in by another device before, and were counted there.
     pub inner: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct Port {
 pub struct Route {
     /// The packet's destination.
     pub destination: IpAddr,
-    /// Index into the description's paths; none: the packet goes on to the port at once, over no link.
+    /// Index into the description's paths; `None`: the packet goes straight to the port, over no link.
     pub path: Option<usize>,
     /// Whether the path is crossed from the server's side to the client's.
     pub down: bool,
@@ -76,7 +76,7 @@ pub struct FlowCount {
     pub data_lost: u64,
 }
 
-/// What an emulation did.
+/// Results of an emulation.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Directions of links in the description's order: down, then up.

@@ -46,16 +46,16 @@ impl Running {
         Ok(Running { stop, thread: Some(thread) })
     }
 
-    /// Whether it has ended by itself: at the end of the description's duration, or with an error.
+    /// Whether it has ended by itself, at the end of the scenario or with an error.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends it, and tells what it did until then.
+    /// Stops it, and returns what it did until then.
     ///
     /// # Errors
-    /// What ended it before.
+    /// The error that ended it earlier.
     pub fn finish(mut self) -> Result<Report, EmulatorError> {
         self.stop.store(true, Ordering::Relaxed);
         match self.thread.take().map(JoinHandle::join) {
@@ -115,7 +115,7 @@ fn emulate(
             take_in(&mut fabric, event.data.u64() as usize, &mut frame, &mut exit)?;
         }
     }
-    // What is due at the end is done; later packets stay on their links.
+    // What is due at the end is still done; later packets stay on their links.
     let end_ns = description.duration_ns.min(clock.now_ns());
     fabric.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
     let (received, unrouted) = (fabric.received, fabric.unrouted);

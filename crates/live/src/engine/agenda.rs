@@ -1,4 +1,4 @@
-//! What is due when, in a run by the machine's clock.
+//! The agenda of a run by the machine's clock.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ pub enum Due {
     Look,
     /// Take a sample.
     Sample,
-    /// Note where all counters stand.
+    /// Record all counters.
     WarmUpEnds,
     /// An event of the scenario, that its links hear of elsewhere.
     Change(usize),
@@ -32,7 +32,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// What is known beforehand: the end of the warm-up, starts and stops.
+    /// With what is known in advance: the end of the warm-up, starts and stops.
     pub fn new<F: Clone>(description: &Description, applications: &Runtime<F>) -> Agenda {
         let mut agenda = Agenda::measuring(description);
         for (number, application) in (0..).zip(&applications.applications) {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::clock::Clock;
 use crate::emulator::{self, Asked, Captures, Network, Route, Running, Translations};
 
-/// What the threads need until they stand ready; time 0 is after it.
+/// Time that the threads need to get ready, before time 0.
 pub(crate) const SET_OFF: Duration = Duration::from_millis(20);
 const LOOK_AFTER: Duration = Duration::from_millis(20);
 
@@ -33,7 +33,7 @@ pub(crate) fn kernel_step_bytes(connection: &Connection) -> u64 {
     u64::from(connection.mss_bytes.saturating_sub(options).max(1))
 }
 
-/// A device of the emulator's and where packets that come in by it go. Its descriptor stays the caller's.
+/// A device of the emulator, and where packets from it go. The caller owns its descriptor.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
@@ -41,10 +41,10 @@ pub struct Port {
     pub tun: RawFd,
     /// Its routes.
     pub routes: Vec<Route>,
-    /// Whether packets that come in by it came in by another before.
+    /// Whether packets from it came in by another device before.
     #[serde(default)]
     pub inner: bool,
-    /// Where what passes it is to be written.
+    /// The capture file of what passes it.
     #[serde(default)]
     pub capture: Option<Asked>,
 }

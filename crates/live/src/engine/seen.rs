@@ -1,14 +1,14 @@
-//! What the kernel tells of a subflow when it is asked from time to time, in the words of our own transport.
+//! What a polled kernel reports of a subflow, in the terms of our own transport.
 
 use application::Told;
 use transport::Statistics;
 
 use crate::linux::info::TcpInfo;
 
-/// One end of a subflow as the kernel has told of it.
+/// One end of a subflow as reported by the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
-    /// What it said last, in the terms of our own transport.
+    /// Its last report, in the terms of our own transport.
     pub statistics: Statistics,
     /// Whether it counts timeouts.
     pub has_timeouts: bool,
@@ -42,7 +42,8 @@ impl Seen {
         }
     }
 
-    /// Which counters of a sender it tells: a kernel does not tell of reinjections, nor before Linux 6.7 of timeouts.
+    /// The counters of a sender that it reports: a kernel does not report reinjections, nor, before Linux 6.7,
+    /// timeouts.
     pub fn told(&self) -> Told {
         Told { timeouts: self.has_timeouts, reinjections: false }
     }

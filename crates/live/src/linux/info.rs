@@ -1,5 +1,5 @@
-//! What the kernel tells of a connection's subflows: `tcp_info` of each, and its addresses. The structures are those of
-//! linux/tcp.h and linux/mptcp.h; a kernel that is older writes less of them, and what it does not write reads 0.
+//! What the kernel reports of a connection's subflows: `tcp_info` of each, and its addresses. The structures are those
+//! of linux/tcp.h and linux/mptcp.h; an older kernel writes a shorter form, and the missing fields read as 0.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,7 +21,7 @@ const INFO: usize = 248;
 /// Two `sockaddr_storage`.
 const ADDRESSES: usize = 256;
 
-/// What is used of `struct tcp_info`.
+/// The fields of `struct tcp_info` that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     pub cwnd_segments: u32,
@@ -45,7 +45,7 @@ pub struct Subflow {
     pub tcp: TcpInfo,
 }
 
-/// The subflows of a socket of protocol IPPROTO_MPTCP that stand now; of one that fell back, the one there is.
+/// The current subflows of a socket of protocol IPPROTO_MPTCP; after a fallback, the only one.
 pub fn mptcp_subflows(socket: BorrowedFd<'_>) -> io::Result<Vec<Subflow>> {
     // Between the two calls a subflow may come or go: then once more.
     for _ in 0..3 {

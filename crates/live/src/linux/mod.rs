@@ -50,7 +50,7 @@ pub enum LinuxError {
 }
 
 /// Runs a plan to its end, by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it
-/// answers false the run ends with [`LinuxError::Stopped`].
+/// returns false the run ends with [`LinuxError::Stopped`].
 ///
 /// # Errors
 /// [`LinuxError`].

@@ -21,7 +21,7 @@ use crate::system;
 
 /// Below the emulator's.
 const FIFO_PRIORITY: i32 = 30;
-/// Ahead of programs that are not told otherwise.
+/// Ahead of programs with the default niceness.
 const NICE: i32 = -10;
 
 /// A kind's two hosts, and their namespaces.
@@ -61,8 +61,8 @@ impl Endpoint for Namespaces<'_> {
         socket::listen(pair.server, pair.hosts.server, options).map(Some)
     }
 
-    /// As the emulator, and behind it: a program that waits for the processor leaves windows unused and reads late. Without
-    /// the privilege it is as all are.
+    /// As the emulator, and behind it: a program that waits for the processor leaves windows unused and reads late.
+    /// Without the privilege it runs with the default priority.
     fn prepare(&self) {
         if system::schedule_fifo(FIFO_PRIORITY).is_err() {
             let _ = rustix::process::setpriority_process(None, NICE);

@@ -1,4 +1,4 @@
-//! What Python hands over: the scenario, and the hosts that it has furnished for it.
+//! The input from Python: the scenario, and the hosts prepared for it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::RawFd;
@@ -20,7 +20,7 @@ pub struct Plan {
     pub packet_bytes: usize,
     /// Of each kind of connection, in the description's order, its two hosts.
     pub hosts: Vec<Hosts>,
-    /// Reading of CLOCK_MONOTONIC that is time 0, for who goes along with the run; absent: as soon as all stand ready.
+    /// Reading of CLOCK_MONOTONIC at time 0, for programs that run alongside; if absent, as soon as all are ready.
     #[serde(default)]
     pub zero_ns: Option<u64>,
 }

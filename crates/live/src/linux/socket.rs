@@ -24,7 +24,7 @@ pub struct Options {
     pub congestion: String,
     /// Receive buffer; absent: the kernel's automatic one.
     pub receive_buffer_bytes: Option<u64>,
-    /// Whether small segments leave at once; kernels whose Multipath TCP cannot be told so hold them back.
+    /// Whether small segments are sent at once; kernels whose Multipath TCP lacks this option hold them back.
     pub no_delay: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn check_congestion(socket: &OwnedFd, asked: &str) -> io::Result<()> {
 pub fn bound_unsent(socket: &OwnedFd) -> io::Result<()> {
     match system::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT_BYTES) {
         // Sockets of Multipath TCP take it from Linux 6.8 on; before, a stop comes later by what the buffer holds.
-        // Which of the two a kernel answers differs even among those of 6.1.
+        // Which of the two errors a kernel returns differs even among releases of 6.1.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT)) => Ok(()),
         answer => answer,
     }

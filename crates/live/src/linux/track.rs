@@ -1,4 +1,4 @@
-//! A subflow between two kernels, both of which are asked from time to time.
+//! A subflow between two kernels, both of which are polled.
 
 use std::net::SocketAddr;
 
@@ -17,9 +17,9 @@ pub struct Track {
     /// The flow that carries its data.
     flow: FlowKey,
     pub path: u32,
-    /// What the sender says.
+    /// The sender's report.
     pub sender: Seen,
-    /// Bytes that have arrived by it.
+    /// Bytes that have arrived by this subflow.
     pub received: u64,
     pub kept: Kept,
 }
@@ -45,7 +45,7 @@ impl Track {
         self.client == client
     }
 
-    /// Where it stands at `now_ns`.
+    /// Its counters at `now_ns`.
     pub fn mark(&self, now_ns: u64) -> Mark {
         let receiver = Statistics { new_bytes_received: self.received, ..Statistics::default() };
         Mark::at(now_ns, Some(self.sender.statistics), Some(receiver))

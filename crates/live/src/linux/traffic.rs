@@ -172,8 +172,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         })
     }
 
-    /// Goes on until the end of the scenario, or until `stop`; then every connection that still stands is looked at once
-    /// more.
+    /// Runs until the end of the scenario, or until `stop`; then all open connections are measured once more.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         sleep_exactly()?;
         self.endpoint.prepare();
@@ -242,8 +241,8 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         }
     }
 
-    /// Does what applications want done by now. What they want because of that has its turn later, so that a connection
-    /// that fails at once does not open another for ever.
+    /// Carries out what applications have asked for by now. What they ask for in response is carried out later, so that
+    /// a connection that fails at once does not reopen for ever.
     fn carry_out(&mut self, at_ns: u64) -> io::Result<()> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {
@@ -331,7 +330,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         Ok(())
     }
 
-    /// What happened to a transfer has consequences.
+    /// Reports news of a transfer to its application.
     pub fn hear(&mut self, number: usize) {
         let Some(transfer) = &mut self.transfers[number] else { return };
         let (now_ns, account) = (self.clock.now_ns(), transfer.as_mut());
@@ -426,7 +425,7 @@ impl<'p, E: Endpoint> Traffic<'p, E> {
         self.freed.push(number);
     }
 
-    /// Looks at every connection that stands.
+    /// Measures all open connections.
     fn look(&mut self, now_ns: u64) {
         for transfer in self.transfers.iter_mut().flatten() {
             // One that is being torn down by the kernel does not answer; its own event tells.

@@ -1,4 +1,4 @@
-//! One connection with both its ends: what is offered, written and read.
+//! One connection with both its ends.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,7 +21,7 @@ pub struct Transfer {
     ends: [Option<OwnedFd>; 2],
     /// Whether the kernel has said that an end may write.
     pub writable: [bool; 2],
-    /// What its sender had sent again on another subflow when it was last looked at before a path ended.
+    /// Bytes that its sender had reinjected at the last look before a path ended.
     repeated_bytes: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Transfer {
         self.writable[SERVER] = true;
     }
 
-    /// Writes what is offered, as far as the kernel takes it.
+    /// Writes what is offered, as far as the kernel accepts it.
     fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(Left::Nothing) };
@@ -58,7 +58,7 @@ impl Transfer {
         turn::ask(socket, stream, buffers)
     }
 
-    /// The end that answers hears what has arrived.
+    /// The answering end reads what has arrived.
     fn hear(&mut self, buffers: &mut Buffers) -> io::Result<()> {
         let stream = &mut self.account.stream;
         let Some(socket) = &self.ends[stream.sender] else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! What an end of a connection does at its socket when it has its turn: it writes what is offered or reads what has arrived,
-//! until the kernel has enough for now or the others are due.
+//! An end's turn at its socket: it writes what is offered or reads what has arrived, until the kernel blocks or it is
+//! the others' turn.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,25 +25,25 @@ impl Buffers {
     }
 }
 
-/// What work on an end left behind.
+/// State of an end after its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
-    /// It has nothing more to do until the kernel says so.
+    /// It has nothing to do until the next event.
     Nothing,
-    /// It used its turn up.
+    /// It used up its turn.
     More,
     /// All there is to do on the connection is done.
     Over,
 }
 
-/// What one call of the kernel has done.
+/// Result of a system call.
 pub enum Done<T> {
     Some(T),
     /// The kernel cannot take or give anything now.
     Waits,
 }
 
-/// Writes at most `bytes`, as far as the kernel takes them; answers how many it took.
+/// Writes `bytes`, as far as the kernel accepts them; returns how many it took.
 pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
     loop {
         match send(socket, bytes, SendFlags::NOSIGNAL) {
@@ -55,7 +55,7 @@ pub fn send_some(socket: &OwnedFd, bytes: &[u8]) -> io::Result<Done<usize>> {
     }
 }
 
-/// Reads what has arrived; no bytes mean that the other end says no more.
+/// Reads what has arrived; no bytes mean the end of the stream.
 pub fn receive_some<'b>(socket: &OwnedFd, buffers: &'b mut Buffers) -> io::Result<Done<&'b [u8]>> {
     loop {
         match recv(socket, &mut *buffers.into, RecvFlags::empty()) {
@@ -83,7 +83,7 @@ pub fn write(socket: &OwnedFd, stream: &mut Stream, buffers: &Buffers) -> io::Re
     Ok(Left::Nothing)
 }
 
-/// Reads data; `now_ns` is asked when some has arrived. None: the other end says no more.
+/// Reads data; `now_ns` is called when some has arrived. `None` at the end of the stream.
 pub fn read(
     socket: &OwnedFd,
     stream: &mut Stream,

@@ -1,14 +1,14 @@
-//! What the sockets of a stack may hold together.
+//! The memory limit of all sockets of a stack.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that were written and are not acknowledged, or have come and are not read, of all connections.
 const LIMIT: u64 = 256 << 20;
-/// So much each direction of a connection may hold whatever the others do, so that none starves.
+/// Memory that each direction of a connection may always use, so that none starves.
 const LEAST_SHARE: u64 = 64 << 10;
 
-/// The rest is shared by dynamic thresholds (Choudhury and Hahne 1998): a direction may grow while it holds less than what is
-/// free. One alone gets half of all, a thousand greedy ones a thousandth each, and nobody has to count them.
+/// The rest is shared by dynamic thresholds (Choudhury and Hahne 1998): a direction may grow while it holds less than
+/// is free. A single one gets half of the memory, a thousand greedy ones a thousandth each, without being counted.
 #[derive(Debug, Default)]
 pub(super) struct Budget(AtomicU64);
 
@@ -18,12 +18,12 @@ impl Budget {
         own < LEAST_SHARE || own < LIMIT.saturating_sub(self.0.load(Ordering::Relaxed))
     }
 
-    /// What all hold together.
+    /// Total of all.
     pub fn held(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// What a direction holds has changed.
+    /// Updates what a direction holds.
     pub fn change(&self, held: &mut u64, now: u64) {
         self.0.fetch_add(now.wrapping_sub(*held), Ordering::Relaxed);
         *held = now;

@@ -38,7 +38,7 @@ impl Payload for Chunk {
     }
 }
 
-/// What was written and is not acknowledged, in the pieces in which it was written.
+/// Data written and not acknowledged, in the pieces in which it was written.
 #[derive(Debug, Default)]
 pub struct ChunkQueue {
     /// Each with its place in the stream, one after another without a gap.
@@ -96,7 +96,7 @@ impl Stream for Chunk {
         if !transport::worth_joining(self.0.len(), next.0.len()) {
             return false;
         }
-        // It is nobody else's as a rule, and has room after the first time.
+        // It is usually not shared, and has room after the first time.
         let waiting = std::mem::take(&mut self.0);
         let mut joined = waiting.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         joined.extend_from_slice(&next.0);

@@ -18,7 +18,7 @@ use crate::offload::{self, FRAME_LIMIT, HEADER_LEN};
 /// Packets taken from one device before the connections they belong to get their turn.
 const BATCH: usize = 64;
 
-/// What is kept of a connection.
+/// State of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     touched: bool,
@@ -49,7 +49,7 @@ pub struct Driver {
     bundle: Bundle,
     /// Of each connection, by subflow.
     mappings: Vec<Vec<Mappings>>,
-    /// Connections of strangers are limited, and nobody's until they are accepted.
+    /// Incoming connections are limited, and have no owner until they are accepted.
     limited: bool,
 }
 
@@ -95,7 +95,7 @@ impl Driver {
         &self.devices
     }
 
-    /// A device, to change it. Panics when there is none with this number.
+    /// A device, to change it. Panics if there is none with this number.
     pub fn device_mut(&mut self, number: usize) -> &mut Device {
         &mut self.devices[number]
     }
@@ -143,14 +143,14 @@ impl Driver {
         id
     }
 
-    /// From now on connections that strangers begin are limited, as [`Host::limit_backlog`] has it, and those whose handshake
-    /// is over are named by [`next_accepted`](Self::next_accepted).
+    /// From now on incoming connections are limited, as by [`Host::limit_backlog`], and those whose handshake is over
+    /// are named by [`next_accepted`](Self::next_accepted).
     pub fn limit_backlog(&mut self, half_open: usize) {
         self.host.limit_backlog(half_open);
         self.limited = true;
     }
 
-    /// The next connection that a peer has opened; it is whoever's who asks.
+    /// The next connection that a peer has opened; the caller then owns it.
     pub fn next_accepted(&mut self) -> Option<ConnectionId> {
         let id = self.host.next_accepted()?;
         self.touch(id);
@@ -164,7 +164,7 @@ impl Driver {
         &self.host
     }
 
-    /// Frees a connection that is over and of which nothing is left to read, hear or send. Answers whether it was done; then
+    /// Frees a connection that is over and has nothing left to read, report or send. Returns whether it was done; then
     /// its id may name another.
     pub fn release(&mut self, now_ns: u64, id: ConnectionId) -> bool {
         let released = self.host.rest(now_ns, id);
@@ -194,19 +194,19 @@ impl Driver {
         self.touch(id);
     }
 
-    /// A connection. Panics when there is none with this id.
+    /// A connection. Panics if there is none with this id.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> &Connection<Chunk> {
         self.host.connection(id)
     }
 
-    /// A connection, to act on it; it is touched. Panics when there is none with this id.
+    /// A connection, to act on it; it is touched. Panics if there is none with this id.
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.touch(id);
         self.host.connection_mut(id)
     }
 
-    /// A connection that is being served, without touching it. Panics when there is none with this id.
+    /// A connection that is being served, without touching it. Panics if there is none with this id.
     pub(crate) fn serving(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.host.connection_mut(id)
     }
@@ -233,7 +233,7 @@ impl Driver {
         }
     }
 
-    /// Takes in the next packet of a device; answers whether there was one.
+    /// Receives the next packet of a device; returns whether there was one.
     ///
     /// # Errors
     /// The device is gone.
@@ -243,8 +243,8 @@ impl Driver {
         Ok(true)
     }
 
-    /// Takes in what waits at the devices, but not without end. Answers whether more may wait. Packets that came together
-    /// are acknowledged together.
+    /// Receives what waits at the devices, up to a limit. Returns whether more may wait. Packets that came together are
+    /// acknowledged together.
     ///
     /// # Errors
     /// A device is gone.
@@ -334,7 +334,7 @@ impl Driver {
         }
         self.send_bundle(now_ns, lane)?;
         let slot = self.slots[id.0 as usize];
-        // A handshake that came to nothing is nobody's.
+        // A failed handshake has no owner.
         let stillborn = self.limited && !slot.owned && self.host.connection(id).is_over();
         if (slot.retired || stillborn) && self.forget(now_ns, id) {
             return Ok(());
@@ -351,7 +351,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Forgets a connection that nobody wants, unless there is still something to send.
+    /// Forgets a connection without an owner, unless there is still something to send.
     fn forget(&mut self, now_ns: u64, id: ConnectionId) -> bool {
         let connection = self.host.connection_mut(id);
         while connection.read().is_some() || connection.poll_event().is_some() {}

@@ -1,4 +1,4 @@
-//! What a path does to packets, for tests on a real network: loss, delay, reordering, and options taken off.
+//! Impairments of a path, for tests on a real network: loss, delay, reordering, and stripped options.
 
 use std::collections::BTreeMap;
 
@@ -23,18 +23,18 @@ pub struct Impair {
     pub strip_syn: bool,
     /// MPTCP options are taken off SYN/ACKs.
     pub strip_syn_ack: bool,
-    /// MPTCP options are taken off all other segments, once so many of them have passed in either direction.
+    /// MPTCP options are stripped from all other segments, once this many have passed in either direction.
     pub strip_after: Option<u64>,
     /// One bit of the content of this data-carrying packet is turned (and the TCP checksum made to fit): the first that
     /// leaves is number 1.
     pub alter_outward: Option<u64>,
     /// The same for those that arrive.
     pub alter_inward: Option<u64>,
-    /// Of the random draws.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
-/// What becomes of a packet now.
+/// Fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It goes on.
@@ -110,17 +110,17 @@ impl Impairment {
         if self.idle { Fate::Pass } else { self.meet(now_ns, packet, OUTWARD) }
     }
 
-    /// A packet from the device whose time has come.
+    /// The next packet from the device that is due.
     pub(super) fn take_inward(&mut self, now_ns: u64) -> Option<Vec<u8>> {
         take(&mut self.inward, now_ns)
     }
 
-    /// A packet to the device whose time has come.
+    /// The next packet to the device that is due.
     pub(super) fn take_outward(&mut self, now_ns: u64) -> Option<Vec<u8>> {
         take(&mut self.outward, now_ns)
     }
 
-    /// When the next one's time comes; `u64::MAX`: there is none.
+    /// When the next packet is due; `u64::MAX` if there is none.
     pub(super) fn next_ns(&self) -> u64 {
         let first = |held: &Held| held.first_key_value().map_or(u64::MAX, |((at_ns, _), _)| *at_ns);
         first(&self.inward).min(first(&self.outward))
@@ -149,7 +149,7 @@ impl Impairment {
         (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// The packet as a middlebox leaves it; none when it stays as it is.
+    /// The packet after a middlebox; `None` if unchanged.
     fn change(&mut self, packet: &[u8], way: usize) -> Option<Vec<u8>> {
         let of = &self.of;
         let alters = [of.alter_inward, of.alter_outward];
@@ -184,7 +184,7 @@ fn take(held: &mut Held, now_ns: u64) -> Option<Vec<u8>> {
     Some(first.remove())
 }
 
-/// Takes the MPTCP options off; answers whether there were any.
+/// Strips the MPTCP options; returns whether there were any.
 fn strip(segment: &mut Segment<Vec<u8>>) -> bool {
     let mut found = segment.options.dss.take().is_some();
     if let Some(rare) = segment.options.rare.as_deref_mut() {

@@ -1,4 +1,4 @@
-//! What programs want of the stack's thread, and how they tell it.
+//! Requests of programs to the stack's thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use super::impairment::Impair;
 use super::shared::Shared;
 use super::state::ConnectionState;
 
-/// What a program wants of the stack.
+/// A request of a program to the stack.
 pub(super) enum Command {
     /// Open a connection.
     Connect { config: Box<Config>, from: Vec<u8>, remote: SocketAddr, shared: Arc<Shared> },
@@ -29,7 +29,7 @@ pub(super) enum Command {
     Abort(Arc<Shared>),
     /// Do what a path manager does.
     Act(Arc<Shared>, PathAction),
-    /// Tell how a connection stands.
+    /// Return the state of a connection.
     Look(Arc<Shared>, Sender<ConnectionState>),
     /// Tell what the stack holds.
     Tell(Sender<Held>),
@@ -50,12 +50,12 @@ impl std::fmt::Debug for Command {
     }
 }
 
-/// What a stack holds.
+/// The contents of a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Held {
     /// Connections, half-open ones among them.
     pub connections: usize,
-    /// Connections whose handshake is not over.
+    /// Connections whose handshake is unfinished.
     pub half_open: usize,
     /// Handshakes that were given up because too many waited.
     pub dropped: u64,

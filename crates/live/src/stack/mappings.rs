@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use transport::Stream;
 use wire::{DataNumber, Mapping, Segment};
 
-/// What one subflow has sent under common mappings and not seen acknowledged. Numbers as in [`Mapping`]: the subflow's
-/// relative sequence numbers, which wrap.
+/// What one subflow has sent under common mappings and is not acknowledged yet. Numbers as in [`Mapping`]: the
+/// subflow's relative sequence numbers, which wrap.
 #[derive(Debug, Default)]
 pub struct Mappings {
     /// In the order of their numbers.
@@ -21,7 +21,7 @@ pub struct Mappings {
     base: u32,
 }
 
-/// How the mapping of a segment stands.
+/// State of a segment's mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its bytes go out for the first time: it may be joined with what follows.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use transport::algorithm::{Choice, ChoiceError, Family};
 use transport::{Config, Protocol, ReceiveBuffer, path_manager};
 
-/// Options of a connection. What is absent has the transport's default.
+/// Options of a connection. Absent ones have the transport's defaults.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -68,16 +68,16 @@ impl Algorithm {
 /// An option that nothing goes by.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// A protocol that there is not.
+    /// An unknown protocol.
     #[error("protocol: found «{0}»; expected mptcp or tcp")]
     Protocol(String),
     /// A code point of more than 6 bits.
     #[error("dscp: found {0}; expected a number from 0 to 63")]
     Dscp(u8),
-    /// An algorithm that there is not, or not so.
+    /// An unknown algorithm, or wrong parameters of one.
     #[error("{option}: {reason}")]
     Algorithm {
-        /// Which option.
+        /// The option.
         option: &'static str,
         /// Why.
         reason: ChoiceError,
@@ -85,7 +85,7 @@ pub enum OptionsError {
 }
 
 impl Options {
-    /// What the transport takes.
+    /// The values that the transport accepts.
     ///
     /// # Errors
     /// A name that it does not know.

@@ -1,4 +1,4 @@
-//! What a stack is made with.
+//! Configuration of a stack.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ pub struct Address {
     pub backup: bool,
 }
 
-/// What a stack is made with.
+/// Configuration of a stack.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {

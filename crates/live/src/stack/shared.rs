@@ -109,7 +109,7 @@ impl Shared {
         self.lock().ended
     }
 
-    /// Answers whether the program has let go of the socket and that is new; it is to be looked at again at `at_ns`.
+    /// Returns whether the program has let go of the socket and that is new; it is to be looked at again at `at_ns`.
     pub(super) fn orphan(&self, at_ns: u64) -> bool {
         let mut state = self.lock();
         let new = state.orphaned && state.orphan.is_none();

@@ -1,4 +1,4 @@
-//! What a program sees of a connection: a stream to write and to read.
+//! A program's view of a connection: a stream to write and to read.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub enum SocketError {
     Failed(Arc<str>),
 }
 
-/// A connection, for a program. When the last clone is dropped the connection is closed: what was written is still sent,
-/// what comes is read for nobody, and what has not ended a minute later is reset.
+/// A connection, for a program. When the last clone is dropped the connection is closed: what was written is still
+/// sent, incoming data is discarded, and a connection that has not ended a minute later is reset.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub(super) shared: Arc<Shared>,
@@ -149,7 +149,7 @@ impl Socket {
         Ok(())
     }
 
-    /// The next bytes of the peer's stream, at most about `most`; none at its end.
+    /// The next bytes of the peer's stream, at most about `most`; empty at its end.
     ///
     /// # Errors
     /// [`SocketError`]
@@ -182,7 +182,7 @@ impl Socket {
         chunks
     }
 
-    /// The program will have written so many bytes in all before it closes: for schedulers that look at what is left.
+    /// Announces how many bytes the program will write in all, for schedulers that look at what is left.
     pub fn set_flow_size(&self, bytes: u64) {
         self.shared.lock().flow_bytes = Some(bytes);
         self.announce();

@@ -1,4 +1,4 @@
-//! How a connection stands: what a program may ask.
+//! The state of a connection, for programs.
 
 use serde::Serialize;
 use transport::{Connection, SubflowId};
@@ -30,7 +30,7 @@ pub struct SubflowState {
     pub reinjections: u64,
     /// Data segments received.
     pub segments_received: u64,
-    /// Bytes of the stream that came first by it.
+    /// Bytes of the stream that arrived first by this subflow.
     pub bytes_received: u64,
 }
 

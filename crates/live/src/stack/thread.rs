@@ -1,4 +1,4 @@
-//! A stack at work: a driver on a thread of its own, commands to it through a mailbox, sockets out of it.
+//! A running stack: a driver on its own thread, with a mailbox for commands and sockets for data.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,9 +24,9 @@ use super::socket::{Socket, SocketError};
 use super::state::ConnectionState;
 use crate::clock::Clock;
 
-/// Connections whose handshake is not over; one more, and the oldest is forgotten (docs/decisions/0009).
+/// Most unfinished handshakes; with one more the oldest is forgotten (docs/decisions/0009).
 const BACKLOG: usize = 4_096;
-/// Connections to a port that nobody has accepted yet; one more is reset.
+/// Most connections to a port that wait to be accepted; one more is reset.
 const ACCEPT_LIMIT: usize = 1_024;
 /// How long a connection that no program holds may go without its peer acknowledging anything.
 const ORPHAN_NS: u64 = 60_000_000_000;
@@ -75,7 +75,7 @@ impl Stack {
     /// The next connection that was made to a port.
     ///
     /// # Errors
-    /// There was none in time, or the stack has ended.
+    /// None came in time, or the stack has ended.
     pub fn accept(&self, port: u16, timeout: Duration) -> Result<Socket, SocketError> {
         let accepted = self.mailbox.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         let empty = |all: &mut BTreeMap<u16, VecDeque<Arc<Shared>>>| {
@@ -105,7 +105,7 @@ impl Stack {
         self.mailbox.post(Command::Act(Arc::clone(&socket.shared), action));
     }
 
-    /// How a connection stands; none before the stack has seen it, or after the stack has ended.
+    /// The state of a connection; `None` before the stack has seen it, or after the stack has ended.
     #[must_use]
     pub fn look(&self, socket: &Socket) -> Option<ConnectionState> {
         let (sender, receiver) = channel();
@@ -134,7 +134,7 @@ impl Stack {
         self.mailbox.post(Command::Impair(device, Box::new(impair)));
     }
 
-    /// Ends the stack; connections that stand are left as they are, without a word to their peers.
+    /// Ends the stack; open connections are dropped without telling their peers.
     ///
     /// # Errors
     /// Why it had ended before.
@@ -205,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// A peer has opened a connection: it waits to be accepted, unless too many do.
+    /// Queues a connection opened by a peer to be accepted, unless too many are waiting.
     fn offer(&mut self, now_ns: u64, id: ConnectionId) {
         let port = self.driver.connection(id).tuple(transport::SubflowId(0)).local.port();
         let shared = Arc::new(Shared::default());
@@ -241,7 +241,7 @@ impl Worker {
         }
     }
 
-    /// Resets connections that no program holds and whose peers do not go on.
+    /// Resets connections that no program holds and whose peers are silent.
     fn end_orphans(&mut self, now_ns: u64) {
         while let Some(&(at_ns, id)) = self.orphans.first().filter(|(at_ns, _)| *at_ns <= now_ns) {
             self.orphans.remove(&(at_ns, id));
@@ -304,7 +304,7 @@ impl Worker {
         }
     }
 
-    /// The connection that a socket is of, while the stack has it.
+    /// The connection of a socket, while the stack has it.
     fn id_of(&self, shared: &Arc<Shared>) -> Option<ConnectionId> {
         shared.id().filter(|id| self.sockets.get(id).is_some_and(|known| Arc::ptr_eq(known, shared)))
     }

@@ -1,5 +1,5 @@
-//! A host that is the kernel's: sockets in a network namespace, in place of a stack of ours. What it says of its subflows it
-//! says when it is asked, from time to time; everything else is as with our own.
+//! A host that is the kernel's: sockets in a network namespace, in place of a stack of ours. It is polled for its
+//! subflows from time to time; everything else is as with our own.
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ const TURN_BYTES: usize = 1 << 20;
 
 /// The kernel as a host.
 pub struct Kernel {
-    /// Which of the two it is.
+    /// Which of the two hosts it is.
     pub side: usize,
     namespace: OwnedFd,
     options: Vec<Options>,
@@ -114,7 +114,7 @@ impl Kernel {
         Ok(happened)
     }
 
-    /// Calls a server from an address; answers the end that it calls from as well. The thread has [entered](Self::enter).
+    /// Calls a server from an address; also returns the end that it calls from. The thread has [entered](Self::enter).
     pub fn call(&self, kind: usize, from: std::net::IpAddr, to: SocketAddr) -> io::Result<(OwnedFd, SocketAddr)> {
         socket::call(from, to, &self.options[kind])
     }
@@ -133,7 +133,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets a transfer's end do what it can. Answers whether there is more to do.
+    /// Lets a transfer's end read and write. Returns whether there is more to do.
     pub fn serve(&mut self, now_ns: u64, step_bytes: u64, transfer: &mut Transfer) -> bool {
         let Some(mut end) = transfer.kernel.take() else { return false };
         let side = self.side;
@@ -162,7 +162,7 @@ impl Kernel {
     }
 }
 
-/// What work on a socket left behind.
+/// State of a socket after its turn.
 enum Done {
     Nothing,
     More,
@@ -171,7 +171,7 @@ enum Done {
 }
 
 impl Transfer {
-    /// Takes down what the kernel says of its end, if it has one there.
+    /// Records what the kernel reports of its end, if it has one.
     pub fn look(&mut self, now_ns: u64, side: usize) {
         if let Some(end) = self.kernel.take() {
             self.look_at(&end, now_ns, side);
@@ -179,7 +179,7 @@ impl Transfer {
         }
     }
 
-    /// Takes down what the kernel says of the subflows now; `side` is the kernel's.
+    /// Records what the kernel reports of the subflows now; `side` is the kernel's.
     fn look_at(&mut self, end: &End, now_ns: u64, side: usize) {
         let Some(socket) = end.socket.as_ref().filter(|_| end.stands) else { return };
         self.fallback |= end.mptcp && info::fell_back(socket.as_fd());
@@ -217,7 +217,7 @@ impl Transfer {
         Ok(Done::More)
     }
 
-    /// Writes what is offered, as far as the kernel takes it, and the end when there is no more.
+    /// Writes what is offered, as far as the kernel accepts it, and closes when there is no more.
     fn send_to(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<()> {
         let stream = &mut self.stream;
         while stream.to_write() > 0 {

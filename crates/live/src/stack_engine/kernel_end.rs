@@ -18,7 +18,7 @@ pub struct End {
 }
 
 impl End {
-    /// The kernel says this of the socket; answers whether it failed.
+    /// The kernel reports these events of the socket; returns whether it failed.
     pub fn hear(&mut self, flags: EventFlags) -> bool {
         self.stands |= flags.contains(EventFlags::OUT);
         let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP)

@@ -11,7 +11,7 @@ use crate::engine::agenda::Due;
 use crate::engine::kernel_step_bytes;
 
 impl World<'_> {
-    /// Does what there is to do on the kernel's side, if there is one. Answers whether there is more.
+    /// Does what is due on the kernel's side, if there is one. Returns whether there is more.
     pub fn turn_kernel(&mut self) -> Result<bool, StackError> {
         let Some(kernel) = &mut self.kernel else { return Ok(false) };
         let (again, happened) = (std::mem::take(&mut kernel.again), kernel.poll()?);
@@ -66,7 +66,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Takes down what the kernel says of all subflows.
+    /// Records what the kernel reports of all subflows.
     pub fn look(&mut self, now_ns: u64) {
         if let Some(Kernel { side, .. }) = self.kernel {
             self.transfers.iter_mut().flatten().for_each(|transfer| transfer.look(now_ns, side));

@@ -1,4 +1,4 @@
-//! Where the counters of a subflow stand, and the flow that carries its data.
+//! The counters of a subflow, and the flow that carries its data.
 
 use application::{Mark, SERVER, Tally, Told, Window};
 
@@ -7,7 +7,7 @@ use crate::emulator::FlowKey;
 use crate::stack::Driver;
 
 impl Subflow {
-    /// Where it stands at `now_ns`.
+    /// Its counters at `now_ns`.
     pub fn mark(&self, now_ns: u64, transfer: &Transfer, drivers: &[Driver; 2]) -> Mark {
         let statistics = |side: usize| {
             if let (None, Some(seen)) = (self.ids[side], self.kernel) {

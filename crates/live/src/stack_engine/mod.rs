@@ -29,10 +29,9 @@ use scenario::Plugins;
 use world::World;
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
-/// `hosts` those of the clients' and the servers' stack, or, of the
-/// one that the plan makes the kernel's, of its network namespace. `plugins` are algorithms from outside, which the
-/// description names. `watch` is called every 20 ms with the time in nanoseconds;
-/// when it answers false the run ends with [`StackError::Stopped`].
+/// `hosts` those of the clients' and the servers' stack, or, of the one that the plan makes the kernel's, of its
+/// network namespace. `plugins` are algorithms from outside, which the description names. `watch` is called every 20 ms
+/// with the time in nanoseconds; when it returns false the run ends with [`StackError::Stopped`].
 ///
 /// # Errors
 /// [`StackError`].

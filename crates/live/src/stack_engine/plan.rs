@@ -1,4 +1,4 @@
-//! What Python hands over: the scenario, the devices, and the addresses.
+//! The input from Python: the scenario, the devices, and the addresses.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
@@ -22,7 +22,7 @@ pub struct Plan {
     pub client: RawFd,
     /// The same of the servers'.
     pub server: RawFd,
-    /// Which host is the kernel's, if one is.
+    /// Which host is the kernel's, if any.
     #[serde(default)]
     pub kernel: Option<KernelHost>,
     /// The servers' address.
@@ -43,7 +43,7 @@ pub struct KernelHost {
 
 /// Addresses of one path that one connection may have.
 pub const PLACES: usize = 8;
-/// Groups of so many addresses in a /24.
+/// Addresses of a group in a /24.
 const GROUPS: u32 = 31;
 /// Connections of one group differ by their port; between two there is room for subflows of the same address.
 const FIRST_PORT: u16 = 2048;

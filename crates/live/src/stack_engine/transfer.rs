@@ -13,21 +13,21 @@ use crate::stack::Chunk;
 
 /// Written at once.
 const PIECE_BYTES: u64 = 64 * 1024;
-/// What the sender has written and not sent yet, at least, while there is more: schedulers see that much.
+/// Least data written but not sent, as long as there is more: schedulers see that much.
 const AHEAD_BYTES: u64 = 1 << 20;
 
-/// A subflow of a connection, as both ends have it.
+/// A subflow of a connection, at both ends.
 pub struct Subflow {
     /// Its client's end, which tells it from all others.
     pub client: SocketAddr,
     pub path: usize,
     pub ids: [Option<SubflowId>; 2],
-    /// What the kernel says of it, when it is one end.
+    /// What the kernel reports of it, if it is one end.
     pub kernel: Option<Seen>,
     pub kept: Kept,
 }
 
-/// What one connection carries.
+/// The data of one connection.
 pub struct Transfer {
     pub application: u32,
     pub stream: Stream,

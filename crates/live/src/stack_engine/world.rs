@@ -26,12 +26,12 @@ use crate::system;
 
 /// Below the emulator's.
 const FIFO_PRIORITY: i32 = 30;
-/// Ahead of programs that are not told otherwise.
+/// Ahead of programs with the default niceness.
 const NICE: i32 = -10;
 /// How long a wait is at most, so that the order to stop is heard.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 
-/// Packets that one host takes in before the other has its turn.
+/// Packets that one host receives before it is the other's turn.
 const BATCH: usize = 32;
 
 /// Both hosts.
@@ -51,7 +51,7 @@ pub struct World<'p> {
     free: Vec<usize>,
     /// By connection of each host, its transfer.
     transfer_of: [BTreeMap<ConnectionId, usize>; 2],
-    /// Who called and is not known to the server yet, by the client's end.
+    /// Callers that the server does not know yet, by the client's end.
     pub callers: BTreeMap<SocketAddr, usize>,
     /// Connections opened so far.
     opened: u32,
@@ -145,8 +145,8 @@ impl<'p> World<'p> {
     /// Goes on until the end of the scenario, or until `stop`.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), StackError> {
         sleep_exactly()?;
-        // As the emulator, and behind it: hosts that wait for the processor would be slow ones. The thread sleeps whenever
-        // it has nothing to do. Without the privilege it is as all are.
+        // As the emulator, and behind it: hosts that wait for the processor would be slow ones. The thread sleeps
+        // whenever it has nothing to do. Without the privilege it runs with the default priority.
         if system::schedule_fifo(FIFO_PRIORITY).is_err() {
             let _ = rustix::process::setpriority_process(None, NICE);
         }
@@ -177,7 +177,7 @@ impl<'p> World<'p> {
     }
 
     /// A host takes in packets and serves its connections, each packet by itself: what would be acknowledged one by one
-    /// in virtual time is so here. Answers whether more packets may wait.
+    /// in virtual time is so here. Returns whether more packets may wait.
     fn turn(&mut self, side: usize) -> Result<bool, StackError> {
         if self.kernel.as_ref().is_some_and(|kernel| kernel.side == side) {
             return Ok(false);
@@ -277,7 +277,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// What happened to a transfer has consequences.
+    /// Reports news of a transfer to its application.
     pub fn hear(&mut self, now_ns: u64, number: usize) {
         let Some(mut transfer) = self.transfers[number].take() else { return };
         let news = transfer.stream.take_news();
@@ -367,8 +367,8 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Does what applications want done by now. What they want because of that has its turn later, so that a connection
-    /// that fails at once does not open another for ever.
+    /// Carries out what applications have asked for by now. What they ask for in response is carried out later, so that
+    /// a connection that fails at once does not reopen for ever.
     fn carry_out(&mut self, now_ns: u64) -> Result<(), StackError> {
         for _ in 0..self.runtime.actions_waiting() {
             match self.runtime.next_action() {

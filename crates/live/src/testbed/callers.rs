@@ -37,7 +37,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Takes one in, and answers its number.
+    /// Takes one in, and returns its number.
     pub fn add(&mut self, kind: usize, socket: OwnedFd, peer: SocketAddr) -> u64 {
         if self.waiting.len() >= LIMIT {
             self.waiting.pop_first();

@@ -62,7 +62,7 @@ impl Half {
         if self.account.stream.sender == self.end { self.shut && self.heard_end } else { self.account.stream.ended }
     }
 
-    /// Writes the outbox; answers whether it is empty.
+    /// Writes the outbox; returns whether it is empty.
     fn flush(&mut self) -> io::Result<bool> {
         let Some(socket) = &self.socket else { return Ok(true) };
         let mut sent = 0;
@@ -80,7 +80,7 @@ impl Half {
         Ok(self.outbox.is_empty())
     }
 
-    /// Writes what is offered, as far as the kernel takes it.
+    /// Writes what is offered, as far as the kernel accepts it.
     fn write(&mut self, buffers: &Buffers) -> io::Result<Left> {
         let stream = &mut self.account.stream;
         let Some(socket) = self.socket.as_ref().filter(|_| stream.sender == self.end && self.outbox.is_empty()) else {

@@ -56,8 +56,8 @@ pub struct Summary {
     pub refused: u64,
 }
 
-/// Plays one end of a plan by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it answers
-/// false the run ends with [`TestbedError::Stopped`].
+/// Plays one end of a plan by the machine's clock. `watch` is called every 20 ms with the time in nanoseconds; when it
+/// returns false the run ends with [`TestbedError::Stopped`].
 ///
 /// # Errors
 /// [`TestbedError`].

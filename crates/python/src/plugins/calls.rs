@@ -1,4 +1,4 @@
-//! Calls of Python objects: what they share in a run, and what becomes of one that fails.
+//! Calls of Python objects: what they share in a run, and how failures are handled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 pub enum Problem {
     /// It raised.
     Raised(PyErr),
-    /// Its answer makes no sense; the text says what it was and what would do.
+    /// It returned a wrong value; the text gives the value and what was expected.
     Answered(String),
 }
 
@@ -82,7 +82,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Calls {
-    /// Whether a call has failed. From then on none is made, and the run is to end.
+    /// Whether a call has failed. After that no call is made, and the run ends.
     pub fn have_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -126,7 +126,7 @@ impl Failure {
     }
 }
 
-/// Whether the exception is none that a program expects to handle, and not the watchdog's.
+/// Whether programs do not normally catch this exception, and it is not the watchdog's.
 fn is_foreign(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
     let overdue = overdue(py)?;
     Ok(!error.is_instance_of::<pyo3::exceptions::PyException>(py) && !error.is_instance(py, &overdue))
@@ -202,7 +202,7 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// The time that the next call is made at. Too many within a millisecond are a failure: a run would not come to its end.
+    /// The time of the next call. Too many calls within a millisecond are a failure: the run would not end.
     pub fn set_now(&self, now_ns: u64) {
         if self.now_ns.swap(now_ns, Ordering::Relaxed) / MILLISECOND_NS != now_ns / MILLISECOND_NS {
             self.calls_now.store(0, Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl Object {
         self.class.methods.iter().any(|each| each == method)
     }
 
-    /// Calls the method `names[index]` by `call`. None: it failed, or one before it; the run is about to end.
+    /// Calls the method `names[index]` by `call`. `None` if it or an earlier call failed; the run is about to end.
     pub fn call<T>(
         &self,
         names: &'static [&'static str],
@@ -321,7 +321,7 @@ impl Watchdog {
         Watchdog { calls: Arc::clone(calls), over: Arc::default(), thread: None }
     }
 
-    /// What is to be raised, if a call has failed.
+    /// The exception to raise, if a call has failed.
     pub fn take_error(&self, py: Python<'_>) -> Option<PyErr> {
         if let Some(raised) = locked(&self.calls.cancelled).take() {
             return Some(raised);
@@ -385,7 +385,7 @@ pub fn number(value: &Bound<'_, PyAny>, (expected, accept): Accepted) -> Answer<
     number.filter(|&number| accept(number)).ok_or_else(|| wrong(value, expected))
 }
 
-/// The answer is not what it must be.
+/// A return value is wrong.
 pub fn wrong(value: &Bound<'_, PyAny>, expected: &str) -> Problem {
     let shown = value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     Problem::Answered(format!("it answered {shown}; expected {expected}"))

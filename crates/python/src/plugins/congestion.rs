@@ -49,7 +49,7 @@ struct PyRule<const REGROUPS: bool> {
 }
 
 impl<const REGROUPS: bool> PyRule<REGROUPS> {
-    /// What the method of this place in [`RULE`] answers for the subflow `r`, or for all.
+    /// The result of the method at this index in [`RULE`] for the subflow `r`, or for all.
     fn ask(&self, index: usize, group: &[View], r: Option<usize>, accepted: Accepted) -> Option<f64> {
         self.object.call(RULE, index, |_, method| {
             let subflows = self.table.open(group);
@@ -173,7 +173,7 @@ struct WholeControl {
 }
 
 impl WholeControl {
-    /// What the method of this place in [`WHOLE`] answers. None: it failed, or the base class has it.
+    /// The result of the method at this index in [`WHOLE`]; `None` if it failed or is the base class's.
     fn ask<T>(
         &self,
         index: usize,
@@ -192,7 +192,7 @@ impl WholeControl {
         })
     }
 
-    /// The threshold that one of the methods after a loss answers.
+    /// The threshold that one of the methods after a loss returns.
     fn threshold(&self, index: usize, group: &[View], r: usize, now_ns: u64) -> f64 {
         let call = |method: &Bound<'_, PyAny>, subflows| number(&method.call1((subflows, r, now_ns))?, A_SEGMENT);
         self.ask(index, group, now_ns, call).unwrap_or(1.0)
@@ -276,7 +276,7 @@ fn on_sample(
     });
 }
 
-/// Writes what `show`, the last of the methods `names`, answers.
+/// Writes what `show`, the last of the methods `names`, returns.
 fn show(
     names: &'static [&'static str],
     object: &Object,

@@ -62,7 +62,7 @@ fn told(py: Python<'_>, event: PathEvent) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// What it knows, as `PathContext` of `base.py`.
+/// Its state, as `PathContext` of `base.py`.
 fn seen<'py>(py: Python<'py>, context: &PathContext<'_>) -> PyResult<Bound<'py, PyAny>> {
     let base = py.import(BASE)?;
     let local = context.local.iter().map(|a| base.call_method1("LocalAddress", (a.id, a.address, a.backup)));
@@ -74,7 +74,7 @@ fn seen<'py>(py: Python<'py>, context: &PathContext<'_>) -> PyResult<Bound<'py, 
     base.call_method1("PathContext", (context.now_ns, context.initiator, local, remote, open))
 }
 
-/// The actions that it answered; None stands for none.
+/// The actions that it returned; None means none.
 fn wanted(answer: &Bound<'_, PyAny>, context: &PathContext<'_>) -> Answer<Vec<PathAction>> {
     if answer.is_none() {
         return Ok(Vec::new());

@@ -88,7 +88,7 @@ impl PyScheduler {
     }
 }
 
-/// The decision that a Python value stands for, if it can be carried out.
+/// The decision that a Python value describes, if it can be carried out.
 fn decision(answer: &Bound<'_, PyAny>, demand: Demand, group: &[View], context: &Context) -> Answer<Decision> {
     let (py, now_ns) = (answer.py(), context.now_ns);
     if answer.is_none() {
@@ -169,7 +169,7 @@ fn whole(value: &Bound<'_, PyAny>) -> Option<u64> {
     if is_whole(value) { value.extract().ok() } else { None }
 }
 
-/// With nothing under way nobody would ask again.
+/// With nothing in flight there would be no further call.
 fn no_stall(group: &[View], answered: &str) -> Answer<()> {
     let idle = group.iter().all(|view| view.in_flight == 0 && view.queued == 0 && !view.held);
     let only_backups = !group.iter().any(|v| v.active && !v.potentially_failed && !v.backup);

@@ -63,7 +63,7 @@ fn sent(bundle: &mut Bundle, mappings: &mut Mappings, six: bool) -> Vec<Segment<
     segments
 }
 
-/// All of these in as few pieces as they fit in; answers how many segments were in each, and the segments.
+/// All of these in as few pieces as they fit in; returns how many segments were in each, and the segments.
 fn send(all: &[Segment<Chunk>], mappings: &mut Mappings, six: bool) -> (Vec<usize>, Vec<Segment<Vec<u8>>>) {
     let mut bundle = Bundle::default();
     let (mut sizes, mut segments) = (Vec::new(), Vec::new());
