@@ -18,7 +18,7 @@ fn request(name: &str) -> libc::ifreq {
     // SAFETY: all zeros is a value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]); // signed on x86, unsigned on ARM
     }
     request
 }
@@ -36,7 +36,7 @@ pub fn tun(name: &str) -> io::Result<OwnedFd> {
 fn address(address: Ipv4Addr) -> libc::sockaddr {
     let mut data = [0; 14];
     for (to, from) in data[2..6].iter_mut().zip(address.octets()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]); // signed on x86, unsigned on ARM
     }
     libc::sockaddr { sa_family: libc::AF_INET as u16, sa_data: data }
 }
