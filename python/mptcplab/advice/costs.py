@@ -12,6 +12,7 @@ from mptcplab.advice.race import Race
 
 _MOST: Final = 5
 _NOTHING: Final = 0.005
+_LESS: Final = 0.02
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def costs(race: Race, question: Question, paid: Sequence[str], chosen: Sequence[
         return ()
     front: list[Candidate] = []
     for each in ranked:
-        if all(shares[each] < shares[other] - _NOTHING for other in front):
+        if all(shares[each] < shares[other] - _LESS for other in front):
             front.append(each)
     front = [nothing[0], *[each for each in front[: _MOST - 1] if each != nothing[0]]]
     rows = sorted(dict.fromkeys([*front, *chosen]), key=lambda each: (shares[each] >= _NOTHING, shares[each]))

@@ -24,16 +24,18 @@ def sentences(
 ) -> list[str]:
     """Of a setting, beside TCP on the better path and `others`, which differ from it."""
     said = [_gain(race, question, best, single)] if best != single else []
+    if best.backup and len(best.paths) == 1:
+        said.append(f"If {best.paths[0]} fails, connections go on over {words.listed(list(best.backup), 'or')}.")
     said += _neighbours(race, question, best, single, least=_MUCH)
     said += _left_out(race, question, best, others)
     said += limits(race, question, best)
     if len(best.paths) > 1:
         said.append(_shares(race, question, best))
+    said += _metered(race, question, best)
     said += _uncoupled(best)
     said += _contrasts(race, question, best, others)
     said += _queueing(race, question, best, [single, *others])
     said += _waiting(race, question, best, others)
-    said += _metered(race, question, best)
     said += _neighbours(race, question, best, single, most=_MUCH)
     return said
 
@@ -311,6 +313,7 @@ def _neighbours(
         f"The other connections get {words.percent(part - 1)} {'more' if part > 1 else 'less'} goodput than with "
         f"TCP on {single.paths[0]}: {words.rate(mean(race, best, 'neighbours_bps'))} instead of "
         f"{words.rate(mean(race, single, 'neighbours_bps'))}."
+        + (" --prefer fair looks for less of that." if part < 1 - _MUCH and question.prefer == "best" else "")
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from mptcplab.advice import words
 from mptcplab.advice.answer import Advice
 from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
 from mptcplab.advice.costs import HEADERS as COST_HEADERS
@@ -54,7 +55,7 @@ def page(advice: Advice) -> str:
         panels.append(queues)
     return pages.render(
         "advice.html",
-        title=f"Advice for {question.traffic.kind} over {' and '.join(question.paths)}",
+        title=f"Advice for {question.traffic.kind} over {words.listed(list(question.paths))}",
         lead=question.traffic.summary(),
         answers=[(headline(each), each.reasons, each.commands) for each in advice.recommended],
         closing=closing(advice),
