@@ -66,3 +66,21 @@ def test_every_page_and_notebook_is_in_the_navigation(site: Path) -> None:
     assert [name for name in notebooks if f'href="{name}.html"' not in listing] == []
     assert "tutorials/first-run.html" in home
     assert (site / "search" / "search_index.js").is_file()
+
+
+def test_examples_of_docstrings_are_code_on_the_site() -> None:
+    from tools.site.doctests import fenced
+
+    text = "What it does.\n\n>>> one()\n1\n>>> two(\n...     3\n... )\n\nRaises nothing."
+    assert fenced(text) == (
+        "What it does.\n\n```pycon\n>>> one()\n1\n>>> two(\n...     3\n... )\n```\n\nRaises nothing."
+    )
+    assert fenced(">>> last()\n2").endswith("\n```")
+
+
+def test_the_plug_in_page_has_every_counter() -> None:
+    interface = (ROOT / "python" / "mptcplab" / "_core.pyi").read_text(encoding="utf-8")
+    fields = re.findall(r"def (\w+)\(self\)", interface.partition("class Counters:")[2].partition("@final")[0])
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    assert fields
+    assert [name for name in fields if f"`{name}`" not in page] == []
