@@ -1,8 +1,11 @@
 """`python -m studies [NAME …]`."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Final
+
+from mptcplab import __version__, kernels
 
 from . import (
     bbr_share,
@@ -10,6 +13,7 @@ from . import (
     diagnose,
     differential,
     emulator,
+    engine_model,
     engines,
     guest_cost,
     kernel_delay,
@@ -23,10 +27,14 @@ from . import (
     shared_bottleneck,
     shared_detection,
     single_path,
+    speed,
     stack_speed,
     suspicions,
     tc_links,
+    trust,
 )
+from .runs import PRINTED
+from .tables import Results, draw_pages
 
 STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "loss-throughput": loss_throughput.main,
@@ -42,27 +50,43 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "diagnose": diagnose.main,
     "emulator": emulator.main,
     "differential": differential.main,
+    "engine-model": engine_model.main,
     "engines": engines.main,
     "linux-virtual": linux_virtual.main,
     "guest-cost": guest_cost.main,
     "single-path": single_path.main,
+    "speed": speed.main,
     "bbr-share": bbr_share.main,
     "stack-speed": stack_speed.main,
     "suspicions": suspicions.main,
     "tc-links": tc_links.main,
+    "trust": trust.main,
 }
+
+IN_GUESTS: Final = frozenset({"linux-virtual", "single-path", "suspicions", "guest-cost", "tc-links"})
+"""Those that run Linux in virtual time."""
 
 
 def main(names: list[str]) -> int:
-    """Run the studies that are named; list them where none is."""
+    """Run the studies that are named, keep their tables and draw those of the pages; list the studies where none is."""
     unknown = [name for name in names if name not in STUDIES]
     if unknown or not names:
         problem = f"found {', '.join(unknown)}; expected" if unknown else "expected"
         sys.stderr.write(f"{problem} one or more of: {', '.join(STUDIES)}\n")
         return 2
     for name in names:
+        PRINTED.clear()
         STUDIES[name]()
+        Results(name, __version__, PRINTED, _kernel() if name in IN_GUESTS else "").write()
+        draw_pages()
     return 0
+
+
+def _kernel() -> str:
+    try:
+        return kernels.find(os.environ.get("MPTCPLAB_KERNEL")).version
+    except kernels.UnknownKernelError:
+        return ""
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ def differences(reference: Measured, other: Measured) -> dict[Key, tuple[float, 
     return apart
 
 
-def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) -> Iterator[dict[str, str]]:
+def rows(control: str, apart: Mapping[Key, tuple[float, float]]) -> Iterator[dict[str, str]]:
     """A row for each kind of transfer."""
     for what in ("bulk", *FILES, *LARGE):
         values = np.array([value for (kind, _), (value, _) in apart.items() if kind == what])
@@ -196,13 +196,12 @@ def rows(control: str, engine: str, apart: Mapping[Key, tuple[float, float]]) ->
         yield {
             "control": control,
             "transfer": what,
-            "engine": engine,
-            "scenarios": str(len(values)),
+            "points": str(len(values)),
             "median": f"{np.median(size):.1%}",
             "p90": f"{np.quantile(size, 0.9):.1%}",
             "worst": f"{values[size.argmax()]:+.1%}",
             "mean (bias)": f"{values.mean():+.1%}",
-            "standard error of one (median)": f"{np.median(errors):.1%}",
+            "standard error of one (median)": "–" if np.isnan(errors).any() else f"{np.median(errors):.1%}",
         }
 
 
@@ -265,5 +264,5 @@ def main() -> None:
                     continue
                 found = _measure_all(chosen, control, engine)
             apart = differences(reference, found)
-            show(f"{control}: {engine} against sim", rows(control, engine, apart))
+            show(f"{control}: {engine} against sim", rows(control, apart))
             show(f"{control}: {engine}, more than {OUTLIER:.0%} apart", outliers(chosen, apart))

@@ -12,6 +12,8 @@ from mptcplab.models.checks import Array
 from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
 
+from .tables import Table
+
 # A data segment of 1,500 bytes on the wire: 20 of IP, 20 of TCP, 12 of timestamps; under Multipath TCP the mapping.
 PACKET_BYTES = 1500
 TCP_PAYLOAD_BYTES = 1448
@@ -87,16 +89,27 @@ def rmse(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
     return float(np.sqrt(np.mean(difference**2)))
 
 
-def show(title: str, rows: Iterable[Mapping[str, str]]) -> None:
-    """Print a Markdown table as its rows come."""
+PRINTED: list[Table] = []
+"""The tables of the study that runs."""
+
+
+def show(title: str, rows: Iterable[Mapping[str, str]], *, keep: bool = True) -> None:
+    """Print a Markdown table as its rows come, and remember it for the pages unless it is not to be kept."""
+    table = Table(title)
+    if keep:
+        PRINTED.append(table)
     sys.stdout.write(f"\n### {title}\n\n")
-    for number, row in enumerate(rows):
-        if number == 0:
+    for row in rows:
+        if not table.header:
+            table.header += row
             sys.stdout.write("| " + " | ".join(row) + " |\n" + "|---" * len(row) + "|\n")
+        table.rows.append(list(row.values()))
         sys.stdout.write("| " + " | ".join(row.values()) + " |\n")
         sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    """Print one line below a table."""
+    """Print one line below a table, and remember it with the table."""
+    if PRINTED:
+        PRINTED[-1].notes.append(text)
     sys.stdout.write(f"\n{text}\n")

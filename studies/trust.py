@@ -1,0 +1,84 @@
+"""How far to trust a number: one line for each kind, from what the other studies have kept. It runs nothing."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from .runs import show
+from .tables import Results, Table
+
+
+def _number(text: str) -> float:
+    """The first number of a cell; of `+1.2%` 0.012."""
+    found = re.search(r"[-+−]?\d+(?:\.\d+)?", text)
+    if found is None:
+        raise ValueError(f"{text!r} has no number")
+    value = float(found[0].replace("−", "-"))
+    return value / 100 if text[found.end() :].lstrip().startswith("%") else value
+
+
+def _column(table: Table, name: str) -> list[str]:
+    place = table.header.index(name)
+    return [row[place] for row in table.rows]
+
+
+def _row(what: str, against: str, apart: Sequence[float]) -> dict[str, str]:
+    size = np.abs(apart)
+    return {
+        "what": what,
+        "against": against,
+        "cases": str(len(apart)),
+        "median": f"{np.median(size):.1%}",
+        "p90": f"{np.quantile(size, 0.9):.1%}",
+        "worst": f"{apart[int(size.argmax())]:+.1%}",
+    }
+
+
+def theory() -> Iterator[Mapping[str, str]]:
+    """Against closed forms, or the rules played by themselves."""
+    independent, regular, *_ = Results.read("loss-throughput").tables
+    for table, law in ((independent, "1.31/(RTT·√p)"), (regular, "1.22/(RTT·√p)")):
+        column = next(name for name in table.header if name.startswith("from ") and name != "from it")
+        few = [
+            _number(apart)
+            for p, apart in zip(_column(table, "p"), _column(table, column), strict=True)
+            if (_number(p) <= 0.01 if "%" in p else int(p.partition("/")[2]) >= 100)
+        ]
+        losses = "independent" if table is independent else "regular"
+        yield _row(f"Reno's rate, {losses} losses up to 1 %", law, few)
+    for table, law in zip(Results.read("cubic-response").tables, ("RFC 9438", "its rule played"), strict=True):
+        column = next(name for name in table.header if name.startswith("from "))
+        own = [
+            _number(apart)
+            for apart, share in zip(_column(table, column), _column(table, "Reno's window/CUBIC's"), strict=True)
+            if _number(share) < 1
+        ]
+        losses = "regular" if law == "RFC 9438" else "independent"
+        yield _row(f"CUBIC's window where it is not Reno-friendly, {losses} losses", law, own)
+    for table in Results.read("lia-two-paths").tables:
+        found, played = (
+            [sum(map(float, cell.split(" + "))) for cell in _column(table, name)]
+            for name in ("simulated, segments/s", "rule played")
+        )
+        varied = "loss" if "Loss" in table.title else "RTT"
+        apart = [mine / rule - 1 for mine, rule in zip(found, played, strict=True)]
+        yield _row(f"LIA's rate on two lossy paths, {varied} of one varied", "its rule played", apart)
+    for table in Results.read("shared-bottleneck").tables:
+        share = dict(zip(_column(table, "control"), map(float, _column(table, "share")), strict=True))
+        apart = [share[control] / 0.5 - 1 for control in ("lia", "olia", "balia", "ewtcp", "coupled")]
+        yield _row(f"share of coupled controls beside a TCP flow, {table.title.rpartition(', ')[2]}", "one half", apart)
+    for table in Results.read("khalili-scenarios").tables[:4]:
+        control = table.title.rpartition(" ")[2]
+        law = "LIA's law" if control == "LIA" else "optimum"
+        for users, name in (("two-path users", law), ("TCP users", f"{law} ")):
+            pairs = zip(_column(table, users), _column(table, name), strict=True)
+            apart = [float(mine) / float(theirs) - 1 for mine, theirs in pairs]
+            where = "A" if "A," in table.title else "C"
+            against = "closed form" if control == "LIA" else "optimum with probing"
+            yield _row(f"Khalili's scenario {where}, {control}: {users}", against, apart)
+
+
+def main() -> None:
+    """Print the tables."""
+    show("Against theory", theory())
