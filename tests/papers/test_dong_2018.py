@@ -31,8 +31,8 @@ def test_every_published_value_has_a_claim_or_a_reason(
     item: str, journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if item == "figure-31" and not os.environ.get("MPTCPLAB_WHOLE_PAPERS"):
-        # Its downloads beside ten others are tried under eight variants for each of six gains, a minute of CPU time; other
-        # items run the same code. `make soak-papers` tries them.
+        # Downloads beside ten others under eight variants for each of six gains: a minute of CPU time. Other items run
+        # the same code; `make soak-papers` runs these too.
         monkeypatch.setattr(wireless, "explain", lambda *_, **__: "not tried")
     repeated(item, journal, tmp_path)
 
