@@ -29,7 +29,8 @@ def right(situation: Situation, found: Diagnosis) -> bool:
     named = {each.cause for each in found.findings}
     if situation.cause is None:
         return not faults(found)
-    return situation.cause in named and faults(found) <= {situation.cause}
+    causes = {situation.cause, situation.or_cause}
+    return bool(causes & named) and faults(found) <= causes
 
 
 def record(situations: Iterable[Situation], place: Path) -> None:

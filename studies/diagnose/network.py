@@ -43,6 +43,8 @@ class Situation:
     name: str
     cause: str | None
     """The cause that is to be named; None for a healthy one."""
+    or_cause: str | None = None
+    """Another that is right as well, as chance has it."""
     first: str = _LINK
     """The link of the first path, as in a scenario."""
     second: str = _LINK

@@ -117,7 +117,8 @@ class View:
         if self.looks:
             return any("fallback" in each.words for each in self.looks)
         # Without ss -M: a subflow that is connected and never was fully established.
-        return any(flow.established and not set("eMJ") & set(flow.last.mptcp_flags) for flow in self.flows)
+        asked = [flow for flow in self.flows if flow.established and flow.last.is_subflow]
+        return any(not set("eMJ") & set(flow.last.mptcp_flags) for flow in asked)
 
     @property
     def unacknowledged(self) -> bool:

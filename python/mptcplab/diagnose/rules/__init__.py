@@ -5,6 +5,7 @@ from typing import Final
 
 from mptcplab.diagnose.causes import CAUSES
 from mptcplab.diagnose.rules import endpoints, joins, network, one_path, paths, protocol, rate, resets, routing, untold
+from mptcplab.diagnose.rules.counted import weighed
 from mptcplab.diagnose.rules.finding import Case, Finding
 
 Rule = Callable[[Case], Iterator[Finding]]
@@ -59,7 +60,7 @@ UNTOLD: Final[Sequence[Rule]] = (untold.one_path, untold.rate_unknown)
 
 def findings(case: Case) -> list[Finding]:
     """All that the rules find, and what to ask where they do not."""
-    found = [finding for rule in PATHS for finding in rule(case)]
+    found = weighed(case, [finding for rule in PATHS for finding in rule(case)])
     of_paths, of_rate = UNTOLD
     found = found or list(of_paths(case))
     limits = [finding for rule in RATES for finding in rule(case)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mptcplab.diagnose.facts import Host, Line
+from mptcplab.diagnose.rules.counted import attributable
 from mptcplab.diagnose.rules.finding import Case, Finding
 from mptcplab.diagnose.rules.one_path import lacking, may_join, unused, usable
 
@@ -30,19 +31,23 @@ def limit_subflows(case: Case) -> Iterator[Finding]:
             )
 
 
+def _announced(case: Case, client: Host) -> bool:
+    """Whether the server announced an address to this connection, as far as that can be told."""
+    for view in case.views:
+        name = "add_addr_accepted" if view.host is client else "add_addr_signal"
+        if any((each.number(name) or 0) > 0 for each in view.looks):
+            return True
+    return client.counted("AddAddr")[0] > 0 and (attributable(client) or client.counted("AddAddr")[2])
+
+
 def no_endpoint(case: Case) -> Iterator[Finding]:
     """No endpoint with the flag `subflow` or `fullmesh` whose address is another than the first subflow's."""
     client = may_join(case)
     if client is None or len(case.paths()) > 1 or not (client.endpoints or _command(client, "ip mptcp endpoint")):
         return
     others = [each for each in usable(client) if each.address not in _initial(case, client)]
-    announced, _, _ = client.counted("AddAddr")
-    if (
-        others
-        or announced > 0
-        or any(flow.gone for _, flow in case.flows())
-        or any(each.flags >= {"implicit"} for each in client.endpoints)
-    ):
+    implicit = any(each.flags >= {"implicit"} for each in client.endpoints)
+    if others or implicit or _announced(case, client) or _removed(case):
         return
     evidence = [each.line for each in client.endpoints] or _command(client, "ip mptcp endpoint")
     removed, line, _ = client.counted("RmSubflow")
@@ -67,7 +72,7 @@ def add_addr_not_accepted(case: Case) -> Iterator[Finding]:
         return
     received, line, _ = client.counted("AddAddr")
     others = [each for each in usable(client) if each.address not in _initial(case, client)]
-    if received > 0 and line is not None and not others:
+    if received > 0 and line is not None and not others and _announced(case, client):
         yield Finding(
             "add-addr-not-accepted",
             case.name,
@@ -139,7 +144,7 @@ def endpoint_address(case: Case) -> Iterator[Finding]:
     failed, line, _ = client.counted("MPJoinSynTxBindErr")
     local = {each.network.partition("/")[0] for each in client.routes if each.kind == "local"}
     foreign = [each for each in unused(case) if local and each.address not in local]
-    if failed > 0 and line is not None:
+    if failed > 0 and line is not None and (foreign or not local or attributable(client)):
         yield Finding(
             "endpoint-address",
             case.name,

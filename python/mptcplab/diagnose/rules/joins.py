@@ -109,7 +109,7 @@ def join_rejected(case: Case) -> Iterator[Finding]:
     if server is not None and not rejected and server.limits and server.limits[-1].subflows == 0:
         rejected = [server.limits[-1].line, *told(server, "MPJoinSynRx")] if count(server, "MPJoinSynRx") > 0 else []
     if rejected and server is not None:
-        limit = [server.limits[-1].line] if server.limits else []
+        limit = [server.limits[-1].line] if server.limits and server.limits[-1].subflows == 0 else []
         yield Finding(
             "join-rejected",
             case.name,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mptcplab.diagnose.facts import Endpoint, Host, Line
+from mptcplab.diagnose.rules.counted import attributable
 from mptcplab.diagnose.rules.finding import Case, Finding
 
 _USED = frozenset(("subflow", "fullmesh"))
@@ -54,8 +55,9 @@ def c_flag(case: Case) -> Iterator[Finding]:
     asked = server.sysctls.get(name) if server is not None else None
     if asked is not None and asked.value == "0":
         joins = client.counted("MPJoinSynTx")[0] if client is not None else 0
-        if joins <= 0:
-            yield _flagged(case, [asked.line], sure=True)
+        known = client is None or attributable(client)
+        if joins <= 0 or not known:
+            yield _flagged(case, [asked.line], sure=known)
 
 
 def _denies(fields: dict[str, str]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mptcplab.diagnose.facts import Host, Line
-from mptcplab.diagnose.rules.counted import CAPTURE, count, told
+from mptcplab.diagnose.rules.counted import CAPTURE, attributable, count, told
 from mptcplab.diagnose.rules.finding import Case, Finding
 
 
@@ -12,6 +12,11 @@ def _is_tcp(case: Case) -> bool:
     if case.connection is None:
         return True
     return case.connection.protocol == "tcp" or any(view.fallback for view in case.views)
+
+
+def _fell_back(case: Case) -> bool:
+    """Whether a socket of Multipath TCP is TCP now: a program's own TCP socket is none of the counters' business."""
+    return case.connection is None or any(view.fallback for view in case.views)
 
 
 def tcp_only(case: Case) -> Iterator[Finding]:
@@ -27,7 +32,8 @@ def tcp_only(case: Case) -> Iterator[Finding]:
             continue
         sent, came = count(view.host, "MPCapableSYNTX"), count(view.host, "MPCapableSYNRX")
         opened = _opened_here(view.host, view.flows[0].last.local.port, view.flows[0].last.remote.port)
-        if sent <= 0 and came <= 0 and opened:
+        others = any(each.kind == "mptcp" and each.state != "LISTEN" for each in view.host.sockets)
+        if ((sent <= 0 and came <= 0) or not others) and opened:
             yield Finding(
                 "tcp-only",
                 case.name,
@@ -74,7 +80,7 @@ def mptcp_disabled(case: Case) -> Iterator[Finding]:
 
 
 def _answered_plainly(case: Case) -> list[Line]:
-    return told(case.client, "MPCapableFallbackSYNACK") if _is_tcp(case) else []
+    return told(case.client, "MPCapableFallbackSYNACK") if _fell_back(case) else []
 
 
 def peer_without_mptcp(case: Case) -> Iterator[Finding]:
@@ -109,7 +115,7 @@ def options_stripped(case: Case) -> Iterator[Finding]:
     """The SYN/ACK had no MP_CAPABLE although the server listens with Multipath TCP, or the third ACK had none."""
     server = case.server
     lines = _answered_plainly(case)
-    third = told(server, "MPCapableFallbackACK") if _is_tcp(case) else []
+    third = told(server, "MPCapableFallbackACK") if _fell_back(case) and server and attributable(server) else []
     if not third and not (lines and server is not None and _listens(server, case)):
         return
     came = count(server, "MPCapableSYNRX")
@@ -123,13 +129,14 @@ def options_stripped(case: Case) -> Iterator[Finding]:
         f"the options of Multipath TCP were removed from the handshake, {where}",
         [*lines, *third, *listening[:1]],
         CAPTURE,
+        sure=case.client is None or attributable(case.client),
     )
 
 
 def syn_blocked(case: Case) -> Iterator[Finding]:
     """The kernel gave up SYNs with MP_CAPABLE, or does not even try any more."""
     lines = told(case.client, "MPCapableSYNTXDrop", "MPCapableSYNTXDisabled", "Blackhole")
-    if case.connection is not None and not _is_tcp(case):
+    if not _fell_back(case):
         return
     client = case.client
     if client is None and case.connection is not None:

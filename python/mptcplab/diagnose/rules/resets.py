@@ -1,17 +1,39 @@
 """Subflows that end, and connections that fall back, because of what happens to their data."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from mptcplab.diagnose.causes import RESET_REASONS
 from mptcplab.diagnose.facts import Host
-from mptcplab.diagnose.rules.counted import CAPTURE, count, told, told_tcp
+from mptcplab.diagnose.rules.counted import CAPTURE, between, count, told, told_tcp
 from mptcplab.diagnose.rules.finding import Case, Finding
+from mptcplab.diagnose.rules.one_path import lacking
+
+_MAPPINGS: Final = (
+    "MPCapableDataFallback",
+    "DssFallback",
+    "DSSNoMatchTCP",
+    "DSSCorruptionReset",
+    "DSSCorruptionFallback",
+    "InfiniteMapTx",
+    "InfiniteMapRx",
+)
+_CHECKSUMS: Final = ("DataCsumErr", "MPFailTx", "MPFailRx")
 
 
 def checksum(case: Case) -> Iterator[Finding]:
     """A DSS checksum was wrong at either end."""
     hosts = [view.host for view in case.views] or list(case.hosts)
-    lines = [line for host in hosts for line in told(host, "DataCsumErr", "MPFailTx", "MPFailRx")]
+    lines = [line for host in hosts for line in told(host, *_CHECKSUMS)]
+    if case.connection is not None and not (lacking(case) or any(view.fallback for view in case.views)):
+        # What was counted before is of other connections: this one has all of its paths.
+        lines = [
+            line
+            for host in hosts
+            for name in _CHECKSUMS
+            if between(host, f"MPTcpExt{name}")
+            for line in told(host, name)
+        ]
     if lines and (case.connection is None or case.connection.protocol == "mptcp"):
         yield Finding(
             "checksum",
@@ -23,24 +45,8 @@ def checksum(case: Case) -> Iterator[Finding]:
 
 
 def mapping_lost(case: Case) -> Iterator[Finding]:
-    """A subflow that had been joined was reset by the receiver, or the connection fell back after its handshake."""
+    """The data level stands still or fell back after the handshake, or the receiver reset a joined subflow."""
     if case.connection is None or case.connection.protocol != "mptcp":
-        return
-    names = (
-        "MPCapableDataFallback",
-        "DssFallback",
-        "DSSNoMatchTCP",
-        "DSSCorruptionReset",
-        "DSSCorruptionFallback",
-        "InfiniteMapTx",
-        "InfiniteMapRx",
-    )
-    hosts = [view.host for view in case.views]
-    if any(count(host, "DataCsumErr") > 0 or count(host, "MPFailRx") > 0 for host in hosts):
-        return
-    lines = [line for host in hosts for line in told(host, *names)]
-    if lines and any(view.fallback for view in case.views):
-        yield Finding("mapping-lost", case.name, "the connection fell back to TCP after its handshake", lines, CAPTURE)
         return
     for view in case.views:
         if view.unacknowledged:
@@ -53,11 +59,18 @@ def mapping_lost(case: Case) -> Iterator[Finding]:
                 CAPTURE,
             )
             return
+    hosts = [view.host for view in case.views]
+    lines = [line for host in hosts for line in told(host, *_MAPPINGS)]
+    if lines and any(view.fallback for view in case.views):
+        yield Finding("mapping-lost", case.name, "the connection fell back to TCP after its handshake", lines, CAPTURE)
+        return
+    others = ("RmAddr", "RmSubflow", "MPJoinRejected", "DataCsumErr", "MPFailRx")
+    if len(case.paths()) > 1 or any(count(host, name) > 0 for host in hosts for name in others):
+        return
     for host in hosts:
         joined = max(count(host, "MPJoinAckRx"), count(host, "MPJoinSynAckRx"))
-        removed = max(count(each, name) for each in hosts for name in ("RmAddr", "RmSubflow", "MPJoinRejected"))
         reset = told(host, "MPRstTx", "MPRstRx")
-        if joined > 0 and reset and removed <= 0 and len(case.paths()) < 2 and (lines or _received(host)):
+        if joined > 0 and reset and (lines or _received(host)):
             yield Finding(
                 "mapping-lost",
                 case.name,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
 from mptcplab.diagnose.facts import Host, Line, Route
+from mptcplab.diagnose.rules.counted import attributable
 from mptcplab.diagnose.rules.endpoints import down
 from mptcplab.diagnose.rules.finding import Case, Finding
 from mptcplab.diagnose.rules.one_path import lacking, unused
@@ -131,7 +132,7 @@ def no_route(case: Case) -> Iterator[Finding]:
                 f"ip route get {destination} from {source}",
             )
             return
-    if counted:
+    if counted and (not client.routes or attributable(client)):
         yield Finding(
             "no-route",
             case.name,

@@ -25,7 +25,7 @@ def one_path(case: Case) -> Iterator[Finding]:
         case.name,
         "one subflow, and these outputs do not tell why",
         [case.views[0].evidence],
-        "; ".join(lacking) or "ip mptcp monitor on the client, and then a new connection",
+        "; ".join(lacking) or "on both hosts, around a new connection: nstat -n; ip mptcp monitor; nstat",
         sure=False,
     )
 
