@@ -113,7 +113,13 @@ def test_a_path_that_is_wrong_says_what_would_do(text: str, found: str, expected
 
 
 @pytest.mark.parametrize(
-    ("texts", "found"), [([], "no path"), (["a: 1 Mbit/s, 9 ms"], "one path"), (["a: 1 Mbit/s, 9 ms"] * 2, "two paths")]
+    ("texts", "found"),
+    [
+        ([], "no path"),
+        (["a: 1 Mbit/s, 9 ms"], "one path"),
+        (["a: 1 Mbit/s, 9 ms"] * 2, "two paths"),
+        ([f"p{n}: 1 Mbit/s, 9 ms" for n in range(9)], "9 paths"),
+    ],
 )
 def test_paths_are_two_or_more_with_names_of_their_own(texts: list[str], found: str) -> None:
     with pytest.raises(AdviceError, match=found):

@@ -25,7 +25,7 @@ from mptcplab.advice.costs import costs
 from mptcplab.advice.effort import BUDGET_HOPS, SCALING, Effort, plan
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.exploring import explore, nearest_first
-from mptcplab.advice.paths import known_path, read_buffer, read_cap, read_paths
+from mptcplab.advice.paths import few_enough, known_path, read_buffer, read_cap, read_paths
 from mptcplab.advice.play import OVERHEAD_HOPS, Player
 from mptcplab.advice.prune import LATE, prune
 from mptcplab.advice.question import Question, best_rates_bps, from_file, from_paths, with_traffic
@@ -46,6 +46,8 @@ _SETS_PART: Final = 0.4
 _SETS: Final = {True: 3, False: 2}
 """How many sets of paths race, on a stock kernel and freely."""
 _CONTRAST_RUNS: Final = 4
+_NEIGHBOUR_RUNS: Final = 6
+"""How often those that differ from the leader by a path must be able to run."""
 _OVER: Final = 1.1
 """Of the budget: what the runs for the reasons may reach."""
 
@@ -163,6 +165,7 @@ def _of_scenario(
         base["connection"][name]["receive_buffer"] = buffer
     table = loaded.document.connections[name]
     paths = tuple(table.paths)
+    few_enough(f"{loaded.source}: connection.{name}.paths", len(paths))
     if traffic is None:
         carried = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9)
         targets: tuple[str, ...] = (name,)
@@ -250,10 +253,22 @@ def _beside(
         if left and question.prefer == "survive" and not leader.is_tcp:
             found.append(replace(leader, backup=(*leader.backup, *left)))
         found += [each for name in question.paid for each in _cheaper(leader, name)]
+        if len(leader.paths) > 1:
+            found += _neighbours(race, leader, left, len(finalists) + len(plain) + len(found))
     if window:
         # With the buffer that Linux has by default.
         found += [replace(each, window_bytes=0) for each in (*best, first, found[0])]
     return [each for each in dict.fromkeys(found) if each not in finalists and each not in plain]
+
+
+def _neighbours(race: Race, leader: Candidate, left: Sequence[str], beside: int) -> list[Candidate]:
+    """The same with a path more or less, as many as can run with the others often enough to tell."""
+    found = [replace(leader, paths=(*leader.paths, path), backup=()) for path in left]
+    if len(leader.paths) > 2:
+        found += [replace(leader, paths=tuple(p for p in leader.paths if p != path)) for path in leader.paths]
+    cost = max(played.work_hops for each in race.results.values() for played in each.values()) + OVERHEAD_HOPS
+    room = int((race.budget_hops - race.player.work_hops) / cost / _NEIGHBOUR_RUNS) - beside
+    return found[: max(0, room)]
 
 
 def _cheaper(leader: Candidate, name: str) -> list[Candidate]:

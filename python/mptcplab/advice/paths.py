@@ -12,6 +12,7 @@ from mptcplab.scenario.errors import did_you_mean, show
 EXAMPLE: Final = '"lte: 40/10 Mbit/s, 45 ms ± 30, 0.5 %"'
 UNKNOWN_QUEUE_S: Final = (0.02, 0.3)
 """Default range of the queue of a link: from a router with a small buffer to bufferbloat."""
+MOST_PATHS: Final = 8
 _SMALLEST_BUFFER: Final = 2_000
 _LARGEST_BUFFER: Final = 10**9
 
@@ -94,11 +95,18 @@ def read_paths(texts: Sequence[str]) -> list[PathSpec]:
     if len(paths) < 2:
         found = "one path" if paths else "no path"
         raise AdviceError("--path", found, f"two or more, each as --path {EXAMPLE}")
+    few_enough("--path", len(paths))
     names = [path.name for path in paths]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise AdviceError("--path", f"two paths called {show(twice)}", "a name of its own for each path")
     return paths
+
+
+def few_enough(where: str, count: int) -> None:
+    """Raise AdviceError for more paths than a connection of Linux has subflows; sets of them double with each."""
+    if count > MOST_PATHS:
+        raise AdviceError(where, f"{count} paths", f"at most {MOST_PATHS}, as many as a connection of Linux can use")
 
 
 def read_path(text: str) -> PathSpec:

@@ -51,9 +51,12 @@ def _left_out(race: Race, question: Question, best: Candidate, others: Sequence[
         if not rivals:
             continue
         nearest = max(rivals, key=lambda each: (each.scheme == best.scheme, race.difference(each, best).mean))
-        change = race.difference(nearest, best).mean
-        if abs(change) < _WORTH:
+        found = race.difference(nearest, best)
+        change = found.mean
+        if abs(change) < _WORTH and found.margin < _SURE:
             said.append(f"{path} is left out: with it, the result is the same to 1 %.")
+        elif found.low < 0 < found.high:
+            said.append(f"{path} is left out: with it, {found.pairs} runs show no clear difference.")
         else:
             too = "" if nearest.scheme == best.scheme else f" and {shown(nearest.congestion)}"
             said.append(f"{path} is left out: with it{too}, {words.better(change, unit)}.")

@@ -9,7 +9,7 @@ from mptcplab.advice.subsets import Reach, goodput_bound_bps
 
 _FACTOR: Final = 2.0
 """RFC 6182 §5.3: twice the rate of all paths over the longest round trip."""
-_LARGEST: Final = 2**28
+_LARGEST: Final = 2**29
 _MEMORY_FACTOR: Final = 2304 / 1460
 """Memory that a segment takes, by its data."""
 _BUSY: Final = ("bulk", "mix", "scenario")

@@ -1,0 +1,51 @@
+"""The study of three to five paths: its networks are those it says, and its table counts right."""
+
+from typing import Any
+
+from mptcplab.advice.paths import read_paths
+
+from studies.advise_paths import ADVICE, ALL, BEST_SET, TCP, network, summary
+
+
+def test_networks_are_in_their_ranges_and_of_the_said_kinds() -> None:
+    """Of 300, a third with a useless path and a quarter metered, within three standard deviations (24 and 23)."""
+    useless = metered = 0
+    for number in range(300):
+        paths, buffer, paid = network(number)
+        read = read_paths(paths)
+        assert 3 <= len(read) <= 5
+        bad = [path for path in read if path.loss > 0.015 or path.rtt_s.low > 0.121]
+        assert len(bad) <= 1
+        useless += len(bad)
+        metered += len(paid)
+        for path in read:
+            assert path.is_known
+            if path not in bad:
+                assert 2e6 <= path.down_bps <= 2e9
+                assert path.rtt_s.low >= 0.0049
+        assert 256 <= int(buffer.removesuffix(" kB")) <= 8000
+    assert abs(useless - 100) <= 24
+    assert abs(metered - 75) <= 23
+    assert network(7) == network(7)
+    assert network(7) != network(7, development=True)
+
+
+def row(number: int) -> dict[str, Any]:
+    """A regret of `number` per cent; what it is compared with gives as much as the best."""
+    return {
+        "paths": 3 + number % 3,
+        "traffic": "bulk",
+        "cpu_s": float(number),
+        "regret": {ADVICE: number / 100, TCP: 0.0, ALL: 0.0, BEST_SET: 0.0},
+        "against": {ADVICE: 0.0, TCP: -number / 100, ALL: 0.01, BEST_SET: -number / 100},
+    }
+
+
+def test_the_table_has_median_percentile_largest_and_count() -> None:
+    """Regrets 0 to 9 %: median 4.5 %, 95th percentile by nearest rank 9 %; below −3 % from 4 % on, six of them."""
+    table = summary([row(number) for number in range(10)])
+    assert "| all | 10 | advice | 4.5% | 9.0% | 9.0% |  |" in table
+    assert f"| all | 10 | {TCP} | 0.0% | 0.0% | 0.0% | 6 |" in table
+    assert f"| all | 10 | {ALL} | 0.0% | 0.0% | 0.0% | 0 |" in table
+    assert f"| 4 paths | 3 | {BEST_SET} | 0.0% | 0.0% | 0.0% | 2 |" in table
+    assert table.endswith("CPU time of an answer: median 4.5 s, largest 9.0 s.")
