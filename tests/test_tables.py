@@ -15,8 +15,8 @@ FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 NUMBER = re.compile(r"[*+−\-–<>≈(]*\d")
 KEPT = sorted(RESULTS.glob("*.json"))
-OTHERS = {"advise.md": "drawn from docs/data by studies.advise_summary"}
-"""Pages whose tables have a check of their own."""
+OTHERS = {"advise.md": "rounded from what studies.advise and studies.advise_linux print of docs/data"}
+"""Pages whose tables are not drawn here, and where they come from."""
 
 
 def measured(text: str) -> list[str]:
