@@ -1,4 +1,4 @@
-"""Writes into the documentation what the algorithms declare of themselves: `python -m tools.algorithms`.
+"""Writes into the documentation what declares itself in the core: `python -m tools.algorithms`.
 
 A page shows it between `<!-- algorithms: … -->` and `<!-- end -->`. `tests/test_algorithm_pages.py` compares the pages
 with what the transport says now.
@@ -11,6 +11,7 @@ from typing import Final
 
 from mptcplab import registry
 from mptcplab.registry import Entry, Parameter
+from mptcplab.scenario import declared
 from mptcplab.scenario.errors import one_of, show
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
@@ -27,7 +28,7 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 def _range(parameter: Parameter) -> str:
     if parameter.choices:
         return one_of([f"`{show(word)}`" for word in parameter.choices])
-    if isinstance(parameter.default, bool):
+    if parameter.kind == "flag":
         return "`true` or `false`"
     return f"{parameter.minimum:g} to {parameter.maximum:g}{f' {parameter.unit}' if parameter.unit else ''}"
 
@@ -80,6 +81,84 @@ def columns(entry: Entry) -> str:
     return f"\nIts columns in [`samples`](../results.md#samples):\n\n{_table(['column', 'unit', 'meaning'], rows)}"
 
 
+def _default_of(parameter: Parameter) -> str:
+    if parameter.absent is not None:
+        return "none" if parameter.absent == "left out" else '`"none"`'
+    return "required" if parameter.default is None else f"`{show(declared.written_default(parameter))}`"
+
+
+def _bounds(parameter: Parameter, entry: Entry) -> str:
+    low, high = parameter.minimum, parameter.maximum
+    least = [order for order in entry.orders if order.low == parameter.name]
+    limits = [f"below `{each.high}`" if each.strict else f"at most `{each.high}`" for each in least]
+    if low is None or high is None:
+        return ", ".join(limits)
+    written = [declared.written(parameter, value) for value in (low, high)]
+    if parameter.above_minimum:
+        return ", ".join([f"above {written[0]}, at most {written[1]}", *limits])
+    return ", ".join([f"{written[0]} to {written[1]}", *limits])
+
+
+_VALUES: Final = {
+    "time": "a time",
+    "size": "a size",
+    "packets": "packets",
+    "percentage": "a percentage",
+    "length": "a length",
+    "limit": "a length",
+}
+
+
+def _meaning(parameter: Parameter) -> str:
+    what = _VALUES.get(parameter.kind)
+    unit = f", in {parameter.unit}" if parameter.unit else ""
+    return parameter.summary + (f", {what}" if what else "") + unit
+
+
+def _keys(entry: Entry) -> list[Parameter]:
+    """What a scenario file can say."""
+    return [parameter for parameter in entry.parameters if parameter.kind != "largest packet"]
+
+
+def kinds(family: str) -> str:
+    """The table of the keys of a family whose kinds share them, as the queues do."""
+    entries = registry.FAMILIES[family]
+    default = '`"drop-tail"`' if family == "queues" else "required"
+    names = one_of([f"`{show(entry.name)}`" for entry in entries])
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for entry in entries:
+        for each in _keys(entry):
+            row = (f"`{each.name}`", _meaning(each), _default_of(each), _bounds(each, entry))
+            rows.setdefault(row, []).append(entry.name)
+    lines = [["`kind`", "", names, default, ""]]
+    for (name, *cells), of in sorted(rows.items(), key=lambda row: row[0][0] != "`limit`"):
+        lines.append([name, "all" if len(of) == len(entries) else ", ".join(of), *cells])
+    if family == "queues":
+        at_least = "the larger of `limit` and `at_least` applies, a length"
+        place = next(number for number, line in enumerate(lines) if line[0] not in ("`kind`", "`limit`"))
+        lines.insert(place, ["`at_least`", "all", at_least, "none", ""])
+    return _table(["key", "kinds", "value", "default", "range"], lines)
+
+
+def boxes() -> str:
+    """The table of the middleboxes, which share no keys."""
+    rows = []
+    for entry in registry.FAMILIES["middleboxes"]:
+        keys = []
+        for each in _keys(entry):
+            values = _range(each) if each.choices or each.kind == "flag" else _bounds(each, entry)
+            keys.append(f"`{each.name}`: {each.summary} ({_default_of(each)}; {values})")
+        rows.append([f"`{entry.name}`", entry.summary, "; ".join(keys)])
+    return _table(["`kind`", "behaviour", "keys (default; range)"], rows)
+
+
+def settings(name: str) -> str:
+    """The table of what has parameters and is no family."""
+    entry = registry.settings(name)
+    rows = [[f"`{each.name}`", _meaning(each), _default_of(each), _bounds(each, entry)] for each in _keys(entry)]
+    return _table(["key", "value", "default", "range"], rows)
+
+
 def filled(file: Path) -> str:
     """The text of a page with its tables as they should be."""
 
@@ -91,6 +170,9 @@ def filled(file: Path) -> str:
             entries = [entry for family in FAMILIES for entry in registry.FAMILIES[family]]
             found = next(entry for entry in entries if entry.name == file.stem)
             text = parameters(found) + columns(found)
+        elif what.startswith("keys-of-"):
+            of = what.removeprefix("keys-of-")
+            text = boxes() if of == "middleboxes" else kinds(of) if of in registry.FAMILIES else settings(of)
         else:
             text = index(what)
         return f"{mark['begin']}\n{text}\n{mark['end']}"

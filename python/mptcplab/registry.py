@@ -1,36 +1,48 @@
 """Every algorithm that a scenario can name, with its parameters, its source and the engines that run it.
 
 One table with three users: the scenario reader (is the name known, are the parameters valid?), the engines (is it
-supported?) and `mptcplab list`. Congestion controls, schedulers and path managers declare themselves in the transport
-(crates/algorithm) and come from there; everything else is listed here.
+supported?) and `mptcplab list`. What the transport and the network have (congestion controls, schedulers, path
+managers; queues, losses, middleboxes, media, the options of TCP) declares itself there (crates/algorithm) and comes
+from there; everything else is listed here.
 """
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 Value = bool | int | float | str
 
 ENGINES = ("model", "sim", "stack", "linux")
-"""Names of the four engines of the design; `BUILT` says which of them exist."""
-
-BUILT = ("model", "sim", "stack", "linux")
-"""Engines that can be called now."""
+"""What `Entry.engines` is chosen from: an engine of mptcplab.engines.catalogue runs what one of these runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an algorithm. Its type is the type of its default."""
+    """A parameter of an algorithm."""
 
     name: str
-    default: Value
+    kind: str
+    """`flag`, `word`, `whole` or `number`; `time`, `size` or `packets`: a whole number of ns, bytes or packets;
+    `percentage`: from 0 to 1; `length` and `limit`: of a queue; `largest packet`: the scenario's, which its file does
+    not say."""
+    default: Value | None
+    """As a scenario file has it, or in the base unit; absent when a value must be given, or may be absent."""
     summary: str
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
-    runs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    above_minimum: bool = False
+    """Whether the minimum itself is excluded."""
+    absent: str | None = None
+    """Whether a value may be absent: by a key that is `left out`, or by the word `none`."""
+    noun: str = ""
+    """What messages call a value; empty for its kind's."""
+    field: str = ""
+    """The name in the description for the core."""
+    runs: Mapping[str, tuple[Value, ...]] = dataclasses.field(default_factory=dict, hash=False)
     """By engine, the values that it runs; an engine that is not named runs every one."""
     unit: str = ""
     """Of a number; empty without one."""
@@ -38,6 +50,16 @@ class Parameter:
     def is_known_to(self, engine: str) -> bool:
         """Whether this engine has the parameter at all: one that runs a single value of it has no such choice."""
         return engine not in self.runs or len(self.runs[engine]) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Two parameters whose values have an order."""
+
+    low: str
+    high: str
+    strict: bool
+    """Whether they must differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +87,8 @@ class Entry:
 
     columns: tuple[Column, ...] = ()
     """What it shows of itself in `samples`."""
+    orders: tuple[Order, ...] = ()
+    """Parameters of which one must be below another."""
 
     @property
     def coupled(self) -> bool:
@@ -80,15 +104,14 @@ _MODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     "congestion": ("reno", "ewtcp", "coupled", "lia", "olia", "balia", "pert", "mppert", "epsilon"),
     "schedulers": ("min-rtt", "round-robin", "blest", "ecf", "dmptcp", "linux"),
     "path-managers": ("default", "fullmesh", "ndiffports"),
+    "queues": ("drop-tail", "red"),
+    "losses": ("bernoulli",),
+    "middleboxes": (),
 }
-"""The algorithms of the transport that the engine model has laws for, or that do not change what it calculates."""
+"""What declares itself and the engine model has laws for, or that does not change what it calculates."""
 
-_PLANNED: Final[Mapping[str, tuple[Entry, ...]]] = {
-    "congestion": (),
-    "schedulers": (),
-    "path-managers": (),
-}
-"""Names that scenario files may have already and no engine runs yet; a name of the transport stands for its own."""
+_TRANSPORT: Final = ("congestion", "schedulers", "path-managers")
+"""The families whose members a Linux kernel has or has not; of the others it runs all, on our links."""
 
 
 def _parameter(family: str, declared: Mapping[str, Any]) -> Parameter:
@@ -97,21 +120,13 @@ def _parameter(family: str, declared: Mapping[str, Any]) -> Parameter:
         runs["model"] = (declared["default"],)
     if declared["fixed_in_kernel"]:
         runs["linux"] = (declared["default"],)
-    return Parameter(
-        declared["name"],
-        declared["default"],
-        declared["summary"],
-        tuple(declared["choices"]),
-        declared["minimum"],
-        declared["maximum"],
-        runs,
-        declared["unit"],
-    )
+    values = {key: value for key, value in declared.items() if key != "fixed_in_kernel"}
+    return Parameter(**{**values, "choices": tuple(declared["choices"]), "runs": runs})
 
 
 @cache
-def _of_transport() -> Mapping[str, tuple[Entry, ...]]:
-    """The tables of the transport, which are in the compiled core, and after them what is planned."""
+def _declared() -> Mapping[str, tuple[Entry, ...]]:
+    """The tables of the transport and the network, which are in the compiled core."""
     from mptcplab import _core  # loaded when an algorithm is first asked for: `mptcplab --help` needs none
 
     families = {}
@@ -119,93 +134,38 @@ def _of_transport() -> Mapping[str, tuple[Entry, ...]]:
         entries = []
         for each in declared:
             able = {
-                "model": each["name"] in _MODELLED[family],
+                "model": each["name"] in _MODELLED.get(family, ()),
                 "sim": True,
                 "stack": True,
-                "linux": "in Linux" in each["capabilities"],
+                "linux": family not in _TRANSPORT or "in Linux" in each["capabilities"],
             }
-            engines = tuple(engine for engine in ENGINES if able[engine])
-            parameters = tuple(_parameter(family, parameter) for parameter in each["parameters"])
             entries.append(
                 Entry(
                     each["name"],
                     each["summary"],
                     each["source"],
-                    engines,
-                    parameters,
+                    tuple(engine for engine in ENGINES if able[engine]),
+                    tuple(_parameter(family, parameter) for parameter in each["parameters"]),
                     tuple(each["capabilities"]),
                     tuple(Column(**column) for column in each["columns"]),
+                    tuple(Order(**order) for order in each["orders"]),
                 )
             )
-        have = {entry.name for entry in entries}
-        families[family] = (*entries, *(planned for planned in _PLANNED[family] if planned.name not in have))
+        families[family] = tuple(entries)
     return families
 
 
-QUEUES = (
-    Entry(
-        "drop-tail",
-        "first in, first out; packets that do not fit are dropped",
-        "RFC 7567 §4",
-        ("model", "sim", "stack", "linux"),
-    ),
-    Entry(
-        "red",
-        "random early detection, gentle variant",
-        "Floyd & Jacobson 1993",
-        ("model", "sim", "stack", "linux"),
-    ),
-    Entry("codel", "controlled delay", "RFC 8289", ("sim", "stack", "linux")),
-    Entry("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290", ("sim", "stack", "linux")),
-    Entry(
-        "cake",
-        "fair queueing of hosts and of their flows, with controlled delay per flow",
-        "Høiland-Jørgensen 2018",
-        ("sim", "stack", "linux"),
-    ),
-    Entry("pie", "keeps the queueing delay at a target by random drops", "RFC 8033", ("sim", "stack", "linux")),
-    Entry(
-        "dualpi2",
-        "two coupled queues: a low-latency one for scalable controls (L4S), and a classic one",
-        "RFC 9332",
-        ("sim", "stack", "linux"),
-    ),
-)
+def settings(name: str) -> Entry:
+    """What has parameters and is no family: `tcp`, `media`."""
+    (entry,) = _declared()[name]
+    return entry
 
-LOSSES = (
-    Entry("bernoulli", "drops each packet independently", "—", ("model", "sim", "stack", "linux")),
-    Entry(
-        "gilbert-elliott",
-        "two loss rates, in a good and a bad state",
-        "Gilbert 1960; Elliott 1963",
-        ("sim", "stack", "linux"),
-    ),
-    Entry("periodic", "drops every n-th packet", "Mathis 1997; RFC 9438 §5.1", ("sim", "stack", "linux")),
-)
 
 PLUGINS = ("sim", "stack")
 """Engines that run plug-ins."""
 
 TRACES = ("sim", "stack", "linux")
 """Engines that run links with a trace in place of a rate."""
-
-_PACKETS = ("sim", "stack", "linux")
-"""Engines whose links carry packets."""
-
-MIDDLEBOXES = (
-    Entry(
-        "strip", "removes Multipath TCP options from SYNs, data or all segments", "Honda 2011; RFC 8684 §3.7", _PACKETS
-    ),
-    Entry("nat", "translates clients' addresses and ports", "RFC 3022; RFC 5382", _PACKETS),
-    Entry("sequence-rewriting", "changes initial sequence numbers", "Honda 2011", _PACKETS),
-    Entry("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011", _PACKETS),
-    Entry("coalescing", "merges two segments, keeping the options of the first", "Raiciu 2012", _PACKETS),
-    Entry("payload-rewriting", "modifies the payload, and its length", "Raiciu 2012; RFC 8684 §3.7", _PACKETS),
-    Entry("proactive-acks", "acknowledges data before the receiver has it", "Raiciu 2012", _PACKETS),
-    Entry("reset-injection", "sends resets in the name of either end", "RFC 8684 §3.6", _PACKETS),
-    Entry("syn-filter", "drops SYNs with Multipath TCP options", "Honda 2011; RFC 8684 §3.7", _PACKETS),
-    Entry("captive", "lets connections open, then drops their data", "—", _PACKETS),
-)
 
 APPLICATIONS = (
     Entry("bulk", "sends as much as the connection can carry", "—", ("model", "sim", "stack", "linux")),
@@ -245,9 +205,6 @@ TRAFFIC = (
 )
 
 _OWN: Final[Mapping[str, tuple[Entry, ...]]] = {
-    "queues": QUEUES,
-    "losses": LOSSES,
-    "middleboxes": MIDDLEBOXES,
     "applications": APPLICATIONS,
     "topologies": TOPOLOGIES,
     "traffic": TRAFFIC,
@@ -255,16 +212,16 @@ _OWN: Final[Mapping[str, tuple[Entry, ...]]] = {
 
 
 class _Families(Mapping[str, tuple[Entry, ...]]):
-    """The tables by name; those of the transport are read when they are first asked for."""
+    """The tables by name; those in the core are read when they are first asked for."""
 
     def __getitem__(self, family: str) -> tuple[Entry, ...]:
-        return _OWN[family] if family in _OWN else (_of_transport() if family in _PLANNED else _PLANNED)[family]
+        return _declared()[family] if family in _MODELLED else _OWN[family]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*_PLANNED, *_OWN))
+        return iter((*_MODELLED, *_OWN))
 
     def __len__(self) -> int:
-        return len(_PLANNED) + len(_OWN)
+        return len(_MODELLED) + len(_OWN)
 
 
 FAMILIES: Mapping[str, tuple[Entry, ...]] = _Families()

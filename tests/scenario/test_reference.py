@@ -40,7 +40,9 @@ def test_every_algorithm_and_parameter_is_described() -> None:
         for entry in entries:
             assert f"`{entry.name}`" in REFERENCE or f'"{entry.name}"' in REFERENCE, (family, entry.name)
             for parameter in entry.parameters:
-                assert f"`{parameter.name}` (`{show(parameter.default)}`" in REFERENCE, (entry.name, parameter.name)
+                # Those of queues, losses and middleboxes are in generated tables (tests/test_algorithm_pages.py).
+                if not parameter.field:
+                    assert f"`{parameter.name}` (`{show(parameter.default)}`" in REFERENCE, (entry.name, parameter.name)
 
 
 def test_what_the_simulator_runs_is_what_the_reference_says() -> None:
@@ -98,7 +100,8 @@ def test_the_defaults_of_queues(queue: str) -> None:
         if f"{key} = " in queue:
             continue
         text_of = f'"{value}"' if isinstance(value, str) else str(value).lower()
-        row = next(line for line in REFERENCE.splitlines() if line.startswith(f"| `{key}` |"))
+        rows = [line for line in REFERENCE.splitlines() if line.startswith(f"| `{key}` |")]
+        row = next(row for row in rows if {"all", written["kind"]} & set(re.split(r" \| |, ", row)))
         assert f"`{text_of}`" in row, key
 
 

@@ -17,13 +17,40 @@ pub struct About {
     pub capabilities: Capabilities,
     /// Numbers of its own that the samples of a run have of each subflow; congestion controls only.
     pub columns: &'static [Column],
+    /// Parameters of which one must be below another.
+    pub orders: &'static [Order],
+}
+
+/// Two parameters whose values have an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Order {
+    /// The parameter with the lower value.
+    pub low: &'static str,
+    /// The one with the higher value.
+    pub high: &'static str,
+    /// Whether they must differ.
+    pub strict: bool,
+}
+
+impl Order {
+    /// `low` is less than `high`.
+    #[must_use]
+    pub const fn less(low: &'static str, high: &'static str) -> Self {
+        Order { low, high, strict: true }
+    }
+
+    /// `low` is at most `high`.
+    #[must_use]
+    pub const fn at_most(low: &'static str, high: &'static str) -> Self {
+        Order { low, high, strict: false }
+    }
 }
 
 impl About {
     /// Without parameters and capabilities.
     #[must_use]
     pub const fn new(name: &'static str, summary: &'static str, source: &'static str) -> Self {
-        About { name, summary, source, parameters: &[], capabilities: Capabilities(0), columns: &[] }
+        About { name, summary, source, parameters: &[], capabilities: Capabilities(0), columns: &[], orders: &[] }
     }
 
     /// With these parameters.
@@ -36,6 +63,12 @@ impl About {
     #[must_use]
     pub const fn columns(self, columns: &'static [Column]) -> Self {
         About { columns, ..self }
+    }
+
+    /// With orders of parameters.
+    #[must_use]
+    pub const fn orders(self, orders: &'static [Order]) -> Self {
+        About { orders, ..self }
     }
 
     /// With one capability more.
@@ -66,11 +99,13 @@ pub enum Capability {
     Scalable,
     /// Its packets say so to the network, by ECT(1) (RFC 9331).
     Ect1,
+    /// A queue discipline that asks when the transmitter will be free, which a medium does not know.
+    AsksTransmitter,
 }
 
 impl Capability {
     /// All of them, with their words in `mptcplab list` and the documentation.
-    pub const ALL: [(Capability, &'static str); 9] = [
+    pub const ALL: [(Capability, &'static str); 10] = [
         (Capability::Coupled, "coupled"),
         (Capability::BindsAhead, "binds ahead"),
         (Capability::NeedsSize, "needs the flow's size"),
@@ -80,6 +115,7 @@ impl Capability {
         (Capability::InKernel, "in Linux"),
         (Capability::Scalable, "scalable"),
         (Capability::Ect1, "ECT(1)"),
+        (Capability::AsksTransmitter, "not on a medium"),
     ];
 }
 

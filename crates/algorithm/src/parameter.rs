@@ -17,6 +17,36 @@ pub struct Parameter {
     pub domain: Domain,
     /// Linux has its default only.
     pub fixed_in_kernel: bool,
+    /// As descriptions call it; empty where that is its name.
+    pub field: &'static str,
+    /// The least number itself is excluded.
+    pub above_least: bool,
+    /// Whether it may be absent, as it is by default.
+    pub absent: Absent,
+    /// What messages call a value, in place of its type.
+    pub noun: &'static str,
+}
+
+/// Whether a parameter may be absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Absent {
+    /// It always has a value.
+    Never,
+    /// Its key may be left out, which is not the same as any value.
+    LeftOut,
+    /// The word `"none"` says so, as does leaving it out.
+    None,
+}
+
+/// What a quantity measures, and the unit of its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Size,
+    /// Packets.
+    Packets,
 }
 
 /// What a parameter may be.
@@ -52,11 +82,76 @@ pub enum Domain {
         /// Greatest.
         max: f64,
     },
+    /// A whole number of a unit; scenario files have it with its unit (`"5 ms"`).
+    Quantity {
+        /// Of what.
+        of: Measure,
+        /// Default; none where one must be given.
+        default: Option<u64>,
+        /// Least.
+        min: i64,
+        /// Greatest.
+        max: i64,
+    },
+    /// From 0 to 1; scenario files have it as a percentage (`"1 %"`).
+    Percentage {
+        /// Default; none where one must be given.
+        default: Option<f64>,
+    },
+    /// A length of a queue that must be given: packets, fractions too, that scenario files may also have as a time, a size or a
+    /// multiple of the BDP.
+    Length,
+    /// The most that a queue holds ([`Length`](Domain::Length) or bytes), with the key `at_least` beside it.
+    Limit {
+        /// Default as in a scenario file; empty where one must be given.
+        default: &'static str,
+    },
+    /// The size of the largest packet that the connections of the scenario send: not in scenario files.
+    LargestPacket {
+        /// For whoever has no scenario, in bytes.
+        default: u64,
+    },
 }
 
 impl Parameter {
     const fn new(name: &'static str, domain: Domain, summary: &'static str) -> Self {
-        Parameter { name, summary, unit: "", domain, fixed_in_kernel: false }
+        let (unit, field, noun) = ("", "", "");
+        let (fixed_in_kernel, above_least, absent) = (false, false, Absent::Never);
+        Parameter { name, summary, unit, domain, fixed_in_kernel, field, above_least, absent, noun }
+    }
+
+    pub(crate) const fn in_domain(name: &'static str, domain: Domain) -> Self {
+        Parameter::new(name, domain, "")
+    }
+
+    /// With what the list of fields says of it: the name in descriptions, and its line.
+    #[must_use]
+    pub const fn of(self, field: &'static str, doc: &'static str) -> Self {
+        Parameter { field, summary: doc.trim_ascii(), ..self }
+    }
+
+    /// More than its least number.
+    #[must_use]
+    pub const fn above_least(self) -> Self {
+        Parameter { above_least: true, ..self }
+    }
+
+    /// Its key may be left out, and is by default.
+    #[must_use]
+    pub const fn optional(self) -> Self {
+        Parameter { absent: Absent::LeftOut, ..self }
+    }
+
+    /// The word `"none"` in place of a value, by default.
+    #[must_use]
+    pub const fn or_none(self) -> Self {
+        Parameter { absent: Absent::None, ..self }
+    }
+
+    /// What messages call a value.
+    #[must_use]
+    pub const fn noun(self, noun: &'static str) -> Self {
+        Parameter { noun, ..self }
     }
 
     /// True or false.
@@ -107,13 +202,41 @@ impl Parameter {
     }
 
     /// Its default.
+    ///
+    /// # Panics
+    /// When it has none, and must be given.
     #[must_use]
     pub fn default(&self) -> Value {
-        match self.domain {
+        self.default_if_any().unwrap_or_else(|| panic!("the parameter {} must be given", self.name))
+    }
+
+    /// Its default, if it has one.
+    #[must_use]
+    pub fn default_if_any(&self) -> Option<Value> {
+        Some(match self.domain {
             Domain::Flag { default } => Value::Flag(default),
             Domain::Word { default, .. } => Value::Word(default.to_owned()),
             Domain::Whole { default, .. } => Value::Whole(default),
             Domain::Number { default, .. } => Value::Number(default),
+            Domain::Quantity { default, .. } => Value::Whole(default?),
+            Domain::Percentage { default } => Value::Number(default?),
+            Domain::Length => return None,
+            Domain::Limit { default } => return (!default.is_empty()).then(|| Value::Word(default.to_owned())),
+            Domain::LargestPacket { default } => Value::Whole(default),
+        })
+    }
+
+    /// Whether a number is in its range.
+    #[must_use]
+    pub fn holds(&self, found: f64) -> bool {
+        let above = |min: f64| if self.above_least { found > min } else { found >= min };
+        match self.domain {
+            Domain::Whole { min, max, .. } => above(min as f64) && found <= max as f64,
+            Domain::Number { min, max, .. } => above(min) && found <= max,
+            Domain::Quantity { min, max, .. } => above(min as f64) && found <= max as f64,
+            Domain::Percentage { .. } => (0.0..=1.0).contains(&found),
+            Domain::Length => found >= 0.0 && found.is_finite(),
+            Domain::Flag { .. } | Domain::Word { .. } | Domain::Limit { .. } | Domain::LargestPacket { .. } => true,
         }
     }
 
@@ -127,7 +250,22 @@ impl Parameter {
                 one_of(&choices.iter().map(|choice| format!("\"{choice}\"")).collect::<Vec<_>>())
             }
             Domain::Whole { min, max, .. } => format!("a whole number from {min} to {max}{unit}"),
+            Domain::Number { min, max, .. } if self.above_least => {
+                format!("a number above {min} and at most {max}{unit}")
+            }
             Domain::Number { min, max, .. } => format!("a number from {min} to {max}{unit}"),
+            Domain::Quantity { of, min, max, .. } => {
+                let [noun, unit] = match of {
+                    Measure::Time => ["a time", "ns"],
+                    Measure::Size => ["a size", "bytes"],
+                    Measure::Packets => ["a number", "packets"],
+                };
+                format!("{noun} from {min} to {max} {unit}")
+            }
+            Domain::Percentage { .. } => "a fraction from 0 to 1".to_owned(),
+            Domain::Length => "a length of at least 0 packets".to_owned(),
+            Domain::Limit { .. } => "a length in packets or bytes".to_owned(),
+            Domain::LargestPacket { .. } => "a size in bytes".to_owned(),
         }
     }
 
@@ -157,6 +295,12 @@ impl Parameter {
                 [min, default, (2 * default + 1).min(max)].map(Value::Whole).to_vec()
             }
             Domain::Number { default, min, max } => [min, default, max].map(Value::Number).to_vec(),
+            Domain::Quantity { default, min, max, .. } => {
+                let least = u64::try_from(min).unwrap_or(0);
+                [least, default.unwrap_or(least), max.unsigned_abs()].map(Value::Whole).to_vec()
+            }
+            Domain::Percentage { default } => [0.0, default.unwrap_or(0.5), 1.0].map(Value::Number).to_vec(),
+            Domain::Length | Domain::Limit { .. } | Domain::LargestPacket { .. } => Vec::new(),
         }
     }
 }

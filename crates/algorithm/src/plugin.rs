@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The connection that an algorithm is made for.
+/// The connection, or the direction of a link, that an algorithm is made for.
 #[derive(Clone, Debug)]
 pub struct Origin {
     initiator: bool,
@@ -15,7 +15,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// `random` is the connection's own stream, none of which is used up: algorithms draw from places far ahead of it.
+    /// `random` is the own stream of the connection or the link, none of which is used up: algorithms draw from places far ahead of it.
     #[must_use]
     pub fn new(initiator: bool, random: &Xoshiro256PlusPlus) -> Self {
         Origin { initiator, random: random.clone(), label: None }
@@ -58,7 +58,7 @@ impl Origin {
     }
 }
 
-/// The three kinds of algorithms.
+/// The kinds of algorithms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A congestion control.
@@ -109,6 +109,13 @@ impl<T: ?Sized> Factory<T> {
 impl<T: ?Sized> Clone for Factory<T> {
     fn clone(&self) -> Self {
         Factory { name: Arc::clone(&self.name), label: self.label.clone(), make: Arc::clone(&self.make) }
+    }
+}
+
+/// The same function under the same name.
+impl<T: ?Sized> PartialEq for Factory<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.label == other.label && Arc::ptr_eq(&self.make, &other.make)
     }
 }
 

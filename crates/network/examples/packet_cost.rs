@@ -9,14 +9,15 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
+use network::queue::{codel, drop_tail, red};
+use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus, loss};
 use rand_core::{RngCore, SeedableRng};
 
 const PACKETS: u32 = 5_000_000;
 const ROUNDS: u32 = 10;
-const DROP_TAIL: QueueConfig = QueueConfig::DropTail { limit: Limit::Packets(100) };
+const DROP_TAIL: QueueConfig = QueueConfig::DropTail(drop_tail::Config { limit: Limit::Packets(100) });
 /// The average stays below its thresholds: the cost of the average, not of drops.
-const RED: QueueConfig = QueueConfig::Red {
+const RED: QueueConfig = QueueConfig::Red(red::Config {
     limit: Limit::Packets(100),
     min_packets: 60.0,
     max_packets: 80.0,
@@ -24,16 +25,16 @@ const RED: QueueConfig = QueueConfig::Red {
     weight: 0.002,
     gentle: true,
     ecn: false,
-};
+});
 
 /// The 50 packets in the queue wait 6 ms: the cost of the state, not of drops.
-const CODEL: QueueConfig = QueueConfig::CoDel {
+const CODEL: QueueConfig = QueueConfig::CoDel(codel::Config {
     limit: Limit::Packets(100),
     target_ns: 10_000_000,
     interval_ns: 100_000_000,
     mtu_bytes: 1_500,
     ecn: false,
-};
+});
 
 fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
     let config = LinkConfig {
@@ -51,7 +52,7 @@ fn link(queue: QueueConfig, loss: LossConfig, seed: u64) -> Link<[u32; 2]> {
 
 /// The fastest of some rounds, in nanoseconds a packet.
 fn measure(packets: u32, name: &str, links: usize, queue: QueueConfig, loss: LossConfig) {
-    let mut links: Vec<Link<[u32; 2]>> = (0..links).map(|seed| link(queue, loss, seed as u64)).collect();
+    let mut links: Vec<Link<[u32; 2]>> = (0..links).map(|seed| link(queue.clone(), loss, seed as u64)).collect();
     for link in &mut links {
         // 50 in the queue, 83 on the wire once the first arrives.
         for slot in 0..133 {
@@ -88,7 +89,12 @@ fn main() {
     println!("a link is {} bytes", size_of::<Link<[u32; 2]>>());
     let measure = |name, links, queue, loss| measure(packets, name, links, queue, loss);
     measure("drop-tail, 1 link", 1, DROP_TAIL, LossConfig::None);
-    measure("drop-tail, 1 link, Bernoulli loss", 1, DROP_TAIL, LossConfig::Bernoulli { probability: 0.01 });
+    measure(
+        "drop-tail, 1 link, Bernoulli loss",
+        1,
+        DROP_TAIL,
+        LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 }),
+    );
     measure("RED, 1 link", 1, RED, LossConfig::None);
     measure("CoDel, 1 link", 1, CODEL, LossConfig::None);
     measure("drop-tail, 4,096 links in random order", 4_096, DROP_TAIL, LossConfig::None);

@@ -1,13 +1,15 @@
 //! What a path does to the times of packets beside queueing: jitter, reordering, duplicates. A stage behind a link
 //! (docs/decisions/0011): the link itself stays first in, first out.
 
+use algorithm::ConfigError;
 use rand_core::RngCore;
+use serde::Deserialize;
 
-use crate::config_error::{ConfigError, probability};
 use crate::probability::Probability;
 
 /// A stage with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DisorderConfig {
     /// Every packet takes between 0 and this longer, each time as likely as any other; none overtakes another by it.
     pub jitter_ns: u64,
@@ -25,8 +27,10 @@ impl DisorderConfig {
     /// # Errors
     /// The first parameter outside its range.
     pub fn check(&self) -> Result<(), ConfigError> {
-        probability("reorder", self.reorder)?;
-        probability("duplicate", self.duplicate)
+        for (parameter, found) in [("reorder", self.reorder), ("duplicate", self.duplicate)] {
+            ConfigError::unless((0.0..=1.0).contains(&found), parameter, found, "a probability from 0 to 1")?;
+        }
+        Ok(())
     }
 }
 

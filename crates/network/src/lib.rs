@@ -14,7 +14,7 @@
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
 //! use rand_core::SeedableRng;
 //!
-//! let queue = QueueConfig::DropTail { limit: Limit::Packets(20) };
+//! let queue = QueueConfig::drop_tail(Limit::Packets(20));
 //! let config = LinkConfig { loss: LossConfig::None, ..LinkConfig::with_rate(10_000_000, 5_000_000, queue) };
 //! let mut link = Link::new(config, Xoshiro256PlusPlus::seed_from_u64(1));
 //! assert_eq!(link.enqueue(0, Packet::new(7_u64, 1_500, 0, Ecn::NotEct)), Enqueue::Accepted { first: true });
@@ -25,28 +25,30 @@
 //! ```
 
 mod config;
-mod config_error;
 mod counters;
 mod disorder;
 mod link;
-mod loss;
+pub mod loss;
 mod medium;
 pub mod middlebox;
 mod packet;
 pub mod prefetch;
 mod probability;
 mod propagation;
-mod queue;
+pub mod queue;
 mod ring;
 mod trace;
 mod transmitter;
 
-pub use config::{BucketConfig, Change, Limit, LinkConfig, LossConfig, QueueConfig};
-pub use config_error::ConfigError;
+pub use algorithm::ConfigError;
+pub use config::{Change, LinkConfig};
 pub use counters::{Counters, DropReason, Enqueue};
 pub use disorder::DisorderConfig;
 pub use link::Link;
+pub use loss::LossConfig;
 pub use medium::{Medium, MediumConfig, Share};
 pub use packet::{Ecn, Flow, Packet};
+pub use queue::{Limit, QueueConfig};
 pub use rand_xoshiro::Xoshiro256PlusPlus;
 pub use trace::{Trace, TraceError};
+pub use transmitter::BucketConfig;

@@ -2,16 +2,15 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{Change, Limit, LinkConfig, LossConfig};
+use crate::config::{Change, LinkConfig};
 use crate::counters::{Counters, DropReason, Enqueue};
 use crate::disorder::Disorder;
-use crate::loss::Loss;
+use crate::loss::{Loss, LossConfig};
 use crate::medium::MediumConfig;
 use crate::packet::{Flow, Packet, Rest};
 use crate::prefetch;
 use crate::propagation::Propagation;
-use crate::queue::codel::{Head, Verdict};
-use crate::queue::{Arrival, DropTail, Entry, Queue};
+use crate::queue::{Arrival, DropTail, Entry, Head, Limit, Queue, Tally, Verdict};
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
@@ -203,7 +202,7 @@ impl<T: Copy + Default> Link<T> {
             flow,
             transmitter: &self.transmitter,
         };
-        match self.queue.admit(arrival, &mut self.rng) {
+        match self.queue.enqueue(arrival, &mut self.rng) {
             Ok(Entry::Plain) => {}
             Ok(Entry::Marked) => packet.set_ce(),
             Err(reason) => {
@@ -448,15 +447,16 @@ impl<T: Copy + Default> Link<T> {
         // A packet's number says how many were accepted before it, those flushed from a dead link left out.
         let accepted = self.ring.tail();
         let waiting_since_0 = u128::from(self.queue_packets()) * u128::from(now_ns);
+        let Tally { marked, dropped, overflowed } = self.queue.tally();
         Counters {
             arrived_packets: accepted + self.dropped_full + self.dropped_early + self.dropped_dead,
-            dropped_full: self.dropped_full + self.queue.overflowed(),
-            dropped_early: self.dropped_early + self.queue.dropped_at_head(),
-            marked: self.queue.marked(),
+            dropped_full: self.dropped_full + overflowed,
+            dropped_early: self.dropped_early + dropped,
+            marked,
             dropped_dead: self.dropped_dead,
             dead_bytes: self.dead_bytes,
             lost_on_wire: self.lost_on_wire,
-            sent_packets: self.sent - self.queue.dropped_at_head() - self.queue.overflowed(),
+            sent_packets: self.sent - dropped - overflowed,
             sent_bytes: self.sent_bytes,
             queue_packet_ns: self.queue_packet_ns.wrapping_add(waiting_since_0),
             queue_max_packets: self.max_packets,
@@ -547,24 +547,16 @@ impl<T: Copy + Default> Link<T> {
     fn decide(&mut self, number: u64, now_ns: u64, bytes_ahead: u64) -> Option<Verdict> {
         let bytes = self.accepted_bytes - self.sent_bytes - bytes_ahead;
         let packet = self.ring.at(number);
-        match &mut self.queue {
-            Queue::CoDel(codel) => {
-                let wait_ns = now_ns - packet.departure_ns;
-                let bytes_behind = bytes - u64::from(packet.size);
-                Some(codel.decide(now_ns, Head { wait_ns, bytes_behind, ecn: packet.ecn() }))
-            }
-            Queue::FqCoDel(queues) => {
-                let (behind, verdict) = queues.next(now_ns)?;
-                self.ring.swap(number, number + behind as u64);
-                Some(verdict)
-            }
-            Queue::DualPi2(queues) => {
-                let (behind, verdict) = queues.next(now_ns)?;
-                self.ring.swap(number, number + behind as u64);
-                Some(verdict)
-            }
-            Queue::DropTail(_) | Queue::Red(_) | Queue::Pie(_) => self.shared.then_some(Verdict::Send),
+        let head = Head {
+            wait_ns: now_ns.saturating_sub(packet.departure_ns),
+            bytes_behind: bytes - u64::from(packet.size),
+            ecn: packet.ecn(),
+        };
+        let (behind, verdict) = self.queue.dequeue(now_ns, head)?;
+        if behind > 0 {
+            self.ring.swap(number, number + behind as u64);
         }
+        Some(verdict)
     }
 
     /// The waiting packet `number` is dropped: it leaves the queue before those ahead of it.
@@ -600,7 +592,7 @@ impl<T: Copy + Default> Link<T> {
         let (mut end_ns, mut bytes, mut sent) = (begin_ns, 0, 0);
         let mut number = self.sent;
         while number < self.ring.tail()
-            && sent < aggregate.packets
+            && sent < aggregate.aggregate_packets
             && (sent == 0 || end_ns - begin_ns < aggregate.longest_ns)
         {
             let Some(verdict) = self.decide(number, now_ns, bytes) else { break };

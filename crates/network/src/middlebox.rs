@@ -18,21 +18,23 @@
 //! top bit of its offset set ([`ALTERED`]): its bytes, and so the DSS checksum, are others, and a receiver that looks
 //! at the place of what arrives sees that it is not what was sent.
 
-mod captive;
+pub mod captive;
 mod chain;
-mod coalescing;
+pub mod coalescing;
 mod malleable;
-mod nat;
-mod payload_rewriting;
-mod proactive_acks;
-mod reset_injection;
-mod sequence_rewriting;
-mod splitting;
-mod strip;
-mod syn_filter;
+pub mod nat;
+pub mod payload_rewriting;
+pub mod proactive_acks;
+pub mod reset_injection;
+pub mod sequence_rewriting;
+pub mod splitting;
+pub mod strip;
+pub mod syn_filter;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use algorithm::words;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{Flags, Options, Segment};
 
 pub use captive::Captive;
@@ -46,16 +48,21 @@ pub use reset_injection::ResetInjection;
 pub use sequence_rewriting::SequenceRewriting;
 pub use splitting::Splitting;
 pub use strip::{Strip, Stripped};
-pub use syn_filter::SynFilter;
+pub use syn_filter::{SynFilter, Unwanted};
 
-/// Which way a segment goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// From client to server.
-    Up,
-    /// From server to client.
-    Down,
+words! {
+    /// Which way a segment goes.
+    #[derive(PartialOrd, Ord)]
+    pub enum Way {
+        /// From client to server.
+        Up = "up",
+        /// From server to client.
+        Down = "down",
+    }
 }
+
+/// Content of the largest IPv4 packet beside 20 bytes of its header and 60 of TCP's.
+const MOST_CONTENT: i64 = 65_455;
 
 impl Way {
     /// The other way.
@@ -115,6 +122,26 @@ impl<P: Malleable> Transit<P> {
     }
 }
 
+algorithm::kinds! {
+    /// A box of any kind with its settings.
+    #[derive(Copy)]
+    pub enum MiddleboxConfig of "middlebox" {
+        Strip(Strip) = strip::ABOUT,
+        Nat(nat::Config) = nat::ABOUT,
+        SequenceRewriting(sequence_rewriting::Config) = sequence_rewriting::ABOUT,
+        Splitting(splitting::Config) = splitting::ABOUT,
+        Coalescing(coalescing::Config) = coalescing::ABOUT,
+        PayloadRewriting(payload_rewriting::Config) = payload_rewriting::ABOUT,
+        ProactiveAcks(proactive_acks::Config) = proactive_acks::ABOUT,
+        ResetInjection(reset_injection::Config) = reset_injection::ABOUT,
+        SynFilter(SynFilter) = syn_filter::ABOUT,
+        Captive(Captive) = captive::ABOUT,
+    }
+}
+
+/// The first port that a NAT gives away: none of the well-known ones.
+const FIRST_OUTSIDE_PORT: u16 = 1024;
+
 /// A box of any kind.
 #[derive(Clone, Debug)]
 pub enum Middlebox<P> {
@@ -141,6 +168,30 @@ pub enum Middlebox<P> {
 }
 
 impl<P: Malleable> Middlebox<P> {
+    /// A box of these settings. `random` is its own stream, `outside` an address that no other box has, for one that needs them.
+    pub fn new(
+        config: &MiddleboxConfig,
+        random: impl FnOnce() -> Xoshiro256PlusPlus,
+        outside: impl FnOnce() -> IpAddr,
+    ) -> Self {
+        match *config {
+            MiddleboxConfig::Strip(strip) => Self::Strip(strip),
+            MiddleboxConfig::Nat(_) => Self::Nat(Nat::new(outside(), FIRST_OUTSIDE_PORT)),
+            MiddleboxConfig::SequenceRewriting(config) => {
+                Self::SequenceRewriting(SequenceRewriting::new(config.sack, random()))
+            }
+            MiddleboxConfig::Splitting(config) => Self::Splitting(Splitting::new(config.max_bytes)),
+            MiddleboxConfig::Coalescing(config) => Self::Coalescing(Coalescing::new(config.hold_ns, config.max_bytes)),
+            MiddleboxConfig::PayloadRewriting(config) => {
+                Self::PayloadRewriting(PayloadRewriting::new(config.way, config.at_byte, config.growth_bytes))
+            }
+            MiddleboxConfig::ProactiveAcks(_) => Self::ProactiveAcks(ProactiveAcks::new()),
+            MiddleboxConfig::ResetInjection(config) => Self::ResetInjection(ResetInjection::new(config.after_bytes)),
+            MiddleboxConfig::SynFilter(filter) => Self::SynFilter(filter),
+            MiddleboxConfig::Captive(captive) => Self::Captive(captive),
+        }
+    }
+
     /// A segment comes by at `now_ns`; what the box lets out is added to `out`. Time must not fall from call to call.
     pub fn process(&mut self, now_ns: u64, transit: Transit<P>, out: &mut Vec<Transit<P>>) {
         match self {

@@ -10,9 +10,9 @@ mod work;
 
 use std::sync::Arc;
 
-use crate::config::BucketConfig;
 use crate::trace::Trace;
 use bucket::Bucket;
+pub use bucket::BucketConfig;
 use opportunities::Opportunities;
 use work::WORK_PER_BYTE;
 

@@ -1,12 +1,9 @@
 //! From the description to what the transport and the links are made with.
 
-use crate::description::{
-    self, Change, Connection, Description, Direction, Disorder, Limit, Loss, LossDetection, Named, Protocol, Queue,
-    Shaper, Share, Tcp, WindowValidation,
-};
+use crate::description::{Change, Connection, Description, Direction, Named, Protocol, Shaper, TcpOptions};
 use crate::random;
 use crate::{Invalid, Plugins};
-use network::{BucketConfig, DisorderConfig, Link, LinkConfig, LossConfig, Medium, MediumConfig, QueueConfig, Trace};
+use network::{BucketConfig, DisorderConfig, Limit, Link, LinkConfig, Medium, QueueConfig, Trace};
 use std::sync::Arc;
 use transport::algorithm::{Choice, ChoiceError, Family, Value};
 use transport::{Config, ReceiveBuffer, path_manager};
@@ -63,8 +60,8 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
     LinkConfig {
         rate_bps: direction.rate_bps,
         delay_ns: direction.delay_ns,
-        queue: queue(&direction.queue),
-        loss: loss(&direction.loss),
+        queue: direction.queue.clone(),
+        loss: direction.loss,
         trace: direction.trace.map(|number| Arc::clone(&traces[number])),
         shared: false,
         bucket: None,
@@ -75,7 +72,7 @@ pub fn direction(direction: &Direction, traces: &[Arc<Trace>]) -> LinkConfig {
 /// The stage before a link.
 pub fn shaper(shaper: &Shaper) -> LinkConfig {
     let bucket = Some(BucketConfig { burst_bytes: shaper.burst_bytes, polices: shaper.polices });
-    LinkConfig { bucket, ..LinkConfig::with_rate(shaper_bps(shaper.rate_bps), 0, queue(&shaper.queue)) }
+    LinkConfig { bucket, ..LinkConfig::with_rate(shaper_bps(shaper.rate_bps), 0, shaper.queue.clone()) }
 }
 
 /// The rate of a shaper's tokens: one of 0 lets everything pass, at a rate far above that of any link.
@@ -85,9 +82,9 @@ pub const fn shaper_bps(rate_bps: u64) -> u64 {
 }
 
 /// The stage behind a link, whose rate and queue mean nothing.
-pub fn disorder(Disorder { jitter_ns, reorder, by_ns, duplicate }: Disorder) -> LinkConfig {
-    let disorder = Some(DisorderConfig { jitter_ns, reorder, by_ns, duplicate });
-    LinkConfig { disorder, ..LinkConfig::with_rate(1, 0, QueueConfig::DropTail { limit: network::Limit::Packets(0) }) }
+pub fn disorder(disorder: DisorderConfig) -> LinkConfig {
+    let disorder = Some(disorder);
+    LinkConfig { disorder, ..LinkConfig::with_rate(1, 0, QueueConfig::drop_tail(Limit::Packets(0))) }
 }
 
 /// The media, each between the directions of its links as [`links`] counts them, and of each of those its medium.
@@ -95,32 +92,9 @@ pub fn media(description: &Description) -> (Vec<Medium>, Vec<Option<usize>>) {
     let of_link: Vec<Option<usize>> = description.links.iter().flat_map(|link| [link.medium; 2]).collect();
     let media = description.media.iter().enumerate().map(|(number, medium)| {
         let links = of_link.iter().enumerate().filter(|&(_, &of)| of == Some(number));
-        Medium::new(self::medium(medium), links.map(|(link, _)| link))
+        Medium::new(medium.config, links.map(|(link, _)| link))
     });
     (media.collect(), of_link)
-}
-
-/// A medium.
-pub const fn medium(medium: &description::Medium) -> MediumConfig {
-    MediumConfig {
-        share: match medium.share {
-            Share::Frames => network::Share::Frames,
-            Share::Airtime => network::Share::Airtime,
-        },
-        overhead_ns: medium.overhead_ns,
-        packets: medium.aggregate_packets,
-        longest_ns: medium.longest_ns,
-    }
-}
-
-/// A change of a link.
-pub fn change(change: &Change) -> network::Change {
-    network::Change {
-        dead: change.dead,
-        rate_bps: change.rate_bps,
-        delay_ns: change.delay_ns,
-        loss: change.loss.as_ref().map(loss),
-    }
 }
 
 /// A change of the shaper before a link, if it is one.
@@ -137,79 +111,6 @@ pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now
     }
     if let Some(backup) = set.backup {
         connection.set_address_backup(now_ns, id, backup);
-    }
-}
-
-fn queue(queue: &Queue) -> QueueConfig {
-    match *queue {
-        Queue::DropTail { limit } => QueueConfig::DropTail { limit: self::limit(limit) },
-        Queue::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn } => {
-            let limit = self::limit(limit);
-            QueueConfig::Red { limit, min_packets, max_packets, max_probability, weight, gentle, ecn }
-        }
-        Queue::Codel { limit, target_ns, interval_ns, mtu_bytes, ecn } => {
-            QueueConfig::CoDel { limit: self::limit(limit), target_ns, interval_ns, mtu_bytes, ecn }
-        }
-        Queue::FqCodel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
-            let (limit, isolates_hosts) = (self::limit(limit), false);
-            QueueConfig::FqCoDel {
-                limit,
-                target_ns,
-                interval_ns,
-                mtu_bytes,
-                queues,
-                quantum_bytes,
-                ecn,
-                isolates_hosts,
-            }
-        }
-        Queue::Cake { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn } => {
-            let (limit, isolates_hosts) = (self::limit(limit), true);
-            QueueConfig::FqCoDel {
-                limit,
-                target_ns,
-                interval_ns,
-                mtu_bytes,
-                queues,
-                quantum_bytes,
-                ecn,
-                isolates_hosts,
-            }
-        }
-        Queue::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn } => {
-            let limit = self::limit(limit);
-            QueueConfig::Pie { limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, mtu_bytes, ecn }
-        }
-        Queue::DualPi2 { limit, target_ns, update_ns, alpha_per_s, beta_per_s, coupling, step_ns, classic_share } => {
-            QueueConfig::DualPi2 {
-                limit: self::limit(limit),
-                target_ns,
-                update_ns,
-                alpha_per_s,
-                beta_per_s,
-                coupling,
-                step_ns,
-                classic_share,
-            }
-        }
-    }
-}
-
-fn limit(limit: Limit) -> network::Limit {
-    match limit {
-        Limit::Bytes(bytes) => network::Limit::Bytes(bytes),
-        Limit::Packets(packets) => network::Limit::Packets(packets),
-    }
-}
-
-fn loss(loss: &Loss) -> LossConfig {
-    match *loss {
-        Loss::None => LossConfig::None,
-        Loss::Bernoulli { probability } => LossConfig::Bernoulli { probability },
-        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
-        }
-        Loss::Periodic { every_packets } => LossConfig::Periodic { every_packets },
     }
 }
 
@@ -233,10 +134,7 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
     let paths = u8::try_from(connection.paths.len()).unwrap_or(u8::MAX);
     let asked_for = path_manager::subflows_asked_for(&path_manager).unwrap_or(paths);
     let server = Config {
-        protocol: match connection.protocol {
-            Protocol::Tcp => transport::Protocol::Tcp,
-            Protocol::Mptcp => transport::Protocol::Mptcp,
-        },
+        protocol: connection.protocol,
         mss: connection.mss_bytes,
         receive_buffer: connection.receive_buffer_bytes.map_or(ReceiveBuffer::Auto, ReceiveBuffer::Fixed),
         congestion: match plugins.congestion(&connection.congestion.name, label) {
@@ -251,8 +149,12 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         max_subflows: defaults.max_subflows.max(asked_for),
         checksum: connection.checksum,
         joins_at_once,
-        capable_syn_retries: connection.tcp.mptcp_syn_retries,
-        tcp: tcp(&connection.tcp, connection.ecn, connection.application.is_dialogue()),
+        tcp: TcpOptions {
+            ecn: connection.ecn,
+            // Programs that ask and answer set TCP_NODELAY.
+            nagle: connection.tcp.nagle && !connection.application.is_dialogue(),
+            ..connection.tcp
+        },
         ..defaults
     };
     let client = match connection.protocol {
@@ -260,41 +162,6 @@ pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 
         Protocol::Mptcp => Config { path_manager, ..server.clone() },
     };
     Ok([client, server])
-}
-
-fn tcp(tcp: &Tcp, ecn: bool, dialogue: bool) -> transport::TcpOptions {
-    transport::TcpOptions {
-        shortcuts: true,
-        loss_detection: match tcp.loss_detection {
-            LossDetection::RackTlp => transport::LossDetection::RackTlp,
-            // Without SACK there is nothing else than three duplicates (RFC 6582).
-            LossDetection::Sack | LossDetection::Newreno => transport::LossDetection::Sack,
-        },
-        sack: tcp.loss_detection != LossDetection::Newreno,
-        frto: tcp.frto,
-        impatient: transport::TcpOptions::default().impatient,
-        r1: transport::TcpOptions::default().r1,
-        // Programs that ask and answer set TCP_NODELAY.
-        nagle: tcp.nagle && !dialogue,
-        pacing: tcp.pacing,
-        ecn,
-        abe: tcp.abe,
-        timestamps: tcp.timestamps,
-        initial_window: tcp.initial_window,
-        initial_ssthresh: tcp.initial_ssthresh,
-        window_validation: match tcp.window_validation {
-            WindowValidation::Rfc7661 => transport::WindowValidation::Rfc7661,
-            WindowValidation::Linux => transport::WindowValidation::Linux,
-        },
-        rto_min_ns: tcp.rto_min_ns,
-        rto_max_ns: tcp.rto_max_ns,
-        rto_backoff: tcp.rto_backoff,
-        segments_per_ack: tcp.segments_per_ack,
-        ack_delay_ns: tcp.ack_delay_ns,
-        quick_acks: tcp.quick_acks,
-        retries: tcp.retries,
-        syn_retries: tcp.syn_retries,
-    }
 }
 
 /// An algorithm of a family by its name, with its parameters.

@@ -1,8 +1,16 @@
 //! A complete description of what is to be simulated. Python parses, fills in defaults and validates the scenario
-//! file (docs/scenario-format.md) and hands over this: no default stands here, every quantity is in its base unit.
+//! file (docs/scenario-format.md) and hands over this, every quantity in its base unit. What belongs to a queue, a loss, a
+//! middlebox, a medium or TCP is the settings of that, as their owners declare them.
 
 pub use application::{Arrivals, Content as Application, Size};
-use serde::Deserialize;
+pub use network::middlebox::{MiddleboxConfig, Way};
+pub use network::{DisorderConfig, Limit, LossConfig, MediumConfig, QueueConfig};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+
+pub use transport::{LossDetection, Protocol, TcpOptions, WindowValidation};
+
+type Table = serde_json::Map<String, serde_json::Value>;
 
 /// One scenario, complete.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,30 +40,25 @@ pub struct Description {
     pub events: Vec<Event>,
 }
 
-/// A half-duplex medium: of the directions of the links on it, one sends at a time (`network::Medium`).
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A half-duplex medium: of the directions of the links on it, one sends at a time.
+#[derive(Clone, Debug)]
 pub struct Medium {
     /// Name in the scenario.
     pub name: String,
-    /// What directions with packets get the same of.
-    pub share: Share,
-    /// Airtime that an aggregate takes beside its packets.
-    pub overhead_ns: u64,
-    /// Packets in an aggregate at most.
-    pub aggregate_packets: u32,
-    /// No packet of an aggregate begins so long after the first one.
-    pub longest_ns: u64,
+    /// Its settings.
+    pub config: MediumConfig,
 }
 
-/// What a medium gives equally.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Share {
-    /// Turns to send an aggregate.
-    Frames,
-    /// Time.
-    Airtime,
+impl<'de> Deserialize<'de> for Medium {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Table::deserialize(deserializer)?;
+        Ok(Medium { name: own(&mut table, "name")?, config: algorithm::rest(table)? })
+    }
+}
+
+/// A key of a table whose other keys belong to another type.
+fn own<T: DeserializeOwned, E: Error>(table: &mut Table, key: &str) -> Result<T, E> {
+    T::deserialize(table.remove(key).unwrap_or_default()).map_err(|error| E::custom(format!("{key}: {error}")))
 }
 
 /// A link with its two directions.
@@ -72,7 +75,7 @@ pub struct Link {
     pub up: Direction,
     /// Boxes at its end on the server's side, the one nearest to the client first. What goes up passes them after the
     /// link, what goes down before it.
-    pub middleboxes: Vec<Middlebox>,
+    pub middleboxes: Vec<MiddleboxConfig>,
     /// What its traffic costs; absent: nothing.
     #[serde(default)]
     pub metered: Option<Metered>,
@@ -101,13 +104,13 @@ pub struct Direction {
     /// Propagation delay.
     pub delay_ns: u64,
     /// Queue discipline.
-    pub queue: Queue,
+    pub queue: QueueConfig,
     /// Loss on the wire.
-    pub loss: Loss,
+    pub loss: LossConfig,
     /// A token bucket before it.
     pub shaper: Option<Shaper>,
     /// What happens to the times and the order of packets behind it.
-    pub disorder: Option<Disorder>,
+    pub disorder: Option<DisorderConfig>,
 }
 
 /// A token bucket in front of a link (`network::BucketConfig`).
@@ -121,249 +124,7 @@ pub struct Shaper {
     /// Whether packets without tokens are dropped in place of queued.
     pub polices: bool,
     /// Where they are queued.
-    pub queue: Queue,
-}
-
-/// Jitter, reordering and duplicates behind a link (`network::DisorderConfig`).
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Disorder {
-    /// Every packet takes up to this longer; none overtakes another by it.
-    pub jitter_ns: u64,
-    /// Probability that a packet is held back.
-    pub reorder: f64,
-    /// How long.
-    pub by_ns: u64,
-    /// Probability that a packet comes twice.
-    pub duplicate: f64,
-}
-
-/// The most a queue holds. The arriving packet counts; a queue with nothing in it accepts any packet.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// Bytes, headers included.
-    Bytes(u64),
-    /// Packets.
-    Packets(u64),
-}
-
-/// A queue discipline.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; what does not fit is dropped.
-    DropTail {
-        /// The most it holds.
-        limit: Limit,
-    },
-    /// Random early detection (Floyd & Jacobson 1993), with the "gentle" slope between max and twice max.
-    Red {
-        /// The most it holds.
-        limit: Limit,
-        /// Lower threshold of the average queue, in packets.
-        min_packets: f64,
-        /// Upper threshold, in packets.
-        max_packets: f64,
-        /// Drop probability at the upper threshold.
-        max_probability: f64,
-        /// Weight of a new sample in the average.
-        weight: f64,
-        /// Whether the probability rises linearly from `max_probability` to 1 between max and twice max.
-        gentle: bool,
-        /// Whether ECN-capable packets are marked instead of dropped early.
-        ecn: bool,
-    },
-    /// Controlled delay (RFC 8289).
-    Codel {
-        /// The most it holds.
-        limit: Limit,
-        /// The wait that is acceptable as a standing queue.
-        target_ns: u64,
-        /// How long the wait may stay above it.
-        interval_ns: u64,
-        /// With no more than this behind the head nothing is dropped: one packet of the largest size.
-        mtu_bytes: u32,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: bool,
-    },
-    /// A queue for each flow, with controlled delay (RFC 8290).
-    FqCodel {
-        /// The most that all queues hold together.
-        limit: Limit,
-        /// As of CoDel.
-        target_ns: u64,
-        /// As of CoDel.
-        interval_ns: u64,
-        /// As of CoDel.
-        mtu_bytes: u32,
-        /// Values of the hash over flows.
-        queues: u16,
-        /// Bytes that a queue may send in a round.
-        quantum_bytes: u32,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: bool,
-    },
-    /// As `FqCodel`, with equal shares for hosts (Høiland-Jørgensen, Täht, Morton 2018). A host is one end of a kind of
-    /// connections.
-    Cake {
-        /// The most that all queues hold together.
-        limit: Limit,
-        /// As of CoDel.
-        target_ns: u64,
-        /// As of CoDel.
-        interval_ns: u64,
-        /// As of CoDel.
-        mtu_bytes: u32,
-        /// How many queues there are, in sets of eight.
-        queues: u16,
-        /// Bytes that a host may send in a round.
-        quantum_bytes: u32,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: bool,
-    },
-    /// Proportional integral controller enhanced (RFC 8033).
-    Pie {
-        /// The most it holds.
-        limit: Limit,
-        /// The queueing delay that it holds.
-        target_ns: u64,
-        /// Time between two updates of the drop probability.
-        update_ns: u64,
-        /// How long a burst may pass after a calm time.
-        max_burst_ns: u64,
-        /// Weight of the distance from the target.
-        alpha_per_s: f64,
-        /// Weight of the growth since the last update.
-        beta_per_s: f64,
-        /// Behind no more than two packets of this size nothing is dropped.
-        mtu_bytes: u32,
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: bool,
-    },
-    /// Two queues with coupled signals, the short one for packets with ECT(1) (RFC 9332).
-    #[serde(rename = "dualpi2")]
-    DualPi2 {
-        /// The most that both hold together.
-        limit: Limit,
-        /// The queueing delay of the classic queue.
-        target_ns: u64,
-        /// Time between two updates of the probability.
-        update_ns: u64,
-        /// Weight of the distance from the target.
-        alpha_per_s: f64,
-        /// Weight of the growth since the last update.
-        beta_per_s: f64,
-        /// Marking probability of the short queue over the root of the classic one.
-        coupling: f64,
-        /// The wait from which the short queue marks.
-        step_ns: u64,
-        /// Fraction of the bytes that the classic queue gets while both have packets.
-        classic_share: f64,
-    },
-}
-
-/// Random loss on the wire.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Loss {
-    /// None.
-    None,
-    /// Each packet independently.
-    Bernoulli {
-        /// Probability of loss, in [0, 1].
-        probability: f64,
-    },
-    /// Two states; the transition is drawn before each packet, then the loss in the state reached.
-    GilbertElliott {
-        /// Probability to go from good to bad.
-        good_to_bad: f64,
-        /// Probability to go from bad to good.
-        bad_to_good: f64,
-        /// Loss probability in the good state.
-        loss_good: f64,
-        /// Loss probability in the bad state.
-        loss_bad: f64,
-    },
-    /// The last packet of every so many.
-    Periodic {
-        /// Packets from one loss to the next.
-        every_packets: u64,
-    },
-}
-
-/// A box that does not leave segments as they are (`network::middlebox`).
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Middlebox {
-    /// Takes the options of Multipath TCP away.
-    Strip {
-        /// From which segments.
-        on: Stripped,
-        /// Of one way only.
-        way: Option<Way>,
-    },
-    /// Translates clients' addresses and ports.
-    Nat,
-    /// Gives each connection other initial sequence numbers.
-    SequenceRewriting {
-        /// Whether SACK blocks are rewritten too.
-        sack: bool,
-    },
-    /// Cuts segments.
-    Splitting {
-        /// The most content of a part; at least 1.
-        max_bytes: u16,
-    },
-    /// Puts two segments into one, with the options of the first.
-    Coalescing {
-        /// How long the first waits for the second.
-        hold_ns: u64,
-        /// The most content of the two.
-        max_bytes: u16,
-    },
-    /// Replaces one byte of each connection's stream by others.
-    PayloadRewriting {
-        /// Of which way.
-        way: Way,
-        /// Which byte; the first has number 0.
-        at_byte: u32,
-        /// By how many bytes more than one; at least −1.
-        growth_bytes: i32,
-    },
-    /// Acknowledges data before the receiver has it.
-    ProactiveAcks,
-    /// Ends connections by resets in the names of both ends.
-    ResetInjection {
-        /// After how many bytes of content, both ways together.
-        after_bytes: u64,
-    },
-    /// Drops SYNs with options of Multipath TCP.
-    SynFilter {
-        /// Only those with MP_CAPABLE.
-        capable_only: bool,
-    },
-    /// Lets connections be made and swallows what they carry.
-    Captive {
-        /// From then on.
-        from_ns: u64,
-        /// Until then, if it ends.
-        until_ns: Option<u64>,
-    },
-}
-
-/// From which segments options are stripped.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stripped {
-    /// SYN and SYN/ACK.
-    Syn,
-    /// All with content.
-    Data,
-    /// All but SYN and SYN/ACK.
-    NotSyn,
-    /// All.
-    All,
+    pub queue: QueueConfig,
 }
 
 /// A path: links from the client's side to the server's, by index.
@@ -426,7 +187,7 @@ pub struct Connection {
     /// Whether both ends ask for DSS checksums (RFC 8684 §3.3.1).
     pub checksum: bool,
     /// How TCP behaves at both ends, on each subflow.
-    pub tcp: Tcp,
+    pub tcp: TcpOptions,
 }
 
 impl Connection {
@@ -462,118 +223,9 @@ impl Connection {
             name: &self.name,
             count: self.count,
             content: self.application.clone(),
-            sender: self.direction.sender(),
+            sender: sender(self.direction),
             start_ns: self.start_ns,
             stop_ns: self.stop_ns,
-        }
-    }
-}
-
-/// How TCP behaves; see [`transport::TcpOptions`].
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// How a sender finds out that a segment is lost.
-    pub loss_detection: LossDetection,
-    /// Forward RTO-recovery (RFC 5682).
-    pub frto: bool,
-    /// Nagle's algorithm.
-    pub nagle: bool,
-    /// Segments are spread over the round trip.
-    pub pacing: bool,
-    /// A window reduced because of a mark keeps four fifths (RFC 8511).
-    pub abe: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Initial window in segments; at least 1.
-    pub initial_window: u32,
-    /// Slow start threshold at the start in segments, at least 1; without it arbitrarily high.
-    pub initial_ssthresh: Option<u32>,
-    /// What happens to a window that is not filled.
-    #[serde(default = "rfc7661")]
-    pub window_validation: WindowValidation,
-    /// Lower bound of the retransmission timeout; above 0 and at most the upper one.
-    pub rto_min_ns: u64,
-    /// Its upper bound.
-    pub rto_max_ns: u64,
-    /// It doubles with each timeout that follows without progress (RFC 6298 §5.5).
-    #[serde(default = "yes")]
-    pub rto_backoff: bool,
-    /// Segments of data per acknowledgment; at least 1.
-    pub segments_per_ack: u32,
-    /// Longest time that an acknowledgment is held back.
-    pub ack_delay_ns: u64,
-    /// Segments at the start that are acknowledged at once.
-    pub quick_acks: u32,
-    /// Retransmissions of the same data before a subflow is given up.
-    pub retries: u32,
-    /// Retransmissions of a SYN before the attempt is given up.
-    pub syn_retries: u32,
-    /// Retransmissions of a SYN with MP_CAPABLE before it goes without.
-    #[serde(default = "two")]
-    pub mptcp_syn_retries: u32,
-}
-
-/// What descriptions that do not say it mean.
-fn yes() -> bool {
-    true
-}
-
-/// What descriptions that do not say how often a SYN keeps MP_CAPABLE mean.
-fn two() -> u32 {
-    2
-}
-
-/// What descriptions that do not say what becomes of unfilled windows mean.
-fn rfc7661() -> WindowValidation {
-    WindowValidation::Rfc7661
-}
-
-/// What happens to a window that is not filled; see [`transport::WindowValidation`].
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowValidation {
-    /// RFC 7661.
-    Rfc7661,
-    /// As the kernel does.
-    Linux,
-}
-
-/// How a sender finds out that a segment is lost.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossDetection {
-    /// RFC 8985.
-    RackTlp,
-    /// RFC 6675.
-    Sack,
-    /// RFC 6582: selective acknowledgments are not offered.
-    Newreno,
-}
-
-/// The transport's own, for descriptions that are written in Rust.
-impl Default for Tcp {
-    fn default() -> Self {
-        let options = transport::TcpOptions::default();
-        Tcp {
-            loss_detection: LossDetection::RackTlp,
-            frto: options.frto,
-            nagle: options.nagle,
-            pacing: options.pacing,
-            abe: options.abe,
-            timestamps: options.timestamps,
-            initial_window: options.initial_window,
-            initial_ssthresh: options.initial_ssthresh,
-            window_validation: rfc7661(),
-            rto_min_ns: options.rto_min_ns,
-            rto_max_ns: options.rto_max_ns,
-            rto_backoff: options.rto_backoff,
-            segments_per_ack: options.segments_per_ack,
-            ack_delay_ns: options.ack_delay_ns,
-            quick_acks: options.quick_acks,
-            retries: options.retries,
-            syn_retries: options.syn_retries,
-            mptcp_syn_retries: two(),
         }
     }
 }
@@ -588,33 +240,11 @@ pub struct Named {
     pub parameters: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Transport protocol.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// Multipath TCP version 1.
-    Mptcp,
-}
-
-/// Which way the data goes.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Server to client.
-    Down,
-    /// Client to server.
-    Up,
-}
-
-impl Way {
-    /// The end that sends.
-    pub fn sender(self) -> usize {
-        match self {
-            Way::Up => application::CLIENT,
-            Way::Down => application::SERVER,
-        }
+/// The end that sends what goes this way.
+pub fn sender(way: Way) -> usize {
+    match way {
+        Way::Up => application::CLIENT,
+        Way::Down => application::SERVER,
     }
 }
 
@@ -637,29 +267,37 @@ pub struct Event {
 impl Change {
     /// Whether the paths over the link end with it.
     pub fn ends_paths(&self) -> bool {
-        self.dead == Some(true) || self.address == Some(false)
+        self.link.dead == Some(true) || self.address == Some(false)
     }
 }
 
 /// What an event sets; what is absent stays.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
-    /// True: the link is dead: packets that arrive and those still in the queue are lost. False: it works again.
-    pub dead: Option<bool>,
-    /// New capacity, for the packets still in the queue too.
-    pub rate_bps: Option<u64>,
-    /// New propagation delay, for packets that have not left the queue yet; a shorter one overtakes nothing.
-    pub delay_ns: Option<u64>,
-    /// New random loss.
-    pub loss: Option<Loss>,
+    /// Of the link itself.
+    pub link: network::Change,
     /// New rate of the shaper before it; 0 lets everything pass.
-    #[serde(default)]
     pub shaper_bps: Option<u64>,
     /// False: clients whose path begins with this link lose their address on it; true: they have it again.
-    #[serde(default)]
     pub address: Option<bool>,
     /// True: clients whose path begins with this link ask for it to be a backup (MP_PRIO); false: no longer.
-    #[serde(default)]
     pub backup: Option<bool>,
+}
+
+impl From<network::Change> for Change {
+    fn from(link: network::Change) -> Self {
+        Change { link, ..Change::default() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Change {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Table::deserialize(deserializer)?;
+        Ok(Change {
+            shaper_bps: own(&mut table, "shaper_bps")?,
+            address: own(&mut table, "address")?,
+            backup: own(&mut table, "backup")?,
+            link: algorithm::rest(table)?,
+        })
+    }
 }

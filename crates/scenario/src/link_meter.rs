@@ -2,7 +2,7 @@
 //! virtual time or in real time.
 
 use crate::convert;
-use crate::description::{Change, Description};
+use crate::description::Description;
 use crate::outcome;
 use crate::outcome::LinkSamples;
 use application::fraction;
@@ -33,7 +33,7 @@ impl Capacity {
         self.integral + u128::from(rate_bps) * u128::from(now_ns - self.since_ns)
     }
 
-    fn change(&mut self, now_ns: u64, change: &Change) {
+    fn change(&mut self, now_ns: u64, change: &network::Change) {
         self.integral = self.until(now_ns);
         self.since_ns = now_ns;
         self.rate_bps = change.rate_bps.unwrap_or(self.rate_bps);
@@ -94,7 +94,7 @@ impl LinkMeter {
     }
 
     /// Link direction `link` changes: what its capacity allows is counted anew from here.
-    pub fn change(&mut self, now_ns: u64, link: usize, change: &Change) {
+    pub fn change(&mut self, now_ns: u64, link: usize, change: &network::Change) {
         self.capacities[link].change(now_ns, change);
     }
 

@@ -2,11 +2,13 @@
 
 use crate::event_queue::TARGET_LIMIT;
 use crate::flows::{CLIENT_ADDRESS_LIMIT, FIRST_PORT};
-use application::GROWTH_LIMIT_BYTES;
+use algorithm::Declared;
 use network::{LinkConfig, Trace};
 use scenario::Invalid;
 use scenario::convert;
-use scenario::description::{Application, Arrivals, Connection, Description, Middlebox, Protocol, Size, Tcp, Way};
+use scenario::description::{
+    Application, Arrivals, Connection, Description, MiddleboxConfig, Protocol, Size, TcpOptions, Way,
+};
 use std::collections::BTreeSet;
 
 /// The largest TCP segment that fits an IPv4 packet with headers of 20 bytes each (RFC 9293 §3.7.1).
@@ -15,11 +17,6 @@ const MSS_LARGEST: u16 = u16::MAX - 40;
 const MSS_LEAST: u16 = 88;
 /// An address id is one octet (RFC 8684 §3.2).
 const PATHS_LIMIT: usize = 255;
-/// The most content of a segment that fits an IPv4 packet with all TCP options: 65,535 − 20 − 60.
-const CONTENT_LIMIT_BYTES: u16 = u16::MAX - 80;
-/// The longest of TCP's times, a day: no sum of them overflows.
-const TCP_TIME_LIMIT_NS: u64 = 24 * 3600 * 1_000_000_000;
-
 pub fn check(description: &Description) -> Result<(), Invalid> {
     measurement(description)?;
     for (number, text) in description.traces.iter().enumerate() {
@@ -61,7 +58,7 @@ fn links(description: &Description) -> Result<(), Invalid> {
     let traces = convert::traces(description);
     for medium in &description.media {
         let named = |error| Invalid(format!("medium «{}»: {error}", medium.name));
-        convert::medium(medium).check().map_err(named)?;
+        medium.config.check().map_err(named)?;
     }
     for link in &description.links {
         if let Some(medium) = link.medium.filter(|&medium| medium >= description.media.len()) {
@@ -85,26 +82,10 @@ fn links(description: &Description) -> Result<(), Invalid> {
             }
         }
         for (number, middlebox) in link.middleboxes.iter().enumerate() {
-            self::middlebox(middlebox)
-                .map_err(|reason| Invalid(format!("link «{}» middlebox {number}: {reason}", link.name)))?;
+            middlebox.check().map_err(|error| Invalid(format!("link «{}» middlebox {number}: {error}", link.name)))?;
         }
     }
     Ok(())
-}
-
-fn middlebox(middlebox: &Middlebox) -> Result<(), String> {
-    match *middlebox {
-        Middlebox::Splitting { max_bytes: 0 } => Err("a part of a segment has at least 1 byte".into()),
-        Middlebox::Coalescing { max_bytes, .. } if max_bytes > CONTENT_LIMIT_BYTES => {
-            Err(format!("a segment has at most {CONTENT_LIMIT_BYTES} bytes of content, found {max_bytes}"))
-        }
-        Middlebox::PayloadRewriting { growth_bytes, .. }
-            if growth_bytes < -1 || growth_bytes > GROWTH_LIMIT_BYTES as i32 =>
-        {
-            Err(format!("content grows by -1 to {GROWTH_LIMIT_BYTES} bytes, found {growth_bytes}"))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn events(description: &Description) -> Result<(), Invalid> {
@@ -116,7 +97,7 @@ fn events(description: &Description) -> Result<(), Invalid> {
         }
         let link = &description.links[event.link];
         for (changes, direction) in [(event.down, &link.down), (event.up, &link.up)] {
-            let change = convert::change(&event.set);
+            let change = event.set.link;
             let checked = match changes {
                 true => change.check_on(&convert::direction(direction, &traces)),
                 false => change.check(),
@@ -179,7 +160,7 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
     if connection.receive_buffer_bytes == Some(0) {
         return Err("the receive buffer must be positive".into());
     }
-    tcp(&connection.tcp)?;
+    connection.tcp.check_as(&TcpOptions::ABOUT).map_err(|error| error.to_string())?;
     if connection.direction == Way::Down {
         proxies(description, connection)?;
     }
@@ -208,29 +189,11 @@ fn connection(description: &Description, connection: &Connection) -> Result<(), 
     }
 }
 
-fn tcp(tcp: &Tcp) -> Result<(), String> {
-    let counts = [
-        ("initial window", Some(tcp.initial_window)),
-        ("initial ssthresh", tcp.initial_ssthresh),
-        ("number of segments per ACK", Some(tcp.segments_per_ack)),
-    ];
-    if let Some((name, _)) = counts.into_iter().find(|(_, found)| *found == Some(0)) {
-        return Err(format!("the {name} must be positive"));
-    }
-    if tcp.rto_min_ns == 0 || tcp.rto_min_ns > tcp.rto_max_ns {
-        return Err(format!("0 < RTO min ≤ RTO max, found {} ns and {} ns", tcp.rto_min_ns, tcp.rto_max_ns));
-    }
-    match [tcp.rto_max_ns, tcp.ack_delay_ns].into_iter().find(|&time_ns| time_ns > TCP_TIME_LIMIT_NS) {
-        Some(time_ns) => Err(format!("times of TCP are at most {TCP_TIME_LIMIT_NS} ns, found {time_ns} ns")),
-        None => Ok(()),
-    }
-}
-
 /// A proxy at the server itself would answer what the server sends in no time at all, for ever.
 fn proxies(description: &Description, connection: &Connection) -> Result<(), String> {
     let links = connection.paths.iter().filter_map(|&path| description.paths[path].links.last());
     for link in links.map(|&link| &description.links[link]) {
-        if link.middleboxes.contains(&Middlebox::ProactiveAcks) {
+        if link.middleboxes.iter().any(|each| matches!(each, MiddleboxConfig::ProactiveAcks(_))) {
             return Err(format!(
                 "it sends down over link «{}», behind whose proxy with proactive ACKs there must be another link",
                 link.name

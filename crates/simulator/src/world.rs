@@ -304,8 +304,8 @@ impl<'d> World<'d> {
                 let event = &self.description.events[number];
                 for (changes, link) in [(event.down, 2 * event.link), (event.up, 2 * event.link + 1)] {
                     if changes {
-                        self.probe.links.change(now_ns, link, &event.set);
-                        self.fabric.change(now_ns, link as u32, convert::change(&event.set));
+                        self.probe.links.change(now_ns, link, &event.set.link);
+                        self.fabric.change(now_ns, link as u32, event.set.link);
                         self.fabric.change_shaper(now_ns, link, &event.set);
                     }
                 }

@@ -1,14 +1,18 @@
 //! What a connection is made with. The defaults are Linux's.
 
+use algorithm::declare::{HOUR, MICROSECOND, MILLISECOND, SECOND, flag, time, whole, word};
+use algorithm::{About, Declared, Order, declared, words};
+
 use crate::{congestion, path_manager, scheduler};
 
-/// TCP or Multipath TCP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// Multipath TCP, version 1 (RFC 8684); falls back to TCP when the peer does not speak it.
-    Mptcp,
+words! {
+    /// TCP or Multipath TCP.
+    pub enum Protocol {
+        /// TCP.
+        Tcp = "tcp",
+        /// Multipath TCP, version 1 (RFC 8684); falls back to TCP when the peer does not speak it.
+        Mptcp = "mptcp",
+    }
 }
 
 /// Size of the receive buffer; under MPTCP one for all subflows (RFC 8684 §3.3.1).
@@ -20,106 +24,108 @@ pub enum ReceiveBuffer {
     Fixed(u64),
 }
 
-/// How a sender finds out that a segment is lost, when the peer has SACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LossDetection {
-    /// By time, with tail loss probes (RFC 8985; Linux's default).
-    RackTlp,
-    /// By three segments above it that were selectively acknowledged (RFC 6675).
-    Sack,
+words! {
+    /// How a sender finds out that a segment is lost.
+    pub enum LossDetection {
+        /// By time, with tail loss probes (RFC 8985; Linux's default).
+        RackTlp = "rack-tlp",
+        /// By three segments above it that were selectively acknowledged (RFC 6675).
+        Sack = "sack",
+        /// By three duplicate acknowledgments (RFC 6582): selective acknowledgments are not offered.
+        Newreno = "newreno",
+    }
 }
 
-/// What happens to a window that the application does not fill.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WindowValidation {
-    /// It stays while it was filled lately; a loss reduces it to half of what was in use (RFC 7661).
-    Rfc7661,
-    /// As the kernel does: a loss takes half of the whole window, in whole segments, and a pause halves it for each
-    /// retransmission timeout. The scheduler `linux` implies it.
-    Linux,
+words! {
+    /// What happens to a window that the application does not fill.
+    pub enum WindowValidation {
+        /// It stays while it was filled lately; a loss reduces it to half of what was in use (RFC 7661).
+        Rfc7661 = "rfc7661",
+        /// As the kernel does: a loss takes half of the whole window, in whole segments, and a pause halves it for each
+        /// retransmission timeout. The scheduler `linux` implies it.
+        Linux = "linux",
+    }
 }
 
-/// How TCP behaves, on each subflow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TcpOptions {
-    /// How loss is found.
-    pub loss_detection: LossDetection,
-    /// Find out spurious timeouts by forward RTO-recovery (RFC 5682).
-    pub frto: bool,
-    /// Hold back a short segment while data is outstanding (Nagle; RFC 9293 §3.7.4).
-    pub nagle: bool,
-    /// Spread segments over the round trip instead of sending bursts: at twice the window per smoothed RTT in slow
-    /// start, at 1.2 times in avoidance (as Linux paces).
-    pub pacing: bool,
-    /// Offer explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// A window reduced because of a mark keeps four fifths (ABE, RFC 8511), not what a loss leaves.
-    pub abe: bool,
-    /// Offer selective acknowledgments (RFC 2018).
-    pub sack: bool,
-    /// Offer timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Initial window in segments (RFC 6928: 10).
-    pub initial_window: u32,
-    /// Slow start threshold at the start in segments. None: arbitrarily high, as RFC 5681 §3.1 has it unless the path is
-    /// known.
-    pub initial_ssthresh: Option<u32>,
-    /// What happens to a window that is not filled.
-    pub window_validation: WindowValidation,
-    /// Lower bound of the retransmission timeout. Linux: 200 ms; RFC 6298 §2.4 says 1 s.
-    pub rto_min_ns: u64,
-    /// Upper bound of the retransmission timeout (RFC 6298 §2.5: at least 60 s).
-    pub rto_max_ns: u64,
-    /// The timeout doubles with each that follows without progress (RFC 6298 §5.5).
-    pub rto_backoff: bool,
-    /// Segments of data per acknowledgment when all is well ("b"; RFC 9293 §3.8.6.3: at most 2).
-    pub segments_per_ack: u32,
-    /// Longest time that an acknowledgment is held back (RFC 9293: below 500 ms; Linux: 40 ms).
-    pub ack_delay_ns: u64,
-    /// Segments at the start of a connection that are acknowledged at once, so that the peer's slow start is not held
-    /// back (Linux's quick-ACK). Segments that let the window grow add to them, and what was pushed is acknowledged when it
-    /// is read. 0: nothing of this.
-    pub quick_acks: u32,
-    /// Without SACK, only the first acknowledgment of a part of what a recovery repairs restarts the retransmission timer: where
-    /// many segments were lost a timeout ends it (RFC 6582 §3.2 step 3, "Impatient"). Otherwise each of them does ("Slow-but-Steady", §4), as
-    /// in Linux, and so by default here like everything else; the RFC holds neither for the better one.
-    pub impatient: bool,
-    /// Retransmissions of the same data after which the application hears of it (RFC 9293 §3.8.3, R1, "at least 3"; Linux: 3).
-    pub r1: u32,
-    /// Retransmissions of the same data before a subflow is given up (RFC 9293 §3.8.3, R2; Linux: 15).
-    pub retries: u32,
-    /// Retransmissions of a SYN before the attempt is given up (Linux: 6).
-    pub syn_retries: u32,
-    /// Handle segments in order the short way. Without it all is slower and nothing different: for tests of that.
-    pub shortcuts: bool,
+declared! {
+    /// How TCP behaves, on each subflow. The defaults are Linux's.
+    #[serde(default)]
+    pub struct TcpOptions {
+        /// `"rack-tlp"` (RFC 8985), `"sack"` (RFC 6675) or `"newreno"` (RFC 6582; SACK is not offered)
+        loss_detection: LossDetection = word("loss_detection", "rack-tlp", LossDetection::WORDS),
+        /// segments (RFC 6928)
+        initial_window: u32 = whole("initial_window", 10, [1, 1000]),
+        /// segments at which the first slow start ends at the latest; `"none"`: at the first loss (RFC 5681 §3.1), or when
+        /// CUBIC's HyStart++ ends it
+        initial_ssthresh: Option<u32> = whole("initial_ssthresh", 1, [1, 1_000_000]).or_none(),
+        /// what happens to a window that the application does not fill: `"rfc7661"`, or `"linux"`, where a loss takes half of the
+        /// whole window, in whole segments, and a pause halves it for each retransmission timeout. The scheduler `linux`
+        /// implies the latter
+        window_validation: WindowValidation = word("window_validation", "rfc7661", WindowValidation::WORDS),
+        /// spread segments over the round trip
+        pacing: bool = flag("pacing", false),
+        /// hold back a short segment while data is outstanding (RFC 9293 §3.7.4)
+        nagle: bool = flag("nagle", true),
+        /// offer timestamps (RFC 7323)
+        timestamps: bool = flag("timestamps", true),
+        /// detect spurious timeouts with F-RTO (RFC 5682)
+        frto: bool = flag("frto", true),
+        /// after an ECN mark keep 80 % of the window (RFC 8511); needs `ecn = true`
+        abe: bool = flag("abe", false),
+        /// minimum retransmission timeout (RFC 6298 §2.4 says 1 s)
+        rto_min_ns: u64 = time("rto_min", 200 * MILLISECOND, [MICROSECOND, HOUR]),
+        /// maximum retransmission timeout (RFC 6298 §2.5)
+        rto_max_ns: u64 = time("rto_max", 120 * SECOND, [MICROSECOND, 24 * HOUR]),
+        /// whether the timeout doubles with each consecutive expiry (RFC 6298 §5.5)
+        rto_backoff: bool = flag("rto_backoff", true),
+        /// data segments per acknowledgment (RFC 9293 §3.8.6.3: at most 2)
+        segments_per_ack: u32 = whole("segments_per_ack", 2, [1, 255]),
+        /// maximum delay of an acknowledgment (RFC 9293: below 500 ms)
+        ack_delay_ns: u64 = time("ack_delay", 40 * MILLISECOND, [0, SECOND / 2]),
+        /// segments at the start that are acknowledged at once. As in Linux, segments that let the receive window grow add to
+        /// them, and data sent with PSH is acknowledged as soon as it is read, except by a host that sends data in reply. With 0,
+        /// none of this applies, and the window grows with the buffer
+        quick_acks: u32 = whole("quick_acks", 16, [0, 1_000_000]),
+        /// retransmissions of the same data before the subflow is closed (RFC 9293 §3.8.3, R2)
+        retries: u32 = whole("retries", 15, [0, 255]),
+        /// retransmissions of a SYN
+        syn_retries: u32 = whole("syn_retries", 6, [0, 255]),
+        /// retransmissions of a SYN with MP_CAPABLE before the client tries without it (RFC 8684 §3.1;
+        /// `net.mptcp.syn_retrans_before_tcp_fallback` of Linux)
+        mptcp_syn_retries: u32 = whole("mptcp_syn_retries", 2, [0, 255]),
+        fixed {
+            /// Offer explicit congestion notification (RFC 3168).
+            ecn: bool = false,
+            /// Offer selective acknowledgments (RFC 2018), unless [`LossDetection::Newreno`] says no.
+            sack: bool = true,
+            /// Without SACK, only the first acknowledgment of a part of what a recovery repairs restarts the retransmission timer:
+            /// where many segments were lost a timeout ends it (RFC 6582 §3.2 step 3, "Impatient"). Otherwise each of them does
+            /// ("Slow-but-Steady", §4), as in Linux; the RFC holds neither for the better one.
+            impatient: bool = false,
+            /// Retransmissions of the same data after which the application hears of it (RFC 9293 §3.8.3, R1, "at least 3"; Linux: 3).
+            r1: u32 = 3,
+            /// Handle segments in order on the fast path. Results do not depend on it: for tests of that.
+            shortcuts: bool = true,
+        }
+    }
+}
+
+impl TcpOptions {
+    /// What the options say of themselves.
+    pub const ABOUT: About = About::new("tcp", "how TCP behaves, at both ends and on each subflow", "RFC 9293")
+        .parameters(TcpOptions::PARAMETERS)
+        .orders(&[Order::at_most("rto_min", "rto_max")]);
+
+    /// Whether selective acknowledgments are offered.
+    #[must_use]
+    pub fn offers_sack(&self) -> bool {
+        self.sack && self.loss_detection != LossDetection::Newreno
+    }
 }
 
 impl Default for TcpOptions {
     fn default() -> Self {
-        TcpOptions {
-            loss_detection: LossDetection::RackTlp,
-            frto: true,
-            nagle: true,
-            pacing: false,
-            ecn: false,
-            abe: false,
-            sack: true,
-            timestamps: true,
-            initial_window: 10,
-            initial_ssthresh: None,
-            window_validation: WindowValidation::Rfc7661,
-            rto_min_ns: 200_000_000,
-            rto_max_ns: 120_000_000_000,
-            rto_backoff: true,
-            segments_per_ack: 2,
-            ack_delay_ns: 40_000_000,
-            quick_acks: 16,
-            impatient: false,
-            r1: 3,
-            retries: 15,
-            syn_retries: 6,
-            shortcuts: true,
-        }
+        TcpOptions::new()
     }
 }
 
@@ -164,9 +170,6 @@ pub struct Config {
     /// All subflows are opened at once, with keys that both ends know beforehand. Outside RFC 8684: for comparing with
     /// simulators that do so. The first path must not be slower than the others, nor change addresses.
     pub joins_at_once: bool,
-    /// Retransmissions of a SYN with MP_CAPABLE before it goes without (RFC 8684 §3.1 leaves the number open; Linux:
-    /// 2).
-    pub capable_syn_retries: u32,
     /// How long a connection without a subflow is kept for a new one to join ("break before make").
     pub keep_without_subflow_ns: u64,
     /// Of its packets.
@@ -188,7 +191,6 @@ impl Default for Config {
             checksum: false,
             join_first_address: true,
             joins_at_once: false,
-            capable_syn_retries: 2,
             keep_without_subflow_ns: 60_000_000_000,
             ip: IpFields::default(),
             tcp: TcpOptions::default(),

@@ -15,7 +15,7 @@ _WHOLE_S: Final = 10**9
 
 def unsupported(scenario: Scenario) -> list[Problem]:
     """Everything that a script of namespaces cannot do, each with what it expects."""
-    places = scenario._places()
+    places = scenario.places()
     # The controls of this machine are not those of the one that will run the script, which says what it lacks.
     found = {problem.key: problem for problem in of_linux.unsupported(scenario, controls=(), programs_here=False)}
     for each in (*tc_refusals.found(scenario.document, ()), *_found(scenario.document)):

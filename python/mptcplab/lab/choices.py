@@ -32,7 +32,9 @@ def _entry(family: str, entry: registry.Entry) -> dict[str, Any]:
         "engines": list(entry.engines),
         "coupled": entry.coupled,
         "parameters": [
-            {key: value for key, value in asdict(parameter).items() if key != "runs"} for parameter in entry.parameters
+            {key: value for key, value in asdict(parameter).items() if key != "runs"}
+            for parameter in entry.parameters
+            if not parameter.field  # of a connection's algorithm; those of links the page has as a whole
         ],
     }
     if family == "congestion":

@@ -32,6 +32,7 @@ class Named:
 
 
 def _parameter(parameter: Parameter, value: object) -> Value:
+    assert parameter.default is not None, "an algorithm's parameter has a default"
     kind = type(parameter.default)
     if kind is bool:
         if isinstance(value, bool):

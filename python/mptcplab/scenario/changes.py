@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from mptcplab.scenario.links import WAYS, Bernoulli, Way
+from mptcplab.scenario.links import WAYS, Loss, Way, percentage_of
 from mptcplab.scenario.model import Document, Event
 
 STEP_NS: Final = 100_000_000
@@ -33,8 +33,7 @@ def steps(document: Document) -> Iterator[Step]:
     for name, link in document.links.items():
         for way in WAYS:
             direction = link.direction(way)
-            loss = direction.loss
-            probability = loss.probability if isinstance(loss, Bernoulli) else loss
+            probability = _or_percentage(direction.loss)
             rate = None if direction.trace is not None else direction.rate_bps
             begin = {"rate": rate, "delay": direction.delay_ns, "loss": probability}
             now |= {(name, way, key): value for key, value in begin.items()}
@@ -69,7 +68,12 @@ def overlaps(document_events: tuple[Event, ...], index: int) -> str | None:
 
 def _target(event: Event, key: str) -> Any:  # noqa: ANN401
     value = getattr(event.set, key)
-    return value.probability if isinstance(value, Bernoulli) else value
+    return _or_percentage(value) if isinstance(value, Loss) else value
+
+
+def _or_percentage(loss: Loss) -> Loss | Fraction:
+    probability = percentage_of(loss)
+    return loss if probability is None else probability
 
 
 def _ramp(event: Event, way: Way, begin: dict[str, Any], end: dict[str, Any], duration_ns: int) -> Iterator[Step]:

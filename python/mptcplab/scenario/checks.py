@@ -13,10 +13,12 @@ from mptcplab.scenario.amounts import exact_packets, round_trips_ns
 from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.changes import overlaps
 from mptcplab.scenario.connections import Connection, Traffic, traffic_key
+from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import Part, did_you_mean, one_of, show
 from mptcplab.scenario.fat_tree import LONGEST_PATH
-from mptcplab.scenario.links import WAYS, Bernoulli, Link, Medium, Pie, Queue, Red
+from mptcplab.scenario.links import WAYS, Link, Queue, percentage_of
 from mptcplab.scenario.model import Document, Event, Measure, Path, Topology
+from mptcplab.scenario.units import Amount
 
 Report = Callable[[tuple[Part, ...], str, str], None]
 
@@ -29,7 +31,7 @@ class Parts:
     """The parts of a scenario as far as they could be read."""
 
     duration_ns: int | None = None
-    media: dict[str, Medium | None] = field(default_factory=dict)
+    media: dict[str, Declared | None] = field(default_factory=dict)
     links: dict[str, Link | None] = field(default_factory=dict)
     paths: dict[str, Path | None] = field(default_factory=dict)
     connections: dict[str, Connection | None] = field(default_factory=dict)
@@ -92,8 +94,9 @@ def shared(parts: Parts, report: Report) -> None:
             if direction.trace is not None:
                 expected = "a rate: the medium determines when the link sends"
                 report(("link", name, *link.origin(way, "trace")), show(direction.trace.file), expected)
-            if isinstance(direction.queue, Pie):
-                expected = "another queue: PIE needs the time a packet will wait, which is unknown on a medium"
+            if "not on a medium" in direction.queue.entry.capabilities:
+                name_of = direction.queue.kind.upper()
+                expected = f"another queue: {name_of} needs the time a packet will wait, which is unknown on a medium"
                 report(("link", name, *link.origin(way, "queue"), "kind"), show(direction.queue.kind), expected)
 
 
@@ -148,7 +151,7 @@ def ramps(parts: Parts, report: Report) -> None:
             if event.direction not in (None, way):
                 continue
             losses = [direction.loss, *(each.set.loss for each in events[:] if each.link == event.link)]
-            if event.set.loss is not None and any(not isinstance(loss, Bernoulli | None) for loss in losses):
+            if event.set.loss is not None and any(loss is not None and percentage_of(loss) is None for loss in losses):
                 found = f"a change over {_time(event.over)} of a loss that is not a percentage"
                 report(("event", index, "set", "loss"), found, "no over, or a link whose loss is a percentage")
                 break
@@ -286,25 +289,32 @@ def shares(parts: Parts, report: Report) -> None:
 
 
 def thresholds(document: Document, report: Report) -> None:
-    """RED's thresholds are in order also where they are given in two dimensions."""
+    """Lengths of a queue are in order also where they are given in two dimensions, as RED's thresholds."""
     rtts = round_trips_ns(document)
     reported: set[tuple[Part, ...]] = set()
 
     def compare(queue: Queue, rate: int, rtt: int, where: tuple[Part, ...]) -> None:
-        if not isinstance(queue, Red) or queue.min.dimension is queue.max.dimension:
-            return
-        low, high = (exact_packets(amount, rate, rtt) for amount in (queue.min, queue.max))
-        if low >= high and where not in reported:
-            reported.add(where)
-            found = f"{show(str(queue.max))} ({float(high):g} packets)"
-            report(where, found, f"more than min, which is {show(str(queue.min))} ({float(low):g} packets)")
+        for order in queue.entry.orders:
+            amounts = [getattr(queue, name) for name in (order.low, order.high)]
+            if (
+                not all(isinstance(amount, Amount) for amount in amounts)
+                or amounts[0].dimension is amounts[1].dimension
+            ):
+                continue
+            low, high = (exact_packets(amount, rate, rtt) for amount in amounts)
+            place = (*where, order.high)
+            if low >= high and place not in reported:
+                reported.add(place)
+                found = f"{show(str(amounts[1]))} ({float(high):g} packets)"
+                least = f"{show(str(amounts[0]))} ({float(low):g} packets)"
+                report(place, found, f"more than {order.low}, which is {least}")
 
     for name, link in document.links.items():
         for way in WAYS:
             direction = link.direction(way)
-            where = ("link", name, *link.origin(way, "queue"), "max")
+            where = ("link", name, *link.origin(way, "queue"))
             compare(direction.queue, document.rate_bps(direction), rtts[name], where)
     topology = document.topology
     if topology is not None:
         for rate in (topology.rate, topology.switch_rate_bps()):
-            compare(topology.queue, rate, 2 * LONGEST_PATH * topology.delay, ("topology", "queue", "max"))
+            compare(topology.queue, rate, 2 * LONGEST_PATH * topology.delay, ("topology", "queue"))

@@ -11,6 +11,7 @@ from mptcplab.scenario import units
 from mptcplab.scenario.algorithms import CONGESTION, PATH_MANAGER, SCHEDULER, Named
 from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, Bulk
 from mptcplab.scenario.buffers import BUFFER, BufferRule
+from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import one_of, show
 from mptcplab.scenario.kinds import (
     SECOND,
@@ -26,7 +27,7 @@ from mptcplab.scenario.kinds import (
     name_list,
     quantity,
 )
-from mptcplab.scenario.tcp import TCP, Tcp
+from mptcplab.scenario.tcp import TCP, defaults
 
 LONGEST = 30 * 24 * 3600 * SECOND
 """The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
@@ -93,7 +94,7 @@ class Sender(Table):
     receive_buffer: Annotated[int | BufferRule | None, BUFFER] = None
     ecn: Annotated[bool, boolean()] = False
     checksum: Annotated[bool, boolean()] = False
-    tcp: Annotated[Tcp, TCP] = Tcp()
+    tcp: Annotated[Declared, TCP] = Field(default_factory=defaults)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -1,6 +1,6 @@
-"""The complete description that the simulation core reads: base units, no defaults.
+"""The complete description that the core reads: base units, no defaults.
 
-Its shape is that of crates/simulator/src/description.rs.
+Its shape is that of crates/scenario/src/description.rs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,36 +31,10 @@ from mptcplab.scenario.applications import (
 )
 from mptcplab.scenario.changes import Step, steps
 from mptcplab.scenario.connections import Sender
+from mptcplab.scenario.declared import described
 from mptcplab.scenario.fat_tree import LONGEST_PATH, draw, pairs, parts, senders
-from mptcplab.scenario.links import (
-    NO_LOSS,
-    WAYS,
-    Bernoulli,
-    CoDel,
-    Direction,
-    DropTail,
-    DualPi2,
-    FqCoDel,
-    Link,
-    Loss,
-    PeriodicLoss,
-    Pie,
-    Queue,
-    Way,
-)
-from mptcplab.scenario.middleboxes import (
-    Captive,
-    Coalescing,
-    Middlebox,
-    PayloadRewriting,
-    ResetInjection,
-    SequenceRewriting,
-    Splitting,
-    Strip,
-    SynFilter,
-)
+from mptcplab.scenario.links import WAYS, Direction, Link, Loss, Queue, Way, no_loss, percentage_of
 from mptcplab.scenario.model import Document, Topology
-from mptcplab.scenario.tcp import Tcp
 from mptcplab.scenario.variation import generator
 
 _HEADERS_BYTES = 40
@@ -68,71 +42,23 @@ _HEADERS_BYTES = 40
 
 
 def _queue(queue: Queue, rate_bps: int, rtt_ns: int, largest_bytes: int) -> dict[str, Any]:
-    if isinstance(queue, DropTail):
-        return {"kind": "drop-tail", "limit": limit(queue, rate_bps, rtt_ns)}
-    if isinstance(queue, CoDel):
-        control = {
-            "kind": queue.kind,
-            "limit": limit(queue, rate_bps, rtt_ns),
-            "target_ns": queue.target,
-            "interval_ns": queue.interval,
-            "mtu_bytes": largest_bytes,
-            "ecn": queue.ecn,
-        }
-        if isinstance(queue, FqCoDel):
-            control |= {"queues": queue.queues, "quantum_bytes": queue.quantum}
-        return control
-    if isinstance(queue, Pie):
-        return {
-            "kind": "pie",
-            "limit": limit(queue, rate_bps, rtt_ns),
-            "target_ns": queue.target,
-            "update_ns": queue.update,
-            "max_burst_ns": queue.max_burst,
-            "alpha_per_s": queue.alpha,
-            "beta_per_s": queue.beta,
-            "mtu_bytes": largest_bytes,
-            "ecn": queue.ecn,
-        }
-    if isinstance(queue, DualPi2):
-        return {
-            "kind": "dualpi2",
-            "limit": limit(queue, rate_bps, rtt_ns),
-            "target_ns": queue.target,
-            "update_ns": queue.update,
-            "alpha_per_s": queue.alpha,
-            "beta_per_s": queue.beta,
-            "coupling": queue.coupling,
-            "step_ns": queue.step,
-            "classic_share": float(queue.classic_share),
-        }
-    return {
-        "kind": "red",
-        "limit": limit(queue, rate_bps, rtt_ns),
-        "min_packets": float(exact_packets(queue.min, rate_bps, rtt_ns)),
-        "max_packets": float(exact_packets(queue.max, rate_bps, rtt_ns)),
-        "max_probability": queue.max_probability,
-        "weight": queue.weight,
-        "gentle": queue.gentle,
-        "ecn": queue.ecn,
-    }
+    return described(
+        queue,
+        {
+            "limit": lambda _: limit(queue, rate_bps, rtt_ns),
+            "length": lambda amount: float(exact_packets(amount, rate_bps, rtt_ns)),
+            "largest packet": lambda _: largest_bytes,
+        },
+    )
 
 
 def _loss(loss: Loss | Fraction) -> dict[str, Any]:
     """Also of a mere probability."""
-    if isinstance(loss, Bernoulli):
-        return _loss(loss.probability)
-    if isinstance(loss, Fraction):
-        return {"kind": "bernoulli", "probability": float(loss)} if loss else {"kind": "none"}
-    if isinstance(loss, PeriodicLoss):
-        return {"kind": "periodic", "every_packets": loss.every}
-    return {
-        "kind": "gilbert-elliott",
-        "good_to_bad": float(loss.good_to_bad),
-        "bad_to_good": float(loss.bad_to_good),
-        "loss_good": float(loss.loss_good),
-        "loss_bad": float(loss.loss_bad),
-    }
+    probability = loss if isinstance(loss, Fraction) else percentage_of(loss)
+    if probability is not None:
+        return {"kind": "bernoulli", "probability": float(probability)} if probability else {"kind": "none"}
+    assert isinstance(loss, Loss), "a mere probability is one"
+    return described(loss)
 
 
 def _direction(
@@ -179,28 +105,6 @@ def _variations(document: Document, seed: int) -> Iterator[dict[str, Any]]:
             ):
                 both = {"down": way == "down", "up": way == "up"}
                 yield {"at_ns": at_ns, "link": number, **both, "set": {**nothing, "rate_bps": rate_bps}}
-
-
-def _middlebox(box: Middlebox) -> dict[str, Any]:
-    match box:
-        case Strip():
-            return {"kind": box.kind, "on": box.on, "way": box.direction}
-        case SequenceRewriting():
-            return {"kind": box.kind, "sack": box.sack}
-        case Splitting():
-            return {"kind": box.kind, "max_bytes": box.size}
-        case Coalescing():
-            return {"kind": box.kind, "hold_ns": box.hold, "max_bytes": box.size}
-        case PayloadRewriting():
-            return {"kind": box.kind, "way": box.direction, "at_byte": box.at, "growth_bytes": box.growth}
-        case ResetInjection():
-            return {"kind": box.kind, "after_bytes": box.after}
-        case SynFilter():
-            return {"kind": box.kind, "capable_only": box.drops == "capable"}
-        case Captive():
-            return {"kind": box.kind, "from_ns": box.begins, "until_ns": box.until}
-        case _:
-            return {"kind": box.kind}
 
 
 def _named(document: Document, family: str, named: Named) -> dict[str, Any]:
@@ -292,30 +196,7 @@ def _connection(
         "receive_buffer_bytes": sender.receive_buffer,
         "ecn": sender.ecn,
         "checksum": sender.checksum,
-        "tcp": _tcp(sender.tcp),
-    }
-
-
-def _tcp(tcp: Tcp) -> dict[str, Any]:
-    return {
-        "loss_detection": tcp.loss_detection,
-        "frto": tcp.frto,
-        "nagle": tcp.nagle,
-        "pacing": tcp.pacing,
-        "abe": tcp.abe,
-        "timestamps": tcp.timestamps,
-        "initial_window": tcp.initial_window,
-        "initial_ssthresh": tcp.initial_ssthresh,
-        "window_validation": tcp.window_validation,
-        "rto_min_ns": tcp.rto_min,
-        "rto_max_ns": tcp.rto_max,
-        "rto_backoff": tcp.rto_backoff,
-        "segments_per_ack": tcp.segments_per_ack,
-        "ack_delay_ns": tcp.ack_delay,
-        "quick_acks": tcp.quick_acks,
-        "retries": tcp.retries,
-        "syn_retries": tcp.syn_retries,
-        "mptcp_syn_retries": tcp.mptcp_syn_retries,
+        "tcp": described(sender.tcp),
     }
 
 
@@ -369,23 +250,14 @@ def _written(document: Document) -> dict[str, Any]:
 
     return {
         "traces": [trace.text for trace in document.traces.values()],
-        "media": [
-            {
-                "name": name,
-                "share": medium.share,
-                "overhead_ns": medium.overhead,
-                "aggregate_packets": medium.aggregate,
-                "longest_ns": medium.longest,
-            }
-            for name, medium in document.media.items()
-        ],
+        "media": [{"name": name, **described(medium)} for name, medium in document.media.items()],
         "links": [
             {
                 "name": name,
                 "medium": None if link.medium is None else list(document.media).index(link.medium),
                 "down": direction(name, link, "down"),
                 "up": direction(name, link, "up"),
-                "middleboxes": [_middlebox(box) for box in link.middleboxes],
+                "middleboxes": [described(box) for box in link.middleboxes],
                 **_metered(link),
             }
             for name, link in document.links.items()
@@ -412,7 +284,7 @@ def _generated(document: Document, topology: Topology, seed: int) -> dict[str, A
     rtt_ns = 2 * LONGEST_PATH * topology.delay
 
     def link(name: str, rate_bps: int) -> dict[str, Any]:
-        direction = Direction(rate_bps, None, topology.delay, topology.queue, NO_LOSS)
+        direction = Direction(rate_bps, None, topology.delay, topology.queue, no_loss())
         described = _direction(direction, rate_bps, None, rtt_ns, largest_bytes)
         return {"name": name, "medium": None, "down": described, "up": described, "middleboxes": []}
 

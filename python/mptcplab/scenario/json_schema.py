@@ -9,7 +9,7 @@ from pydantic_core import PydanticUndefined
 
 from mptcplab.scenario.connections import Connection, Traffic
 from mptcplab.scenario.kinds import Table, fields
-from mptcplab.scenario.links import Link, Medium
+from mptcplab.scenario.links import MEDIUM, Link
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import Event, Head, Measure, Path, Topology
 
@@ -21,7 +21,7 @@ def scenario() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     whole = _table(Head, definitions)
     whole["properties"] |= {
-        "medium": _named(Medium, definitions),
+        "medium": _named(MEDIUM.table(), definitions),
         "link": _named(Link, definitions),
         "path": _named(Path, definitions),
         "connection": _named(Connection, definitions),
@@ -103,6 +103,8 @@ def _resolved(schema: object, definitions: dict[str, Any]) -> Any:  # noqa: ANN4
             definitions[schema.__name__] = {}
             definitions[schema.__name__] = _table(schema, definitions)
         return {"$ref": f"#/definitions/{schema.__name__}"}
+    if callable(schema):
+        return _resolved(schema(), definitions)
     if isinstance(schema, dict):
         return {key: _resolved(value, definitions) for key, value in schema.items()}
     if isinstance(schema, list):
@@ -115,8 +117,13 @@ def _table(table: type[Table], definitions: dict[str, Any]) -> dict[str, Any]:
     for key, each, kind in fields(table):
         if kind is not None:
             properties[key] = {"description": kind.expected} | _resolved(kind.schema, definitions)
-            if each.default is not PydanticUndefined and each.default is not None:
-                properties[key]["default"] = kind.write(each.default)
+            default = (
+                each.default
+                if each.default_factory_takes_validated_data
+                else each.get_default(call_default_factory=True)
+            )
+            if default is not PydanticUndefined and default is not None:
+                properties[key]["default"] = kind.write(default)
         elif isinstance(each.annotation, type) and issubclass(each.annotation, Table):
             properties[key] = _resolved(each.annotation, definitions)
         if each.is_required() and not (key == "kind" and "default" in properties.get(key, {})):

@@ -51,8 +51,8 @@ class Kind:
     validate: Callable[[object], Any]
     write: Callable[[Any], Any] = lambda value: value
     """The value as the file has it: the inverse of `validate`."""
-    schema: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """What an editor can check, as JSON Schema; in it a `Table` stands for the schema of that table."""
+    schema: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    """What an editor can check, as JSON Schema, or what makes it; a `Table` in it stands for that table's schema."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return no_info_plain_validator_function(self.validate)

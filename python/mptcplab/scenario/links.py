@@ -2,27 +2,25 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from mptcplab.scenario import units
+from mptcplab.scenario.declared import LENGTH, PERCENTAGE, Declared, Family, Settings
 from mptcplab.scenario.errors import Part, show
 from mptcplab.scenario.kinds import (
     HOUR,
-    SECOND,
     Kind,
     Table,
     Wrong,
-    amount,
     attempt,
     boolean,
     choice,
     fault,
     faults,
-    integer,
     number,
-    one_kind,
     quantity,
     table_of,
     text,
@@ -30,7 +28,6 @@ from mptcplab.scenario.kinds import (
 from mptcplab.scenario.machines import INTERFACES, Interfaces
 from mptcplab.scenario.middleboxes import BOXES, Middlebox
 from mptcplab.scenario.traces import TRACE, TraceFile
-from mptcplab.scenario.units import Amount
 from mptcplab.scenario.variation import VARIATION, Variation
 
 Way = Literal["down", "up"]
@@ -38,178 +35,70 @@ WAYS: tuple[Way, Way] = ("down", "up")
 
 RATE = quantity(units.RATE, 1, 10**12)
 DELAY = quantity(units.TIME, 0, HOUR, "a delay")
-PERCENTAGE = quantity(units.PERCENTAGE, 0, 1)
-_LENGTH = amount()
-
 Rate = Annotated[int, RATE]
 Delay = Annotated[int, DELAY]
 Percentage = Annotated[Fraction, PERCENTAGE]
-Length = Annotated[Amount, _LENGTH]
-Threshold = Annotated[Amount, amount(fractional_packets=True)]
 
 
-class Limited(Table):
-    """What every queue has: the most that it holds."""
-
-    limit: Length
-    at_least: Length | None = None
-
-
-class DropTail(Limited):
-    """First in, first out; packets that do not fit are dropped."""
-
-    expected: ClassVar[str] = "a drop-tail queue"
-    kind: Annotated[str, choice("drop-tail")] = "drop-tail"
+class Queue(Declared):
+    """A queue."""
 
     def written(self) -> object:
         """The length alone where there is nothing more to say."""
-        return str(self.limit) if self.at_least is None else self.table()
+        return str(self.limit) if self.kind == "drop-tail" and self.at_least is None else self.table()
 
 
-class Red(Limited):
-    """Random early detection (Floyd & Jacobson 1993)."""
-
-    expected: ClassVar[str] = "a RED queue"
-    kind: Annotated[str, choice("red")] = "red"
-    min: Threshold
-    max: Threshold
-    max_probability: Annotated[float, number(lambda x: 0 < x <= 1, "a number above 0 and at most 1")] = 0.1
-    weight: Annotated[float, number(lambda x: 0 < x <= 1, "a number above 0 and at most 1")] = 0.002
-    gentle: Annotated[bool, boolean()] = True
-    ecn: Annotated[bool, boolean()] = False
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        # Thresholds of two dimensions are compared when the whole scenario is known (checks.py).
-        if self.min.dimension is self.max.dimension and self.min.quantity >= self.max.quantity:
-            raise faults("Red", [(("max",), show(str(self.max)), f"more than min, which is {show(str(self.min))}")])
-        return self
-
-
-class CoDel(Limited):
-    """Controlled delay (RFC 8289)."""
-
-    expected: ClassVar[str] = "a CoDel queue"
-    kind: Annotated[str, choice("codel")] = "codel"
-    limit: Length = Amount(units.PACKETS, Fraction(1000))
-    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 5_000_000
-    interval: Annotated[int, quantity(units.TIME, 1, HOUR)] = 100_000_000
-    ecn: Annotated[bool, boolean()] = False
-
-
-class FqCoDel(CoDel):
-    """A queue with controlled delay for each flow, served in turn (RFC 8290)."""
-
-    expected: ClassVar[str] = "an FQ-CoDel queue"
-    kind: Annotated[str, choice("fq-codel")] = "fq-codel"
-    limit: Length = Amount(units.PACKETS, Fraction(10240))
-    queues: Annotated[int, integer(1, 65_535, "a number of queues")] = 1024
-    quantum: Annotated[int, quantity(units.SIZE, 1, 1_000_000)] = 1514
-
-
-class Cake(FqCoDel):
-    """As FQ-CoDel, with equal shares for hosts (Høiland-Jørgensen, Täht, Morton 2018)."""
-
-    expected: ClassVar[str] = "a Cake queue"
-    kind: Annotated[str, choice("cake")] = "cake"
-
-
-class Pie(Limited):
-    """Proportional integral controller enhanced (RFC 8033)."""
-
-    expected: ClassVar[str] = "a PIE queue"
-    kind: Annotated[str, choice("pie")] = "pie"
-    limit: Length = Amount(units.PACKETS, Fraction(1000))
-    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
-    update: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
-    max_burst: Annotated[int, quantity(units.TIME, 0, HOUR)] = 150_000_000
-    alpha: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 0.125
-    beta: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 1.25
-    ecn: Annotated[bool, boolean()] = False
-
-
-class DualPi2(Limited):
-    """A short queue for ECT(1) and one for all other packets, with coupled signals (RFC 9332)."""
-
-    expected: ClassVar[str] = "a DualPI2 queue"
-    kind: Annotated[str, choice("dualpi2")] = "dualpi2"
-    limit: Length = Amount(units.TIME, Fraction(250_000_000))
-    target: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
-    update: Annotated[int, quantity(units.TIME, 1, HOUR)] = 15_000_000
-    alpha: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 0.15
-    beta: Annotated[float, number(lambda x: 0 <= x <= 1000, "a number from 0 to 1000, in 1/s")] = 3.0
-    coupling: Annotated[float, number(lambda x: 0 < x <= 100, "a number above 0 and at most 100")] = 2.0
-    step: Annotated[int, quantity(units.TIME, 0, HOUR)] = 1_000_000
-    classic_share: Percentage = Fraction(1, 10)
-
-
-class Bernoulli(Table):
-    """Each packet is lost independently."""
-
-    expected: ClassVar[str] = "a random loss"
-    kind: Annotated[str, choice("bernoulli")] = "bernoulli"
-    probability: Percentage
+class Loss(Declared):
+    """A loss."""
 
     def written(self) -> object:
-        """The percentage alone."""
-        return PERCENTAGE.write(self.probability)
+        """The percentage alone where there is nothing more to say."""
+        return PERCENTAGE.write(self.probability) if self.kind == "bernoulli" else self.table()
 
 
-class GilbertElliott(Table):
-    """Two states; the transition is drawn before each packet, then the loss in the state reached."""
-
-    expected: ClassVar[str] = "a Gilbert-Elliott loss"
-    kind: Annotated[str, choice("gilbert-elliott")] = "gilbert-elliott"
-    good_to_bad: Percentage
-    bad_to_good: Percentage
-    loss_good: Percentage = Fraction(0)
-    loss_bad: Percentage = Fraction(1)
+def percentage_of(loss: Loss) -> Fraction | None:
+    """What is lost of independent packets; none of another loss."""
+    return loss.probability if loss.kind == "bernoulli" else None
 
 
-class PeriodicLoss(Table):
-    """Every n-th packet is lost."""
-
-    expected: ClassVar[str] = "a periodic loss"
-    kind: Annotated[str, choice("periodic")] = "periodic"
-    every: Annotated[int, quantity(units.PACKETS, 1, 10**12)]
-
-
-Queue = DropTail | Red | CoDel | FqCoDel | Cake | Pie | DualPi2
-Loss = Bernoulli | GilbertElliott | PeriodicLoss
-QUEUES: dict[str, type[Table]] = {
-    "drop-tail": DropTail,
-    "red": Red,
-    "codel": CoDel,
-    "fq-codel": FqCoDel,
-    "cake": Cake,
-    "pie": Pie,
-    "dualpi2": DualPi2,
-}
-LOSSES: dict[str, type[Table]] = {"bernoulli": Bernoulli, "gilbert-elliott": GilbertElliott, "periodic": PeriodicLoss}
-
-NO_LOSS = Bernoulli.model_validate({"probability": "0 %"})
-ONE_BDP = DropTail.model_validate({"limit": "1 BDP"})
-HUNDRED_MS = DropTail.model_validate({"limit": "100 ms"})
-
-
-def _short_queue(value: str) -> DropTail:
-    if value in QUEUES:
+def _short_queue(value: str) -> Table:
+    if value in QUEUE.tables():
         raise fault(show(value), f"the queue with its parameters: {{ kind = {show(value)}, limit = … }}")
-    _LENGTH.validate(value)
-    return DropTail.model_validate({"limit": value})
+    LENGTH.validate(value)
+    return QUEUE.tables()["drop-tail"].model_validate({"limit": value})
 
 
-def _short_loss(value: str) -> Bernoulli:
-    if value in LOSSES:
+def _short_loss(value: str) -> Table:
+    if value in LOSS.tables():
         raise fault(show(value), f"the loss with its parameters: {{ kind = {show(value)}, … }}")
     PERCENTAGE.validate(value)
-    return Bernoulli.model_validate({"probability": value})
+    return LOSS.tables()["bernoulli"].model_validate({"probability": value})
 
 
-QUEUE: Kind = one_kind(
-    QUEUES, "drop-tail", _short_queue, f'{_LENGTH.expected}, or a table such as {{ kind = "red", … }}'
+QUEUE = Family(
+    "queues", Queue, "drop-tail", _short_queue, f'{LENGTH.expected}, or a table such as {{ kind = "red", … }}'
 )
-LOSS: Kind = one_kind(LOSSES, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
+LOSS = Family("losses", Loss, None, _short_loss, f'{PERCENTAGE.expected}, or {{ kind = "gilbert-elliott", … }}')
+MEDIUM = Settings("media", "a medium, a table", "a medium")
+
+
+@cache
+def drop_tail(length: str) -> Queue:
+    """A drop-tail queue of this length."""
+    queue: Queue = QUEUE.validate(length)
+    return queue
+
+
+@cache
+def no_loss() -> Loss:
+    """What a link without `loss` has."""
+    loss: Loss = LOSS.validate("0 %")
+    return loss
+
+
+def one_bdp() -> Queue:
+    """What a link without `queue` has."""
+    return drop_tail("1 BDP")
 
 
 def _shaped(value: object) -> int:
@@ -239,7 +128,7 @@ class Shaper(Table):
     rate: Annotated[int, SHAPED]
     burst: Annotated[int, quantity(units.SIZE, 0, 10**9)] = 32_000
     policing: Annotated[bool, boolean()] = False
-    queue: Annotated[Queue, QUEUE] = HUNDRED_MS
+    queue: Annotated[Queue, QUEUE] = Field(default_factory=lambda: drop_tail("100 ms"))
 
 
 class Reorder(Table):
@@ -307,16 +196,6 @@ class Metered(Table):
 _METERED = table_of(Metered, 'a table such as { price = 4.0, cap = "20 GB" }')
 
 
-class Medium(Table):
-    """A half-duplex medium: only one direction of the links on it sends at a time."""
-
-    expected: ClassVar[str] = "a medium"
-    share: Annotated[str, choice("frames", "airtime")] = "frames"
-    overhead: Annotated[int, quantity(units.TIME, 0, SECOND)] = 100_000
-    aggregate: Annotated[int, quantity(units.PACKETS, 1, 10_000)] = 32
-    longest: Annotated[int, quantity(units.TIME, 1, SECOND)] = 4_000_000
-
-
 class Link(Side):
     """A link. Keys apply to both directions unless `down` or `up` overrides them."""
 
@@ -381,8 +260,8 @@ class Link(Side):
             capacity.rate,
             capacity.trace,
             delay,
-            side.queue or self.queue or ONE_BDP,
-            side.loss or self.loss or NO_LOSS,
+            side.queue or self.queue or one_bdp(),
+            side.loss or self.loss or no_loss(),
             side.variation or self.variation,
             side.shaper or self.shaper,
             self.jitter if side.jitter is None else side.jitter,

@@ -48,7 +48,7 @@ class Scenario:
         keys, problems = apply(self._data, changes)
         self._overridden = [*overridden, *keys]
         folder = Path() if source.startswith("<") else Path(source).parent
-        reader = Reader(self._places(), folder)
+        reader = Reader(self.places(), folder)
         document = reader.document(self._data, self.name)
         problems += reader.problems
         if problems or document is None:
@@ -56,7 +56,8 @@ class Scenario:
         self.document = document
         self._derived: dict[str, Any] = {}
 
-    def _places(self) -> Places:
+    def places(self) -> Places:
+        """Where keys stand in the file, for the problems that an engine reports."""
         return Places(self._text, self.source, self._overridden, FILE)
 
     @classmethod
@@ -226,22 +227,6 @@ class Scenario:
         other._derived = self._derived
         return other
 
-    def derived(self, what: str, make: Callable[[], T]) -> T:
-        """The result of `make`, computed once for this scenario and all that differ from it only in the seed.
-
-        `what` names it. It must not depend on the seed, and is released with the last of these scenarios.
-
-        >>> from mptcplab import Scenario
-        >>> scenario = Scenario.load("wifi-lte")
-        >>> names = scenario.derived("names of links", lambda: list(scenario.document.links))
-        >>> scenario.with_seed(9).derived("names of links", list) is names
-        True
-        """
-        if what not in self._derived:
-            self._derived[what] = make()
-        made: T = self._derived[what]
-        return made
-
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """All but what can be derived again."""
         return None, {name: getattr(self, name) for name in self.__slots__} | {"_derived": {}}
@@ -269,7 +254,7 @@ class Scenario:
         >>> Scenario.from_toml(scenario.to_toml()) == scenario
         True
         """
-        before, after = self.derived("toml", lambda: canonical.around_seed(self.document))
+        before, after = once(self, "toml", lambda: canonical.around_seed(self.document))
         return f"{before}{self.seed}{after}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -312,8 +297,8 @@ class Scenario:
         """
         if engine not in registry.ENGINES:
             raise ValueError(f"there is no engine {engine!r}; choose from {', '.join(registry.ENGINES)}")
-        found = self.derived(
-            f"unsupported by {engine}", lambda: support.unsupported(self.document, engine, self._places())
+        found = once(
+            self, f"unsupported by {engine}", lambda: support.unsupported(self.document, engine, self.places())
         )
         return list(found)
 
@@ -333,6 +318,18 @@ class Scenario:
         if not 0 <= seed < 2**64:
             raise ValueError(f"a seed must be a whole number from 0 to {2**64 - 1}, not {seed}")
         return describe.description(self.document, seed, through_wire)
+
+
+def once(scenario: Scenario, what: str, make: Callable[[], T]) -> T:
+    """The result of `make`, computed once for this scenario and all that differ from it only in the seed.
+
+    `what` names it. It must not depend on the seed, and is released with the last of these scenarios.
+    """
+    known = scenario._derived
+    if what not in known:
+        known[what] = make()
+    made: T = known[what]
+    return made
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a caller gives

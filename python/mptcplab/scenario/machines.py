@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar
 
-from mptcplab.agent import DATA_PORT, KEY_FILE, PORT
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.kinds import Kind, Table, fault, integer, text
+from mptcplab.testbed import DATA_PORT, KEY_FILE, PORT, is_interface_name
 
 _NAME = r"^[A-Za-z0-9_.:@-]{1,15}$"
 
@@ -13,8 +13,6 @@ def _name() -> Kind:
     expected = 'the name of a network interface, such as "wlan0"'
 
     def validate(value: object) -> str:
-        from mptcplab.agent.system import is_interface_name  # for scenarios that have some
-
         if not isinstance(value, str) or not is_interface_name(value):
             raise fault(show(value), expected)
         return value

@@ -6,11 +6,12 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from mptcplab import registry
 from mptcplab.scenario import units
 from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
+from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.fat_tree import FatTree
 from mptcplab.scenario.kinds import (
@@ -30,18 +31,17 @@ from mptcplab.scenario.kinds import (
 )
 from mptcplab.scenario.links import (
     LOSS,
-    ONE_BDP,
     QUEUE,
     SHAPED,
     WAYS,
-    Bernoulli,
     Delay,
     Direction,
     Link,
     Loss,
-    Medium,
     Queue,
     Rate,
+    one_bdp,
+    percentage_of,
 )
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.traces import Trace
@@ -111,7 +111,7 @@ class Event(Table):
         if self.over is not None and at_once:
             found = f"{show(units.write(units.TIME, self.over))} for {at_once[0]}, which changes at once"
             raise faults("Event", [(("over",), found, "rate, delay and loss only in this event")])
-        if self.over is not None and not isinstance(self.set.loss, Bernoulli | None):
+        if self.over is not None and self.set.loss is not None and percentage_of(self.set.loss) is None:
             found = f"a loss of kind {show(self.set.loss.kind)} with over"
             raise faults("Event", [(("set", "loss"), found, 'a percentage, such as "5 %"')])
         whole = [key for key in ("address", "backup") if getattr(self.set, key) is not None]
@@ -138,7 +138,7 @@ class Topology(Table):
     hosts_per_edge: Annotated[int, integer(1, 1024, "a whole number")] | None = None
     rate: Rate
     delay: Delay
-    queue: Annotated[Queue, QUEUE] = ONE_BDP
+    queue: Annotated[Queue, QUEUE] = Field(default_factory=one_bdp)
     oversubscription: Annotated[float, number(lambda x: 1 <= x <= 1000, "a number from 1 to 1000")] = 1.0
 
     @property
@@ -188,7 +188,7 @@ class Document:
     duration_ns: int
     seed: int
     links: Mapping[str, Link]
-    media: Mapping[str, Medium]
+    media: Mapping[str, Declared]
     paths: Mapping[str, Path]
     """As the file has them; a link's name is a path too and is not repeated here."""
     connections: Mapping[str, Connection]

@@ -17,7 +17,7 @@ from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_k
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
 from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
-from mptcplab.scenario.links import WAYS, Link, Medium, Side
+from mptcplab.scenario.links import MEDIUM, WAYS, Link, Side
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
@@ -162,7 +162,7 @@ class Reader:
         head = self._part(Head, data)
         parts = Parts(
             duration_ns=head.duration if head else _duration(data),
-            media=self._named(Medium, data, "medium"),
+            media=self._named(MEDIUM.table(), data, "medium") if "medium" in data else {},
             links=self._named(Link, data, "link"),
             paths=self._named(Path, data, "path"),
             connections=self._named(Connection, data, "connection"),

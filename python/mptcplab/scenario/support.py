@@ -73,10 +73,6 @@ def _connection(refused: Refusals, key: Key, connection: Sender, engine: str) ->
 
 def unsupported(document: Document, engine: str, places: Places) -> list[Problem]:
     """Everything in the scenario that this engine does not support, each with what it expects."""
-    if engine not in registry.BUILT:
-        return [
-            places.problem((), f"the engine {show(engine)}", f"one that is already available: {one_of(registry.BUILT)}")
-        ]
     refused: Refusals = {}
     if document.links_by != LINKS_BY[0] and engine in ("stack", "linux"):
         refused["links",] = (show(document.links_by), f"{show(LINKS_BY[0])}, or the engine linux-virtual")

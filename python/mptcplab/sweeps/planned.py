@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
 from mptcplab.engines.catalogue import find
+from mptcplab.scenario.load import once
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -71,7 +72,7 @@ def plans(scenario: "Scenario", *, engine: str = "sim", samples: bool = False) -
     elif scenario.document.is_drawn:
         return lambda seed: with_task(seed, make(seed))  # what is drawn from the seed is drawn anew for each
     else:
-        described = scenario.derived(f"task{' with samples' if samples else ''}", make)
+        described = once(scenario, f"task{' with samples' if samples else ''}", make)
     return lambda seed: with_task(seed, described)
 
 

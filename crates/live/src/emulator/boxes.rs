@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use network::Ecn;
 use network::middlebox::{Chain, Ends, Transit, Way};
 use scenario::chains;
-use scenario::description::{Description, Middlebox};
+use scenario::description::{Description, MiddleboxConfig};
 use wire::IpHeader;
 
 use super::header::FlowKey;
@@ -191,8 +191,8 @@ fn encoded(journey: Journey, header: IpHeader, transit: &Transit<Vec<u8>>, conti
 pub fn largest_packet(description: &Description, packet_bytes: usize) -> usize {
     let boxes = description.links.iter().flat_map(|link| &link.middleboxes);
     boxes.fold(packet_bytes, |largest, of_link| match *of_link {
-        Middlebox::Coalescing { max_bytes, .. } => largest.max(HEADERS_BYTES + usize::from(max_bytes)),
-        Middlebox::PayloadRewriting { growth_bytes, .. } => largest + usize::try_from(growth_bytes).unwrap_or(0),
+        MiddleboxConfig::Coalescing(config) => largest.max(HEADERS_BYTES + usize::from(config.max_bytes)),
+        MiddleboxConfig::PayloadRewriting(config) => largest + usize::try_from(config.growth_bytes).unwrap_or(0),
         _ => largest,
     })
 }

@@ -278,8 +278,8 @@ impl<'d> Fabric<'d> {
                 continue;
             }
             let link = 2 * event.link + up;
-            self.meter.change(at_ns, link, &event.set);
-            self.change_link(at_ns, link as u32, convert::change(&event.set));
+            self.meter.change(at_ns, link, &event.set.link);
+            self.change_link(at_ns, link as u32, event.set.link);
             if let (Some(change), [Some(stage), _]) = (convert::shaper_change(&event.set), self.stages[link]) {
                 self.change_link(at_ns, stage, change);
             }

@@ -6,7 +6,7 @@ use super::*;
 const PACKETS: usize = 1_000_000;
 
 fn gilbert_elliott(good_to_bad: f64, bad_to_good: f64, loss_good: f64, loss_bad: f64) -> LossConfig {
-    LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+    LossConfig::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
 }
 
 fn losses(config: LossConfig, seed: u64) -> Vec<bool> {
@@ -28,7 +28,7 @@ fn bursts(losses: &[bool]) -> Vec<f64> {
 fn bernoulli_loses_its_share_within_five_deviations() {
     for (seed, p) in [0.0001, 0.01, 0.1, 0.5, 0.9, 0.999].into_iter().enumerate() {
         let deviation = (p * (1.0 - p) / PACKETS as f64).sqrt();
-        let found = share(&losses(LossConfig::Bernoulli { probability: p }, seed as u64));
+        let found = share(&losses(LossConfig::Bernoulli(Bernoulli { probability: p }), seed as u64));
         assert!((found - p).abs() < 5.0 * deviation, "p {p}: found {found}, deviation {deviation}");
     }
 }
@@ -37,7 +37,7 @@ fn bernoulli_loses_its_share_within_five_deviations() {
 fn bernoulli_has_no_memory() {
     // The share of losses right after a loss is p as well.
     let p = 0.2;
-    let losses = losses(LossConfig::Bernoulli { probability: p }, 1);
+    let losses = losses(LossConfig::Bernoulli(Bernoulli { probability: p }), 1);
     let after: Vec<bool> = losses.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
     let deviation = (p * (1.0 - p) / after.len() as f64).sqrt();
     assert!((share(&after) - p).abs() < 5.0 * deviation);
@@ -118,9 +118,9 @@ fn only_what_is_uncertain_is_drawn() {
         })
     };
     assert_eq!(draws(LossConfig::None, 10), Some(0));
-    assert_eq!(draws(LossConfig::Bernoulli { probability: 0.0 }, 10), Some(0));
-    assert_eq!(draws(LossConfig::Bernoulli { probability: 1.0 }, 10), Some(0));
-    assert_eq!(draws(LossConfig::Bernoulli { probability: 0.5 }, 10), Some(10));
+    assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 0.0 }), 10), Some(0));
+    assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 1.0 }), 10), Some(0));
+    assert_eq!(draws(LossConfig::Bernoulli(Bernoulli { probability: 0.5 }), 10), Some(10));
     // Never leaves good: the loss only.
     assert_eq!(draws(gilbert_elliott(0.0, 0.5, 0.5, 0.5), 10), Some(10));
     // The classic two-state model: the transition only.
@@ -130,12 +130,12 @@ fn only_what_is_uncertain_is_drawn() {
 
 #[test]
 fn periodic_loses_the_last_of_every_so_many() {
-    let lost: Vec<usize> = losses(LossConfig::Periodic { every_packets: 250_000 }, 1)
+    let lost: Vec<usize> = losses(LossConfig::Periodic(Periodic { every_packets: 250_000 }), 1)
         .iter()
         .enumerate()
         .filter_map(|(place, &lost)| lost.then_some(place + 1))
         .collect();
     assert_eq!(lost, [250_000, 500_000, 750_000, 1_000_000]);
-    assert_eq!(share(&losses(LossConfig::Periodic { every_packets: 1 }, 1)), 1.0, "every one");
-    assert!(LossConfig::Periodic { every_packets: 0 }.check().is_err());
+    assert_eq!(share(&losses(LossConfig::Periodic(Periodic { every_packets: 1 }), 1)), 1.0, "every one");
+    assert!(LossConfig::Periodic(Periodic { every_packets: 0 }).check().is_err());
 }

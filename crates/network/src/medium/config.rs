@@ -1,38 +1,43 @@
 //! What a medium is told when it is made.
 
-use crate::config_error::ConfigError;
+use algorithm::declare::{MICROSECOND, MILLISECOND, SECOND, packets, time, word};
+use algorithm::{About, ConfigError, Declared, declared, words};
 
-/// Between whom a medium is shared equally.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// Stations send equally many aggregates.
-    Frames,
-    /// Stations send equally long.
-    Airtime,
+words! {
+    /// Between whom a medium is shared equally.
+    pub enum Share {
+        /// Stations send equally many aggregates.
+        Frames = "frames",
+        /// Stations send equally long.
+        Airtime = "airtime",
+    }
 }
 
-/// A medium with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MediumConfig {
-    /// What stations with packets get the same of.
-    pub share: Share,
-    /// Airtime that every aggregate takes beside its packets, before them.
-    pub overhead_ns: u64,
-    /// Packets in an aggregate at most; at least 1.
-    pub packets: u32,
-    /// No packet of an aggregate begins so long after the first one, or later.
-    pub longest_ns: u64,
+declared! {
+    /// A medium with its parameters.
+    pub struct MediumConfig {
+        /// what is divided equally among the directions with waiting packets: `"frames"` (turns) or `"airtime"`
+        share: Share = word("share", "frames", Share::WORDS),
+        /// airtime of each transmission in addition to its packets: contention, preamble, acknowledgment
+        overhead_ns: u64 = time("overhead", 100 * MICROSECOND, [0, SECOND]),
+        /// maximum number of packets in one transmission
+        aggregate_packets: u32 = packets("aggregate", 32, [1, 10_000]),
+        /// airtime of its packets after which a transmission takes no further packet
+        longest_ns: u64 = time("longest", 4 * MILLISECOND, [1, SECOND]),
+    }
 }
 
 impl MediumConfig {
+    /// What a medium says of itself.
+    pub const ABOUT: About =
+        About::new("medium", "links of which one sends at a time", "Heusse 2003; Høiland-Jørgensen 2017")
+            .parameters(Self::PARAMETERS);
+
     /// Whether a medium can be made of it.
     ///
     /// # Errors
     /// The first parameter outside its range.
-    pub const fn check(&self) -> Result<(), ConfigError> {
-        match self.packets {
-            0 => Err(ConfigError { parameter: "packets", found: 0.0, expected: "at least 1" }),
-            _ => Ok(()),
-        }
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_as(&Self::ABOUT)
     }
 }

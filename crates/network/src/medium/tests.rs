@@ -3,13 +3,15 @@ use rand_core::SeedableRng;
 
 use super::*;
 use crate::Xoshiro256PlusPlus;
-use crate::config::{Limit, LinkConfig, QueueConfig};
+use crate::config::LinkConfig;
 use crate::counters::Enqueue;
 use crate::packet::{Ecn, Packet};
+use crate::queue::{Limit, QueueConfig, codel, drop_tail, fq_codel, red};
 
 const MS: u64 = 1_000_000;
-const DROP_TAIL: QueueConfig = QueueConfig::DropTail { limit: Limit::Packets(50) };
-const ONE_EACH: MediumConfig = MediumConfig { share: Share::Frames, overhead_ns: 0, packets: 1, longest_ns: u64::MAX };
+const DROP_TAIL: QueueConfig = QueueConfig::DropTail(drop_tail::Config { limit: Limit::Packets(50) });
+const ONE_EACH: MediumConfig =
+    MediumConfig { share: Share::Frames, overhead_ns: 0, aggregate_packets: 1, longest_ns: 1_000 * MS };
 
 /// Links on a medium, and what came out of them.
 struct Air {
@@ -22,7 +24,7 @@ struct Air {
 impl Air {
     fn new(config: MediumConfig, rates_bps: &[u64], queue: QueueConfig) -> Self {
         let link = |(number, &rate_bps)| {
-            let config = LinkConfig { shared: true, ..LinkConfig::with_rate(rate_bps, 0, queue) };
+            let config = LinkConfig { shared: true, ..LinkConfig::with_rate(rate_bps, 0, queue.clone()) };
             Link::new(config, Xoshiro256PlusPlus::seed_from_u64(number as u64))
         };
         let links: Vec<Link<u64>> = rates_bps.iter().enumerate().map(link).collect();
@@ -107,7 +109,7 @@ fn an_aggregate_pays_its_overhead_once() {
         (2 * MS, [(3 * MS / 2, 0, 1), (5 * MS / 2, 0, 2), (4 * MS, 1, 4), (11 * MS / 2, 0, 3)]),
         (MS, [(3 * MS / 2, 0, 1), (3 * MS, 1, 4), (9 * MS / 2, 0, 2), (6 * MS, 0, 3)]),
     ] {
-        let config = MediumConfig { overhead_ns: MS / 2, packets: 2, longest_ns, ..ONE_EACH };
+        let config = MediumConfig { overhead_ns: MS / 2, aggregate_packets: 2, longest_ns, ..ONE_EACH };
         let mut air = Air::new(config, &[12_000_000, 12_000_000], DROP_TAIL);
         // The medium is busy with a packet of the other while these come.
         air.medium.free_ns = 1;
@@ -156,8 +158,14 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
     let limit = Limit::Packets(20);
     prop_oneof![
         Just(DROP_TAIL),
-        Just(QueueConfig::CoDel { limit, target_ns: MS, interval_ns: 10 * MS, mtu_bytes: 1_500, ecn: false }),
-        Just(QueueConfig::FqCoDel {
+        Just(QueueConfig::CoDel(codel::Config {
+            limit,
+            target_ns: MS,
+            interval_ns: 10 * MS,
+            mtu_bytes: 1_500,
+            ecn: false
+        })),
+        Just(QueueConfig::FqCoDel(fq_codel::Config {
             limit,
             target_ns: MS,
             interval_ns: 10 * MS,
@@ -165,9 +173,8 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
             queues: 8,
             quantum_bytes: 1_500,
             ecn: false,
-            isolates_hosts: false,
-        }),
-        Just(QueueConfig::Red {
+        })),
+        Just(QueueConfig::Red(red::Config {
             limit,
             min_packets: 5.0,
             max_packets: 15.0,
@@ -175,7 +182,7 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> {
             weight: 0.1,
             gentle: true,
             ecn: false
-        }),
+        })),
     ]
 }
 
@@ -193,7 +200,7 @@ proptest! {
         sent in proptest::collection::vec((0..2 * MS, 0..5_usize, 40..1_500_u16), 1..300),
     ) {
         let share = if airtime { Share::Airtime } else { Share::Frames };
-        let mut air = Air::new(MediumConfig { share, overhead_ns, packets, longest_ns }, &rates, queue);
+        let mut air = Air::new(MediumConfig { share, overhead_ns, aggregate_packets: packets, longest_ns }, &rates, queue);
         let mut now_ns = 0;
         let mut sizes = Vec::new();
         for (tag, &(gap_ns, link, size)) in sent.iter().enumerate() {

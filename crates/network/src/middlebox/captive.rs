@@ -1,20 +1,35 @@
 //! A captive path: it lets connections be made and swallows what they carry, as a hotspot before the login does. Hosts
 //! see a path that stands and does not answer.
 
+use algorithm::declare::{HOUR, time};
+use algorithm::{About, Declared, Order, declared};
+
 use super::Transit;
 
-/// Swallows all content from a time on until another.
-#[derive(Clone, Copy, Debug)]
-pub struct Captive {
-    /// From then on.
-    pub from_ns: u64,
-    /// Until then; `u64::MAX` without an end.
-    pub until_ns: u64,
+const LATEST_NS: u64 = 30 * 24 * HOUR;
+
+declared! {
+    /// Swallows all content from a time on until another.
+    pub struct Captive {
+        /// since when
+        from_ns: u64 = time("from", 0, [0, LATEST_NS]),
+        /// until when
+        until_ns: Option<u64> = time("until", 0, [0, LATEST_NS]).optional(),
+    }
 }
+
+/// What the box says of itself.
+pub(super) const ABOUT: About = About::new(
+    "captive",
+    "lets connections be established but drops all payload, like a hotspot before the login",
+    "—",
+)
+.parameters(Captive::PARAMETERS)
+.orders(&[Order::less("from", "until")]);
 
 impl Captive {
     pub(super) fn process<P: wire::Payload>(self, now_ns: u64, transit: Transit<P>) -> Option<Transit<P>> {
-        let awake = (self.from_ns..self.until_ns).contains(&now_ns);
+        let awake = now_ns >= self.from_ns && self.until_ns.is_none_or(|until_ns| now_ns < until_ns);
         (!awake || transit.segment.payload.is_empty()).then_some(transit)
     }
 }
@@ -27,7 +42,7 @@ mod tests {
 
     #[test]
     fn what_carries_nothing_passes_and_content_only_outside_its_time() {
-        let captive = Captive { from_ns: 10, until_ns: 20 };
+        let captive = Captive { from_ns: 10, until_ns: Some(20) };
         for (now_ns, passes) in [(9, true), (10, false), (19, false), (20, true)] {
             assert!(captive.process(now_ns, syn(Way::Up, 1)).is_some());
             assert!(captive.process(now_ns, data(Way::Down, 1, b"")).is_some());

@@ -4,11 +4,28 @@
 //!
 //! The first one is held until the next segment of its connection and way comes by, or for a time.
 
+use algorithm::declare::{MILLISECOND, SECOND, size, time};
+use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
 
 use wire::{Flags, Segment};
 
 use super::{Ends, Malleable, Transit, Way};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {
+        /// how long the first is held back
+        hold_ns: u64 = time("hold", MILLISECOND, [1, SECOND]),
+        /// maximum payload of the merged segment
+        max_bytes: u16 = size("size", 9_000, [1, super::MOST_CONTENT]),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About =
+    About::new("coalescing", "merges two adjacent segments, keeping the options of the first", "Raiciu 2012")
+        .parameters(Config::PARAMETERS);
 
 /// Joins pairs of segments with content. Acknowledgment, window and PSH and FIN of the result are the second's.
 #[derive(Clone, Debug)]

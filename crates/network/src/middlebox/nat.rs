@@ -5,10 +5,24 @@
 //! pass inwards only if the client has called that server's address and port from there (the strictest filter, and
 //! Linux's), so that no server can open a subflow inwards. Ports are given in order, each once.
 
+use algorithm::{About, Declared, declared};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use super::{Transit, Way};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {}
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About = About::new(
+    "nat",
+    "translates clients' addresses and ports; only the host that was contacted can reply",
+    "RFC 3022; RFC 5382",
+)
+.parameters(Config::PARAMETERS);
 
 /// Translates the client's address and port; what it knows nothing of, it drops.
 #[derive(Clone, Debug)]

@@ -3,10 +3,32 @@
 //! sequence and acknowledgment numbers behind the place. A mapping no longer fits its bytes: its DSS checksum tells,
 //! and so does its length.
 
+use algorithm::declare::{size, word};
+use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
 
 use super::sequence_rewriting::shifted;
 use super::{Ends, Malleable, Transit, Way, after};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {
+        /// of which direction
+        way: Way = word("direction", "down", Way::WORDS),
+        /// which byte, counted from 0
+        at_byte: u32 = size("at", 1_000, [0, u32::MAX as i64]),
+        /// how many bytes are added
+        growth_bytes: i32 = size("growth", 0, [-1, 1_000]),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About = About::new(
+    "payload-rewriting",
+    "replaces one byte of each connection's payload and adjusts the sequence numbers",
+    "Raiciu 2012; RFC 8684 §3.7",
+)
+.parameters(Config::PARAMETERS);
 
 /// Replaces one byte of each connection's stream, at a given place and of one way, by others.
 #[derive(Clone, Debug)]

@@ -2,11 +2,22 @@
 //! acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has one: what is lost behind the
 //! proxy only the level of data can send again, for this proxy keeps nothing.
 
+use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
 
 use wire::{Flags, Timestamps};
 
 use super::{Ends, Malleable, Transit, after};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {}
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About =
+    About::new("proactive-acks", "acknowledges data before the receiver has it, and keeps no copy", "Raiciu 2012")
+        .parameters(Config::PARAMETERS);
 
 /// Acknowledges data that comes in order, as soon as it comes; all segments pass as they are, the receiver's own late
 /// acknowledgments too. Out of order nothing is sent: duplicates are left to the receiver.

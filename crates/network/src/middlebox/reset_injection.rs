@@ -6,11 +6,29 @@
 //! segment: for its receiver its own, for its sender the one it acknowledges, which is what that one expects next. An
 //! end that answers a RST out of order with a challenge ACK (RFC 5961 §3.2) gets one in order.
 
+use algorithm::declare::size;
+use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
 
 use wire::Flags;
 
 use super::{Ends, Malleable, Transit};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {
+        /// how much payload passes first, both directions together
+        after_bytes: u64 = size("after", 100_000, [0, 1_000_000_000_000_000]),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About = About::new(
+    "reset-injection",
+    "resets each connection towards both ends, in the name of the other end",
+    "RFC 8684 §3.6",
+)
+.parameters(Config::PARAMETERS);
 
 /// Resets each connection after a number of bytes.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 //! its own beginning (RFC 8684 §3.3.1). A box that forgets the SACK blocks makes them senseless: the acknowledgment
 //! number and the blocks then belong to different number spaces.
 
+use algorithm::declare::flag;
+use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
 
 use rand_core::RngCore;
@@ -10,6 +12,19 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use wire::{SackBlock, SackBlocks};
 
 use super::{Ends, Transit};
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {
+        /// whether SACK blocks are translated too
+        sack: bool = flag("sack", true),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About =
+    About::new("sequence-rewriting", "changes each connection's initial sequence numbers", "Honda 2011")
+        .parameters(Config::PARAMETERS);
 
 /// Adds a number, drawn at the SYN, to all sequence numbers of a way, and takes it from the acknowledgments.
 #[derive(Clone, Debug)]

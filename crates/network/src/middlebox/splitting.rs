@@ -2,9 +2,24 @@
 //! anywhere (Honda 2011; Raiciu 2012). Each part then carries the DSS of the whole, which a mapping that counts from
 //! its own place survives (RFC 8684 §3.3.1).
 
+use algorithm::declare::size;
+use algorithm::{About, Declared, declared};
 use wire::{Flags, Payload};
 
 use super::Transit;
+
+declared! {
+    /// Settings of the box.
+    pub struct Config {
+        /// maximum payload of a part
+        max_bytes: u16 = size("size", 536, [1, super::MOST_CONTENT]),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About =
+    About::new("splitting", "splits segments and copies the options to each part", "Raiciu 2012; Honda 2011")
+        .parameters(Config::PARAMETERS);
 
 /// Cuts content longer than a maximum. PSH and FIN stay on the last part, CWR on the first (RFC 3168 §6.1.2). SYNs and
 /// urgent segments pass whole.

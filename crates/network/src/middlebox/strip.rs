@@ -2,34 +2,44 @@
 //! options pass (Honda 2011; RFC 8684 §3.7). On SYNs the handshake falls back to TCP; later it meets a connection that
 //! already is Multipath TCP.
 
+use algorithm::declare::word;
+use algorithm::{About, Declared, declared, words};
+
 use super::{Transit, Way};
 
-/// From which segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stripped {
-    /// SYN and SYN/ACK.
-    Syn,
-    /// All that carry content.
-    Data,
-    /// All but SYN and SYN/ACK.
-    NotSyn,
-    /// All.
-    All,
+words! {
+    /// From which segments.
+    pub enum Stripped {
+        /// SYN and SYN/ACK.
+        Syn = "syn",
+        /// All that carry content.
+        Data = "data",
+        /// All but SYN and SYN/ACK.
+        NotSyn = "not-syn",
+        /// All.
+        All = "all",
+    }
 }
 
-/// Takes all options of kind 30 away: DSS and all others.
-#[derive(Clone, Debug)]
-pub struct Strip {
-    /// From which segments.
-    pub from: Stripped,
-    /// Only of this way; of both when `None`.
-    pub way: Option<Way>,
+declared! {
+    /// Takes all options of kind 30 away: DSS and all others.
+    pub struct Strip {
+        /// from which segments; `"data"` are all with payload
+        on: Stripped = word("on", "all", Stripped::WORDS),
+        /// of one direction only
+        way: Option<Way> = word("direction", "", Way::WORDS).optional(),
+    }
 }
+
+/// What the box says of itself.
+pub(super) const ABOUT: About =
+    About::new("strip", "removes Multipath TCP options from segments", "Honda 2011; RFC 8684 §3.7")
+        .parameters(Strip::PARAMETERS);
 
 impl Strip {
     pub(super) fn process<P: wire::Payload>(&self, mut transit: Transit<P>) -> Transit<P> {
         let segment = &mut transit.segment;
-        let chosen = match self.from {
+        let chosen = match self.on {
             Stripped::Syn => segment.flags.syn(),
             Stripped::Data => !segment.payload.is_empty(),
             Stripped::NotSyn => !segment.flags.syn(),
@@ -65,7 +75,7 @@ mod tests {
             (Stripped::All, [true; 4]),
         ] {
             for (segment, stripped) in segments.iter().zip(stripped) {
-                let out = Strip { from, way: None }.process(segment.clone());
+                let out = Strip { on: from, way: None }.process(segment.clone());
                 let rare = out.segment.options.rare.as_deref();
                 let multipath = out.segment.options.dss.is_some() || rare.is_some_and(|rare| !rare.mptcp.is_empty());
                 assert_eq!(multipath, !stripped, "{from:?} {:?}", segment.segment);
@@ -81,7 +91,7 @@ mod tests {
 
     #[test]
     fn one_way_alone() {
-        let strip = Strip { from: Stripped::All, way: Some(Way::Down) };
+        let strip = Strip { on: Stripped::All, way: Some(Way::Down) };
         assert_eq!(strip.process(syn(Way::Up, 1)), syn(Way::Up, 1));
         assert_ne!(strip.process(syn_ack(9, 2)), syn_ack(9, 2));
     }
@@ -92,7 +102,7 @@ mod tests {
         transit.segment.flags = Flags::ACK;
         let mptcp = vec![MptcpOption::MpPrio { backup: true }];
         transit.segment.options.rare = Some(Box::new(RareOptions { mptcp, ..RareOptions::default() }));
-        let out = Strip { from: Stripped::All, way: None }.process(transit);
+        let out = Strip { on: Stripped::All, way: None }.process(transit);
         assert_eq!(out.segment.options.rare, None);
     }
 }

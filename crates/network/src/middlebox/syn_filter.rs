@@ -1,21 +1,43 @@
 //! A firewall that drops SYNs with options of Multipath TCP, as one that drops what it does not know (Honda 2011, §4). The
 //! client hears nothing, and tries without the option in the end (RFC 8684 §3.1, §3.7).
 
+use algorithm::declare::word;
+use algorithm::{About, Declared, declared, words};
 use wire::MptcpOption;
 
 use super::Transit;
 
-/// Drops SYNs, and SYN/ACKs, with an option of kind 30.
-#[derive(Clone, Copy, Debug)]
-pub struct SynFilter {
-    /// Only those with MP_CAPABLE; those with MP_JOIN pass.
-    pub capable_only: bool,
+words! {
+    /// Which SYNs are dropped.
+    pub enum Unwanted {
+        /// Those with any option of kind 30.
+        All = "all",
+        /// Those with MP_CAPABLE; those with MP_JOIN pass.
+        Capable = "capable",
+    }
 }
+
+declared! {
+    /// Drops SYNs, and SYN/ACKs, with an option of kind 30.
+    pub struct SynFilter {
+        /// all of them, or only those with MP_CAPABLE
+        drops: Unwanted = word("drops", "all", Unwanted::WORDS),
+    }
+}
+
+/// What the box says of itself.
+pub(super) const ABOUT: About = About::new(
+    "syn-filter",
+    "silently drops SYNs and SYN/ACKs with Multipath TCP options",
+    "Honda 2011; RFC 8684 §3.7",
+)
+.parameters(SynFilter::PARAMETERS);
 
 impl SynFilter {
     pub(super) fn process<P>(self, transit: Transit<P>) -> Option<Transit<P>> {
         let options = transit.segment.options.rare.iter().flat_map(|rare| rare.mptcp.iter());
-        let mut unwanted = options.filter(|option| !self.capable_only || matches!(option, MptcpOption::MpCapable(_)));
+        let mut unwanted =
+            options.filter(|option| self.drops == Unwanted::All || matches!(option, MptcpOption::MpCapable(_)));
         let dropped = transit.segment.flags.syn() && unwanted.next().is_some();
         drop(unwanted);
         (!dropped).then_some(transit)
@@ -30,8 +52,8 @@ mod tests {
 
     #[test]
     fn only_syns_with_the_option_are_dropped() {
-        for capable_only in [false, true] {
-            let filter = SynFilter { capable_only };
+        for drops in [Unwanted::All, Unwanted::Capable] {
+            let filter = SynFilter { drops };
             assert_eq!(filter.process(syn(Way::Up, 1)), None);
             let data = with_dss(data(Way::Up, 2, b"abc"));
             assert_eq!(filter.process(data.clone()), Some(data));

@@ -63,7 +63,7 @@ pub(super) fn sacked(way: Way, seq: u32, ack: u32, blocks: &[(u32, u32)]) -> Byt
 fn boxes<P: Malleable>(idle: bool) -> Vec<Middlebox<P>> {
     let limit = if idle { u16::MAX } else { 2 };
     vec![
-        Middlebox::Strip(Strip { from: Stripped::All, way: None }),
+        Middlebox::Strip(Strip { on: Stripped::All, way: None }),
         Middlebox::Nat(Nat::new("203.0.113.1".parse().unwrap(), 5_000)),
         Middlebox::SequenceRewriting(SequenceRewriting::new(true, Xoshiro256PlusPlus::seed_from_u64(1))),
         Middlebox::Splitting(Splitting::new(limit)),

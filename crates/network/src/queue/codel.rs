@@ -20,43 +20,72 @@
 //!
 //! `interval`/√n is ⌊√(⌊interval²/n⌋)⌋ in whole nanoseconds, which is rounded down exactly: no float.
 
+use algorithm::declare::{HOUR, MILLISECOND, flag, largest_packet, limit, time};
+use algorithm::{About, Declared, declared};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::arrival::{Arrival, Entry};
+use super::discipline::{Declare, Discipline, Head, Tally, Verdict};
 use super::drop_tail::DropTail;
+use super::limit::Limit;
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Parameters {
-    pub(crate) target_ns: u64,
-    pub(crate) interval_ns: u64,
-    pub(crate) mtu_bytes: u32,
-    pub(crate) ecn: bool,
+declared! {
+    /// Settings of CoDel. The defaults are those that RFC 8289 recommends.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit("1000 packets"),
+        }
+        /// acceptable standing queue delay
+        target_ns: u64 = time("target", 5 * MILLISECOND, [1, HOUR]),
+        /// how long the delay may stay above the target
+        interval_ns: u64 = time("interval", 100 * MILLISECOND, [1, HOUR]),
+        /// nothing is dropped with no more than this behind the head
+        mtu_bytes: u32 = largest_packet(),
+        /// mark packets of connections with `ecn = true` instead of dropping them early
+        ecn: bool = flag("ecn", false),
+    }
 }
 
-/// The packet at the head when the transmitter is free.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
-    /// How long it waited.
-    pub(crate) wait_ns: u64,
-    /// Bytes in the queue behind it.
-    pub(crate) bytes_behind: u64,
-    pub(crate) ecn: Ecn,
+impl Declare for CoDel {
+    type Config = Config;
+    type Built = CoDel;
+    const ABOUT: About = About::new("codel", "controlled delay", "RFC 8289").parameters(Config::PARAMETERS);
+
+    fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> CoDel {
+        CoDel::new(config)
+    }
 }
 
-/// What becomes of the packet at the head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Send,
-    /// Send it with congestion experienced.
-    Mark,
-    /// Drop it; the next packet is to be offered at the same time.
-    Drop,
+impl Discipline for CoDel {
+    fn enqueue(&mut self, arrival: Arrival<'_>, _: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival)
+    }
+
+    fn decides_at_head(&self) -> bool {
+        true
+    }
+
+    fn dequeue(&mut self, now_ns: u64, head: Head) -> Option<(usize, Verdict)> {
+        Some((0, self.decide(now_ns, head)))
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { marked: self.marked, dropped: self.dropped, overflowed: 0 }
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
 }
 
+/// CoDel at work.
 #[derive(Clone, Debug)]
 pub(crate) struct CoDel {
     limit: DropTail,
-    control: Parameters,
+    control: Config,
     /// When packets may be dropped if all are above until then; `None` while they are not.
     first_above_ns: Option<u64>,
     /// Whether an episode of dropping is on.
@@ -83,9 +112,9 @@ enum Just {
 }
 
 impl CoDel {
-    pub(crate) const fn new(limit: DropTail, control: Parameters) -> Self {
+    pub(crate) const fn new(control: Config) -> Self {
         Self {
-            limit,
+            limit: DropTail::new(control.limit),
             control,
             first_above_ns: None,
             dropping: false,
@@ -96,14 +125,6 @@ impl CoDel {
             dropped: 0,
             marked: 0,
         }
-    }
-
-    pub(crate) const fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
-    pub(crate) const fn marked(&self) -> u64 {
-        self.marked
     }
 
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {

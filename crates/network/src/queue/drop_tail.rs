@@ -1,8 +1,45 @@
 //! Drop-tail: first in, first out, and what does not fit is dropped.
 
-use super::arrival::Arrival;
-use crate::config::Limit;
+use algorithm::declare::limit;
+use algorithm::{About, Declared, declared};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::arrival::{Arrival, Entry};
+use super::discipline::{Declare, Discipline};
+use super::limit::Limit;
 use crate::counters::DropReason;
+
+declared! {
+    /// Settings of drop-tail.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit(""),
+        }
+    }
+}
+
+impl Declare for DropTail {
+    type Config = Config;
+    type Built = DropTail;
+    const ABOUT: About =
+        About::new("drop-tail", "first in, first out; packets that do not fit are dropped", "RFC 7567 §4")
+            .parameters(Config::PARAMETERS);
+
+    fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> DropTail {
+        DropTail::new(config.limit)
+    }
+}
+
+impl Discipline for DropTail {
+    fn enqueue(&mut self, arrival: Arrival<'_>, _: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival).map(|()| Entry::Plain)
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(*self)
+    }
+}
 
 /// Both kinds of limit, the absent one at its maximum: no branch on the kind.
 #[derive(Clone, Copy, Debug)]

@@ -21,25 +21,82 @@
 
 use std::collections::VecDeque;
 
+use algorithm::declare::{HOUR, MILLISECOND, limit, number, percentage, time};
+use algorithm::{About, Declared, declared};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::arrival::{Arrival, Entry};
-use super::codel::Verdict;
+use super::discipline::{Declare, Discipline, Head, Tally, Verdict};
 use super::drop_tail::DropTail;
+use super::limit::Limit;
 use super::places::{Places, Waiting};
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Parameters {
-    pub(crate) target_ns: u64,
-    pub(crate) update_ns: u64,
-    /// α in 1/s.
-    pub(crate) alpha_per_s: f64,
-    /// β in 1/s.
-    pub(crate) beta_per_s: f64,
-    pub(crate) coupling: f64,
-    pub(crate) step_ns: u64,
-    /// Of the bytes, while both queues have packets.
-    pub(crate) classic_share: f64,
+declared! {
+    /// Settings of DualPI2. The defaults are those that RFC 9332 derives in its appendix A from a target of 15 ms and round trips
+    /// of up to 100 ms; a step at 1 ms, and a tenth of the bytes for the classic queue.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit("250 ms"),
+        }
+        /// target queueing delay
+        target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
+        /// time between updates of the drop probability
+        update_ns: u64 = time("update", 15 * MILLISECOND, [1, HOUR]),
+        /// controller gain for the delay error
+        alpha_per_s: f64 = number("alpha", 0.15, [0.0, 1000.0]).unit("1/s"),
+        /// controller gain for the change of the delay
+        beta_per_s: f64 = number("beta", 3.0, [0.0, 1000.0]).unit("1/s"),
+        /// marking probability of the low-latency queue, divided by the square root of the classic queue's drop probability
+        coupling: f64 = number("coupling", 2.0, [0.0, 100.0]).above_least(),
+        /// queueing delay from which all packets of the low-latency queue are marked
+        step_ns: u64 = time("step", MILLISECOND, [0, HOUR]),
+        /// share of the bytes that the classic queue gets while both queues have packets
+        classic_share: f64 = percentage("classic_share", 0.1),
+    }
+}
+
+impl Declare for DualPi2 {
+    type Config = Config;
+    type Built = DualPi2;
+    const ABOUT: About = About::new(
+        "dualpi2",
+        "two coupled queues: a low-latency one for scalable controls (L4S), and a classic one",
+        "RFC 9332",
+    )
+    .parameters(Config::PARAMETERS);
+
+    fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> DualPi2 {
+        DualPi2::new(config)
+    }
+}
+
+impl Discipline for DualPi2 {
+    fn enqueue(&mut self, arrival: Arrival<'_>, _: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival)
+    }
+
+    fn decides_at_head(&self) -> bool {
+        true
+    }
+
+    fn dequeue(&mut self, now_ns: u64, _: Head) -> Option<(usize, Verdict)> {
+        self.next(now_ns)
+    }
+
+    fn clear(&mut self) {
+        self.empty();
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { marked: self.marked, dropped: self.dropped, overflowed: 0 }
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
 }
 
 /// One of the two queues.
@@ -61,10 +118,11 @@ impl Lane {
     }
 }
 
+/// DualPI2 at work.
 #[derive(Clone, Debug)]
 pub(crate) struct DualPi2 {
     limit: DropTail,
-    control: Parameters,
+    control: Config,
     low: Lane,
     classic: Lane,
     places: Places,
@@ -80,9 +138,9 @@ pub(crate) struct DualPi2 {
 }
 
 impl DualPi2 {
-    pub(crate) fn new(limit: DropTail, control: Parameters) -> Self {
+    pub(crate) fn new(control: Config) -> Self {
         Self {
-            limit,
+            limit: DropTail::new(control.limit),
             next_update_ns: control.update_ns,
             control,
             low: Lane::default(),
@@ -96,18 +154,9 @@ impl DualPi2 {
         }
     }
 
-    /// Packets dropped at the head.
-    pub(crate) const fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
-    pub(crate) const fn marked(&self) -> u64 {
-        self.marked
-    }
-
     /// The packet enters; with nothing before it, it is at the head at once.
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
-        self.advance(arrival.now_ns);
+        self.catch_up(arrival.now_ns);
         self.limit.admit(arrival)?;
         let is_low = is_low(arrival.ecn);
         if arrival.waits {
@@ -128,7 +177,7 @@ impl DualPi2 {
     /// What comes next when the transmitter is free at `now_ns`: how many places behind the first waiting packet it
     /// stands, and what becomes of it. It has left by then, and the first stands in its place.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<(usize, Verdict)> {
-        self.advance(now_ns);
+        self.catch_up(now_ns);
         let is_low = self.chooses_low()?;
         let lane = if is_low { &mut self.low } else { &mut self.classic };
         let packet = lane.waiting.pop_front()?;
@@ -147,7 +196,7 @@ impl DualPi2 {
     }
 
     /// Makes up for the updates before and at `now_ns`: nothing has come or left since.
-    fn advance(&mut self, now_ns: u64) {
+    fn catch_up(&mut self, now_ns: u64) {
         while self.next_update_ns <= now_ns {
             let at_ns = self.next_update_ns;
             let first = |lane: &Lane| lane.waiting.front().map_or(at_ns, |&packet| self.places.get(packet).arrived_ns);
@@ -210,7 +259,7 @@ impl DualPi2 {
     }
 
     /// All that waits is gone.
-    pub(crate) fn clear(&mut self) {
+    fn empty(&mut self) {
         self.low.waiting.clear();
         self.classic.waiting.clear();
         self.places.clear();

@@ -19,13 +19,90 @@
 
 use std::collections::VecDeque;
 
+use algorithm::declare::{HOUR, MILLISECOND, flag, largest_packet, limit, size, time, whole};
+use algorithm::{About, Declared, declared};
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::arrival::{Arrival, Entry};
-use super::codel::{CoDel, Head, Parameters, Verdict};
+use super::codel::{self, CoDel};
+use super::discipline::{Declare, Discipline, Head, Tally, Verdict};
 use super::drop_tail::DropTail;
 use super::isolation::Isolation;
+use super::limit::Limit;
 use super::places::{Places, Waiting};
-use crate::config::Limit;
 use crate::counters::DropReason;
+
+declared! {
+    /// Settings of FQ-CoDel. The defaults are those that RFC 8290 recommends.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit("10240 packets"),
+        }
+        /// acceptable standing queue delay
+        target_ns: u64 = time("target", 5 * MILLISECOND, [1, HOUR]),
+        /// how long the delay may stay above the target
+        interval_ns: u64 = time("interval", 100 * MILLISECOND, [1, HOUR]),
+        /// nothing is dropped with no more than this behind the head
+        mtu_bytes: u32 = largest_packet(),
+        /// mark packets of connections with `ecn = true` instead of dropping them early
+        ecn: bool = flag("ecn", false),
+        /// number of queues that flows are hashed into; Cake groups them in sets of eight
+        queues: u16 = whole("queues", 1024, [1, 65_535]).noun("a number of queues"),
+        /// data that a queue (with Cake: all queues of a host together) may send per round
+        quantum_bytes: u32 = size("quantum", 1514, [1, 1_000_000]),
+    }
+}
+
+impl Config {
+    /// Of the queue of one flow, which has no limit of its own.
+    const fn of_flow(&self) -> codel::Config {
+        let Config { target_ns, interval_ns, mtu_bytes, ecn, .. } = *self;
+        codel::Config { limit: Limit::Packets(u64::MAX), target_ns, interval_ns, mtu_bytes, ecn }
+    }
+}
+
+impl Declare for FqCoDel {
+    type Config = Config;
+    type Built = FqCoDel;
+    const ABOUT: About = About::new("fq-codel", "fair queueing with controlled delay per flow", "RFC 8290")
+        .parameters(Config::PARAMETERS);
+
+    fn make(config: Config, random: &mut Xoshiro256PlusPlus) -> FqCoDel {
+        FqCoDel::new(config, random.next_u64())
+    }
+}
+
+impl Discipline for FqCoDel {
+    fn enqueue(&mut self, arrival: Arrival<'_>, _: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival)
+    }
+
+    fn decides_at_head(&self) -> bool {
+        true
+    }
+
+    fn dequeue(&mut self, now_ns: u64, _: Head) -> Option<(usize, Verdict)> {
+        self.next(now_ns)
+    }
+
+    fn tells_flows_apart(&self) -> bool {
+        true
+    }
+
+    fn clear(&mut self) {
+        self.empty();
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { marked: self.marked, dropped: self.dropped, overflowed: self.overflowed }
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
+}
 
 /// Most packets dropped at once.
 const BATCH: usize = 64;
@@ -43,10 +120,11 @@ struct FlowQueue {
     control: CoDel,
 }
 
+/// FQ-CoDel at work, or Cake.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCoDel {
     limit: DropTail,
-    control: Parameters,
+    control: codel::Config,
     quantum: i64,
     key: u64,
     isolation: Option<Isolation>,
@@ -64,14 +142,14 @@ pub(crate) struct FqCoDel {
 }
 
 impl FqCoDel {
-    pub(crate) fn new(limit: DropTail, control: Parameters, queues: u16, quantum_bytes: u32, key: u64) -> Self {
+    pub(crate) fn new(config: Config, key: u64) -> Self {
         Self {
             isolation: None,
-            limit,
-            control,
-            quantum: i64::from(quantum_bytes),
+            limit: DropTail::new(config.limit),
+            control: config.of_flow(),
+            quantum: i64::from(config.quantum_bytes),
             key,
-            queue_of: vec![None; usize::from(queues)].into(),
+            queue_of: vec![None; usize::from(config.queues)].into(),
             queues: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -87,20 +165,6 @@ impl FqCoDel {
     pub(crate) fn isolating(self) -> Self {
         let queues = self.queue_of.len() as u16;
         Self { isolation: Some(Isolation::new(queues)), ..self }
-    }
-
-    /// Packets dropped by CoDel.
-    pub(crate) const fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
-    /// Packets dropped because the limit was exceeded after they had entered.
-    pub(crate) const fn overflowed(&self) -> u64 {
-        self.overflowed
-    }
-
-    pub(crate) const fn marked(&self) -> u64 {
-        self.marked
     }
 
     /// The packet enters; with nothing before it, it is in service at once.
@@ -175,7 +239,7 @@ impl FqCoDel {
     }
 
     /// All that waits is gone.
-    pub(crate) fn clear(&mut self) {
+    fn empty(&mut self) {
         for list in [&mut self.new, &mut self.old] {
             list.clear();
         }
@@ -208,7 +272,7 @@ impl FqCoDel {
             }),
         };
         *self.queue_of[place].get_or_insert_with(|| {
-            let control = CoDel::new(DropTail::new(Limit::Packets(u64::MAX)), self.control.clone());
+            let control = CoDel::new(self.control);
             let (waiting, hosts) = (VecDeque::new(), [0; 2]);
             self.queues.push(FlowQueue { waiting, bytes: 0, credit: 0, listed: false, hosts, control });
             self.queues.len() as u32 - 1

@@ -18,38 +18,83 @@
 //! Updates happen at the multiples of `update` from time 0 and are made up for when the next packet arrives. One number
 //! is drawn a packet, and none where p is 0 or 1 or the packet cannot be dropped.
 
+use algorithm::declare::{HOUR, MILLISECOND, flag, largest_packet, limit, number, time};
+use algorithm::{About, Capability, Declared, declared};
 use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arrival::{Arrival, Entry};
+use super::discipline::{Declare, Discipline, Tally};
 use super::drop_tail::DropTail;
+use super::limit::Limit;
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 use crate::probability::Probability;
-use crate::transmitter::Transmitter;
 
 /// §5.1: where p is higher, drops are what is left.
 const MARK_BELOW: f64 = 0.1;
 /// §5.5.
 const LARGEST_STEP: f64 = 0.02;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Parameters {
-    pub(crate) target_ns: u64,
-    pub(crate) update_ns: u64,
-    pub(crate) max_burst_ns: u64,
-    /// α in 1/s.
-    pub(crate) alpha_per_s: f64,
-    /// β in 1/s.
-    pub(crate) beta_per_s: f64,
-    /// A full-sized packet.
-    pub(crate) mtu_bytes: u32,
-    pub(crate) ecn: bool,
+declared! {
+    /// Settings of PIE. The defaults are those that RFC 8033 recommends.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit("1000 packets"),
+        }
+        /// target queueing delay
+        target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
+        /// time between updates of the drop probability
+        update_ns: u64 = time("update", 15 * MILLISECOND, [1, HOUR]),
+        /// how long a burst passes without drops after a quiet period
+        max_burst_ns: u64 = time("max_burst", 150 * MILLISECOND, [0, HOUR]),
+        /// controller gain for the delay error
+        alpha_per_s: f64 = number("alpha", 0.125, [0.0, 1000.0]).unit("1/s"),
+        /// controller gain for the change of the delay
+        beta_per_s: f64 = number("beta", 1.25, [0.0, 1000.0]).unit("1/s"),
+        /// behind no more than two packets of this size nothing is dropped
+        mtu_bytes: u32 = largest_packet(),
+        /// mark packets of connections with `ecn = true` instead of dropping them early
+        ecn: bool = flag("ecn", false),
+    }
 }
 
+impl Declare for Pie {
+    type Config = Config;
+    type Built = Pie;
+    const ABOUT: About = About::new("pie", "keeps the queueing delay at a target by random drops", "RFC 8033")
+        .parameters(Config::PARAMETERS)
+        .with(Capability::AsksTransmitter);
+
+    fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> Pie {
+        Pie::new(config)
+    }
+}
+
+impl Discipline for Pie {
+    fn enqueue(&mut self, arrival: Arrival<'_>, random: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival, random)
+    }
+
+    fn advance(&mut self, now_ns: u64, busy_until_ns: u64) {
+        self.catch_up(now_ns, busy_until_ns);
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { marked: self.marked, ..Tally::default() }
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
+}
+
+/// PIE at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Pie {
     limit: DropTail,
-    control: Parameters,
+    control: Config,
     probability: f64,
     /// Delay at the last update.
     delay_ns: u64,
@@ -60,17 +105,14 @@ pub(crate) struct Pie {
 }
 
 impl Pie {
-    pub(crate) const fn new(limit: DropTail, control: Parameters) -> Self {
+    pub(crate) const fn new(control: Config) -> Self {
+        let limit = DropTail::new(control.limit);
         let (burst_ns, next_update_ns) = (control.max_burst_ns, control.update_ns);
         Self { limit, control, probability: 0.0, delay_ns: 0, burst_ns, next_update_ns, marked: 0 }
     }
 
-    pub(crate) const fn marked(&self) -> u64 {
-        self.marked
-    }
-
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
-        self.advance(arrival.now_ns, arrival.transmitter);
+        self.catch_up(arrival.now_ns, arrival.busy_until_ns());
         if !self.may_drop(arrival) || !Probability::new(self.probability).happens(rng) {
             return self.limit.admit(arrival).map(|()| Entry::Plain);
         }
@@ -84,10 +126,10 @@ impl Pie {
 
     /// Makes up for the updates before and at `now_ns`. The transmitter must know of all packets before that and of
     /// none after.
-    pub(crate) fn advance(&mut self, now_ns: u64, transmitter: &Transmitter) {
+    fn catch_up(&mut self, now_ns: u64, busy_until_ns: u64) {
         while self.next_update_ns <= now_ns {
             let at_ns = self.next_update_ns;
-            if self.update(transmitter.busy_until_ns().saturating_sub(at_ns)) {
+            if self.update(busy_until_ns.saturating_sub(at_ns)) {
                 // Nothing changes any more until a packet comes.
                 let missed = (now_ns - at_ns) / self.control.update_ns;
                 self.next_update_ns = at_ns.saturating_add(missed.saturating_mul(self.control.update_ns));

@@ -24,28 +24,72 @@
 //!
 //! One number is drawn a packet, and none where p_a is 0 or 1.
 
+use algorithm::declare::{flag, length, limit, number};
+use algorithm::{About, Declared, Order, declared};
 use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arrival::{Arrival, Entry};
+use super::discipline::{Declare, Discipline, Tally};
 use super::drop_tail::DropTail;
+use super::limit::Limit;
 use crate::counters::DropReason;
 use crate::packet::Ecn;
 use crate::probability::Probability;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Parameters {
-    pub(crate) min_packets: f64,
-    pub(crate) max_packets: f64,
-    pub(crate) max_probability: f64,
-    pub(crate) weight: f64,
-    pub(crate) gentle: bool,
-    pub(crate) ecn: bool,
+declared! {
+    /// Settings of RED. The average queue is in packets.
+    pub struct Config {
+        required {
+            /// capacity of the queue
+            limit: Limit = limit(""),
+            /// lower threshold of the average queue
+            min_packets: f64 = length("min"),
+            /// upper threshold
+            max_packets: f64 = length("max"),
+        }
+        /// drop probability at `max`
+        max_probability: f64 = number("max_probability", 0.1, [0.0, 1.0]).above_least(),
+        /// weight of a new sample in the moving average
+        weight: f64 = number("weight", 0.002, [0.0, 1.0]).above_least(),
+        /// whether the drop probability rises linearly to 1 between `max` and twice `max` (Floyd 2000)
+        gentle: bool = flag("gentle", true),
+        /// mark packets of connections with `ecn = true` instead of dropping them early
+        ecn: bool = flag("ecn", false),
+    }
 }
 
+impl Declare for Red {
+    type Config = Config;
+    type Built = Red;
+    const ABOUT: About = About::new("red", "random early detection, gentle variant", "Floyd & Jacobson 1993")
+        .parameters(Config::PARAMETERS)
+        .orders(&[Order::less("min", "max")]);
+
+    fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> Red {
+        Red::new(config)
+    }
+}
+
+impl Discipline for Red {
+    fn enqueue(&mut self, arrival: Arrival<'_>, random: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason> {
+        self.admit(arrival, random)
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { marked: self.marked, ..Tally::default() }
+    }
+
+    fn copied(&self) -> Box<dyn Discipline> {
+        Box::new(self.clone())
+    }
+}
+
+/// RED at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     limit: DropTail,
-    early: Parameters,
+    early: Config,
     /// Average queue in packets.
     average: f64,
     /// Packets let in since the last drop or mark.
@@ -56,12 +100,8 @@ pub(crate) struct Red {
 }
 
 impl Red {
-    pub(crate) const fn new(limit: DropTail, early: Parameters) -> Self {
-        Self { limit, early, average: 0.0, count: 0, marked: 0, idle_counted_ns: 0 }
-    }
-
-    pub(crate) const fn marked(&self) -> u64 {
-        self.marked
+    pub(crate) const fn new(early: Config) -> Self {
+        Self { limit: DropTail::new(early.limit), early, average: 0.0, count: 0, marked: 0, idle_counted_ns: 0 }
     }
 
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>, rng: &mut impl RngCore) -> Result<Entry, DropReason> {
@@ -102,7 +142,7 @@ impl Red {
     }
 }
 
-impl Parameters {
+impl Config {
     /// p_b, the drop probability before drops are spread.
     fn probability(&self, average: f64) -> f64 {
         let Self { min_packets: min, max_packets: max, max_probability, .. } = *self;

@@ -3,6 +3,15 @@
 
 use super::work::WORK_PER_BYTE;
 
+/// A token bucket in front of a link: the tokens come in at the rate, in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketConfig {
+    /// The most that may be sent at once, in bytes.
+    pub burst_bytes: u64,
+    /// Whether packets that find too few tokens are dropped in place of queued.
+    pub polices: bool,
+}
+
 /// Times are kept as the work that the rate does until then, in units of 10⁻⁹ bit: no rounding adds up.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {

@@ -187,7 +187,7 @@ fn a_change_while_dead_holds_afterwards() {
 fn new_loss_is_for_packets_that_arrive_from_now_on() {
     let mut link = link();
     send(&mut link, 0, 0, 1_500);
-    let certain = LossConfig::Bernoulli { probability: 1.0 };
+    let certain = LossConfig::Bernoulli(loss::Bernoulli { probability: 1.0 });
     change(&mut link, 0, Change { loss: Some(certain), ..Change::default() });
     send(&mut link, 0, 1, 1_500);
     change(&mut link, 0, Change { loss: Some(LossConfig::None), ..Change::default() });
@@ -203,7 +203,7 @@ fn new_loss_is_for_packets_that_arrive_from_now_on() {
 #[test]
 fn a_packet_that_dies_in_the_queue_is_not_lost_on_the_wire_too() {
     let mut link = link();
-    let certain = LossConfig::Bernoulli { probability: 1.0 };
+    let certain = LossConfig::Bernoulli(loss::Bernoulli { probability: 1.0 });
     change(&mut link, 0, Change { loss: Some(certain), ..Change::default() });
     send(&mut link, 0, 0, 1_500);
     link.change(MS / 2, dead(true), &mut |_| ());

@@ -6,7 +6,11 @@ const MS: u64 = 1_000_000;
 
 /// 1,500 bytes take 1 ms, then 10 ms of propagation.
 fn link(ecn: bool) -> Link<u64> {
-    link_of(12_000_000, 10 * MS, QueueConfig::codel(Limit::Packets(10_000), ecn))
+    link_of(
+        12_000_000,
+        10 * MS,
+        QueueConfig::CoDel(queue::codel::Config { ecn, ..queue::codel::Config::new(Limit::Packets(10_000)) }),
+    )
 }
 
 /// What leaves: tag, departure, arrival, and whether it was dropped at the head.
@@ -84,7 +88,7 @@ fn an_arrival_counts_for_the_decisions_after_it_and_for_none_before() {
 /// A source that does not slow down, 2 % above capacity for ten minutes: drop-tail would fill any queue.
 #[test]
 fn the_wait_stays_near_the_target_under_a_long_overload() {
-    let mut link = link_of(12_000_000, 0, QueueConfig::codel(Limit::Packets(10_000), false));
+    let mut link = link_of(12_000_000, 0, QueueConfig::CoDel(queue::codel::Config::new(Limit::Packets(10_000))));
     let arrival_ns = |tag: u64| tag * MS * 50 / 51;
     let (mut waits_ns, mut sent, mut longest_ns) = (0, 0_u64, 0);
     let mut take = |link: &mut Link<u64>, until_ns: u64| {

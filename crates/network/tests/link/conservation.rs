@@ -20,33 +20,31 @@ enum Operation {
 fn loss() -> impl Strategy<Value = LossConfig> {
     prop_oneof![
         Just(LossConfig::None),
-        (0.0..=1.0).prop_map(|probability| LossConfig::Bernoulli { probability }),
+        (0.0..=1.0).prop_map(|probability| LossConfig::Bernoulli(loss::Bernoulli { probability })),
         (0.0..=1.0, 0.0..=1.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
-            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+            LossConfig::GilbertElliott(loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
         }),
     ]
 }
 
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![(0_u64..20).prop_map(Limit::Packets), (0_u64..30_000).prop_map(Limit::Bytes)];
-    let red = (limit.clone(), 0.0..5.0, 0.1..5.0, 0.0..=1.0, 0.001..=1.0, any::<(bool, bool)>()).prop_map(
-        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| QueueConfig::Red {
-            limit,
-            min_packets,
-            max_packets: min_packets + span,
-            max_probability,
-            weight,
-            gentle,
-            ecn,
+    let red = (limit.clone(), 0.0..5.0, 0.1..5.0, 0.001..=1.0, 0.001..=1.0, any::<(bool, bool)>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| {
+            QueueConfig::Red(queue::red::Config {
+                limit,
+                min_packets,
+                max_packets: min_packets + span,
+                max_probability,
+                weight,
+                gentle,
+                ecn,
+            })
         },
     );
-    let codel = (limit.clone(), 0_u64..20_000_000, 1_u64..100_000_000, 0_u32..2_000, any::<bool>()).prop_map(
-        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| QueueConfig::CoDel {
-            limit,
-            target_ns,
-            interval_ns,
-            mtu_bytes,
-            ecn,
+    let codel = (limit.clone(), 1_u64..20_000_000, 1_u64..100_000_000, 0_u32..2_000, any::<bool>()).prop_map(
+        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| {
+            QueueConfig::CoDel(queue::codel::Config { limit, target_ns, interval_ns, mtu_bytes, ecn })
         },
     );
     let fq_codel = (
@@ -61,33 +59,28 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
         .prop_map(|(limit, target_ns, interval_ns, mtu_bytes, [ecn, isolates_hosts], queues, quantum_bytes)| {
             // With a set of eight the five flows do not meet, which could change their order.
             let queues = if isolates_hosts { 8 } else { queues };
-            QueueConfig::FqCoDel {
-                limit,
-                target_ns,
-                interval_ns,
-                mtu_bytes,
-                queues,
-                quantum_bytes,
-                ecn,
-                isolates_hosts,
-            }
+            let config =
+                queue::fq_codel::Config { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn };
+            if isolates_hosts { QueueConfig::Cake(config) } else { QueueConfig::FqCoDel(config) }
         });
     let pie =
-        (limit.clone(), 0_u64..20_000_000, 1_u64..50_000_000, 0_u64..200_000_000, 0.0..9.0, 0.0..9.0, any::<bool>())
-            .prop_map(|(limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, ecn)| QueueConfig::Pie {
-                limit,
-                target_ns,
-                update_ns,
-                max_burst_ns,
-                alpha_per_s,
-                beta_per_s,
-                mtu_bytes: 1_500,
-                ecn,
+        (limit.clone(), 1_u64..20_000_000, 1_u64..50_000_000, 0_u64..200_000_000, 0.0..9.0, 0.0..9.0, any::<bool>())
+            .prop_map(|(limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, ecn)| {
+                QueueConfig::Pie(queue::pie::Config {
+                    limit,
+                    target_ns,
+                    update_ns,
+                    max_burst_ns,
+                    alpha_per_s,
+                    beta_per_s,
+                    mtu_bytes: 1_500,
+                    ecn,
+                })
             });
-    let dualpi2 = (limit.clone(), (0_u64..20_000_000, 1_u64..50_000_000), 0.0..9.0, 0.0..9.0, 0.1..4.0, 0.0..=1.0)
+    let dualpi2 = (limit.clone(), (1_u64..20_000_000, 1_u64..50_000_000), 0.0..9.0, 0.0..9.0, 0.1..4.0, 0.0..=1.0)
         .prop_map(|(limit, (target_ns, update_ns), alpha_per_s, beta_per_s, coupling, classic_share)| {
             let step_ns = target_ns / 10;
-            QueueConfig::DualPi2 {
+            QueueConfig::DualPi2(queue::dualpi2::Config {
                 limit,
                 target_ns,
                 update_ns,
@@ -96,9 +89,16 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 coupling,
                 step_ns,
                 classic_share,
-            }
+            })
         });
-    prop_oneof![limit.prop_map(|limit| QueueConfig::DropTail { limit }), red, codel, fq_codel, pie, dualpi2]
+    prop_oneof![
+        limit.prop_map(|limit| QueueConfig::DropTail(queue::drop_tail::Config { limit })),
+        red,
+        codel,
+        fq_codel,
+        pie,
+        dualpi2
+    ]
 }
 
 fn rate() -> impl Strategy<Value = u64> {
@@ -272,8 +272,8 @@ proptest! {
         (capacity, delay_ns, queue, loss, seed) in (capacity(), 0_u64..100_000_000, queue(), loss(), any::<u64>()),
         operations in prop::collection::vec(operation(), 1..400),
     ) {
-        let mut link = Link::new(capacity.config(delay_ns, queue, loss), rng(seed));
-        let (traced, fair) = (matches!(capacity, Capacity::Trace(_)), matches!(queue, QueueConfig::FqCoDel { .. } | QueueConfig::DualPi2 { .. }));
+        let mut link = Link::new(capacity.config(delay_ns, queue.clone(), loss), rng(seed));
+        let (traced, fair) = (matches!(capacity, Capacity::Trace(_)), matches!(queue, QueueConfig::FqCoDel(_) | QueueConfig::Cake(_) | QueueConfig::DualPi2(_)));
         let mut books = Books { traced, fair, ..Books::default() };
         for operation in &operations {
             books.apply(&mut link, operation);
@@ -294,10 +294,10 @@ proptest! {
         (capacity, queue, loss) in (capacity(), queue(), loss()),
         operations in prop::collection::vec((operation(), any::<bool>()), 1..200),
     ) {
-        let config = capacity.config(1_000_000, queue, loss);
+        let config = capacity.config(1_000_000, queue.clone(), loss);
         let (mut watched, mut alone) = (Link::new(config.clone(), rng(7)), Link::new(config, rng(7)));
         let traced = matches!(capacity, Capacity::Trace(_));
-        let fair = matches!(queue, QueueConfig::FqCoDel { .. } | QueueConfig::DualPi2 { .. });
+        let fair = matches!(queue, QueueConfig::FqCoDel(_) | QueueConfig::Cake(_) | QueueConfig::DualPi2(_));
         let books = || Books { traced, fair, ..Books::default() };
         let (mut books_watched, mut books_alone) = (books(), books());
         for (operation, look) in &operations {

@@ -11,7 +11,7 @@ const RATE_BPS: u64 = 12_000_000;
 /// the coupling (RFC 9332 §2.1), and waits for a packet or two.
 #[test]
 fn an_overload_is_held_at_the_target_and_coupled() {
-    let mut link = link_of(RATE_BPS, 0, QueueConfig::dualpi2(Limit::Packets(10_000)));
+    let mut link = link_of(RATE_BPS, 0, QueueConfig::DualPi2(queue::dualpi2::Config::new(Limit::Packets(10_000))));
     let mut arrived = [0_u64; 2];
     let (mut dropped, mut marked, mut longest_ns) = (0_u64, 0_u64, 0);
     let mut waited_ns = (0_u64, 0_u64);

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 const RATE_BPS: u64 = 12_000_000;
 
 fn fq_codel(limit: Limit) -> QueueConfig {
-    QueueConfig::fq_codel(limit, false)
+    QueueConfig::FqCoDel(queue::fq_codel::Config::new(limit))
 }
 
 /// A sparse flow beside one that fills the queue waits for the packet in service and, at most, one more.
@@ -103,9 +103,8 @@ proptest! {
         let (target_ns, interval_ns, mtu_bytes) = (5 * MS, 20 * MS, 1_500);
         let limit = Limit::Packets(10_000);
         let (queues, quantum_bytes) = (1_024, 1_514);
-        let isolates_hosts = false;
-        let fair = QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn, isolates_hosts };
-        let alone = QueueConfig::CoDel { limit, target_ns, interval_ns, mtu_bytes, ecn };
+        let fair = QueueConfig::FqCoDel(queue::fq_codel::Config { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn });
+        let alone = QueueConfig::CoDel(queue::codel::Config { limit, target_ns, interval_ns, mtu_bytes, ecn });
         let logs = [fair, alone].map(|queue| {
             let mut link = link_of(RATE_BPS / 2, MS, queue);
             let (mut now_ns, mut log) = (0, Vec::new());
@@ -131,21 +130,8 @@ proptest! {
 #[test]
 fn hosts_get_equal_shares_and_so_do_their_flows() {
     for isolates_hosts in [true, false] {
-        let QueueConfig::FqCoDel { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn, .. } =
-            fq_codel(Limit::Packets(2_000))
-        else {
-            unreachable!("what it is called")
-        };
-        let queue = QueueConfig::FqCoDel {
-            limit,
-            target_ns,
-            interval_ns,
-            mtu_bytes,
-            queues,
-            quantum_bytes,
-            ecn,
-            isolates_hosts,
-        };
+        let config = queue::fq_codel::Config::new(Limit::Packets(2_000));
+        let queue = if isolates_hosts { QueueConfig::Cake(config) } else { QueueConfig::FqCoDel(config) };
         let mut link = link_of(RATE_BPS, 0, queue);
         let mut bytes = [0_u64; 9];
         for now_ms in 0..10_000_u64 {

@@ -6,7 +6,7 @@ use super::*;
 
 fn drop_tail(limit: Limit) -> Link<u64> {
     // 1,500 bytes take 1 ms.
-    link_of(12_000_000, 0, QueueConfig::DropTail { limit })
+    link_of(12_000_000, 0, QueueConfig::DropTail(queue::drop_tail::Config { limit }))
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn an_empty_queue_accepts_any_packet() {
     }
     let limit = Limit::Packets(0);
     let (min_packets, max_packets) = (5.0, 15.0);
-    let queue = QueueConfig::Red {
+    let queue = QueueConfig::Red(queue::red::Config {
         limit,
         min_packets,
         max_packets,
@@ -58,7 +58,7 @@ fn an_empty_queue_accepts_any_packet() {
         weight: 0.002,
         gentle: true,
         ecn: false,
-    };
+    });
     let mut link = link_of(12_000_000, 0, queue);
     send(&mut link, 0, 0, 1_500);
     assert_eq!(link.enqueue(0, packet(1, 40)), Enqueue::Dropped(DropReason::Full));
@@ -66,15 +66,15 @@ fn an_empty_queue_accepts_any_packet() {
 
 #[test]
 fn red_drops_are_told_apart_from_those_of_a_full_queue() {
-    let queue = QueueConfig::Red {
+    let queue = QueueConfig::Red(queue::red::Config {
         limit: Limit::Packets(4),
         min_packets: 2.0,
         max_packets: 3.0,
-        max_probability: 0.0,
+        max_probability: 0.1,
         weight: 1.0,
         gentle: false,
         ecn: false,
-    };
+    });
     let mut link = link_of(12_000_000, 0, queue);
     for tag in 0..3 {
         send(&mut link, 0, tag, 1_500);

@@ -8,17 +8,20 @@ mod dual;
 mod fair;
 mod faults;
 mod limits;
+mod outside;
 mod pie;
 mod random;
 mod reference;
 mod stages;
+mod table;
 mod timing;
 mod trace;
 
-use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};
+use network::queue;
+use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus, loss};
 use rand_core::SeedableRng;
 
-const UNLIMITED: QueueConfig = QueueConfig::DropTail { limit: Limit::Packets(u64::MAX) };
+const UNLIMITED: QueueConfig = QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(u64::MAX) });
 
 fn rng(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)

@@ -10,7 +10,7 @@ const RATE_BPS: u64 = 12_000_000;
 /// controller rests, for its step is α·(delay − target) while the delay does not change.
 #[test]
 fn the_delay_of_a_load_that_does_not_answer_is_the_target() {
-    let mut link = link_of(RATE_BPS, 0, QueueConfig::pie(Limit::Packets(10_000), false));
+    let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
     let (mut dropped, mut waited_ns, mut packets) = (0_u64, 0, 0);
     let mut arrived_ns = std::collections::BTreeMap::new();
     for tag in 0..250_000 {
@@ -38,7 +38,7 @@ fn the_delay_of_a_load_that_does_not_answer_is_the_target() {
 /// What is sent at the link's rate never waits, and nothing is dropped.
 #[test]
 fn a_load_below_the_rate_is_left_alone() {
-    let mut link = link_of(RATE_BPS, 0, QueueConfig::pie(Limit::Packets(10_000), false));
+    let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
     for tag in 0..10_000 {
         let now_ns = tag * 1_050_000;
         while link.next_arrival_ns().is_some_and(|at_ns| at_ns <= now_ns) {
@@ -51,7 +51,7 @@ fn a_load_below_the_rate_is_left_alone() {
 /// A burst of 140 ms passes whole after a calm time; RFC 8033 §4.4 allows 150 ms.
 #[test]
 fn a_burst_passes() {
-    let mut link = link_of(RATE_BPS, 0, QueueConfig::pie(Limit::Packets(10_000), false));
+    let mut link = link_of(RATE_BPS, 0, QueueConfig::Pie(queue::pie::Config::new(Limit::Packets(10_000))));
     for tag in 0..500 {
         // Three times the rate.
         let now_ns = 1_000 * MS + tag * MS / 3;

@@ -6,13 +6,13 @@ use super::*;
 
 #[test]
 fn a_clean_link_never_touches_its_stream() {
-    let mut link = link_of(1_000_000, 5, QueueConfig::DropTail { limit: Limit::Packets(3) });
+    let mut link = link_of(1_000_000, 5, QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(3) }));
     for tag in 0..1_000 {
         let _ = link.enqueue(tag * 100_000, packet(tag, 1_500));
     }
     // A loss model put in now begins with the first number of the stream.
-    let mut fresh = link_of(1_000_000, 5, QueueConfig::DropTail { limit: Limit::Packets(3) });
-    let loss = Some(LossConfig::Bernoulli { probability: 0.5 });
+    let mut fresh = link_of(1_000_000, 5, QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(3) }));
+    let loss = Some(LossConfig::Bernoulli(loss::Bernoulli { probability: 0.5 }));
     let at_ns = 1_000_000_000_000;
     let pattern = |link: &mut Link<u64>| {
         deliver_all(link);
@@ -30,7 +30,7 @@ fn a_clean_link_never_touches_its_stream() {
 }
 
 fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
-    let queue = QueueConfig::Red {
+    let queue = QueueConfig::Red(queue::red::Config {
         limit: Limit::Packets(30),
         min_packets: 5.0,
         max_packets: 15.0,
@@ -38,8 +38,13 @@ fn lossy(seed: u64) -> Vec<(u64, u64, bool)> {
         weight: 0.02,
         gentle: true,
         ecn: false,
-    };
-    let loss = LossConfig::GilbertElliott { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.01, loss_bad: 0.5 };
+    });
+    let loss = LossConfig::GilbertElliott(loss::GilbertElliott {
+        good_to_bad: 0.05,
+        bad_to_good: 0.3,
+        loss_good: 0.01,
+        loss_bad: 0.5,
+    });
     let mut link = Link::new(
         LinkConfig {
             rate_bps: 10_000_000,

@@ -139,7 +139,10 @@ impl Reference {
 
     /// RFC 8289 §5.6, deque, with marks as Linux makes them: what is first afterwards is sent.
     fn codel_deque(&mut self) {
-        let QueueConfig::CoDel { target_ns, interval_ns, mtu_bytes, ecn, .. } = self.config.queue else { return };
+        let QueueConfig::CoDel(queue::codel::Config { target_ns, interval_ns, mtu_bytes, ecn, .. }) = self.config.queue
+        else {
+            return;
+        };
         let law = |count: u64| (1..=interval_ns).rev().find(|gap| gap * gap * count <= interval_ns * interval_ns);
         let mut ok = self.codel_may_drop(target_ns, interval_ns, mtu_bytes);
         if self.codel.dropping {
@@ -204,8 +207,14 @@ impl Reference {
     }
 
     fn red_drops(&mut self, size: u16) -> bool {
-        let QueueConfig::Red { min_packets: min, max_packets: max, max_probability, weight, gentle, .. } =
-            self.config.queue
+        let QueueConfig::Red(queue::red::Config {
+            min_packets: min,
+            max_packets: max,
+            max_probability,
+            weight,
+            gentle,
+            ..
+        }) = self.config.queue
         else {
             return false;
         };
@@ -245,7 +254,7 @@ impl Reference {
         }
         let mut marks = false;
         if self.red_drops(size) {
-            marks = matches!(self.config.queue, QueueConfig::Red { ecn: true, .. })
+            marks = matches!(self.config.queue, QueueConfig::Red(queue::red::Config { ecn: true, .. }))
                 && ecn != Ecn::NotEct
                 && !self.red.beyond;
             if !marks {
@@ -253,8 +262,9 @@ impl Reference {
                 return Err(DropReason::Early);
             }
         }
-        let (QueueConfig::DropTail { limit } | QueueConfig::Red { limit, .. } | QueueConfig::CoDel { limit, .. }) =
-            self.config.queue
+        let (QueueConfig::DropTail(queue::drop_tail::Config { limit })
+        | QueueConfig::Red(queue::red::Config { limit, .. })
+        | QueueConfig::CoDel(queue::codel::Config { limit, .. })) = self.config.queue
         else {
             unreachable!("not modelled here")
         };
@@ -272,13 +282,13 @@ impl Reference {
         }
         let lost = match self.config.loss {
             LossConfig::None => false,
-            LossConfig::Bernoulli { probability } => self.draw(probability),
-            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+            LossConfig::Bernoulli(loss::Bernoulli { probability }) => self.draw(probability),
+            LossConfig::GilbertElliott(loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }) => {
                 let moves = self.draw(if self.bad { bad_to_good } else { good_to_bad });
                 self.bad ^= moves;
                 self.draw(if self.bad { loss_bad } else { loss_good })
             }
-            LossConfig::Periodic { every_packets } => {
+            LossConfig::Periodic(loss::Periodic { every_packets }) => {
                 self.since_loss = (self.since_loss + 1) % every_packets;
                 self.since_loss == 0
             }
@@ -337,38 +347,36 @@ fn loss() -> impl Strategy<Value = LossConfig> {
     let p = || prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     prop_oneof![
         Just(LossConfig::None),
-        p().prop_map(|probability| LossConfig::Bernoulli { probability }),
-        (1u64..10).prop_map(|every_packets| LossConfig::Periodic { every_packets }),
+        p().prop_map(|probability| LossConfig::Bernoulli(loss::Bernoulli { probability })),
+        (1u64..10).prop_map(|every_packets| LossConfig::Periodic(loss::Periodic { every_packets })),
         (p(), p(), p(), p()).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
-            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+            LossConfig::GilbertElliott(loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
         }),
     ]
 }
 
 fn queue() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![(0_u64..12).prop_map(Limit::Packets), (0_u64..600).prop_map(Limit::Bytes)];
-    let red = (limit.clone(), 0.0..3.0, 0.5..4.0, 0.0..=1.0, 0.01..0.5, any::<(bool, bool)>()).prop_map(
-        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| QueueConfig::Red {
-            limit,
-            min_packets,
-            max_packets: min_packets + span,
-            max_probability,
-            weight,
-            gentle,
-            ecn,
+    let red = (limit.clone(), 0.0..3.0, 0.5..4.0, 0.001..=1.0, 0.01..0.5, any::<(bool, bool)>()).prop_map(
+        |(limit, min_packets, span, max_probability, weight, (gentle, ecn))| {
+            QueueConfig::Red(queue::red::Config {
+                limit,
+                min_packets,
+                max_packets: min_packets + span,
+                max_probability,
+                weight,
+                gentle,
+                ecn,
+            })
         },
     );
     // Of the order of the times above: a few packets' wait, a few tens of packets' interval.
-    let codel = (limit.clone(), 0_u64..300, 1_u64..1_500, 0_u32..150, any::<bool>()).prop_map(
-        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| QueueConfig::CoDel {
-            limit,
-            target_ns,
-            interval_ns,
-            mtu_bytes,
-            ecn,
+    let codel = (limit.clone(), 1_u64..300, 1_u64..1_500, 0_u32..150, any::<bool>()).prop_map(
+        |(limit, target_ns, interval_ns, mtu_bytes, ecn)| {
+            QueueConfig::CoDel(queue::codel::Config { limit, target_ns, interval_ns, mtu_bytes, ecn })
         },
     );
-    prop_oneof![1 => limit.prop_map(|limit| QueueConfig::DropTail { limit }), 1 => red, 2 => codel]
+    prop_oneof![1 => limit.prop_map(|limit| QueueConfig::DropTail(queue::drop_tail::Config { limit })), 1 => red, 2 => codel]
 }
 
 fn change() -> impl Strategy<Value = Change> {

@@ -15,7 +15,8 @@ fn bucket(rate_bps: u64, burst_bytes: u64, polices: bool, queue: QueueConfig) ->
 /// 8 Mbit/s, 3,000 bytes at once: two packets go, the third and fourth wait 1.5 and 3 ms, the fifth finds no place.
 #[test]
 fn a_shaper_queues_and_a_policer_drops() {
-    let mut shaper = bucket(8_000_000, 3_000, false, QueueConfig::DropTail { limit: Limit::Packets(2) });
+    let mut shaper =
+        bucket(8_000_000, 3_000, false, QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(2) }));
     let answers: Vec<bool> =
         (0..5).map(|tag| matches!(shaper.enqueue(MS, packet(tag, 1_500)), Enqueue::Accepted { .. })).collect();
     assert_eq!(answers, [true, true, true, true, false]);

@@ -34,7 +34,7 @@ fn departures_are_opportunities_and_arrivals_a_delay_later() {
 /// What is decided at the head uses what an opportunity has left, and waits for the next if it came too late.
 #[test]
 fn packets_of_a_codel_queue_share_an_opportunity_as_others_do() {
-    for queue in [UNLIMITED, QueueConfig::codel(Limit::Packets(100), false)] {
+    for queue in [UNLIMITED, QueueConfig::CoDel(queue::codel::Config::new(Limit::Packets(100)))] {
         let mut link = traced("10\n", 0, queue);
         for tag in 0..4 {
             send(&mut link, 0, tag, 600);
@@ -48,7 +48,11 @@ fn packets_of_a_codel_queue_share_an_opportunity_as_others_do() {
 #[test]
 fn the_long_run_carries_the_mean_of_the_trace() {
     // Irregular: 7 opportunities in 20 ms, 4.2 Mbit/s.
-    let mut link = traced("1\n1\n2\n9\n15\n15\n20\n", 0, QueueConfig::DropTail { limit: Limit::Packets(50) });
+    let mut link = traced(
+        "1\n1\n2\n9\n15\n15\n20\n",
+        0,
+        QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(50) }),
+    );
     assert_eq!(link.rate_bps(), 4_200_000);
     let seconds = 100;
     for tag in 0..seconds * 500 {
@@ -120,8 +124,8 @@ fn codel_keeps_the_wait_short_on_a_trace() {
         }
         (waits_ns as f64 / sent as f64 / 1e6, sent)
     };
-    let (drop_tail_ms, _) = wait_ms(QueueConfig::DropTail { limit: Limit::Packets(500) });
-    let (codel_ms, sent) = wait_ms(QueueConfig::codel(Limit::Packets(500), false));
+    let (drop_tail_ms, _) = wait_ms(QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(500) }));
+    let (codel_ms, sent) = wait_ms(QueueConfig::CoDel(queue::codel::Config::new(Limit::Packets(500))));
     println!("drop-tail {drop_tail_ms} ms, CoDel {codel_ms} ms, {sent} of 90000 sent");
     assert!(drop_tail_ms > 200.0 && codel_ms < 40.0, "{drop_tail_ms} {codel_ms}");
     assert!(sent > 60_000, "{sent}");
@@ -181,7 +185,7 @@ proptest! {
         times_ms.sort_unstable();
         *times_ms.last_mut().unwrap() += 1;
         let text: String = times_ms.iter().map(|time_ms| format!("{time_ms}\n")).collect();
-        let mut link = traced(&text, 0, QueueConfig::DropTail { limit: Limit::Packets(limit) });
+        let mut link = traced(&text, 0, QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(limit) }));
         let mut reference =
             Reference { times_ms, next: 0, began_ms: 0, queue: VecDeque::new(), dead: false, departed: Vec::new() };
         let (mut now_ns, mut departed) = (0, Vec::new());

@@ -1,8 +1,10 @@
 //! The workloads W1 to W5 and W7. W6, ten thousand short transfers through Python, is in tools/bench.
 
 use crate::fat_tree;
+use network::queue;
 use scenario::description::{
-    Application, Connection, Description, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Tcp, Way,
+    Application, Connection, Description, Direction, Limit, Link, LossConfig, Named, Path, Protocol, QueueConfig,
+    TcpOptions, Way,
 };
 
 pub const NAMES: &str = "w1 to w5, w7, w3-htsim, w4-htsim, idle-N, in-flight";
@@ -171,7 +173,7 @@ fn fat_tree_permutation(k: usize, seconds: f64, hosts: Hosts) -> Workload {
         let start_ns = [0, 10 * MS];
         let (direction, receive_buffer_bytes) = (Way::Up, Some(RECEIVE_BUFFER_BYTES));
         let bulk = connection(&name, 1, &over, Protocol::Mptcp);
-        let tcp = Tcp { initial_ssthresh: hosts.initial_ssthresh, ..Tcp::default() };
+        let tcp = TcpOptions { initial_ssthresh: hosts.initial_ssthresh, ..TcpOptions::default() };
         connections.push(Connection { direction, start_ns, receive_buffer_bytes, tcp, ..bulk });
     }
     let optimum_bps = Some(tree.hosts() as f64 * RATE_BPS as f64);
@@ -197,8 +199,8 @@ fn direction(rate_bps: u64, delay_ns: u64, limit: Limit) -> Direction {
         rate_bps,
         trace: None,
         delay_ns,
-        queue: Queue::DropTail { limit },
-        loss: Loss::None,
+        queue: QueueConfig::DropTail(queue::drop_tail::Config { limit }),
+        loss: LossConfig::None,
         shaper: None,
         disorder: None,
     }
@@ -232,6 +234,6 @@ fn connection(name: &str, count: u32, paths: &[usize], protocol: Protocol) -> Co
         receive_buffer_bytes: None,
         ecn: false,
         checksum: false,
-        tcp: Tcp::default(),
+        tcp: TcpOptions::default(),
     }
 }

@@ -1,7 +1,8 @@
 //! Packets over links without a transport: times, drops and accounts worked by hand.
 
 use super::*;
-use scenario::description::{Change, Direction, Limit, Link as LinkDescription, Loss, Path, Queue};
+use network::queue;
+use scenario::description::{Direction, Limit, Link as LinkDescription, LossConfig, Path, QueueConfig};
 
 const MS: u64 = 1_000_000;
 
@@ -11,8 +12,8 @@ fn link(name: &str, delay_ns: u64) -> LinkDescription {
         rate_bps,
         trace: None,
         delay_ns,
-        queue: Queue::DropTail { limit: Limit::Packets(2) },
-        loss: Loss::None,
+        queue: QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(2) }),
+        loss: LossConfig::None,
         shaper: None,
         disorder: None,
     };
@@ -101,15 +102,15 @@ fn losses_of_packets_sent_during_the_warm_up_do_not_count() {
     fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
     fabric.measuring = true;
     fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
-    let dead = Change { dead: Some(true), ..Change::default() };
-    fabric.change(MS / 2, 2, convert::change(&dead));
+    let dead = network::Change { dead: Some(true), ..network::Change::default() };
+    fabric.change(MS / 2, 2, dead);
     assert_eq!(arrivals(&mut fabric), []);
     assert_eq!((fabric.flows[1].data_sent, fabric.flows[1].data_lost, fabric.lost), (1, 1, 2));
 }
 
 #[test]
 fn a_change_moves_the_head_of_a_link_in_the_event_queue() {
-    let change = |rate_bps| Change { rate_bps: Some(rate_bps), ..Change::default() };
+    let change = |rate_bps| network::Change { rate_bps: Some(rate_bps), ..network::Change::default() };
     // Half a millisecond of the first millisecond is done; the rest at half or twice the rate.
     for (rate_bps, first_ns, second_ns) in
         [(4_000_000, 8 * MS + MS / 2, 10 * MS + MS / 2), (16_000_000, 7 * MS + 3 * MS / 4, 8 * MS + 3 * MS / 4)]
@@ -117,7 +118,7 @@ fn a_change_moves_the_head_of_a_link_in_the_event_queue() {
         let mut fabric = fabric();
         fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
         fabric.send(0, (1, Sending::First), &mut segment(1000), Ecn::NotEct).unwrap();
-        fabric.change(MS / 2, 2, convert::change(&change(rate_bps)));
+        fabric.change(MS / 2, 2, change(rate_bps));
         assert_eq!(arrivals(&mut fabric), [(first_ns, 1, 1000), (second_ns, 1, 1000)], "{rate_bps}");
     }
 }

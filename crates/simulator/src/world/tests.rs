@@ -1,15 +1,16 @@
 //! What the main loop holds at a time.
 
 use super::*;
+use network::{loss, queue};
 use scenario::Plugins;
 use scenario::description::{
-    Application as Content, Arrivals, Connection, Direction, Limit, Link, Loss, Named, Path, Protocol, Queue, Size,
-    Tcp, Way,
+    Application as Content, Arrivals, Connection, Direction, Limit, Link, LossConfig, Named, Path, Protocol,
+    QueueConfig, Size, TcpOptions, Way,
 };
 
 fn description(content: Content, protocol: Protocol) -> Description {
-    let queue = Queue::DropTail { limit: Limit::Packets(20) };
-    let loss = Loss::Bernoulli { probability: 0.02 };
+    let queue = QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(20) });
+    let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.02 });
     let direction =
         Direction { rate_bps: 10_000_000, trace: None, delay_ns: 5_000_000, queue, loss, shaper: None, disorder: None };
     let link = |name: &str| Link {
@@ -47,7 +48,7 @@ fn description(content: Content, protocol: Protocol) -> Description {
             receive_buffer_bytes: None,
             ecn: false,
             checksum: false,
-            tcp: Tcp::default(),
+            tcp: TcpOptions::default(),
         }],
         events: Vec::new(),
     }

@@ -2,39 +2,46 @@
 //! books (the simulator checks at the end of each run that sent = delivered + lost + in flight).
 
 use crate::common::*;
+use network::Share;
+use network::middlebox::Stripped;
+use network::{loss, middlebox, queue};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::description::{
-    Change, Connection, Description, Disorder, Event, Limit, Link, Loss, LossDetection, Medium, Middlebox, Path,
-    Protocol, Queue, Shaper, Share, Stripped, Tcp, Way,
+    Connection, Description, DisorderConfig, Event, Limit, Link, LossConfig, LossDetection, Medium, MediumConfig,
+    MiddleboxConfig, Path, Protocol, QueueConfig, Shaper, TcpOptions, Way,
 };
 
 /// At most 3 %, or bursts of less on average: a path may cross six lossy links there and back, and a connection whose
 /// seven SYNs are all lost is given up, as it should be.
-fn loss() -> impl Strategy<Value = Loss> {
+fn loss() -> impl Strategy<Value = LossConfig> {
     prop_oneof![
-        2 => Just(Loss::None),
-        2 => (0.0..0.03).prop_map(|probability| Loss::Bernoulli { probability }),
+        2 => Just(LossConfig::None),
+        2 => (0.0..0.03).prop_map(|probability| LossConfig::Bernoulli(loss::Bernoulli { probability })),
         1 => (0.0..0.01, 0.3..1.0, 0.0..0.01, 0.0..0.5).prop_map(|(good_to_bad, bad_to_good, loss_good, loss_bad)| {
-            Loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }
+            LossConfig::GilbertElliott(loss::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
         }),
     ]
 }
 
-fn queue() -> impl Strategy<Value = Queue> {
+fn queue() -> impl Strategy<Value = QueueConfig> {
     prop_oneof![
-        (1..60_u64).prop_map(|packets| Queue::DropTail { limit: Limit::Packets(packets) }),
-        (0..60_000_u64).prop_map(|bytes| Queue::DropTail { limit: Limit::Bytes(bytes) }),
-        (1.0..10.0, 1.0..30.0, any::<bool>()).prop_map(|(min_packets, width, gentle)| Queue::Red {
-            limit: Limit::Packets(60),
-            min_packets,
-            max_packets: min_packets + width,
-            max_probability: 0.1,
-            weight: 0.01,
-            gentle,
-            ecn: gentle,
-        }),
+        (1..60_u64)
+            .prop_map(|packets| QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(packets) })),
+        (0..60_000_u64)
+            .prop_map(|bytes| QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Bytes(bytes) })),
+        (1.0..10.0, 1.0..30.0, any::<bool>()).prop_map(|(min_packets, width, gentle)| QueueConfig::Red(
+            queue::red::Config {
+                limit: Limit::Packets(60),
+                min_packets,
+                max_packets: min_packets + width,
+                max_probability: 0.1,
+                weight: 0.01,
+                gentle,
+                ecn: gentle,
+            }
+        )),
     ]
 }
 
@@ -47,8 +54,8 @@ fn shaper() -> impl Strategy<Value = Shaper> {
     })
 }
 
-fn disorder() -> impl Strategy<Value = Disorder> {
-    (0..20 * MS, 0.0..0.05, 0..30 * MS, 0.0..0.05).prop_map(|(jitter_ns, reorder, by_ns, duplicate)| Disorder {
+fn disorder() -> impl Strategy<Value = DisorderConfig> {
+    (0..20 * MS, 0.0..0.05, 0..30 * MS, 0.0..0.05).prop_map(|(jitter_ns, reorder, by_ns, duplicate)| DisorderConfig {
         jitter_ns,
         reorder,
         by_ns,
@@ -85,23 +92,31 @@ fn any_way() -> impl Strategy<Value = Way> {
     prop_oneof![Just(Way::Down), Just(Way::Up)]
 }
 
-fn middlebox() -> impl Strategy<Value = Middlebox> {
+fn middlebox() -> impl Strategy<Value = MiddleboxConfig> {
     let on = prop_oneof![Just(Stripped::Syn), Just(Stripped::Data), Just(Stripped::NotSyn), Just(Stripped::All)];
     prop_oneof![
-        (on, prop::option::of(any_way())).prop_map(|(on, way)| Middlebox::Strip { on, way }),
-        Just(Middlebox::Nat),
-        any::<bool>().prop_map(|sack| Middlebox::SequenceRewriting { sack }),
-        (1..9000_u16).prop_map(|max_bytes| Middlebox::Splitting { max_bytes: max_bytes.max(100) }),
-        (1..50 * MS, 1..9000_u16).prop_map(|(hold_ns, max_bytes)| Middlebox::Coalescing { hold_ns, max_bytes }),
-        (any_way(), 0..100_000_u32, -1..100_i32)
-            .prop_map(|(way, at_byte, growth_bytes)| { Middlebox::PayloadRewriting { way, at_byte, growth_bytes } }),
-        Just(Middlebox::ProactiveAcks),
-        (0..200_000_u64).prop_map(|after_bytes| Middlebox::ResetInjection { after_bytes }),
+        (on, prop::option::of(any_way())).prop_map(|(on, way)| MiddleboxConfig::Strip(middlebox::Strip { on, way })),
+        Just(MiddleboxConfig::Nat(middlebox::nat::Config {})),
+        any::<bool>()
+            .prop_map(|sack| MiddleboxConfig::SequenceRewriting(middlebox::sequence_rewriting::Config { sack })),
+        (1..9000_u16).prop_map(|max_bytes| MiddleboxConfig::Splitting(middlebox::splitting::Config {
+            max_bytes: max_bytes.max(100)
+        })),
+        (1..50 * MS, 1..9000_u16).prop_map(|(hold_ns, max_bytes)| MiddleboxConfig::Coalescing(
+            middlebox::coalescing::Config { hold_ns, max_bytes }
+        )),
+        (any_way(), 0..100_000_u32, -1..100_i32).prop_map(|(way, at_byte, growth_bytes)| {
+            MiddleboxConfig::PayloadRewriting(middlebox::payload_rewriting::Config { way, at_byte, growth_bytes })
+        }),
+        Just(MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})),
+        (0..200_000_u64).prop_map(|after_bytes| MiddleboxConfig::ResetInjection(middlebox::reset_injection::Config {
+            after_bytes
+        })),
     ]
 }
 
 /// None on most links.
-fn middleboxes() -> impl Strategy<Value = Vec<Middlebox>> {
+fn middleboxes() -> impl Strategy<Value = Vec<MiddleboxConfig>> {
     prop_oneof![3 => Just(Vec::new()), 2 => prop::collection::vec(middlebox(), 1..4)]
 }
 
@@ -116,7 +131,7 @@ fn trace() -> impl Strategy<Value = String> {
     })
 }
 
-fn tcp_options() -> impl Strategy<Value = Tcp> {
+fn tcp_options() -> impl Strategy<Value = TcpOptions> {
     let detection = prop_oneof![Just(LossDetection::RackTlp), Just(LossDetection::Sack), Just(LossDetection::Newreno)];
     let flags = any::<[bool; 5]>();
     let windows = (1..30_u32, prop::option::of(1..50_u32));
@@ -131,8 +146,16 @@ fn tcp_options() -> impl Strategy<Value = Tcp> {
             quick_acks,
         )| {
             let [frto, nagle, pacing, abe, timestamps] = flags;
-            let own = Tcp { loss_detection, frto, nagle, pacing, abe, timestamps, ..Tcp::default() };
-            Tcp { initial_window, initial_ssthresh, rto_min_ns, segments_per_ack, ack_delay_ns, quick_acks, ..own }
+            let own = TcpOptions { loss_detection, frto, nagle, pacing, abe, timestamps, ..TcpOptions::default() };
+            TcpOptions {
+                initial_window,
+                initial_ssthresh,
+                rto_min_ns,
+                segments_per_ack,
+                ack_delay_ns,
+                quick_acks,
+                ..own
+            }
         },
     )
 }
@@ -142,7 +165,7 @@ fn any_connection() -> impl Strategy<Value = Connection> {
     let mss = prop_oneof![3 => Just(1460_u16), 1 => 200..9000_u16];
     let buffer = prop_oneof![3 => Just(None), 1 => (2000..100_000_u64).prop_map(Some)];
     let paths = prop::collection::vec(0..4_usize, 1..4);
-    let options = prop_oneof![Just(Tcp::default()), tcp_options()];
+    let options = prop_oneof![Just(TcpOptions::default()), tcp_options()];
     let flags = any::<[bool; 3]>();
     (size, mss, buffer, paths, flags, options, 0..3 * SECOND, 1..4_u32).prop_map(
         |(size_bytes, mss_bytes, receive_buffer_bytes, paths, flags, tcp, start_ns, count)| {
@@ -169,20 +192,20 @@ fn any_connection() -> impl Strategy<Value = Connection> {
 
 /// A change, and for one that kills a link its return within five seconds.
 fn any_events() -> impl Strategy<Value = Vec<Event>> {
-    let unchanged = Change::default();
+    let unchanged = network::Change::default();
     let one = (0..10 * SECOND, 0..3_usize, any::<(bool, bool)>(), 0..4, 1..5 * SECOND, 100_000..30_000_000_u64, loss());
     prop::collection::vec(one, 0..8).prop_map(move |events| {
         let mut all = Vec::new();
         for (at_ns, link, (down, up), what, later_ns, rate_bps, loss) in events {
-            let mut push = |at_ns, set| all.push(Event { at_ns, link, down, up, set });
+            let mut push = |at_ns, set: network::Change| all.push(Event { at_ns, link, down, up, set: set.into() });
             match what {
                 0 => {
                     push(at_ns, dead(true));
                     push(at_ns + later_ns, dead(false));
                 }
-                1 => push(at_ns, Change { rate_bps: Some(rate_bps), ..unchanged }),
-                2 => push(at_ns, Change { delay_ns: Some(later_ns / 25), ..unchanged }),
-                _ => push(at_ns, Change { loss: Some(loss), ..unchanged }),
+                1 => push(at_ns, network::Change { rate_bps: Some(rate_bps), ..unchanged }),
+                2 => push(at_ns, network::Change { delay_ns: Some(later_ns / 25), ..unchanged }),
+                _ => push(at_ns, network::Change { loss: Some(loss), ..unchanged }),
             }
         }
         all
@@ -191,7 +214,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
 
 /// Boxes on the links; then no path crosses a link twice, and no proxy stands at a server that sends. Multipath TCP has
 /// checksums where content is changed: without them it cannot know that it does not fit its mapping (RFC 8684 §3.3.1).
-fn set_boxes(network: &mut Description, boxes: Vec<Vec<Middlebox>>) {
+fn set_boxes(network: &mut Description, boxes: Vec<Vec<MiddleboxConfig>>) {
     if boxes.iter().all(Vec::is_empty) {
         return;
     }
@@ -207,7 +230,7 @@ fn set_boxes(network: &mut Description, boxes: Vec<Vec<Middlebox>>) {
     for connection in network.connections.iter().filter(|connection| connection.direction == Way::Down) {
         for &path in &connection.paths {
             let last = *network.paths[path].links.last().unwrap();
-            network.links[last].middleboxes.retain(|&middlebox| middlebox != Middlebox::ProactiveAcks);
+            network.links[last].middleboxes.retain(|each| !matches!(each, MiddleboxConfig::ProactiveAcks(_)));
         }
     }
 }
@@ -222,7 +245,7 @@ fn set_traces(network: &mut Description, traces: Vec<Option<String>>) {
         (direction.rate_bps, direction.trace) = (0, Some(network.traces.len()));
         network.traces.push(text);
         let theirs = network.events.iter_mut().filter(|event| event.link == link);
-        theirs.filter(|event| event.set.rate_bps.is_some()).for_each(|event| {
+        theirs.filter(|event| event.set.link.rate_bps.is_some()).for_each(|event| {
             let changes = if down { &mut event.down } else { &mut event.up };
             *changes = false;
         });
@@ -234,7 +257,7 @@ fn medium() -> impl Strategy<Value = (Medium, [bool; 3])> {
     let numbers = (0..2 * MS, 1..20_u32, 1..10 * MS, any::<bool>());
     (numbers, any::<[bool; 3]>()).prop_map(|((overhead_ns, aggregate_packets, longest_ns, frames), on)| {
         let share = if frames { Share::Frames } else { Share::Airtime };
-        (Medium { name: "air".into(), share, overhead_ns, aggregate_packets, longest_ns }, on)
+        (Medium { name: "air".into(), config: MediumConfig { share, overhead_ns, aggregate_packets, longest_ns } }, on)
     })
 }
 
@@ -280,23 +303,23 @@ enum Harm {
     Changes,
 }
 
-fn boxes_of<'a>(network: &'a Description, connection: &Connection) -> Vec<&'a Middlebox> {
+fn boxes_of<'a>(network: &'a Description, connection: &Connection) -> Vec<&'a MiddleboxConfig> {
     let links = connection.paths.iter().flat_map(|&path| &network.paths[path].links);
     links.flat_map(|&link| &network.links[link].middleboxes).collect()
 }
 
 fn harm(network: &Description, connection: &Connection) -> Harm {
-    let of = |middlebox: &Middlebox| match middlebox {
-        Middlebox::Nat
-        | Middlebox::SequenceRewriting { .. }
-        | Middlebox::Splitting { .. }
-        | Middlebox::SynFilter { .. } => Harm::None,
-        Middlebox::Strip { .. }
-        | Middlebox::Coalescing { .. }
-        | Middlebox::ProactiveAcks
-        | Middlebox::ResetInjection { .. }
-        | Middlebox::Captive { .. } => Harm::Ends,
-        Middlebox::PayloadRewriting { .. } => Harm::Changes,
+    let of = |middlebox: &MiddleboxConfig| match middlebox {
+        MiddleboxConfig::Nat(_)
+        | MiddleboxConfig::SequenceRewriting(_)
+        | MiddleboxConfig::Splitting(_)
+        | MiddleboxConfig::SynFilter(_) => Harm::None,
+        MiddleboxConfig::Strip(_)
+        | MiddleboxConfig::Coalescing(_)
+        | MiddleboxConfig::ProactiveAcks(_)
+        | MiddleboxConfig::ResetInjection(_)
+        | MiddleboxConfig::Captive(_) => Harm::Ends,
+        MiddleboxConfig::PayloadRewriting(_) => Harm::Changes,
     };
     boxes_of(network, connection).into_iter().map(of).max().unwrap_or(Harm::None)
 }
@@ -305,7 +328,7 @@ fn harm(network: &Description, connection: &Connection) -> Harm {
 /// only Multipath TCP has acknowledgments of the stream (RFC 8684 §3.3.2), and an end that only reads has no timer.
 fn is_deceived(network: &Description, connection: &Connection, fallback: bool) -> bool {
     let speaks_tcp = connection.protocol == Protocol::Tcp || fallback;
-    speaks_tcp && boxes_of(network, connection).contains(&&Middlebox::ProactiveAcks)
+    speaks_tcp && boxes_of(network, connection).iter().any(|each| matches!(each, MiddleboxConfig::ProactiveAcks(_)))
 }
 
 /// Whether more arrives in four times the time. A box that splits segments in front of a queue with room for one packet lets
@@ -322,7 +345,7 @@ fn gets_further(network: &Description, connection: (usize, u32), bytes: u64) -> 
 
 /// Runs it; what is wrong with the outcome.
 fn fault(network: &Description) -> Option<String> {
-    let outcome = match std::panic::catch_unwind(|| try_run(network)) {
+    let outcome = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| try_run(network))) {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => return Some(error.to_string()),
         Err(panic) => {

@@ -1,6 +1,7 @@
 //! Requests, constant rates and flows, against what can be worked out by hand or by queueing theory.
 
 use crate::common::*;
+use network::loss;
 use scenario::description::{Application, Arrivals, Description, Limit, Size, Way};
 use scenario::outcome::{Outcome, Transfers};
 
@@ -76,7 +77,7 @@ fn requests_stop_at_their_limit() {
 
 #[test]
 fn requests_go_on_over_lossy_paths_and_leave_out_the_warm_up() {
-    let loss = scenario::description::Loss::Bernoulli { probability: 0.02 };
+    let loss = scenario::description::LossConfig::Bernoulli(loss::Bernoulli { probability: 0.02 });
     let links = ["a", "b"].map(|name| lossy(link(name, 10 * MBIT, 10 * MS, Limit::Packets(100)), loss));
     let mut description = with_links(description(20 * SECOND), links.to_vec());
     description.connections = vec![mptcp("c", &[0, 1], requests(100_000))];

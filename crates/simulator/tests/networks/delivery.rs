@@ -2,15 +2,20 @@
 //! and every segment goes through the codec.
 
 use crate::common::*;
-use scenario::description::{Application, Change, Description, Limit, Loss, Protocol, Queue, Way};
+use network::{loss, queue};
+use scenario::description::{Application, Description, Limit, LossConfig, Protocol, QueueConfig, Way};
 
 /// 5 % both ways.
-const BERNOULLI: Loss = Loss::Bernoulli { probability: 0.05 };
+const BERNOULLI: LossConfig = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
 /// Bursts of 3 packets on average, half of them lost, 5 % of the time.
-const GILBERT_ELLIOTT: Loss =
-    Loss::GilbertElliott { good_to_bad: 0.0175, bad_to_good: 0.333, loss_good: 0.0, loss_bad: 0.5 };
+const GILBERT_ELLIOTT: LossConfig = LossConfig::GilbertElliott(loss::GilbertElliott {
+    good_to_bad: 0.0175,
+    bad_to_good: 0.333,
+    loss_good: 0.0,
+    loss_bad: 0.5,
+});
 
-fn two_paths(loss: Loss) -> Description {
+fn two_paths(loss: LossConfig) -> Description {
     let links = vec![
         lossy(link("a", 10 * MBIT, 5 * MS, Limit::Packets(50)), loss),
         lossy(link("b", 5 * MBIT, 30 * MS, Limit::Packets(50)), loss),
@@ -61,8 +66,8 @@ fn under_loss_in_bursts() {
 
 #[test]
 fn under_early_drops() {
-    let mut description = two_paths(Loss::None);
-    let red = Queue::Red {
+    let mut description = two_paths(LossConfig::None);
+    let red = QueueConfig::Red(queue::red::Config {
         limit: Limit::Packets(60),
         min_packets: 5.0,
         max_packets: 15.0,
@@ -70,7 +75,7 @@ fn under_early_drops() {
         weight: 0.002,
         gentle: true,
         ecn: false,
-    };
+    });
     description.links[0].down.queue = red.clone();
     description.links[0].up.queue = red;
     description.connections = vec![tcp("tcp", 0, file(5_000_000)), mptcp("mptcp", &[0, 1], file(5_000_000))];
@@ -79,7 +84,7 @@ fn under_early_drops() {
 
 #[test]
 fn over_a_link_that_dies_and_comes_back() {
-    let mut description = two_paths(Loss::None);
+    let mut description = two_paths(LossConfig::None);
     description.connections = vec![tcp("tcp", 0, file(5_000_000)), mptcp("mptcp", &[0, 1], file(5_000_000))];
     description.events = vec![event(2 * SECOND, 0, dead(true)), event(6 * SECOND, 0, dead(false))];
     let latest_s = all_complete(&description);
@@ -90,7 +95,7 @@ fn over_a_link_that_dies_and_comes_back() {
 #[test]
 fn over_the_other_link_when_one_dies_for_good() {
     for dying in [0, 1] {
-        let mut description = two_paths(Loss::None);
+        let mut description = two_paths(LossConfig::None);
         description.connections = vec![mptcp("mptcp", &[0, 1], file(5_000_000))];
         description.events = vec![event(2 * SECOND, dying, dead(true))];
         let completion_s = all_complete(&description);
@@ -102,15 +107,15 @@ fn over_the_other_link_when_one_dies_for_good() {
 
 #[test]
 fn over_links_that_change_rate_delay_and_loss() {
-    let mut description = two_paths(Loss::None);
+    let mut description = two_paths(LossConfig::None);
     description.connections = vec![tcp("tcp", 0, file(3_000_000)), mptcp("mptcp", &[0, 1], file(3_000_000))];
-    let unchanged = Change::default();
+    let unchanged = network::Change::default();
     description.events = vec![
-        event(SECOND, 0, Change { rate_bps: Some(MBIT), ..unchanged }),
-        event(2 * SECOND, 0, Change { delay_ns: Some(100 * MS), ..unchanged }),
-        event(3 * SECOND, 0, Change { delay_ns: Some(MS), loss: Some(BERNOULLI), ..unchanged }),
-        event(4 * SECOND, 0, Change { rate_bps: Some(20 * MBIT), loss: Some(Loss::None), ..unchanged }),
-        event(4 * SECOND, 1, Change { rate_bps: Some(100_000), ..unchanged }),
+        event(SECOND, 0, network::Change { rate_bps: Some(MBIT), ..unchanged }),
+        event(2 * SECOND, 0, network::Change { delay_ns: Some(100 * MS), ..unchanged }),
+        event(3 * SECOND, 0, network::Change { delay_ns: Some(MS), loss: Some(BERNOULLI), ..unchanged }),
+        event(4 * SECOND, 0, network::Change { rate_bps: Some(20 * MBIT), loss: Some(LossConfig::None), ..unchanged }),
+        event(4 * SECOND, 1, network::Change { rate_bps: Some(100_000), ..unchanged }),
     ];
     all_complete(&description);
 }
@@ -119,7 +124,7 @@ fn over_links_that_change_rate_delay_and_loss() {
 fn with_small_segments_and_small_buffers() {
     for (mss_bytes, receive_buffer_bytes) in [(200, Some(4000)), (536, Some(10_000)), (9000, None), (1460, Some(1500))]
     {
-        let mut description = two_paths(Loss::None);
+        let mut description = two_paths(LossConfig::None);
         for protocol in [Protocol::Tcp, Protocol::Mptcp] {
             let mut connection = mptcp("c", if protocol == Protocol::Tcp { &[0] } else { &[0, 1] }, file(200_000));
             connection.protocol = protocol;
@@ -133,7 +138,7 @@ fn with_small_segments_and_small_buffers() {
 
 #[test]
 fn files_of_no_and_of_one_byte() {
-    let mut description = two_paths(Loss::None);
+    let mut description = two_paths(LossConfig::None);
     description.connections = vec![tcp("none", 0, file(0)), tcp("one", 0, file(1)), mptcp("none-m", &[0, 1], file(0))];
     all_complete(&description);
 }

@@ -1,12 +1,13 @@
 //! Same description, same outcome, to the last bit; what takes no part changes nothing.
 
 use crate::common::*;
-use scenario::description::{Application, Description, Limit, Loss};
+use network::loss;
+use scenario::description::{Application, Description, Limit, LossConfig};
 use scenario::outcome::Outcome;
 
 /// Two lossy paths, a coupled connection beside others, starts drawn at random, a link that changes, samples.
 fn busy() -> Description {
-    let loss = Loss::Bernoulli { probability: 0.01 };
+    let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 });
     let links = vec![
         lossy(link("a", 10 * MBIT, 5 * MS, Limit::Packets(30)), loss),
         lossy(link("b", 5 * MBIT, 30 * MS, Limit::Packets(50)), loss),
@@ -67,7 +68,10 @@ fn an_unused_link_changes_nothing_but_its_own_row() {
     let plain = busy();
     let mut more = plain.clone();
     // In front, so that every index moves; with changes of its own.
-    more.links.insert(0, lossy(link("idle", MBIT, MS, Limit::Packets(10)), Loss::Bernoulli { probability: 0.5 }));
+    more.links.insert(
+        0,
+        lossy(link("idle", MBIT, MS, Limit::Packets(10)), LossConfig::Bernoulli(loss::Bernoulli { probability: 0.5 })),
+    );
     more.paths.iter_mut().flat_map(|path| &mut path.links).for_each(|link| *link += 1);
     more.events.iter_mut().for_each(|event| event.link += 1);
     more.events.push(event(2 * SECOND, 0, dead(true)));

@@ -2,7 +2,10 @@
 //! run without it, in goodput, timeouts, and retransmissions for each loss.
 
 use crate::common::*;
-use scenario::description::{Application, Connection, Description, Limit, Loss, LossDetection, Middlebox, Tcp};
+use network::{loss, middlebox};
+use scenario::description::{
+    Application, Connection, Description, Limit, LossConfig, LossDetection, MiddleboxConfig, TcpOptions,
+};
 
 /// What a TCP download over 20 Mbit/s and 20 ms of RTT comes to in a minute.
 #[derive(Debug)]
@@ -14,7 +17,7 @@ struct Found {
     lost: f64,
 }
 
-fn scenario(boxes: &[Middlebox], loss: &Loss, tcp: Tcp) -> Description {
+fn scenario(boxes: &[MiddleboxConfig], loss: &LossConfig, tcp: TcpOptions) -> Description {
     let mut network = with_links(description(60 * SECOND), vec![link("a", 20 * MBIT, 10 * MS, Limit::Packets(60))]);
     network.links[0].middleboxes = boxes.to_vec();
     network.links[0].down.loss = *loss;
@@ -46,8 +49,8 @@ fn of_segment(probability: f64, max_bytes: u16) -> f64 {
 
 const SACKS: [LossDetection; 2] = [LossDetection::RackTlp, LossDetection::Sack];
 
-fn detecting(loss_detection: LossDetection) -> Tcp {
-    Tcp { loss_detection, ..Tcp::default() }
+fn detecting(loss_detection: LossDetection) -> TcpOptions {
+    TcpOptions { loss_detection, ..TcpOptions::default() }
 }
 
 /// The receiver acknowledges the parts selectively one by one, so blocks end within segments (issue 14, finding 1). A link
@@ -57,10 +60,10 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
     for loss_detection in SACKS {
         for max_bytes in [1447, 700] {
             let tcp = detecting(loss_detection);
-            let split = [Middlebox::Splitting { max_bytes }];
-            let boxed = found(&scenario(&split, &Loss::Bernoulli { probability: 0.005 }, tcp));
+            let split = [MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes })];
+            let boxed = found(&scenario(&split, &LossConfig::Bernoulli(loss::Bernoulli { probability: 0.005 }), tcp));
             let probability = of_segment(0.005, max_bytes);
-            let whole = found(&scenario(&[], &Loss::Bernoulli { probability }, tcp));
+            let whole = found(&scenario(&[], &LossConfig::Bernoulli(loss::Bernoulli { probability }), tcp));
             assert!((0.85..1.2).contains(&(boxed.goodput_bps / whole.goodput_bps)), "{boxed:?} {whole:?}");
             // RACK needs no timeout; counting does where a retransmission is lost too, one in 200 a part.
             let allowed = if loss_detection == LossDetection::RackTlp { 0 } else { 4 };
@@ -68,10 +71,10 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
             assert!(boxed.retransmissions as f64 <= 1.05 * boxed.lost, "{loss_detection:?} {max_bytes}: {boxed:?}");
         }
         // Without loss but in the queue: what the headers of the parts take, and a queue that holds fewer bytes.
-        let whole = found(&scenario(&[], &Loss::None, detecting(loss_detection)));
+        let whole = found(&scenario(&[], &LossConfig::None, detecting(loss_detection)));
         for max_bytes in [1447, 700] {
-            let split = [Middlebox::Splitting { max_bytes }];
-            let boxed = found(&scenario(&split, &Loss::None, detecting(loss_detection)));
+            let split = [MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes })];
+            let boxed = found(&scenario(&split, &LossConfig::None, detecting(loss_detection)));
             let headers = f64::from(1448 + 52) / f64::from(1448 + 52 * parts(max_bytes));
             assert!(boxed.goodput_bps > 0.95 * headers * whole.goodput_bps, "{max_bytes}: {boxed:?} {whole:?}");
             assert!(boxed.timeouts == 0 && boxed.retransmissions as f64 <= boxed.lost, "{max_bytes}: {boxed:?}");
@@ -84,9 +87,10 @@ fn a_box_that_splits_costs_what_its_packets_lose() {
 #[test]
 fn a_box_that_splits_starts_no_storm_without_sack() {
     let tcp = detecting(LossDetection::Newreno);
-    for loss in [Loss::None, Loss::Bernoulli { probability: 0.005 }] {
+    for loss in [LossConfig::None, LossConfig::Bernoulli(loss::Bernoulli { probability: 0.005 })] {
         for max_bytes in [1447, 700] {
-            let boxed = found(&scenario(&[Middlebox::Splitting { max_bytes }], &loss, tcp));
+            let boxed =
+                found(&scenario(&[MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes })], &loss, tcp));
             println!("{loss:?} {max_bytes} {boxed:?}");
             assert!(boxed.retransmissions as f64 <= 3.0 * boxed.lost, "{loss:?} {max_bytes}: {boxed:?}");
         }
@@ -96,9 +100,14 @@ fn a_box_that_splits_starts_no_storm_without_sack() {
 /// For each kind of loss what is sent again is what was lost, and little more without SACK.
 #[test]
 fn retransmissions_are_losses() {
-    let bursts = Loss::GilbertElliott { good_to_bad: 0.002, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.5 };
-    let periodic = Loss::Periodic { every_packets: 100 };
-    for loss in [Loss::None, Loss::Bernoulli { probability: 0.01 }, periodic, bursts] {
+    let bursts = LossConfig::GilbertElliott(loss::GilbertElliott {
+        good_to_bad: 0.002,
+        bad_to_good: 0.3,
+        loss_good: 0.0,
+        loss_bad: 0.5,
+    });
+    let periodic = LossConfig::Periodic(loss::Periodic { every_packets: 100 });
+    for loss in [LossConfig::None, LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 }), periodic, bursts] {
         for (loss_detection, factor) in
             [(LossDetection::RackTlp, 1.05), (LossDetection::Sack, 1.05), (LossDetection::Newreno, 2.5)]
         {
@@ -115,10 +124,13 @@ fn retransmissions_are_losses() {
 /// Boxes that lose nothing and change no content cost nothing at all.
 #[test]
 fn boxes_that_only_rename_cost_nothing() {
-    for loss in [Loss::None, Loss::Bernoulli { probability: 0.01 }] {
+    for loss in [LossConfig::None, LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 })] {
         for loss_detection in [LossDetection::RackTlp, LossDetection::Sack, LossDetection::Newreno] {
             let bare = found(&scenario(&[], &loss, detecting(loss_detection)));
-            for renames in [Middlebox::Nat, Middlebox::SequenceRewriting { sack: true }] {
+            for renames in [
+                MiddleboxConfig::Nat(middlebox::nat::Config {}),
+                MiddleboxConfig::SequenceRewriting(middlebox::sequence_rewriting::Config { sack: true }),
+            ] {
                 let boxed = found(&scenario(&[renames], &loss, detecting(loss_detection)));
                 assert_eq!(format!("{boxed:?}"), format!("{bare:?}"), "{renames:?} {loss:?} {loss_detection:?}");
             }

@@ -1,7 +1,8 @@
 //! What is reported is what happened: samples, warm-up, starts and stops, link rows.
 
 use crate::common::*;
-use scenario::description::{Application, Change, Limit, Loss, Way};
+use network::loss;
+use scenario::description::{Application, Limit, LossConfig, Way};
 
 #[test]
 fn samples_add_up_to_the_whole() {
@@ -35,8 +36,8 @@ fn the_warm_up_is_left_out() {
     // Half the capacity during the warm-up, then all of it; the row of the link knows only the second half.
     let mut description = with_links(description(40 * SECOND), vec![bdp_link("a", 10 * MBIT, 10 * MS)]);
     description.links[0].down.rate_bps = 5 * MBIT;
-    let unchanged = Change::default();
-    description.events = vec![event(20 * SECOND, 0, Change { rate_bps: Some(10 * MBIT), ..unchanged })];
+    let unchanged = network::Change::default();
+    description.events = vec![event(20 * SECOND, 0, network::Change { rate_bps: Some(10 * MBIT), ..unchanged })];
     description.connections = vec![tcp("t", 0, Application::Bulk)];
     let whole = run(&description);
     description.warmup_ns = 20 * SECOND;
@@ -81,10 +82,10 @@ fn what_waited_when_the_warm_up_ended_can_still_be_lost() {
 
 #[test]
 fn random_loss_is_found_again() {
-    let loss = Loss::Bernoulli { probability: 0.02 };
+    let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.02 });
     let mut description =
         with_links(description(100 * SECOND), vec![lossy(link("a", 10 * MBIT, 5 * MS, Limit::Packets(1000)), loss)]);
-    description.links[0].up.loss = Loss::None;
+    description.links[0].up.loss = LossConfig::None;
     description.connections = vec![tcp("t", 0, Application::Bulk)];
     let outcome = run(&description);
     let (subflow, link) = (&outcome.connections[0].subflows[0], &outcome.links[0]);

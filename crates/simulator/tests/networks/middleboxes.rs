@@ -2,13 +2,15 @@
 //! each, with every byte's place checked by the applications and every segment encoded and decoded.
 
 use crate::common::*;
-use scenario::description::{Connection, Description, Limit, LossDetection, Middlebox, Queue, Stripped, Way};
+use network::middlebox::Stripped;
+use network::{loss, middlebox, queue};
+use scenario::description::{Connection, Description, Limit, LossDetection, MiddleboxConfig, QueueConfig, Way};
 use scenario::outcome::Outcome;
 
 const SIZE_BYTES: u64 = 1_500_000;
 
 /// Two paths of 10 Mbit/s with `boxes` on the first link, or on both.
-fn boxed(boxes: &[Middlebox], links: usize, connection: Connection) -> Description {
+fn boxed(boxes: &[MiddleboxConfig], links: usize, connection: Connection) -> Description {
     let each = |name: &str, delay_ms| link(name, 10 * MBIT, delay_ms * MS, Limit::Packets(40));
     let mut description = with_links(description(60 * SECOND), vec![each("a", 10), each("b", 15)]);
     for link in &mut description.links[..links] {
@@ -32,7 +34,7 @@ fn whole(description: &Description) -> Outcome {
 }
 
 /// Runs over one path and over two, each way; answers (fell back, share of the second path).
-fn all(boxes: &[Middlebox], links: usize) -> Vec<(bool, f64)> {
+fn all(boxes: &[MiddleboxConfig], links: usize) -> Vec<(bool, f64)> {
     let mut found = Vec::new();
     for paths in [&[0][..], &[0, 1]] {
         for direction in [Way::Down, Way::Up] {
@@ -54,10 +56,14 @@ fn assert_unharmed(found: &[(bool, f64)]) {
 #[test]
 fn boxes_that_multipath_tcp_was_designed_for_do_not_harm_it() {
     for boxes in [
-        vec![Middlebox::Nat],
-        vec![Middlebox::SequenceRewriting { sack: true }],
-        vec![Middlebox::Splitting { max_bytes: 500 }],
-        vec![Middlebox::Nat, Middlebox::SequenceRewriting { sack: true }, Middlebox::Splitting { max_bytes: 700 }],
+        vec![MiddleboxConfig::Nat(middlebox::nat::Config {})],
+        vec![MiddleboxConfig::SequenceRewriting(middlebox::sequence_rewriting::Config { sack: true })],
+        vec![MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 500 })],
+        vec![
+            MiddleboxConfig::Nat(middlebox::nat::Config {}),
+            MiddleboxConfig::SequenceRewriting(middlebox::sequence_rewriting::Config { sack: true }),
+            MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 700 }),
+        ],
     ] {
         assert_unharmed(&all(&boxes, 2));
     }
@@ -67,7 +73,7 @@ fn boxes_that_multipath_tcp_was_designed_for_do_not_harm_it() {
 fn options_stripped_from_syns_make_it_tcp() {
     for on in [Stripped::Syn, Stripped::All] {
         for way in [None, Some(Way::Down), Some(Way::Up)] {
-            let found = all(&[Middlebox::Strip { on, way }], 2);
+            let found = all(&[MiddleboxConfig::Strip(middlebox::Strip { on, way })], 2);
             assert!(found.iter().all(|&(fallback, second)| fallback && second == 0.0), "{on:?} {way:?} {found:?}");
         }
     }
@@ -76,7 +82,8 @@ fn options_stripped_from_syns_make_it_tcp() {
 #[test]
 fn options_stripped_from_the_second_path_leave_it_out() {
     for on in [Stripped::Syn, Stripped::All] {
-        let mut description = boxed(&[Middlebox::Strip { on, way: None }], 1, download(&[1, 0]));
+        let mut description =
+            boxed(&[MiddleboxConfig::Strip(middlebox::Strip { on, way: None })], 1, download(&[1, 0]));
         for direction in [Way::Down, Way::Up] {
             description.connections[0].direction = direction;
             let connection = &whole(&description).connections[0];
@@ -89,12 +96,14 @@ fn options_stripped_from_the_second_path_leave_it_out() {
 #[test]
 fn options_stripped_after_the_handshake_make_it_fall_back_or_close_the_subflow() {
     for on in [Stripped::NotSyn, Stripped::Data] {
-        let found = all(&[Middlebox::Strip { on, way: None }], 2);
+        let found = all(&[MiddleboxConfig::Strip(middlebox::Strip { on, way: None })], 2);
         assert!(found[..2].iter().all(|&(fallback, _)| fallback), "{on:?} {found:?}");
         // Where the other path is whole, the data goes there.
         for direction in [Way::Down, Way::Up] {
             let connection = Connection { direction, ..download(&[1, 0]) };
-            let connection = &whole(&boxed(&[Middlebox::Strip { on, way: None }], 1, connection)).connections[0];
+            let connection =
+                &whole(&boxed(&[MiddleboxConfig::Strip(middlebox::Strip { on, way: None })], 1, connection))
+                    .connections[0];
             assert!(!connection.fallback);
             assert!(connection.subflows[0].share.unwrap() > 0.9, "{:?}", connection.subflows);
         }
@@ -103,7 +112,7 @@ fn options_stripped_after_the_handshake_make_it_fall_back_or_close_the_subflow()
 
 #[test]
 fn coalesced_segments_lose_a_mapping() {
-    let boxes = [Middlebox::Coalescing { hold_ns: 2 * MS, max_bytes: 9000 }];
+    let boxes = [MiddleboxConfig::Coalescing(middlebox::coalescing::Config { hold_ns: 2 * MS, max_bytes: 9000 })];
     let found = all(&boxes, 1);
     assert!(found[..2].iter().all(|&(fallback, _)| fallback), "the only subflow falls back: {found:?}");
     for direction in [Way::Down, Way::Up] {
@@ -117,7 +126,11 @@ fn coalesced_segments_lose_a_mapping() {
 fn changed_content_is_found_by_the_checksum() {
     for growth_bytes in [-1, 0, 7] {
         for way in [Way::Down, Way::Up] {
-            let boxes = [Middlebox::PayloadRewriting { way, at_byte: 50_000, growth_bytes }];
+            let boxes = [MiddleboxConfig::PayloadRewriting(middlebox::payload_rewriting::Config {
+                way,
+                at_byte: 50_000,
+                growth_bytes,
+            })];
             // On one of two subflows: it is closed and the data goes by the other.
             let connection = Connection { direction: way, ..download(&[1, 0]) };
             let outcome = whole(&boxed(&boxes, 1, connection));
@@ -137,7 +150,11 @@ fn changed_content_is_found_by_the_checksum() {
 fn tcp_delivers_what_a_rewriter_made_of_it() {
     for growth_bytes in [-1, 0, 7] {
         for at_byte in [0, 50_000, SIZE_BYTES as u32 - 1] {
-            let boxes = [Middlebox::PayloadRewriting { way: Way::Down, at_byte, growth_bytes }];
+            let boxes = [MiddleboxConfig::PayloadRewriting(middlebox::payload_rewriting::Config {
+                way: Way::Down,
+                at_byte,
+                growth_bytes,
+            })];
             let outcome = run(&boxed(&boxes, 1, tcp("t", 0, file(SIZE_BYTES))));
             let delivered = SIZE_BYTES.wrapping_add_signed(i64::from(growth_bytes));
             assert_eq!(outcome.connections[0].bytes_delivered, delivered, "{growth_bytes} at {at_byte}");
@@ -152,20 +169,26 @@ fn tcp_delivers_what_a_rewriter_made_of_it() {
 fn a_proxy_that_acknowledges_makes_the_only_subflow_fall_back_and_closes_another() {
     for direction in [Way::Down, Way::Up] {
         for paths in [&[0][..], &[0, 1], &[1, 0]] {
-            let mut description = boxed(&[Middlebox::ProactiveAcks], 1, Connection { direction, ..download(paths) });
+            let mut description = boxed(
+                &[MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})],
+                1,
+                Connection { direction, ..download(paths) },
+            );
             description.links.push(link("core", 100 * MBIT, 5 * MS, Limit::Packets(100)));
             description.paths[0].links.push(2);
             if paths == [1, 0] {
                 // What it acknowledged and is lost behind it: sent again on the level of data, by the other path.
-                let lossy = scenario::description::Loss::Bernoulli { probability: 0.05 };
+                let lossy = scenario::description::LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
                 match direction {
                     Way::Down => description.links[0].down.loss = lossy,
                     Way::Up => description.links[2].up.loss = lossy,
                 }
             } else {
                 // TCP over a proxy that keeps nothing bears no loss behind it.
-                description.links[0].down.queue = Queue::DropTail { limit: Limit::Packets(10_000) };
-                description.links[2].up.queue = Queue::DropTail { limit: Limit::Packets(10_000) };
+                description.links[0].down.queue =
+                    QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(10_000) });
+                description.links[2].up.queue =
+                    QueueConfig::DropTail(queue::drop_tail::Config { limit: Limit::Packets(10_000) });
             }
             let connection = &whole(&description).connections[0];
             assert_eq!(connection.fallback, paths[0] == 0, "{direction:?} {paths:?} {connection:?}");
@@ -176,7 +199,7 @@ fn a_proxy_that_acknowledges_makes_the_only_subflow_fall_back_and_closes_another
 
 #[test]
 fn a_reset_closes_the_subflow_and_not_the_connection() {
-    let boxes = [Middlebox::ResetInjection { after_bytes: 100_000 }];
+    let boxes = [MiddleboxConfig::ResetInjection(middlebox::reset_injection::Config { after_bytes: 100_000 })];
     for direction in [Way::Down, Way::Up] {
         for paths in [[0, 1], [1, 0]] {
             let connection = Connection { direction, ..download(&paths) };
@@ -194,12 +217,13 @@ fn a_reset_closes_the_subflow_and_not_the_connection() {
 #[test]
 fn many_short_connections_through_all_boxes_leave_nothing_behind() {
     let boxes = [
-        Middlebox::Strip { on: Stripped::Syn, way: Some(Way::Up) },
-        Middlebox::Nat,
-        Middlebox::Coalescing { hold_ns: 3 * MS, max_bytes: 3000 },
+        MiddleboxConfig::Strip(middlebox::Strip { on: Stripped::Syn, way: Some(Way::Up) }),
+        MiddleboxConfig::Nat(middlebox::nat::Config {}),
+        MiddleboxConfig::Coalescing(middlebox::coalescing::Config { hold_ns: 3 * MS, max_bytes: 3000 }),
     ];
     let mut description = boxed(&boxes, 1, download(&[1, 0]));
-    description.links[0].down.loss = scenario::description::Loss::Bernoulli { probability: 0.05 };
+    description.links[0].down.loss =
+        scenario::description::LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
     description.connections[0].application =
         scenario::description::Application::Requests { size_bytes: 20_000, limit_ns: None };
     let outcome = run(&description);
@@ -211,11 +235,12 @@ fn many_short_connections_through_all_boxes_leave_nothing_behind() {
 /// Loss found in each of the three ways, over a lossy link: whole, and without SACK slower than with it.
 #[test]
 fn options_of_tcp_reach_the_transport() {
-    let goodput = |change: &dyn Fn(&mut scenario::description::Tcp)| {
+    let goodput = |change: &dyn Fn(&mut scenario::description::TcpOptions)| {
         let mut connection = tcp("t", 0, file(SIZE_BYTES));
         change(&mut connection.tcp);
         let mut description = boxed(&[], 0, connection);
-        description.links[0].down.loss = scenario::description::Loss::Bernoulli { probability: 0.02 };
+        description.links[0].down.loss =
+            scenario::description::LossConfig::Bernoulli(loss::Bernoulli { probability: 0.02 });
         whole(&description).connections[0].completion_s.unwrap()
     };
     let rack = goodput(&|_| {});

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
-use scenario::description::{Application, Description, Loss};
+use network::loss;
+use scenario::description::{Application, Description, LossConfig};
 use scenario::{Invalid, Plugins};
 use simulator::{SimulateError, simulate, simulate_with};
 use transport::congestion::{Choice, Classic, CongestionControl, Reno};
@@ -11,7 +12,7 @@ use transport::path_manager::{self, Fullmesh};
 use transport::scheduler::{self, MinRtt};
 
 fn two_paths() -> Description {
-    let loss = Loss::Bernoulli { probability: 0.003 };
+    let loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.003 });
     let link = |name: &str, delay_ms: u64| lossy(bdp_link(name, 10 * MBIT, delay_ms * MS), loss);
     let mut description = with_links(description(4 * SECOND), vec![link("a", 10), link("b", 30)]);
     let mut both = mptcp("both", &[0, 1], Application::Bulk);

@@ -1,8 +1,9 @@
 //! What cannot be run is refused before anything runs, with its place and its reason.
 
 use crate::common::*;
+use network::loss;
 use scenario::Invalid;
-use scenario::description::{Application, Arrivals, Change, Description, Limit, Loss, Named, Protocol, Size};
+use scenario::description::{Application, Arrivals, Description, Limit, LossConfig, Named, Protocol, Size};
 use simulator::SimulateError;
 
 fn with(name: &str, parameter: &str, value: u32) -> Named {
@@ -30,7 +31,10 @@ fn what_is_wrong_is_named() {
         (|d| d.links.push(d.links[0].clone()), "two links are called «a»"),
         (|d| d.connections.push(d.connections[0].clone()), "two connections are called «t»"),
         (|d| d.links[0].down.rate_bps = 0, "link «a» down: rate_bps: found 0"),
-        (|d| d.links[0].up.loss = Loss::Bernoulli { probability: 1.5 }, "link «a» up: probability: found 1.5"),
+        (
+            |d| d.links[0].up.loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 1.5 }),
+            "link «a» up: probability: found 1.5",
+        ),
         (|d| d.paths[0].links.clear(), "path «a»: it has no link"),
         (|d| d.paths[0].links = vec![1], "path «a»: there is no link 1 (1 links)"),
         (|d| d.paths[0].links = vec![0; 256], "path «a»: at most 255 links, found 256"),
@@ -103,7 +107,7 @@ fn what_is_wrong_is_named() {
             "connection «t»: subflows of the path manager «ndiffports»: found 256; expected a whole number from 1 to 255",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
-        (|d| d.events[0].set = Change { rate_bps: Some(0), ..Change::default() }, "event 0: rate_bps: found 0"),
+        (|d| d.events[0].set.link.rate_bps = Some(0), "event 0: rate_bps: found 0"),
     ];
     assert!(try_run(&good()).is_ok());
     for (spoil, expected) in cases {

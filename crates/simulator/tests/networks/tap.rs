@@ -1,7 +1,8 @@
 //! What a tap sees: every packet at both ends, as bytes, and the run does not know of it.
 
 use crate::common::*;
-use scenario::description::{Application, Limit, Loss, Middlebox};
+use network::{loss, middlebox};
+use scenario::description::{Application, Limit, LossConfig, MiddleboxConfig};
 use simulator::{Interface, Tap, simulate_tapped};
 use std::sync::{Arc, Mutex};
 
@@ -25,9 +26,12 @@ impl Tap for Watcher {
 
 /// Two paths, one of them lossy and behind a NAT.
 fn busy() -> scenario::description::Description {
-    let lossy = lossy(link("b", 5 * MBIT, 30 * MS, Limit::Packets(50)), Loss::Bernoulli { probability: 0.01 });
+    let lossy = lossy(
+        link("b", 5 * MBIT, 30 * MS, Limit::Packets(50)),
+        LossConfig::Bernoulli(loss::Bernoulli { probability: 0.01 }),
+    );
     let mut description = with_links(description(3 * SECOND), vec![bdp_link("a", 10 * MBIT, 5 * MS), lossy]);
-    description.links[1].middleboxes = vec![Middlebox::Nat];
+    description.links[1].middleboxes = vec![MiddleboxConfig::Nat(middlebox::nat::Config {})];
     description.connections = vec![mptcp("m", &[0, 1], Application::Bulk), tcp("t", 0, file(100_000))];
     description
 }

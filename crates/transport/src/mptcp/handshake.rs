@@ -346,7 +346,7 @@ pub(super) fn negotiate<P: Stream>(config: &Config, scale: u8, subflow: &mut Sub
     subflow.rcv_nxt = 1;
     let peer_mss = rare.and_then(|o| o.mss).unwrap_or_else(|| default_mss(subflow.tuple().remote.ip().to_canonical()));
     subflow.mss = u32::from(peer_mss).max(MIN_MSS).min(u32::from(config.mss));
-    subflow.sack = config.tcp.sack && rare.is_some_and(|o| o.sack_permitted);
+    subflow.sack = config.tcp.offers_sack() && rare.is_some_and(|o| o.sack_permitted);
     subflow.ecn.negotiate(config.tcp.ecn, syn.flags);
     subflow.timestamps = config.tcp.timestamps;
     subflow.learn_timestamps(syn.options.timestamps);

@@ -100,7 +100,7 @@ impl<P: Stream> Connection<P> {
                     self.note_retry(r);
                     let subflow = &mut self.subflows[r];
                     let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
-                    if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.capable_syn_retries {
+                    if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.tcp.mptcp_syn_retries {
                         // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
                         self.become_tcp(r);
                         self.fallback.receive_single();

@@ -443,7 +443,7 @@ impl<P: Stream> Connection<P> {
         segment.options.rare = Some(Box::new(RareOptions {
             mss: Some(self.config.mss),
             window_scale: (!passive || self.subflows[r].peer_scales).then(|| self.rx.window.scale()),
-            sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.sack },
+            sack_permitted: if passive { self.subflows[r].sack } else { self.config.tcp.offers_sack() },
             mptcp: mptcp.into_iter().collect(),
             unknown: Vec::new(),
         }));

@@ -366,7 +366,7 @@ impl<P: Stream> Subflow<P> {
             if self.duplicate_acks >= DUP_THRESH && group[r].phase == Phase::Open && new {
                 self.board.mark_first_lost();
             }
-        } else if self.detection == LossDetection::Sack {
+        } else if self.detection != LossDetection::RackTlp {
             self.board.find_losses(DUP_THRESH);
         } else {
             let v = &group[r];

@@ -175,7 +175,7 @@ impl<P: Stream> Subflow<P> {
             backup: false,
             iss: SeqNumber::initial(iss),
             irs: SeqNumber::sent(0),
-            sack: options.sack,
+            sack: options.offers_sack(),
             timestamps: options.timestamps,
             peer_scales: false,
             last_window: 0,

@@ -45,7 +45,7 @@ def unsupported(
     `controls` are the congestion controls of a guest's kernel; without them this machine's count. Programs are looked
     for on this machine if they are to run here.
     """
-    places = scenario._places()
+    places = scenario.places()
     # A scheduler that nobody asked for is the kernel's own.
     own = {
         f"connection.{name}.scheduler"

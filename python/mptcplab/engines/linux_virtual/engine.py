@@ -18,7 +18,7 @@ from mptcplab.engines.linux_virtual.refusals import unsupported
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.results.result import Run
 from mptcplab.scenario import UnsupportedError
-from mptcplab.scenario.links import WAYS, Red
+from mptcplab.scenario.links import WAYS
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario
@@ -71,7 +71,7 @@ def run(
 def _about(scenario: "Scenario") -> list[str]:
     """What the kernel's own links do that the scenario does not say."""
     queues = [link.direction(way).queue for link in scenario.document.links.values() for way in WAYS]
-    if scenario.document.links_by == "tc" and any(isinstance(queue, Red) for queue in queues):
+    if scenario.document.links_by == "tc" and any(queue.kind == "red" for queue in queues):
         return [
             "RED inside the kernel's shaper: its average does not fall while the queue is empty, so that it may go on "
             "dropping every packet after it was above max"

@@ -24,7 +24,7 @@ def unsupported(scenario: Scenario, kernel: str | None) -> list[Problem]:
     found = refusals.unsupported(scenario, controls=tuple(dict.fromkeys(have)))
     if scenario.document.links_by == LINKS_BY[0]:
         return found
-    places = scenario._places()
+    places = scenario.places()
     of_tc = [places.problem(*each) for each in tc_refusals.found(scenario.document, chosen)]
     return [*(each for each in found if each.key != "links"), *of_tc]
 

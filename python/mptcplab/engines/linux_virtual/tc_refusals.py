@@ -8,16 +8,7 @@ from mptcplab import kernels
 from mptcplab.engines.linux import disciplines
 from mptcplab.scenario import amounts
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.links import (
-    WAYS,
-    Cake,
-    Direction,
-    DualPi2,
-    Link,
-    PeriodicLoss,
-    Pie,
-    Red,
-)
+from mptcplab.scenario.links import WAYS, Direction, Link, Queue
 from mptcplab.scenario.model import Document
 
 Found = tuple[tuple[Part, ...], str, str]
@@ -77,7 +68,7 @@ def _link(document: Document, name: str, link: Link) -> Iterator[Found]:
             yield link.origin(way, "reorder"), "packets that are held back", "none: netem lets others wait instead"
         if direction.delay_ns % 1000:
             yield link.origin(way, "delay"), "parts of a microsecond", "whole microseconds"
-        if isinstance(direction.loss, PeriodicLoss):
+        if direction.loss.kind == "periodic":
             yield link.origin(way, "loss"), "a periodic loss", 'a percentage, or kind = "gilbert-elliott"'
         marks = any(each.ecn for each in document.connections.values())
         for key, what, expected in _queue(document, name, direction, marks=marks):
@@ -86,13 +77,13 @@ def _link(document: Document, name: str, link: Link) -> Iterator[Found]:
 
 def _queue(document: Document, name: str, direction: Direction, *, marks: bool) -> Iterator[Found]:
     queue = direction.queue
-    if isinstance(queue, DualPi2):
+    if queue.kind == "dualpi2":
         yield ("kind",), '"dualpi2"', "another queue: Linux has it from 6.17 on, and no guest is built with it yet"
-    elif isinstance(queue, Red):
+    elif queue.kind == "red":
         yield from _red(document, name, direction, queue)
-    elif isinstance(queue, Cake):
+    elif queue.kind == "cake":
         yield from _cake(queue, marks=marks)
-    elif isinstance(queue, Pie):
+    elif queue.kind == "pie":
         if queue.max_burst != _DEFAULT_BURST_NS:
             yield ("max_burst",), "another one than 150 ms", "150 ms, which is fixed in the kernel"
         for key, gain in (("alpha", queue.alpha), ("beta", queue.beta)):
@@ -104,7 +95,7 @@ def _queue(document: Document, name: str, direction: Direction, *, marks: bool) 
             yield (key,), "parts of a microsecond", "whole microseconds"
 
 
-def _red(document: Document, name: str, direction: Direction, queue: Red) -> Iterator[Found]:
+def _red(document: Document, name: str, direction: Direction, queue: Queue) -> Iterator[Found]:
     if queue.gentle:
         yield ("gentle",), "true", "gentle = false: the kernel's RED drops every packet above max"
     weight = 0.5 ** disciplines.red_wlog(queue.weight)
@@ -115,7 +106,7 @@ def _red(document: Document, name: str, direction: Direction, queue: Red) -> Ite
         yield ("weight",), show(queue.weight), f"a power of one half that tc can be asked for, such as {0.5**9}"
 
 
-def _cake(queue: Cake, *, marks: bool) -> Iterator[Found]:
+def _cake(queue: Queue, *, marks: bool) -> Iterator[Found]:
     if queue.queues != _CAKE_QUEUES:
         yield ("queues",), show(queue.queues), f"{_CAKE_QUEUES}, which is fixed in the kernel"
     if queue.quantum != _CAKE_QUANTUM:

@@ -10,7 +10,7 @@ from mptcplab.scenario import Scenario
 from mptcplab.scenario.applications import File
 from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.links import Bernoulli, Way
+from mptcplab.scenario.links import Way, percentage_of
 from mptcplab.scenario.model import Document
 
 Found = tuple[tuple[Part, ...], str, str]
@@ -86,7 +86,7 @@ def _carried(document: Document, name: str, connection: Connection) -> Carried:
         passed, narrowest = 1.0, float("inf")
         for link in document.path_links(path):
             direction = document.links[link].direction(way)
-            if isinstance(direction.loss, Bernoulli):
+            if percentage_of(direction.loss) is not None:
                 passed *= 1 - random_loss(direction)
             narrowest = min(narrowest, rate_bps(direction))
         # The capacity in data: a segment's headers are on the wire too.

@@ -8,7 +8,7 @@ from mptcplab.engines.model.files import Found
 from mptcplab.scenario import Problem, Scenario, units
 from mptcplab.scenario.connections import traffic_key
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.links import WAYS, Bernoulli, CoDel, Link, Pie, Red, Way
+from mptcplab.scenario.links import WAYS, Link, Way, percentage_of
 from mptcplab.scenario.model import Document
 
 _LONG_TERM: Final = "the model engine computes only the steady state"
@@ -27,7 +27,7 @@ def unsupported(scenario: Scenario) -> list[Problem]:
 
 def at(scenario: Scenario, found: list[Found]) -> list[Problem]:
     """Problems with the line that they are on."""
-    places = scenario._places()
+    places = scenario.places()
     return [places.problem(*each) for each in found]
 
 
@@ -55,9 +55,9 @@ def _direction(key: tuple[Part, ...], link: Link, way: Way) -> Iterator[Found]:
             yield (*key, *link.origin(way, extra)), f"a value for {extra}", f"none: {_LONG_TERM}"
     if direction.trace is not None:
         yield (*key, *link.origin(way, "trace")), show(direction.trace.file), f"a rate: {_LONG_TERM}"
-    if isinstance(direction.queue, Red | CoDel | Pie) and direction.queue.ecn:
+    if getattr(direction.queue, "ecn", False):
         yield (*key, *link.origin(way, "queue"), "ecn"), "true", "false: the model engine has no marks"
-    if isinstance(direction.loss, Bernoulli) and direction.loss.probability >= 1:
+    if percentage_of(direction.loss) == 1:
         yield (*key, *link.origin(way, "loss")), "100 %", "less: with this loss no data gets through"
 
 

@@ -11,7 +11,7 @@ from mptcplab.models.pert_mix import Mixed
 from mptcplab.models.queues import DropTail, EarlyResponse, Queue
 from mptcplab.scenario.amounts import exact_packets, limit, round_trips_ns
 from mptcplab.scenario.connections import Connection
-from mptcplab.scenario.links import WAYS, Bernoulli, Direction, Red, Way
+from mptcplab.scenario.links import WAYS, Direction, Way, percentage_of
 from mptcplab.scenario.model import Document
 
 SEGMENT_BYTES: Final = 1500
@@ -107,8 +107,9 @@ def key(link: str, way: str) -> str:
 
 def random_loss(direction: Direction) -> float:
     """What the direction loses whatever its load."""
-    assert isinstance(direction.loss, Bernoulli), "refused before"
-    return float(direction.loss.probability)
+    probability = percentage_of(direction.loss)
+    assert probability is not None, "refused before"
+    return float(probability)
 
 
 def rate_bps(direction: Direction) -> int:
@@ -253,7 +254,7 @@ def _longest(queue: Queue) -> float:
 
 def _queue(direction: Direction, rtt_ns: int, packet_segments: float) -> Queue:
     rate, queue = rate_bps(direction), direction.queue
-    if isinstance(queue, Red):
+    if queue.kind == "red":
         low, high = (float(exact_packets(amount, rate, rtt_ns)) * packet_segments for amount in (queue.min, queue.max))
         return RedCurve(low, high, queue.max_probability, queue.gentle)
     most = limit(queue, rate, rtt_ns)

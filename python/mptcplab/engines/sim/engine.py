@@ -10,6 +10,7 @@ from mptcplab.capture.settings import Capture
 from mptcplab.results.outcome_rows import Names
 from mptcplab.results.result import Run
 from mptcplab.results.run_frames import OutcomeTables
+from mptcplab.scenario.load import once
 
 if TYPE_CHECKING:
     from mptcplab._core import Outcome, SimulatedOutcome
@@ -78,4 +79,4 @@ def _told(scenario: "Scenario", seed: int, through_wire: bool) -> _Told:
 
     if scenario.document.is_drawn:
         return make()
-    return scenario.derived("through the wire" if through_wire else "simulation", make)
+    return once(scenario, "through the wire" if through_wire else "simulation", make)

@@ -52,7 +52,7 @@ class Peer:
         problems = [each for each in refusals.unsupported(self._scenario) if not self._is_senders(each, self._sends)]
         others = set(self._scenario.document.connections) - self._sends
         problems += [each for each in linux.unsupported(self._scenario) if not self._is_senders(each, others)]
-        places = self._scenario._places()
+        places = self._scenario.places()
         problems += [places.problem(*found) for found in self._found()]
         return list({problem.key: problem for problem in problems}.values())
 

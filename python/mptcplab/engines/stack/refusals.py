@@ -12,7 +12,7 @@ Found = tuple[tuple[Part, ...], str, str]
 
 def unsupported(scenario: Scenario) -> list[Problem]:
     """Everything in the scenario that the engine does not support, each with what it expects."""
-    places = scenario._places()
+    places = scenario.places()
     problems = {problem.key: problem for problem in scenario.unsupported("stack")}
     for found in _found(scenario.document):
         problem = places.problem(*found)

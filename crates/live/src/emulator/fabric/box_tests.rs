@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use scenario::description::Middlebox;
+use network::middlebox;
+use scenario::description::MiddleboxConfig;
 use wire::{Ecn, Flags, IpHeader, Options, Segment};
 
 use super::tests::{CLIENT, SERVER, description, network, packet, send};
@@ -14,7 +15,7 @@ const SERVER_END: SocketAddr = SocketAddr::new(SERVER, 80);
 const ARRIVES_NS: u64 = 40_000 + 10_000_000 + 26_666 + 5_000_000;
 
 /// A network whose first link has these boxes.
-fn with(boxes: &[Middlebox]) -> Description {
+fn with(boxes: &[MiddleboxConfig]) -> Description {
     let mut description = description(r#"{"packets": 50}"#, "");
     description.links[0].middleboxes = boxes.to_vec();
     description
@@ -58,7 +59,7 @@ fn arrivals(fabric: &mut Fabric, now_ns: u64) -> Vec<(usize, u64, IpHeader, Segm
 
 #[test]
 fn a_nat_hides_the_client_and_answers_find_back() {
-    let description = with(&[Middlebox::Nat]);
+    let description = with(&[MiddleboxConfig::Nat(middlebox::nat::Config {})]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 1, b"")));
@@ -84,7 +85,7 @@ fn a_nat_hides_the_client_and_answers_find_back() {
 
 #[test]
 fn a_split_segment_arrives_in_parts_and_counts_once() {
-    let description = with(&[Middlebox::Splitting { max_bytes: 400 }]);
+    let description = with(&[MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 400 })]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     assert_eq!(arrivals(&mut fabric, 0), []);
@@ -102,7 +103,8 @@ fn a_split_segment_arrives_in_parts_and_counts_once() {
 /// By hand: 140 bytes take the access 140 µs and the shared link 93,333 ns; the second segment follows 5 ms later.
 #[test]
 fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
-    let description = with(&[Middlebox::Coalescing { hold_ns: 1_000_000, max_bytes: 9_000 }]);
+    let description =
+        with(&[MiddleboxConfig::Coalescing(middlebox::coalescing::Config { hold_ns: 1_000_000, max_bytes: 9_000 })]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));
@@ -124,7 +126,7 @@ fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
 /// By hand: the proxy stands at the access link's far end, so its answer takes that link only.
 #[test]
 fn what_a_box_sends_back_takes_the_way_back() {
-    let description = with(&[Middlebox::ProactiveAcks]);
+    let description = with(&[MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));
@@ -143,7 +145,10 @@ fn what_a_box_sends_back_takes_the_way_back() {
 
 #[test]
 fn what_is_no_tcp_or_is_damaged_passes_as_it_is() {
-    let description = with(&[Middlebox::Nat, Middlebox::Splitting { max_bytes: 10 }]);
+    let description = with(&[
+        MiddleboxConfig::Nat(middlebox::nat::Config {}),
+        MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 10 }),
+    ]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     let mut damaged = up(segment(Flags::ACK, 1, &[1; 60]));
@@ -163,7 +168,11 @@ fn what_is_no_tcp_or_is_damaged_passes_as_it_is() {
 fn what_becomes_too_large_is_dropped_and_counted() {
     let growth_bytes = 65_000;
     let way = scenario::description::Way::Up;
-    let description = with(&[Middlebox::PayloadRewriting { way, at_byte: 0, growth_bytes }]);
+    let description = with(&[MiddleboxConfig::PayloadRewriting(middlebox::payload_rewriting::Config {
+        way,
+        at_byte: 0,
+        growth_bytes,
+    })]);
     let network = network();
     let mut fabric = Fabric::new(&description, &network).unwrap();
     send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));

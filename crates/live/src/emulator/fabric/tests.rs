@@ -109,9 +109,12 @@ fn a_route_over_no_link_hands_over_at_once() {
 #[test]
 fn a_half_duplex_medium_lets_one_send_at_a_time() {
     let mut description = description(r#"{"packets": 50}"#, "");
-    let (share, overhead_ns) = (scenario::description::Share::Frames, 500_000);
+    let (share, overhead_ns) = (network::Share::Frames, 500_000);
     let name = "air".into();
-    let air = scenario::description::Medium { name, share, overhead_ns, aggregate_packets: 1, longest_ns: 4_000_000 };
+    let air = scenario::description::Medium {
+        name,
+        config: network::MediumConfig { share, overhead_ns, aggregate_packets: 1, longest_ns: 4_000_000 },
+    };
     description.media.push(air);
     description.links[0].medium = Some(0);
     let mut fabric = Fabric::new(&description, &network()).unwrap();
@@ -126,11 +129,11 @@ fn a_half_duplex_medium_lets_one_send_at_a_time() {
 /// twice.
 #[test]
 fn stages_before_and_behind_links() {
-    use scenario::description::{Disorder, Limit, Queue, Shaper};
+    use scenario::description::{DisorderConfig, Limit, QueueConfig, Shaper};
     let mut description = description(r#"{"packets": 50}"#, "");
-    let queue = Queue::DropTail { limit: Limit::Packets(9) };
+    let queue = QueueConfig::DropTail(network::queue::drop_tail::Config { limit: Limit::Packets(9) });
     description.links[0].up.shaper = Some(Shaper { rate_bps: 4_000_000, burst_bytes: 1_000, polices: false, queue });
-    description.links[1].up.disorder = Some(Disorder { jitter_ns: 0, reorder: 0.0, by_ns: 0, duplicate: 1.0 });
+    description.links[1].up.disorder = Some(DisorderConfig { jitter_ns: 0, reorder: 0.0, by_ns: 0, duplicate: 1.0 });
     let mut fabric = Fabric::new(&description, &network()).unwrap();
     send(&mut fabric, 0, 0, &packet(SERVER));
     send(&mut fabric, 0, 0, &packet(SERVER));

@@ -3,15 +3,15 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Limit;
 
 const MS: u64 = 1_000_000;
-const STANDARD: Parameters = Parameters { target_ns: 5 * MS, interval_ns: 100 * MS, mtu_bytes: 1_500, ecn: false };
+const STANDARD: Config =
+    Config { limit: Limit::Packets(1_000), target_ns: 5 * MS, interval_ns: 100 * MS, mtu_bytes: 1_500, ecn: false };
 const LONG: Head = Head { wait_ns: 20 * MS, bytes_behind: 30_000, ecn: Ecn::NotEct };
 const SHORT: Head = Head { wait_ns: 4 * MS, ..LONG };
 
-fn codel(control: Parameters) -> CoDel {
-    CoDel::new(DropTail::new(Limit::Packets(1_000)), control)
+fn codel(control: Config) -> CoDel {
+    CoDel::new(control)
 }
 
 /// Offers heads until one is sent: the verdicts.
@@ -39,7 +39,7 @@ fn drops_follow_the_control_law() {
     }
     // Due at 110; 210; 280.710678; 338.445704; 388.445704; 433.167063; 473.991892.
     assert_eq!(dropped_ms, [110, 210, 281, 339, 389, 434, 474]);
-    assert_eq!(codel.dropped(), 7);
+    assert_eq!(codel.tally().dropped, 7);
     // The next one is counted from when the drop was due, not from when it came: 473.991892 + 100/√7.
     assert_eq!(codel.drop_next_ns, 473_991_892 + 37_796_447);
 }
@@ -115,7 +115,7 @@ fn an_episode_soon_after_another_takes_up_its_rate() {
 
 #[test]
 fn marks_take_the_place_of_drops_and_keep_the_packet() {
-    let mut codel = codel(Parameters { ecn: true, ..STANDARD });
+    let mut codel = codel(Config { ecn: true, ..STANDARD });
     let capable = Head { ecn: Ecn::Ect0, ..LONG };
     let mut marked_ms = Vec::new();
     for now_ms in 10..300 {
@@ -129,7 +129,7 @@ fn marks_take_the_place_of_drops_and_keep_the_packet() {
     assert_eq!(codel.decide(339 * MS, LONG), Verdict::Drop);
     assert_eq!(codel.decide(339 * MS, LONG), Verdict::Send);
     assert_eq!(codel.decide(389 * MS, Head { ecn: Ecn::Ce, ..LONG }), Verdict::Mark);
-    assert_eq!((codel.dropped(), codel.marked()), (1, 4));
+    assert_eq!((codel.tally().dropped, codel.tally().marked), (1, 4));
 }
 
 /// The pseudo-code of RFC 8289 §5, statement by statement, with a queue of its own. Times are signed as there, 0 is
@@ -241,7 +241,7 @@ proptest! {
                 while departure_ns < arrival_ns {
                     let sent = queue.deque(departure_ns);
                     prop_assert_eq!(sent.map(|(at, size)| (at as i64, size)), rfc.deque(departure_ns as i64));
-                    prop_assert_eq!(queue.codel.dropped(), rfc.dropped);
+                    prop_assert_eq!(queue.codel.tally().dropped, rfc.dropped);
                     departure_ns += departure_us * 1_000;
                 }
                 queue.waiting.push_back((arrival_ns, size));
@@ -269,7 +269,7 @@ fn decides_as_the_pseudo_code_under_a_long_overload() {
         now_ns += if packet % 977 == 0 { 300 * MS } else { MS };
         let sent = queue.deque(now_ns).map(|(at, size)| (at as i64, size));
         assert_eq!(sent, rfc.deque(now_ns as i64), "packet {packet}");
-        assert_eq!(queue.codel.dropped(), rfc.dropped);
+        assert_eq!(queue.codel.tally().dropped, rfc.dropped);
     }
     assert!(rfc.dropped > 10_000, "{}", rfc.dropped);
 }

@@ -1,11 +1,11 @@
 use super::*;
-use crate::config::Limit;
 use crate::transmitter::Transmitter;
 
 const MS: u64 = 1_000_000;
 
 fn standard() -> DualPi2 {
-    let control = Parameters {
+    let control = Config {
+        limit: Limit::Packets(1_000),
         target_ns: 15 * MS,
         update_ns: 15 * MS,
         alpha_per_s: 0.15,
@@ -14,7 +14,7 @@ fn standard() -> DualPi2 {
         step_ns: MS,
         classic_share: 0.1,
     };
-    DualPi2::new(DropTail::new(Limit::Packets(1_000)), control)
+    DualPi2::new(control)
 }
 
 /// A packet of 1,500 bytes that waits behind `packets` others, or finds nothing before it.
@@ -45,14 +45,14 @@ fn steps_worked_by_hand() {
         let mut queue = standard();
         wait(&mut queue, 0, ecn);
         let mut base_at = |ms: u64| {
-            queue.advance(ms * MS);
+            queue.catch_up(ms * MS);
             queue.base
         };
         assert_eq!(base_at(14), 0.0);
         assert!((base_at(15) - 0.045).abs() < 1e-12);
         assert!((base_at(31) - 0.09225).abs() < 1e-12);
         assert!(queue.next(32 * MS).is_some());
-        queue.advance(45 * MS);
+        queue.catch_up(45 * MS);
         assert!(queue.base.abs() < 1e-12, "{}", queue.base);
     }
 }

@@ -3,7 +3,6 @@ use crate::packet::Ecn;
 use crate::transmitter::Transmitter;
 
 const MS: u64 = 1_000_000;
-const STANDARD: Parameters = Parameters { target_ns: 5 * MS, interval_ns: 100 * MS, mtu_bytes: 1_500, ecn: false };
 
 /// The discipline with what a link keeps beside it: the packets that wait, by tag, in the order of the ring.
 struct Played {
@@ -15,7 +14,7 @@ struct Played {
 
 impl Played {
     fn new(limit: Limit, queues: u16) -> Self {
-        let queues = FqCoDel::new(DropTail::new(limit), STANDARD, queues, 1_514, 7);
+        let queues = FqCoDel::new(Config { queues, ..Config::new(limit) }, 7);
         Self { queues, ring: Vec::new(), sizes: Vec::new(), in_service: false }
     }
 
@@ -144,7 +143,7 @@ fn the_longest_queue_pays_for_an_overflow() {
     assert_eq!(dropped, (1..=10).collect::<Vec<_>>());
     // 14 bytes of the first quantum are left.
     assert_eq!(next, Some(11));
-    assert_eq!((played.queues.overflowed(), played.queues.dropped()), (10, 0));
+    assert_eq!((played.queues.tally().overflowed, played.queues.tally().dropped), (10, 0));
     assert_eq!(played.sent(20), [vec![100], (12..21).collect::<Vec<_>>()].concat());
 }
 
@@ -154,7 +153,7 @@ fn a_packet_that_would_be_dropped_at_once_does_not_enter() {
     played.arrive(0, 1, 0, 1_500).unwrap();
     played.arrive(0, 1, 1, 100).unwrap();
     assert_eq!(played.arrive(0, 2, 2, 1_500), Err(DropReason::Full));
-    assert_eq!(played.queues.overflowed(), 0);
+    assert_eq!(played.queues.tally().overflowed, 0);
     assert_eq!(played.sent(3), [1]);
 }
 
@@ -198,7 +197,7 @@ fn each_queue_has_a_control_of_its_own() {
     }
     assert!(dropped.len() >= 3, "{dropped:?}");
     assert!(dropped.iter().all(|&tag| tag < 10_000), "{dropped:?}");
-    assert_eq!(played.queues.dropped(), dropped.len() as u64);
+    assert_eq!(played.queues.tally().dropped, dropped.len() as u64);
 }
 
 #[test]

@@ -2,10 +2,11 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::config::Limit;
+use crate::transmitter::Transmitter;
 
 const MS: u64 = 1_000_000;
-const STANDARD: Parameters = Parameters {
+const STANDARD: Config = Config {
+    limit: Limit::Packets(1_000),
     target_ns: 15 * MS,
     update_ns: 15 * MS,
     max_burst_ns: 150 * MS,
@@ -18,7 +19,7 @@ const STANDARD: Parameters = Parameters {
 const RATE_BPS: u64 = 12_000_000;
 
 fn pie() -> Pie {
-    Pie::new(DropTail::new(Limit::Packets(1_000)), STANDARD)
+    Pie::new(STANDARD)
 }
 
 /// A transmitter that is busy until `until_ms`.
@@ -120,7 +121,7 @@ fn marks_below_10_percent_and_drops_from_there() {
     for (probability, ecn, drops) in
         [(0.09, Ecn::Ect0, false), (0.11, Ecn::Ect0, true), (0.09, Ecn::NotEct, true), (0.09, Ecn::Ce, false)]
     {
-        let mut pie = Pie::new(DropTail::new(Limit::Packets(1_000)), Parameters { ecn: true, ..STANDARD });
+        let mut pie = Pie::new(Config { ecn: true, ..STANDARD });
         (pie.burst_ns, pie.delay_ns, pie.probability) = (0, 20 * MS, probability);
         let (mut marked, mut dropped) = (0, 0);
         for _ in 0..10_000 {
@@ -134,7 +135,7 @@ fn marks_below_10_percent_and_drops_from_there() {
             }
         }
         let (signalled, none) = if drops { (dropped, marked) } else { (marked, dropped) };
-        assert_eq!((none, pie.marked()), (0, marked), "{probability} {ecn:?}");
+        assert_eq!((none, pie.tally().marked), (0, marked), "{probability} {ecn:?}");
         // Five standard deviations of 10,000 draws.
         assert!((f64::from(signalled as u32) - 1e4 * probability).abs() < 160.0, "{signalled}");
     }
@@ -148,14 +149,14 @@ fn a_long_silence_is_made_up_for_at_once_and_leaves_the_state_of_silence() {
     let mut other = one.clone();
     let idle = busy(0);
     let year_ns = 365 * 86_400 * 1_000 * MS;
-    one.advance(year_ns, &idle);
+    one.catch_up(year_ns, idle.busy_until_ns());
     for second in 0..60 {
-        other.advance(second * 1_000 * MS, &idle);
+        other.catch_up(second * 1_000 * MS, idle.busy_until_ns());
     }
     assert_eq!((one.probability, one.burst_ns), (0.0, 150 * MS));
     assert_eq!((one.probability, one.burst_ns), (other.probability, other.burst_ns));
     assert!(one.next_update_ns > year_ns && one.next_update_ns <= year_ns + 15 * MS);
     assert_eq!(one.next_update_ns % (15 * MS), 0);
-    one.advance(u64::MAX, &idle);
+    one.catch_up(u64::MAX, idle.busy_until_ns());
     assert_eq!(one.next_update_ns, u64::MAX);
 }

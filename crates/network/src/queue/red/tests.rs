@@ -2,15 +2,22 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::config::Limit;
 use crate::transmitter::Transmitter;
 
-fn parameters(gentle: bool) -> Parameters {
-    Parameters { min_packets: 20.0, max_packets: 40.0, max_probability: 0.1, weight: 1.0, gentle, ecn: false }
+fn parameters(gentle: bool) -> Config {
+    Config {
+        limit: Limit::Packets(1_000),
+        min_packets: 20.0,
+        max_packets: 40.0,
+        max_probability: 0.1,
+        weight: 1.0,
+        gentle,
+        ecn: false,
+    }
 }
 
-fn red(early: Parameters) -> Red {
-    Red::new(DropTail::new(Limit::Packets(1_000)), early)
+fn red(early: Config) -> Red {
+    Red::new(early)
 }
 
 /// A random source that must not be asked.
@@ -146,7 +153,7 @@ fn drops_are_spread_uniformly() {
 #[test]
 fn count_begins_anew_below_min_and_at_a_full_queue() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
-    let mut red = Red::new(DropTail::new(Limit::Packets(35)), parameters(true));
+    let mut red = Red::new(Config { limit: Limit::Packets(35), ..parameters(true) });
     let mut in_a_row = 0;
     while arrive(&mut red, 22, &mut rng).is_ok() {
         in_a_row += 1;
@@ -177,7 +184,7 @@ fn what_is_certain_is_not_drawn() {
 #[test]
 fn the_average_follows_a_sequence_worked_by_hand() {
     // w = 1/4: 0 → 1 → 2.75 → 3.0625 → 2.546875 for queues 4, 8, 4, 1.
-    let mut red = red(Parameters { weight: 0.25, ..parameters(true) });
+    let mut red = red(Config { weight: 0.25, ..parameters(true) });
     let mut averages = Vec::new();
     for queue in [4, 8, 4, 1] {
         arrive(&mut red, queue, &mut Silent).unwrap();
@@ -188,7 +195,7 @@ fn the_average_follows_a_sequence_worked_by_hand() {
 
 #[test]
 fn idle_time_shrinks_the_average_by_the_packets_that_could_have_been_sent() {
-    let mut red = red(Parameters { weight: 0.25, ..parameters(true) });
+    let mut red = red(Config { weight: 0.25, ..parameters(true) });
     red.average = 16.0;
     // One packet of 1,500 bytes from 0 to 1 ms; idle from then on.
     let mut transmitter = Transmitter::new(RATE_BPS);
@@ -232,7 +239,7 @@ fn powers_are_products() {
 /// Marks take the place of drops packet by packet: the same draws, the same `count`.
 #[test]
 fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
-    let marking = Parameters { ecn: true, ..parameters(true) };
+    let marking = Config { ecn: true, ..parameters(true) };
     for (ecn, deaf) in [(Ecn::Ect0, false), (Ecn::Ect1, false), (Ecn::Ce, false), (Ecn::NotEct, true)] {
         let mut dropping = red(parameters(true));
         let mut marks = red(marking.clone());
@@ -249,27 +256,27 @@ fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
             assert_eq!(marks.count, dropping.count);
             signals += u64::from(expected == Ok(Entry::Marked));
         }
-        assert_eq!((marks.marked(), signals > 10_000), (signals, !deaf));
-        assert_eq!(dropping.marked(), 0);
+        assert_eq!((marks.tally().marked, signals > 10_000), (signals, !deaf));
+        assert_eq!(dropping.tally().marked, 0);
     }
 }
 
 #[test]
 fn beyond_the_curve_even_ecn_capable_packets_are_dropped() {
     for (gentle, certain) in [(false, 40), (true, 80)] {
-        let mut red = red(Parameters { ecn: true, ..parameters(gentle) });
+        let mut red = red(Config { ecn: true, ..parameters(gentle) });
         assert_eq!(arrive_as(&mut red, certain, Ecn::Ect0, &mut Silent), Err(DropReason::Early));
         // A certain choice by count below it is still a mark.
         red.count = 1_000_000;
         assert_eq!(arrive_as(&mut red, certain - 1, Ecn::Ect0, &mut Silent), Ok(Entry::Marked));
-        assert_eq!((red.count, red.marked()), (0, 1));
+        assert_eq!((red.count, red.tally().marked), (0, 1));
     }
 }
 
 #[test]
 fn a_marked_packet_needs_room_too() {
-    let mut red = Red::new(DropTail::new(Limit::Packets(30)), Parameters { ecn: true, ..parameters(true) });
+    let mut red = Red::new(Config { limit: Limit::Packets(30), ecn: true, ..parameters(true) });
     red.count = 1_000_000;
     assert_eq!(arrive_as(&mut red, 30, Ecn::Ect0, &mut Silent), Err(DropReason::Full));
-    assert_eq!((red.count, red.marked()), (0, 0));
+    assert_eq!((red.count, red.tally().marked), (0, 0));
 }

@@ -1,9 +1,10 @@
 //! Descriptions for tests, made by hand. Every one has `through_wire` on.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use network::queue;
 use scenario::description::{
-    Application, Change, Connection, Description, Direction, Event, Limit, Link, Loss, Named, Path, Protocol, Queue,
-    Tcp, Way,
+    Application, Change, Connection, Description, Direction, Event, Limit, Link, LossConfig, Named, Path, Protocol,
+    QueueConfig, TcpOptions, Way,
 };
 use scenario::outcome::Outcome;
 use simulator::SimulateError;
@@ -44,8 +45,8 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, limit: Limit) -> Link {
         rate_bps,
         trace: None,
         delay_ns,
-        queue: Queue::DropTail { limit },
-        loss: Loss::None,
+        queue: QueueConfig::DropTail(queue::drop_tail::Config { limit }),
+        loss: LossConfig::None,
         shaper: None,
         disorder: None,
     };
@@ -65,7 +66,7 @@ pub fn bdp_link(name: &str, rate_bps: u64, delay_ns: u64) -> Link {
 }
 
 /// The same loss in both directions.
-pub fn lossy(mut link: Link, loss: Loss) -> Link {
+pub fn lossy(mut link: Link, loss: LossConfig) -> Link {
     link.down.loss = loss;
     link.up.loss = loss;
     link
@@ -103,7 +104,7 @@ pub fn tcp(name: &str, path: usize, application: Application) -> Connection {
         receive_buffer_bytes: None,
         ecn: false,
         checksum: false,
-        tcp: Tcp::default(),
+        tcp: TcpOptions::default(),
     }
 }
 
@@ -123,10 +124,11 @@ pub fn file(size_bytes: u64) -> Application {
 }
 
 /// An event that changes both directions of a link.
-pub fn event(at_ns: u64, link: usize, set: Change) -> Event {
+pub fn event(at_ns: u64, link: usize, set: impl Into<Change>) -> Event {
+    let set = set.into();
     Event { at_ns, link, down: true, up: true, set }
 }
 
-pub fn dead(dead: bool) -> Change {
-    Change { dead: Some(dead), ..Change::default() }
+pub fn dead(dead: bool) -> network::Change {
+    network::Change { dead: Some(dead), ..network::Change::default() }
 }
