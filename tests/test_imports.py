@@ -1,5 +1,7 @@
-"""No two source files of a crate import each other, directly or by others."""
+"""No two source files of a crate import each other, directly or by others; no package of Python one above it."""
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,89 @@ def test_tests_and_lists_of_parts_do_not_count(tmp_path: Path) -> None:
         "b_tests.rs": "use crate::a::A;\n",
     }
     assert made_up(tmp_path, files) == []
+
+
+PACKAGE = Path(__file__).parents[1] / "python" / "mptcplab"
+FLOORS = (
+    ("_core", "errors", "files", "hints", "machine", "provenance", "registry", "shipped", "sources", "testbed"),
+    ("analysis", "bpf", "kernels", "metrics", "stack"),
+    ("designs", "plugins", "scenario"),
+    ("capture", "models", "plots", "render", "results"),
+    ("engines",),
+    (),
+    ("lab",),
+    ("cli",),
+)
+"""The packages and modules of Python, from the bottom; one imports what is on its own floor or below. What is not named
+here is on the empty floor: it uses engines, and only the page and the commands use it."""
+UPWARD = {
+    ("plugins/loading.py", "results"): "the columns that a plug-in's own must not be called like",
+    ("plots/comparisons.py", "comparison"): "what is compared, to draw it",
+    ("engines/linux_virtual/between.py", "comparison"): "the estimate by which two kernels are compared",
+    ("engines/linux_virtual/bound.py", "comparison"): "the estimate by which two kernels are compared",
+}
+
+
+def floor(package: str) -> int:
+    return next((number for number, packages in enumerate(FLOORS) if package in packages), FLOORS.index(()))
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Packages and modules of mptcplab that a file imports when it runs, at once or later."""
+    for_types = {
+        id(inside)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inside in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == "mptcplab":
+            _, *rest = (node.module or "").split(".")
+            # What `from mptcplab import` takes is a module, or a name of the facade, which loads what it needs.
+            yield from rest[:1] or (each.name for each in node.names if exists(each.name))
+        elif isinstance(node, ast.Import):
+            names = [each.name.split(".") for each in node.names]
+            yield from (name[1] for name in names if name[0] == "mptcplab" and len(name) > 1)
+
+
+def exists(name: str) -> bool:
+    return (PACKAGE / name / "__init__.py").is_file() or (PACKAGE / f"{name}.py").is_file() or name == "_core"
+
+
+SOURCES = sorted(
+    file
+    for file in PACKAGE.rglob("*.py")
+    if file.relative_to(PACKAGE).parts[0] not in ("__init__.py", "papers", "programs", "scenarios")
+)
+
+
+def test_no_package_of_python_imports_one_above_it() -> None:
+    upward = {}
+    for file in SOURCES:
+        name = file.relative_to(PACKAGE)
+        own = name.parts[0].removesuffix(".py")
+        for package in imported(ast.parse(file.read_text(encoding="utf-8"))):
+            if floor(package) > floor(own) and (str(name), package) not in UPWARD:
+                upward[str(name)] = package
+    assert not upward
+
+
+def test_agent_and_engines_do_not_import_each_other_in_a_circle() -> None:
+    engines = [file for file in SOURCES if file.is_relative_to(PACKAGE / "engines")]
+    assert not [file for file in engines if "agent" in imported(ast.parse(file.read_text(encoding="utf-8")))]
+
+
+def test_later_imports_count_and_those_for_types_do_not() -> None:
+    code = """
+from typing import TYPE_CHECKING
+from mptcplab import registry, Scenario
+from mptcplab.results.result import Run
+import mptcplab.cli.run
+if TYPE_CHECKING:
+    from mptcplab.lab import app
+def late():
+    from mptcplab import engines
+"""
+    assert list(imported(ast.parse(code))) == ["registry", "results", "cli", "engines"]

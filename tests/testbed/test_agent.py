@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mptcplab.agent import frames, key, system, undo
-from mptcplab.agent.frames import ProtocolError
-from mptcplab.agent.key import KeyFileError
+from mptcplab.agent import system, undo
 from mptcplab.agent.requests import PARAMETERS, Play, Prepare, Simple, parse
 from mptcplab.agent.session import Permissions, Session
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario import Scenario, ScenarioError
 from mptcplab.scenario.machines import address
+from mptcplab.testbed import frames, is_interface_name, key
+from mptcplab.testbed.frames import ProtocolError
+from mptcplab.testbed.key import KeyFileError
 
 from tests.needs import needs
 
@@ -107,7 +108,7 @@ def test_no_value_breaks_the_parser(valid: dict[str, Any], data: st.DataObject) 
     except ProtocolError:
         return
     if isinstance(request, Prepare):
-        assert all(system.is_interface_name(each) for each in (*request.interfaces, *request.joining))
+        assert all(is_interface_name(each) for each in (*request.interfaces, *request.joining))
         assert set(request.parameters) <= set(PARAMETERS)
         assert 0 <= request.subflows <= 8
     elif isinstance(request, Play):

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mptcplab.agent import key, server
+from mptcplab.agent import server
 from mptcplab.agent.session import Permissions
 from mptcplab.agent.undo import Undo
 from mptcplab.engines.testbed.remote import Remote
 from mptcplab.errors import EngineUnavailableError
+from mptcplab.testbed import key
 
 
 @pytest.fixture

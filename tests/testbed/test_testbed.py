@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 from mptcplab import machine
-from mptcplab.agent import key
 from mptcplab.results.columns import FRAMES
 from mptcplab.results.result import Result
+from mptcplab.testbed import key
 
 from tests.needs import needs
 

@@ -6,13 +6,5 @@ its machine stands in a file before it is changed (`undo`), so that even an agen
 next one.
 """
 
-PORT = 7413
-"""Where an agent listens unless it is told otherwise."""
-DATA_PORT = 7420
-"""Where the server's end of a scenario's first kind of connection listens; those of the others follow."""
-VERSION = 1
-"""Of the protocol. An agent and a controller of different versions do not work together."""
 LEASE_S = 15.0
 """How long a controller may say nothing before the agent puts everything back."""
-KEY_FILE = "~/.config/mptcplab/testbed.key"
-"""Where the key is looked for unless it is named."""

@@ -5,15 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from mptcplab.agent.frames import ProtocolError
-from mptcplab.agent.system import is_interface_name
+from mptcplab.testbed import is_interface_name
+from mptcplab.testbed.frames import ProtocolError
 
 LONGEST_NS: Final = 4 * 3600 * 10**9
 """The longest run."""
 MOST_CONNECTIONS: Final = 1000
 MOST_INTERFACES: Final = 16
-CHUNK_BYTES: Final = 1 << 20
-"""Of a capture, at a time."""
 _CONTROL_NAME: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 
 End = Literal["client", "server"]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from mptcplab.agent import frames, key
 from mptcplab.agent.session import Permissions, Session
 from mptcplab.agent.undo import Undo
+from mptcplab.testbed import frames, key
 
 _HANDSHAKE_S: Final = 5.0
 _KNOCKING: Final = 8

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.agent import LEASE_S, VERSION, frames, host, system
-from mptcplab.agent.frames import ProtocolError
+from mptcplab.agent import LEASE_S, host, system
 from mptcplab.agent.playing import Playing
-from mptcplab.agent.requests import CHUNK_BYTES, Fetch, Play, Prepare, Request, Simple, parse
+from mptcplab.agent.requests import Fetch, Play, Prepare, Request, Simple, parse
 from mptcplab.agent.system import Refused
 from mptcplab.agent.undo import Undo
+from mptcplab.testbed import CHUNK_BYTES, VERSION, clock_ns, frames
+from mptcplab.testbed.frames import ProtocolError
 
 _log = logging.getLogger("mptcplab.agent")
 
@@ -73,7 +74,7 @@ class Session:
                 own = {"protocol": VERSION, "version": mptcplab.__version__, "release": platform.release()}
                 return {**own, **about}
             case Simple("clock"):
-                return {"now_ns": system.clock_ns()}
+                return {"now_ns": clock_ns()}
             case Simple("release"):
                 return {"problems": self.release()}
             case Prepare():

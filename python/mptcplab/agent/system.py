@@ -9,12 +9,10 @@ import secrets
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-_INTERFACE: Final = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 _PARAMETER: Final = re.compile(r"net/[a-z0-9_]+(/[a-z0-9_]+)+")
 _WITHIN_S: Final = 10
 _DIRECTORY: Final = "mptcplab-agent-"
@@ -49,11 +47,6 @@ def _listed(*words: str) -> list[dict[str, Any]]:
     text = run(*words).strip()
     found = json.loads(text) if text else []
     return [each for each in (found if isinstance(found, list) else [found]) if each]
-
-
-def is_interface_name(name: object) -> bool:
-    """Whether this can be the name of an interface, and nothing else."""
-    return isinstance(name, str) and _INTERFACE.fullmatch(name) is not None and not name.startswith("-")
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
@@ -220,8 +213,3 @@ def remove(place: Path) -> None:
     """Remove a directory of `directory`, and nothing else."""
     if place.parent == Path(tempfile.gettempdir()) and place.name.startswith(_DIRECTORY):
         shutil.rmtree(place, ignore_errors=True)
-
-
-def clock_ns() -> int:
-    """The machine's monotonic clock, which the core goes by."""
-    return time.monotonic_ns()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.agent import KEY_FILE, PORT
 from mptcplab.cli.common import CANNOT, FILE_PATH, Failure, print_line, say
+from mptcplab.testbed import KEY_FILE, PORT
 
 _STATE = "/var/lib/mptcplab/agent.json"
 
@@ -43,7 +43,7 @@ def agent(
     Example: mptcplab agent --new-key testbed.key
              sudo mptcplab agent --key testbed.key
     """
-    from mptcplab.agent import key  # loads ssl
+    from mptcplab.testbed import key  # loads ssl
 
     if new_key is not None:
         print_line(f"{new_key.expanduser()}: SHA-256 {key.make(new_key.expanduser())}")

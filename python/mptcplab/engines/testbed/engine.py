@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import _core
-from mptcplab.agent.system import clock_ns
 from mptcplab.capture.settings import Capture
 from mptcplab.engines.linux import engine as linux
 from mptcplab.engines.sim.engine import run_from_outcome
@@ -22,6 +21,7 @@ from mptcplab.errors import EngineUnavailableError
 from mptcplab.results.result import Run
 from mptcplab.scenario import UnsupportedError
 from mptcplab.scenario.machines import Testbed
+from mptcplab.testbed import clock_ns
 
 if TYPE_CHECKING:
     from mptcplab.scenario import Scenario

@@ -11,7 +11,7 @@ from mptcplab.scenario import Problem, Scenario
 from mptcplab.scenario.applications import Program
 from mptcplab.scenario.connections import Connection
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.links import WAYS, DropTail, Link
+from mptcplab.scenario.links import WAYS, Link
 from mptcplab.scenario.model import Document
 
 Found = tuple[tuple[Part, ...], str, str]
@@ -24,7 +24,7 @@ def unsupported(scenario: Scenario) -> list[Problem]:
 
     What only an agent can know, such as its interfaces and congestion controls, is found out when the run begins.
     """
-    places = scenario._places()
+    places = scenario.places()
     controls = registry.names("congestion", "linux")
     of_linux = linux.unsupported(scenario, controls=tuple(controls), programs_here=False)
     # Queues, losses and boxes of links are not made here.
@@ -92,7 +92,7 @@ def _shapers(name: str, link: Link, shaped: dict[str, str]) -> Iterator[Found]:
         where = ("link", name, *link.origin(way, "shaper"))
         if shaper.policing:
             yield (*where, "policing"), "true", "false: the token bucket of the engine testbed lets packets wait"
-        if not isinstance(shaper.queue, DropTail):
+        if shaper.queue.kind != "drop-tail":
             yield (*where, "queue", "kind"), show(shaper.queue.kind), '"drop-tail"'
         if shaper.burst < _SMALLEST_BURST:
             yield (*where, "burst"), f"{shaper.burst} B", f"at least {_SMALLEST_BURST} B, one packet with its header"

@@ -9,11 +9,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from mptcplab import _core
-from mptcplab.agent import VERSION, frames, key
-from mptcplab.agent.requests import CHUNK_BYTES
-from mptcplab.agent.system import clock_ns
 from mptcplab.errors import EngineUnavailableError
 from mptcplab.scenario.machines import address
+from mptcplab.testbed import CHUNK_BYTES, VERSION, clock_ns, frames, key
 
 _CONNECT_S: Final = 10.0
 _ANSWER_S: Final = 30.0
