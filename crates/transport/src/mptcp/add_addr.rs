@@ -1,13 +1,45 @@
 //! ADD_ADDR: an address is announced, with its HMAC, until the peer echoes it (RFC 8684 §3.4.1).
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use wire::{AddAddr, MptcpOption};
 
 use super::connection::Connection;
 use super::state::fallback::Mode;
+use crate::names::Tuple;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
+use crate::unicast::is_unicast;
+
+/// Whether a peer at the far end of `first` may name this address as its own: an end of a connection, no broadcast address of a
+/// subnet as hosts usually have them, and none that means another machine here than there. A host on the Internet is not to make
+/// this one knock at the machines of the network that it is in (RFC 8684 §5); the other way round, a private address may well
+/// stand beside a public one.
+fn may_be_announced(address: IpAddr, first: Tuple) -> bool {
+    let own_broadcast = match (address, first.local.ip(), first.remote.ip()) {
+        (IpAddr::V4(theirs), local, remote) => [local, remote].iter().any(|known| {
+            let IpAddr::V4(known) = known else { return false };
+            theirs.octets()[3] == u8::MAX && theirs.octets()[..3] == known.octets()[..3] && theirs != *known
+        }),
+        _ => false,
+    };
+    is_unicast(address) && !own_broadcast && scope(address) >= scope(first.remote.ip())
+}
+
+/// From how far away an address can be reached: this host, this link, this site, anywhere.
+fn scope(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(v4) if v4.is_loopback() => 0,
+        IpAddr::V4(v4) if v4.is_link_local() => 1,
+        // RFC 1918, and RFC 6598's for the networks of providers.
+        IpAddr::V4(v4) if v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64) => 2,
+        IpAddr::V4(_) => 3,
+        IpAddr::V6(v6) if v6.is_loopback() => 0,
+        IpAddr::V6(v6) if v6.is_unicast_link_local() => 1,
+        IpAddr::V6(v6) if v6.is_unique_local() => 2,
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(3, |v4| scope(v4.into())),
+    }
+}
 
 impl<P: Stream> Connection<P> {
     /// Tells the peer of a local address (RFC 8684 §3.4.1). Without a port it is the connection's.
@@ -47,8 +79,48 @@ impl<P: Stream> Connection<P> {
         self.signal(r, MptcpOption::AddAddr(AddAddr { echo: true, hmac: None, ..*add }));
         let port = add.port.unwrap_or(self.subflows[0].tuple().remote.port());
         let address = SocketAddr::new(add.address, port);
+        if !may_be_announced(add.address, self.subflows[0].tuple()) {
+            return;
+        }
         if self.addresses.learn(add.id, address) {
             self.manage_paths(now_ns, PathEvent::AddressAdded { remote_id: add.id });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_names_no_address_nearer_than_its_own_and_no_group() {
+        let first = |local: &str, remote: &str| Tuple {
+            local: SocketAddr::new(local.parse().unwrap(), 40_000),
+            remote: SocketAddr::new(remote.parse().unwrap(), 80),
+        };
+        for (local, remote, announced, may) in [
+            ("192.168.1.2", "203.0.113.7", "203.0.113.8", true),
+            ("192.168.1.2", "203.0.113.7", "192.168.1.1", false),
+            ("192.168.1.2", "203.0.113.7", "100.64.0.1", false),
+            ("192.168.1.2", "203.0.113.7", "127.0.0.1", false),
+            ("192.168.1.2", "203.0.113.7", "169.254.169.254", false),
+            ("192.168.1.2", "203.0.113.7", "2001:db8::1", true),
+            ("192.168.1.2", "203.0.113.7", "fd00::1", false),
+            ("192.168.1.2", "203.0.113.7", "::ffff:10.0.0.1", false),
+            ("192.168.1.2", "203.0.113.7", "203.0.113.255", false),
+            ("192.168.1.2", "192.168.1.3", "203.0.113.8", true),
+            ("192.168.1.2", "192.168.1.3", "10.0.0.1", true),
+            ("192.168.1.2", "192.168.1.3", "192.168.1.255", false),
+            ("192.168.1.2", "192.168.1.3", "127.0.0.1", false),
+            ("192.168.1.2", "192.168.1.3", "224.0.0.1", false),
+            ("192.168.1.2", "192.168.1.3", "255.255.255.255", false),
+            ("127.0.0.1", "127.0.0.1", "127.0.0.2", true),
+            ("fe80::1", "fe80::2", "fe80::3", true),
+            ("2001:db8::1", "2001:db8::2", "fe80::3", false),
+            ("2001:db8::1", "2001:db8::2", "ff02::1", false),
+        ] {
+            let found = may_be_announced(announced.parse().unwrap(), first(local, remote));
+            assert_eq!(found, may, "{remote} announces {announced}");
         }
     }
 }

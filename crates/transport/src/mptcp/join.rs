@@ -1,5 +1,6 @@
 //! How a subflow joins: MP_JOIN with its HMACs (RFC 8684 §3.2).
 
+use std::cmp::Reverse;
 use std::net::SocketAddr;
 
 use wire::{MpJoin, Segment};
@@ -17,6 +18,9 @@ use crate::tcp::subflow::{Join, State, Subflow};
 /// Ports that need no registration (RFC 6335 §6).
 const DYNAMIC_PORTS: std::ops::RangeInclusive<u16> = 49_152..=u16::MAX;
 
+/// As many subflows may be half open, however few may be open.
+const FEWEST_HALF_OPEN: u8 = 8;
+
 impl<P: Stream> Connection<P> {
     /// Opens a subflow from a local to a remote address. Nothing happens when MPTCP is not spoken, an address is
     /// unknown, or there are as many subflows as may be.
@@ -26,6 +30,9 @@ impl<P: Stream> Connection<P> {
             return;
         }
         let Some(remote) = self.addresses.remote(remote_id) else { return };
+        if remote_id != 0 && !self.addresses.may_try(now_ns, self.config.max_subflows) {
+            return;
+        }
         if remote.address.is_ipv4() != local.address.is_ipv4() || self.addresses.is_withdrawn(local_id) {
             return;
         }
@@ -45,8 +52,34 @@ impl<P: Stream> Connection<P> {
     }
 
     fn room_for_subflow(&self) -> bool {
-        // One in TIME-WAIT only waits for stray segments.
-        self.live_subflows() < usize::from(self.config.max_subflows) && self.has_free_id()
+        self.has_room_beside(None) && self.has_free_id()
+    }
+
+    /// Whether one more subflow may be open. One in TIME-WAIT only waits for stray segments. One that the peer has begun to open,
+    /// `r` among them, does not count: anybody who has seen the token can begin one.
+    fn has_room_beside(&self, r: Option<usize>) -> bool {
+        let half_open = (0..self.subflows.len()).filter(|&other| self.is_half_open(other) || Some(other) == r).count();
+        self.live_subflows() - half_open < usize::from(self.config.max_subflows)
+    }
+
+    /// Whether the peer has begun to open a subflow and has not shown yet that it knows the keys.
+    fn is_half_open(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        subflow.state == State::SynReceived && subflow.join.is_some() && !subflow.active_open
+    }
+
+    /// Drops the oldest half-open subflow where there are as many as subflows may be open, or eight: like the backlog of a host, so that
+    /// those in good faith, which are done in a round trip, have their turn.
+    fn drop_oldest_half_open(&mut self, now_ns: u64) {
+        let half_open = || (1..self.subflows.len()).filter(|&r| self.is_half_open(r));
+        if half_open().count() < usize::from(self.config.max_subflows.max(FEWEST_HALF_OPEN)) {
+            return;
+        }
+        // The timer began with the SYN/ACK.
+        let age = |&r: &usize| (Reverse(self.subflows[r].retries), self.subflows[r].timer_ns);
+        if let Some(oldest) = half_open().min_by_key(age) {
+            self.fail_subflow(now_ns, oldest, true);
+        }
     }
 
     fn has_free_id(&self) -> bool {
@@ -125,6 +158,7 @@ impl<P: Stream> Connection<P> {
             // Another one may end; the ids of those that have lived do not come back.
             return Err((ResetReason::Resources, self.has_free_id()));
         }
+        self.drop_oldest_half_open(now_ns);
         self.clock_ns = now_ns;
         let iss = self.secrets.initial_sequence_number(now_ns, tuple);
         let mut subflow = Subflow::new(tuple, iss, self.config.mss, &self.config.tcp);
@@ -155,6 +189,7 @@ impl<P: Stream> Connection<P> {
                     wire::keys::join_hmac_syn_ack(local, remote, join.local_nonce, nonce),
                 ) =>
             {
+                self.addresses.tried_well();
                 let subflow = &mut self.subflows[r];
                 subflow.join = Some(Join { remote_nonce: nonce, ..join });
                 subflow.remote_id = address_id;
@@ -200,6 +235,10 @@ impl<P: Stream> Connection<P> {
                     &wire::keys::join_hmac_ack(remote, local, join.remote_nonce, join.local_nonce),
                 ) =>
             {
+                if !self.has_room_beside(Some(r)) {
+                    self.reset_subflow(now_ns, r, ResetReason::Resources, true);
+                    return false;
+                }
                 self.subflows[r].join = Some(Join { confirmed: true, ..join });
                 true
             }

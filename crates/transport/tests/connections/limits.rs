@@ -1,10 +1,11 @@
 //! What a host keeps of a peer that means harm: data beyond the window, one byte at a time, joins that come to nothing.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use transport::{Config, ConnectionId, Host, Protocol, ReceiveBuffer, SUBFLOW_LIMIT, Tuple};
+use transport::{Config, ConnectionId, Event, Host, Protocol, ReceiveBuffer, SUBFLOW_LIMIT, Tuple};
 use wire::{DataNumber, Dss, Flags, Mapping, MpCapable, MpJoin, MptcpOption, Options, RareOptions, Segment};
 
 const MS: u64 = 1_000_000;
@@ -26,6 +27,8 @@ struct Attack {
     /// The last acknowledgment from the host: number and window in bytes.
     heard: (u32, u64),
     answers: usize,
+    /// The host's initial sequence numbers of joins, by the attacker's port.
+    joins: BTreeMap<u16, u32>,
 }
 
 fn end(last: u8, port: u16) -> SocketAddr {
@@ -40,6 +43,11 @@ fn with(segment: Segment<Vec<u8>>, capable: Option<MpCapable>, scale: Option<u8>
     let mptcp = capable.map(MptcpOption::MpCapable).into_iter().collect();
     let rare = Some(Box::new(RareOptions { mptcp, mss: Some(1_460), window_scale: scale, ..RareOptions::default() }));
     Segment { options: Options { rare, ..Options::default() }, ..segment }
+}
+
+fn joining(join: MpJoin) -> Options {
+    let rare = Some(Box::new(RareOptions { mptcp: vec![MptcpOption::MpJoin(join)], ..RareOptions::default() }));
+    Options { rare, ..Options::default() }
 }
 
 impl Attack {
@@ -61,7 +69,8 @@ impl Attack {
         });
         assert_eq!(host_key.is_some(), mptcp);
         let ack = answer.seq.wrapping_add(1);
-        let mut attack = Attack { host, id, tuple, now_ns: 0, ack, host_key, heard: (0, 0), answers: 0 };
+        let mut attack =
+            Attack { host, id, tuple, now_ns: 0, ack, host_key, heard: (0, 0), answers: 0, joins: BTreeMap::new() };
         attack.send(with(bare(ISS + 1, ack, Flags::ACK), capable(Some(KEY), host_key), None));
         attack.data(0, 1_000, 0);
         attack
@@ -85,21 +94,50 @@ impl Attack {
     fn join_in_vain(&mut self, port: u16, token: u32) -> bool {
         self.now_ns += MS;
         let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
-        let option = |join| {
-            let rare = Some(Box::new(RareOptions { mptcp: vec![MptcpOption::MpJoin(join)], ..RareOptions::default() }));
-            Options { rare, ..Options::default() }
-        };
         let syn = MpJoin::Syn { backup: false, address_id: 1, token, nonce: 5 };
-        let syn = Segment { src_port: port, options: option(syn), ..bare(ISS, 0, Flags::SYN) };
+        let syn = Segment { src_port: port, options: joining(syn), ..bare(ISS, 0, Flags::SYN) };
         let Some(at) = self.host.receive(self.now_ns, tuple, syn) else { return false };
         let (_, answer) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a SYN/ACK");
         let ack = bare(ISS + 1, answer.seq.wrapping_add(1), Flags::ACK);
-        let ack = Segment { src_port: port, options: option(MpJoin::Ack { hmac: [0; 20] }), ..ack };
+        let ack = Segment { src_port: port, options: joining(MpJoin::Ack { hmac: [0; 20] }), ..ack };
         assert_eq!(self.host.receive(self.now_ns, tuple, ack), Some(at));
         let (_, reset) = self.host.connection_mut(self.id).transmit(self.now_ns).expect("a reset");
         assert!(reset.flags.rst());
         while self.host.connection_mut(self.id).poll_event().is_some() {}
         true
+    }
+
+    /// A SYN with MP_JOIN from a port: the initial sequence number and the nonce of the answer, if there is one.
+    fn begin_join(&mut self, port: u16, token: u32) -> Option<(u32, u32)> {
+        self.now_ns += MS;
+        let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
+        let syn = MpJoin::Syn { backup: false, address_id: 1, token, nonce: 5 };
+        let syn = Segment { src_port: port, options: joining(syn), ..bare(ISS, 0, Flags::SYN) };
+        let at = self.host.receive(self.now_ns, tuple, syn)?;
+        let connection = self.host.connection_mut(self.id);
+        let (subflow, answer) = connection.transmit(self.now_ns)?;
+        assert_eq!(subflow, at.subflow, "what is dropped is dropped without a word");
+        let nonce = answer.options.rare.iter().flat_map(|rare| &rare.mptcp).find_map(|option| match option {
+            MptcpOption::MpJoin(MpJoin::SynAck { nonce, .. }) => Some(*nonce),
+            _ => None,
+        });
+        self.joins.insert(port, answer.seq);
+        Some((answer.seq, nonce?))
+    }
+
+    /// The third ACK of a join: whether the subflow is established.
+    fn complete_join(&mut self, port: u16, hmac: [u8; 20]) -> bool {
+        let tuple = Tuple { local: self.tuple.local, remote: end(3, port) };
+        let ack = bare(ISS + 1, self.joins[&port].wrapping_add(1), Flags::ACK);
+        let ack = Segment { src_port: port, options: joining(MpJoin::Ack { hmac }), ..ack };
+        let Some(at) = self.host.receive(self.now_ns, tuple, ack) else { return false };
+        let connection = self.host.connection_mut(self.id);
+        let mut established = false;
+        while let Some(event) = connection.poll_event() {
+            established |= event == Event::SubflowEstablished(at.subflow);
+        }
+        while connection.transmit(self.now_ns).is_some() {}
+        established
     }
 
     /// `len` bytes of the stream from `at` on, at that place of the subflow plus `skew`.
@@ -265,6 +303,36 @@ fn failed_joins_give_their_ids_back() {
         attack.host.subflow_at(tuple).is_some()
     });
     assert_eq!(known.count(), SUBFLOW_LIMIT - 1, "the ends of the others are forgotten");
+    attack.data(1_000, 1_000, 0);
+    assert_eq!(attack.read(0), 2_000, "the connection lives on");
+}
+
+/// Whoever has seen the token, which is in clear in every join, can begin joins: they take no more than the oldest of their own
+/// kind, and one in good faith succeeds although others begin all the time.
+#[test]
+fn half_open_joins_do_not_keep_others_out() {
+    let mut attack = Attack::new(Protocol::Mptcp);
+    let host_key = attack.host_key.unwrap();
+    let token = wire::keys::token(host_key);
+    let mut port = 10_000;
+    let mut strays = |attack: &mut Attack, count: u16| {
+        for _ in 0..count {
+            port += 1;
+            assert!(attack.begin_join(port, token).is_some(), "join {port}");
+        }
+    };
+    for n in 0..7 {
+        strays(&mut attack, 20);
+        let (_, nonce) = attack.begin_join(5_000 + n, token).expect("it is answered");
+        // Fewer than may be half open come within a round trip.
+        strays(&mut attack, 7);
+        let hmac = wire::keys::join_hmac_ack(KEY, host_key, 5, nonce);
+        assert!(attack.complete_join(5_000 + n, hmac), "join {n} succeeds");
+    }
+    let connection = attack.host.connection(attack.id);
+    assert!(connection.subflow_count() <= SUBFLOW_LIMIT, "{} subflows", connection.subflow_count());
+    // Eight subflows are open: that is as many as may be, and not for having begun.
+    assert!(attack.begin_join(6_000, token).is_none());
     attack.data(1_000, 1_000, 0);
     assert_eq!(attack.read(0), 2_000, "the connection lives on");
 }

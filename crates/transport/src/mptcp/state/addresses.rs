@@ -10,6 +10,7 @@ use crate::tcp::acknowledge::NEVER;
 
 /// Addresses of the peer that are remembered; what goes beyond is not.
 const MAX_REMOTE: usize = 16;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// An address that we have announced.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,10 @@ struct Known {
     announced: Vec<Announcement>,
     /// Local ids that may not be used any more.
     withdrawn: Vec<u8>,
+    /// Joins of announced addresses that nobody has answered, one less with every second.
+    unanswered: u8,
+    /// Since when the next second counts.
+    counted_ns: u64,
 }
 
 impl Addresses {
@@ -44,8 +49,15 @@ impl Addresses {
     }
 
     fn known(&self) -> &Known {
-        static NONE: Known =
-            Known { local: Vec::new(), port: 0, remote: Vec::new(), announced: Vec::new(), withdrawn: Vec::new() };
+        static NONE: Known = Known {
+            local: Vec::new(),
+            port: 0,
+            remote: Vec::new(),
+            announced: Vec::new(),
+            withdrawn: Vec::new(),
+            unanswered: 0,
+            counted_ns: 0,
+        };
         self.0.as_deref().unwrap_or(&NONE)
     }
 
@@ -104,6 +116,27 @@ impl Addresses {
         let before = self.known().remote.len();
         self.0.get_or_insert_default().remote.retain(|a| a.id != id);
         self.known().remote.len() < before
+    }
+
+    /// Whether one more address that the peer has announced may be tried, and counts it: `at_once` of them, and another for
+    /// every answer and every second. A peer could have this host send SYNs to whomever it names (RFC 8684 §5).
+    pub fn may_try(&mut self, now_ns: u64, at_once: u8) -> bool {
+        let known = self.0.get_or_insert_default();
+        let seconds = now_ns.saturating_sub(known.counted_ns) / SECOND_NS;
+        known.unanswered = known.unanswered.saturating_sub(seconds.min(u8::MAX.into()) as u8);
+        known.counted_ns = if known.unanswered == 0 { now_ns } else { known.counted_ns + seconds * SECOND_NS };
+        if known.unanswered >= at_once {
+            return false;
+        }
+        known.unanswered += 1;
+        true
+    }
+
+    /// One that was tried has answered, and knows the keys.
+    pub fn tried_well(&mut self) {
+        if let Some(known) = &mut self.0 {
+            known.unanswered = known.unanswered.saturating_sub(1);
+        }
     }
 
     /// Whether a local id may not be used any more.
@@ -188,6 +221,22 @@ mod tests {
         assert_eq!(a.next_due_ns(), 2_100, "another port is another address");
         a.echoed(&AddAddr { echo: true, hmac: None, ..option });
         assert_eq!(a.next_due_ns(), NEVER);
+    }
+
+    #[test]
+    fn unanswered_tries_are_bounded() {
+        let mut a = Addresses::default();
+        let mut tried =
+            |from_ns: u64, to_ns: u64| (from_ns..to_ns).step_by(1_000_000).filter(|&at| a.may_try(at, 8)).count();
+        // Eight at once, then one a second.
+        assert_eq!(tried(0, 1), 1);
+        assert_eq!(tried(1_000_000, 8 * SECOND_NS), 7 + 7);
+        let mut answered = Addresses::default();
+        assert!((0..1_000).all(|at| {
+            let may = answered.may_try(at, 8);
+            answered.tried_well();
+            may
+        }));
     }
 
     #[test]
