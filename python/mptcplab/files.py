@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +20,41 @@ _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 
 
+MOST_BYTES: Final = 64 << 20
+"""Of a file that is read as a whole: more than any that somebody wrote or recorded on purpose."""
+
+
 class TargetError(Error, ValueError):
     """Nothing can be written to this place."""
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something of this name, which may be too long, or have a null byte."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """All of a regular file of at most `MOST_BYTES`: a device or a pipe might have no end.
+
+    Raises OSError, also for what is no such file and for a name that can be none.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # a null byte, or half of a surrogate pair
+        raise OSError(errno.EINVAL, f"{error} in the name", str(path)) from None
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            kind = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
+            raise OSError(errno.EINVAL, kind, str(path))
+        # What grows meanwhile, or has no size to tell, as in /proc, is bounded too.
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB", str(path))
+    return content
 
 
 def check_target(path: Path, *, new: bool = False) -> None:

@@ -48,10 +48,24 @@ LOADING = {
         "ValueError: beta is too large (line 7)",
     ),
     "the file raises": (HEAD + "1 / 0\n", LINE, "ZeroDivisionError", "(line 3)"),
+    "the file exits": (HEAD + "raise SystemExit(0)\n", LINE, "which raises SystemExit: 0", "(line 3)"),
+    "the file ends all": (HEAD + "raise BaseException('boom')\n", LINE, "which raises BaseException: boom", "(line 3)"),
+    "__init__ exits": (
+        RULE.format(0) + "    def __init__(self):\n        raise SystemExit(0)\n",
+        LINE,
+        "SystemExit: 0 (line 7)",
+    ),
 }
 
 RUNNING = {
     "a call raises": (RULE.format("1 / 0"), LINE, "ZeroDivisionError", "in increase", "return 1 / 0"),
+    "a call exits": (RULE.format("exit(0)"), LINE, "SystemExit: 0", "in increase", "return exit(0)"),
+    "a call ends all": (
+        RULE.format("(_ for _ in ()).throw(BaseException('boom'))"),
+        LINE,
+        "BaseException: boom",
+        "in increase",
+    ),
     "NaN": (RULE.format("math.nan"), LINE, "answered nan", "a finite number of segments"),
     "an infinite increase": (RULE.format("math.inf"), LINE, "answered inf"),
     "an increase too large": (RULE.format("1e308"), LINE, "makes the window"),

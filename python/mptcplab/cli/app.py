@@ -165,7 +165,7 @@ def _usage(error: click.ClickException) -> int:
 def _fail(status: int, *lines: str, remedy: str | None = None) -> int:
     from rich.console import Console
 
-    errors = Console(stderr=True, soft_wrap=True, highlight=False)
+    errors = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     for line in lines:
         errors.print("[bold red]error:[/] ", end="")
         errors.print(line, markup=False)

@@ -90,7 +90,8 @@ def console() -> "Console":
     from rich.console import Console
 
     bounded = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if bounded else _UNBOUNDED_WIDTH, highlight=False)
+    # What is printed has names of the user's in it, such as :x: or [red].
+    return Console(width=None if bounded else _UNBOUNDED_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def print_line(text: str) -> None:

@@ -59,13 +59,13 @@ def _bar(stream: TextIO) -> "RichProgress":
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.TaskProgressColumn(),
         progress.TimeElapsedColumn(),
         progress.TextColumn("·"),
         progress.TimeRemainingColumn(),
         progress.TextColumn("left"),
-        console=Console(file=stream),
+        console=Console(file=stream, emoji=False),
         transient=True,
     )

@@ -5,6 +5,8 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
+from mptcplab import files
+
 
 class ChangedError(Exception):
     """Somebody else has changed the file."""
@@ -16,7 +18,7 @@ class Opened:
     def __init__(self, file: Path, *, writable: bool) -> None:
         self.file = file
         self.writable = writable
-        self.text = file.read_bytes().decode("utf-8-sig")
+        self.text = files.read(file).decode("utf-8-sig")
         self._digest = self._now()
 
     def save(self, text: str) -> None:

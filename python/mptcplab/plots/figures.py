@@ -28,6 +28,43 @@ class Panel:
     """Vega-Lite, without the data."""
     data: Mapping[str, pl.DataFrame]
 
+    def __post_init__(self) -> None:
+        """Vega keeps groups, scales and titles in plain objects of JavaScript, which have members of their own."""
+        object.__setattr__(self, "spec", _with_other_names(self.spec))
+        object.__setattr__(self, "data", {name: _with_other_values(frame) for name, frame in self.data.items()})
+
+
+_TAKEN: Final = (
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf"),
+    *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__"),
+)
+"""Members of every object."""
+_NOTHING: Final = "\u200b"
+"""A space without width: the name looks the same."""
+
+
+def _with_other_values(frame: pl.DataFrame) -> pl.DataFrame:
+    columns = frame.select(pl.col(pl.String))
+    if not any(column.is_in(_TAKEN).any() for column in columns):
+        return frame
+    return frame.with_columns(pl.col(pl.String).replace({name: name + _NOTHING for name in _TAKEN}))
+
+
+def _with_other_names(part: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same with the other names: alone, as in a domain, or quoted in an expression."""
+    if isinstance(part, Mapping):
+        return {key: _with_other_names(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_with_other_names(item) for item in part]
+    if not isinstance(part, str):
+        return part
+    if part in _TAKEN:
+        return part + _NOTHING
+    for name in _TAKEN if '"' in part else ():
+        part = part.replace(f'"{name}"', f'"{name}{_NOTHING}"')
+    return part
+
 
 @dataclass(frozen=True)
 class Figure:

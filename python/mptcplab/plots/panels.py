@@ -249,16 +249,17 @@ def _reading(points: pl.DataFrame, frame: Frame, order: Iterable[str], *, total:
     found = points["series"].unique(maintain_order=True).to_list()
     names = list(dict.fromkeys([*(name for name in order if name in found), *found]))[:_READ]
     near = alt.selection_point(name="near", fields=["t"], nearest=True, on="pointermove", clear="pointerout")
-    pivoted = alt.Chart(_POINTS).transform_pivot("series", value="value", groupby=["t"])
+    # Of a field's name Vega makes expressions and paths into objects: the user's names never become one.
+    fields = [f"series{number}" for number in range(len(names))]
+    chart = alt.Chart(_POINTS).transform_calculate(field=f"'series' + indexof({json.dumps(names)}, datum.series)")
+    pivoted = chart.transform_pivot("field", value="value", groupby=["t"])
     tooltip = [alt.Tooltip("t:Q", title="time (s)", format=".4~g")]
-    # Vega reads . and [ in a field's name as steps into an object.
-    quoted = {
-        name: name.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]") for name in names
-    }
-    # Not as shorthand, in which a colon ends the name.
-    tooltip += [alt.Tooltip(field=quoted[name], type="quantitative", title=name, format=".4~g") for name in names]
+    tooltip += [
+        alt.Tooltip(field=field, type="quantitative", title=_in_quotes(name), format=".4~g")
+        for field, name in zip(fields, names, strict=True)
+    ]
     if total:
-        sums = " + ".join(f"(datum[{json.dumps(name)}] || 0)" for name in names)
+        sums = " + ".join(f"(datum.{field} || 0)" for field in fields)
         pivoted = pivoted.transform_calculate(total=sums)
         tooltip.append(alt.Tooltip("total:Q", title="total", format=".4~g"))
     rule: alt.Chart = (
@@ -267,6 +268,11 @@ def _reading(points: pl.DataFrame, frame: Frame, order: Iterable[str], *, total:
         .add_params(near)
     )
     return rule
+
+
+def _in_quotes(name: str) -> str:
+    """A tooltip's title. Vega-Lite makes a string of an expression of it, and escapes quotes itself, but no more."""
+    return json.dumps(name)[1:-1].replace('\\"', '"')
 
 
 def _layers(title: str, frame: Frame, drawn: list[Any]) -> alt.TopLevelMixin:

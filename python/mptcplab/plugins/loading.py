@@ -16,6 +16,7 @@ from random import Random
 from types import ModuleType
 from typing import Any, Final
 
+from mptcplab import files
 from mptcplab.errors import PluginLoadError
 from mptcplab.plugins import base
 from mptcplab.results.columns import SAMPLES
@@ -161,7 +162,9 @@ def parameters(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
             raise PluginLoadError("nothing", f"a value for the parameter {name} of {chosen.__name__}", name)
     try:
         make(chosen, read, 0)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() in a plug-in does not end the program
         why = f"{type(error).__name__}: {error}"
         where = _line_in(error, source.file)
         raise PluginLoadError(
@@ -208,9 +211,9 @@ def _text(folders: Sequence[Path], name: str, digest: str | None) -> tuple[str, 
     if digest is not None and digest in _texts:
         return str(folders[0] / name), _texts[digest]
     places = [place for folder in folders for place in _places(folder, name, digest)]
-    place = next((place for place in places if place.exists()), folders[0] / name)
+    place = next((place for place in places if files.exists(place)), folders[0] / name)
     try:
-        text = place.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        text = files.read(place).decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, ValueError) as error:
         from mptcplab.scenario.errors import searched
 
@@ -244,8 +247,10 @@ def _module(digest: str, file: str, text: str) -> ModuleType:
     sys.modules[module.__name__] = module
     try:
         exec(compile(text, file, "exec"), vars(module))  # noqa: S102 - running it is what a plug-in is for
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[module.__name__]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         if isinstance(error, SyntaxError):
             found = f"{file}:{error.lineno}: a syntax error ({error.msg})"
         else:
@@ -258,7 +263,9 @@ def _module(digest: str, file: str, text: str) -> ModuleType:
 def _load(point: EntryPoint) -> Any:  # noqa: ANN401 - whatever the package has there
     try:
         return point.load()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginLoadError(
             f"{point.name}, which raises {type(error).__name__}: {error}", f"what {point.value} names"
         ) from error

@@ -1,5 +1,6 @@
 """Where the keys of a TOML text stand: `tomllib` keeps no positions, and an error should name the line."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +8,21 @@ from typing import Any
 from mptcplab.scenario.errors import Part, Problem, dotted
 
 Key = tuple[Part, ...]
-# A value that is longer than this is not searched for: each of its lines is one attempt to parse.
-_LONGEST_STATEMENT = 500
+_TOKEN = re.compile(
+    r"""
+    (?P<triple>\"{3}|'{3})       # the beginning of a string of several lines
+    | "(?:[^"\\\n]|\\.)*"       # a string
+    | '[^'\n]*'
+    | (?P<comment>\#[^\n]*)
+    | (?P<open>[\[{]) | (?P<close>[\]}])
+    | (?P<end>\n)
+    """,
+    re.VERBOSE,
+)
+_ENDS = {
+    '"""': re.compile(r'(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}', re.DOTALL),
+    "'''": re.compile(r"(?:[^']|'{1,2}(?!'))*'{3,5}"),
+}
 
 
 def _header(line: str, counts: dict[Key, int]) -> Key:
@@ -38,11 +52,10 @@ def _record(prefix: Key, value: object, line: int, found: dict[Key, int]) -> Non
 
 
 def key_lines(text: str) -> dict[Key, int]:
-    """The line, from 1, of every key of a text that `tomllib` reads.
-
-    A statement ends with the first line at which it parses, so strings and arrays of several lines need no lexer.
-    """
-    lines = text.replace("\r\n", "\n").split("\n")
+    """The line, from 1, of every key of a text that `tomllib` reads; in time that grows with its length."""
+    text = text.replace("\r\n", "\n")
+    lines = text.split("\n")
+    last = _last_lines(text)
     found: dict[Key, int] = {}
     counts: dict[Key, int] = {}
     table: Key = ()
@@ -55,15 +68,39 @@ def key_lines(text: str) -> dict[Key, int]:
             for length in range(1, len(table) + 1):
                 found.setdefault(table[:length], start + 1)
         elif stripped and not stripped.startswith("#"):
-            while True:
-                try:
-                    _record(table, tomllib.loads("\n".join(lines[start:end])), start + 1, found)
-                    break
-                except tomllib.TOMLDecodeError:
-                    end += 1
-                    if end > len(lines) or end - start > _LONGEST_STATEMENT:
-                        return found
+            end = last.get(start, start) + 1
+            try:
+                _record(table, tomllib.loads("\n".join(lines[start:end])), start + 1, found)
+            except tomllib.TOMLDecodeError:
+                return found
         start = end
+    return found
+
+
+def _last_lines(text: str) -> dict[int, int]:
+    """Of each statement of more than one line the first and the last line, from 0."""
+    found: dict[int, int] = {}
+    line = first = depth = at = 0
+    while (token := _TOKEN.search(text, at)) is not None:
+        at = token.end()
+        if token["triple"]:
+            end = _ENDS[token["triple"]].match(text, at)
+            if end is None:
+                break
+            line += text.count("\n", at, end.end())
+            at = end.end()
+        elif token["open"]:
+            depth += 1
+        elif token["close"]:
+            depth -= 1
+        elif token["end"]:
+            if depth <= 0:
+                if line > first:
+                    found[first] = line
+                first, depth = line + 1, 0
+            line += 1
+    if line > first:
+        found[first] = line
     return found
 
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mptcplab import registry, shipped
+from mptcplab import files, registry, shipped
 from mptcplab.scenario import canonical, describe, support
 from mptcplab.scenario.errors import Problem, ScenarioError, UnsupportedError, did_you_mean
 from mptcplab.scenario.lines import Key, Places
@@ -75,7 +75,7 @@ class Scenario:
         expected a scenario file or the name of a ready-made scenario; did you mean "wifi-lte"?
         """
         source = os.fspath(path)
-        if shipped.is_name(source) and not Path(source).exists():
+        if shipped.is_name(source) and not files.exists(source):
             file = shipped.scenario_file(source)
             if file is None:
                 hint = did_you_mean(source, shipped.scenario_names())
@@ -83,7 +83,7 @@ class Scenario:
                 raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
             source = str(file)
         try:
-            text = Path(source).read_bytes().decode("utf-8-sig")
+            text = files.read(source).decode("utf-8-sig")
         except OSError as error:
             found = f"nothing readable ({error.strerror or error})"
             raise ScenarioError([Problem(source, "", found, "a scenario file")]) from error

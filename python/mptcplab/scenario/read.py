@@ -2,10 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -41,7 +41,10 @@ S = TypeVar("S", bound=Sender)
 def parse(text: str, source: str) -> dict[str, Any]:
     """The text as TOML; a syntax error becomes a `ScenarioError` with line and column."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        if _is_deep(data):
+            raise RecursionError
+        return data
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         position = _POSITION.search(message)
@@ -58,6 +61,25 @@ def parse(text: str, source: str) -> dict[str, Any]:
         raise ScenarioError(
             [Problem(source, "", "values that are too deeply nested or too long", "a scenario")]
         ) from None
+
+
+def _is_deep(data: object) -> bool:
+    """Whether values are nested more deeply than any scenario's, and than recursion reaches."""
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+_DEEPEST: Final = 32
 
 
 class Reader:

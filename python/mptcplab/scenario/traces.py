@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from mptcplab import _core
+from mptcplab import _core, files
 from mptcplab.scenario.errors import searched, show
 from mptcplab.scenario.kinds import Kind, Table, fault, text
 
@@ -59,7 +59,7 @@ class TraceFileError(Exception):
 def _place_of(folders: Sequence[Path], named: TraceFile) -> Path:
     """The file that is meant: named from one of the folders on, or one of its name in `traces` there."""
     places = [place for each in folders for place in (each / named.file, each / FOLDER / Path(named.file).name)]
-    there = [place for place in places if place.exists()] or places
+    there = [place for place in places if files.exists(place)] or places
     return next((place for place in there if _is_meant(place, named)), there[0])
 
 
@@ -67,7 +67,7 @@ def read(folders: Sequence[Path], named: TraceFile) -> Trace:
     """Reads the file from the first of the folders that has it. Raises `TraceFileError`."""
     place = _place_of(folders, named)
     try:
-        content = place.read_bytes()
+        content = files.read(place)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         found = f"{show(named.file)}, which cannot be read ({reason or error})"
@@ -90,7 +90,7 @@ def read(folders: Sequence[Path], named: TraceFile) -> Trace:
 
 def _is_meant(place: Path, named: TraceFile) -> bool:
     try:
-        content = place.read_bytes()
+        content = files.read(place)
     except (OSError, ValueError):
         return False
     return named.sha256 in (None, sha256(content).hexdigest())

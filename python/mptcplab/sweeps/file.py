@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mptcplab import designs, shipped
+from mptcplab import designs, files, shipped
 from mptcplab.designs import DesignError, Factor, FactorError
 from mptcplab.designs.plain import Floats
 from mptcplab.engines.catalogue import ENGINES, with_kernels
@@ -96,7 +96,7 @@ class Sweep:
         Raises ScenarioError with everything that is wrong.
         """
         source = os.fspath(path)
-        if shipped.is_name(source) and not Path(source).exists():
+        if shipped.is_name(source) and not files.exists(source):
             file = shipped.sweep_file(source)
             if file is None:
                 hint = did_you_mean(source, shipped.sweep_names())
@@ -104,7 +104,7 @@ class Sweep:
                 raise ScenarioError([Problem(source, "", "neither a file nor a ready-made name", expected)])
             source = str(file)
         try:
-            text = Path(source).read_bytes().decode("utf-8-sig")
+            text = files.read(source).decode("utf-8-sig")
         except OSError as error:
             found = f"nothing readable ({error.strerror or error})"
             raise ScenarioError([Problem(source, "", found, "a sweep file")]) from error
@@ -311,13 +311,13 @@ class _Reader:
             )
             return None
         file = Path(source).parent / name
-        if shipped.is_name(name) and not file.exists():
+        if shipped.is_name(name) and not files.exists(file):
             file = shipped.scenario_file(name) or file
         try:
             return Scenario.load(file)
         except ScenarioError as error:
-            if not file.is_file():
-                self._wrong(("scenario",), f"{show(name)}, and {file} is not a file", "the path of a scenario file")
+            if not files.exists(file):
+                self._wrong(("scenario",), f"{show(name)}, and there is no {file}", "the path of a scenario file")
             else:
                 self.problems += error.problems
             return None

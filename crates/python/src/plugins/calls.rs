@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyType};
 use transport::plugin::{Kind, Origin};
@@ -114,8 +114,8 @@ impl Calls {
 impl Failure {
     fn into_error(self, py: Python<'_>) -> PyResult<PyErr> {
         let (error, text) = match self.problem {
-            // Ctrl-C and its like are not the plug-in's fault.
-            Problem::Raised(error) if is_foreign(py, &error)? => return Ok(error),
+            // Ctrl-C is not the plug-in's fault; sys.exit() is.
+            Problem::Raised(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => return Ok(error),
             Problem::Raised(error) => (Some(error.into_value(py)), None),
             Problem::Answered(text) => (None, Some(text)),
         };
@@ -124,16 +124,6 @@ impl Failure {
         let made = py.import("mptcplab.plugins.running")?.call_method1("failure", arguments)?;
         Ok(PyErr::from_value(made))
     }
-}
-
-/// Whether programs do not normally catch this exception, and it is not the watchdog's.
-fn is_foreign(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
-    let overdue = overdue(py)?;
-    Ok(!error.is_instance_of::<pyo3::exceptions::PyException>(py) && !error.is_instance(py, &overdue))
-}
-
-fn overdue(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
-    Ok(py.import("mptcplab.plugins.running")?.getattr("Overdue")?.cast_into::<PyType>()?)
 }
 
 /// A class with its parameters, of which each end of each connection that names it gets an object.

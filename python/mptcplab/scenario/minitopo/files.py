@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from mptcplab.files import read
 from mptcplab.scenario.errors import Problem, did_you_mean, one_of, show
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ class File:
         """Every line; those that are none become problems."""
         file = cls(str(path))
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read(path).decode().splitlines()
         except (OSError, UnicodeDecodeError) as error:
             file.problems.append(Problem(file.name, "", f"nothing readable ({error})", "a file of Minitopo"))
             lines = []
