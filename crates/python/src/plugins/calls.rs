@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyType};
+use pyo3::types::PyBool;
 use transport::plugin::{Kind, Origin};
 
 use super::given::Given;
