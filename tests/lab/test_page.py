@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -344,3 +345,33 @@ def test_nothing_serious_for_the_accessibility_checker(
     page.get_by_role("button", name="As TOML").click()
     assert violations(page) == []
     page.context.close()
+
+
+def test_a_word_while_it_loads_and_a_server_that_ends_and_comes_back(browser: Browser) -> None:
+    token, port = "a-course-of-this-term", free_port()
+    with served("--port", str(port), "--token", token) as address:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(address, wait_until="commit")
+        expect(page.locator("#loading")).to_have_text(re.compile("Loading|Running"))
+        expect(page.locator("html")).to_have_attribute("data-runs", re.compile(r"\d+"))
+        expect(page.locator("#loading")).to_be_hidden()
+        shared = page.url
+    expect(page.locator("#failure")).to_contain_text("The server has ended", timeout=10_000)
+    expect(page.locator("html")).to_have_attribute("data-gone", "yes")
+    assert violations(page) == []
+    before = runs(page)
+    with served("--port", str(port), "--token", token):
+        expect(page.locator("#failure")).to_be_hidden(timeout=20_000)
+        wait_for_run(page, before)
+        # A link of the class stays valid: the token is the same.
+        other = browser.new_context().new_page()
+        other.goto(f"{address.partition('#')[0]}#{shared.partition('#')[2]}")
+        expect(other.locator("html")).to_have_attribute("data-runs", re.compile(r"\d+"))
+    page.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port

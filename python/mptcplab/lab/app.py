@@ -73,6 +73,7 @@ class Lab:
         return [
             Route("/", self._page),
             Route("/static/{path:path}", self._static),
+            Route("/api/alive", self._alive),
             Route("/api/catalogue", self._offered),
             Route("/api/tour", self._guide),
             Route("/api/presets/{name}", self._preset),
@@ -92,6 +93,9 @@ class Lab:
             raise HTTPException(404, "there is no such file")
         media, content = found
         return Response(content, media_type=media)
+
+    async def _alive(self, _: Request) -> Response:
+        return Response(status_code=204)
 
     async def _offered(self, _: Request) -> Response:
         return Response(self._catalogue, media_type="application/json")
@@ -213,6 +217,7 @@ def build(
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
+        lab.desk.prepare()
         yield
         await lab.desk.close()
 

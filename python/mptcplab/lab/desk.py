@@ -55,6 +55,20 @@ class Desk:
         self._busy = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def prepare(self) -> None:
+        """Start a worker before there is work: starting takes longer than most runs."""
+
+        async def start() -> None:
+            try:
+                process = await self._start()
+            except (OSError, TimeoutError, asyncio.IncompleteReadError):
+                return  # who needs one will be told
+            self._idle.append(process)
+
+        task = asyncio.create_task(start())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def frames(self, page: str, task: Mapping[str, Any], limit_s: float) -> AsyncGenerator[Frame]:
         """The answer to a task, part by part. Who stops reading stops the task. Raises BusyError."""
         if len(self._waiting) >= self._limits.waiting:

@@ -27,15 +27,25 @@ def listen(host: str, port: int) -> socket.socket:
     return sock
 
 
-def serve(file: Path | None, host: str, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+def serve(
+    file: Path | None,
+    host: str,
+    port: int,
+    *,
+    browser: bool,
+    say: Callable[[str], None],
+    token: str | None = None,
+) -> None:
     """Serve until Ctrl-C; `say` gets the address, token included, when the server listens.
+
+    Without a `token` there is a new one.
 
     Raises OSError for a port that is taken, or a file that cannot be read.
     """
     opened = None if file is None else Opened(file, writable=is_loopback(host))
     sock = listen(host, port)
     port = sock.getsockname()[1]
-    token = secrets.token_urlsafe(24)
+    token = token or secrets.token_urlsafe(24)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     address = f"http://{shown}:{port}/?token={token}"
     app = build(token, host=host, port=port, opened=opened)

@@ -1,6 +1,7 @@
 // Puts the page together.
 
 import { advice } from "./advice.js";
+import { watch } from "./alive.js";
 import { get, work, Failed } from "./api.js";
 import { Board } from "./charts/board.js";
 import { Panel } from "./controls/panel.js";
@@ -160,6 +161,17 @@ async function begin() {
     state.replace((all) => (all.a = held));
   }
   document.documentElement.dataset.ready = "yes";
+  find("loading").textContent = "Running the first simulation …";
+  watch({
+    gone: failure,
+    back: () => {
+      failure("");
+      runner.schedule();
+    },
+  });
 }
 
-begin().catch((error) => failure(`The page could not begin: ${error.message}`));
+begin().catch((error) => {
+  find("loading").hidden = true;
+  failure(`The page could not begin: ${error.message}`);
+});
