@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+import mptcplab
 import pytest
-from mptcplab.advice.advising import ask
+from mptcplab.advice.advising import ask, settings
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.commands import commands
 from mptcplab.advice.effort import BUDGET_HOPS, plan
@@ -71,3 +72,16 @@ def test_what_was_simulated_is_what_the_commands_set() -> None:
     assert not any(
         "tcp_wmem" in line for line in commands(Candidate("cubic", "linux", ("a", "b"), (), True), ("a", "b"))["ip"]
     )
+
+
+def test_a_backup_beside_two_members_carries_nothing() -> None:
+    """As keys for `run --set`: 5 Mbit/s each of two paths, and nothing over the third."""
+    asked = ask(None, ["a: 5M, 9 ms", "b: 5M, 20 ms", "c: 5M, 40 ms"], "bulk", "linux")
+    mixed = Candidate("cubic", "linux", ("a", "b"), ("c",), True)
+    made = asked.scenario(Candidate("cubic", "linux", ("a", "b", "c"), (), True)).with_(settings(asked, mixed))
+    shares = dict(mptcplab.run(made).subflows.select("path", "share").iter_rows())
+    assert shares["c"] == 0
+    assert shares["a"] == pytest.approx(0.5, abs=0.02)
+    with Player(asked, 1) as player:
+        played = next(player.play([Run(mixed, 0)]))
+    assert played.carried_bytes[2] == 0
