@@ -8,6 +8,9 @@ pub enum CaptureError {
     /// It is none.
     #[error("not a capture: {0}")]
     NotACapture(Beginning),
+    /// It is packed, and cannot be unpacked.
+    #[error("{0}")]
+    Packed(String),
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -24,9 +27,8 @@ impl fmt::Display for Beginning {
             [0xa1, 0xb2, 0xc3 | 0x3c, ..] | [0xd4, 0xc3, 0xb2, 0xa1, ..] | [0x4d, 0x3c, 0xb2, 0xa1, ..] => {
                 return write!(f, "the header of a pcap file is cut off after {} of its 24 bytes", self.0.len());
             }
-            [0x1f, 0x8b, ..] => Some("gzip: gunzip it first"),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("Zstandard: unzstd it first"),
-            [0xfd, b'7', b'z', b'X', ..] => Some("xz: unxz it first"),
+            [0x42, 0x5a, 0x68, ..] => Some("bzip2: bunzip2 it first"),
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some("LZ4: unlz4 it first"),
             [b'P', b'K', ..] => Some("a ZIP archive: unzip it first"),
             _ => None,
         };

@@ -8,6 +8,7 @@ mod error;
 pub mod link;
 mod reader;
 mod source;
+mod unpack;
 mod writer;
 
 pub use error::{Beginning, CaptureError};

@@ -6,6 +6,7 @@
 use crate::CaptureError;
 use crate::error::Beginning;
 use crate::source::Source;
+use crate::unpack::Unpacked;
 use std::io::Read;
 
 /// No block and no packet is longer; what claims to be is damage.
@@ -64,8 +65,8 @@ enum Format {
 }
 
 /// Reads packets one by one.
-pub struct Reader<R> {
-    source: Source<R>,
+pub struct Reader<R: Read> {
+    source: Source<Unpacked<R>>,
     format: Format,
     big_endian: bool,
     interfaces: Vec<Interface>,
@@ -87,10 +88,15 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// [`CaptureError::NotACapture`] for anything else, and those of `inner`.
     pub fn new(inner: R) -> Result<Reader<R>, CaptureError> {
-        let mut source = Source::new(inner);
-        let beginning = source.peek(24)?;
+        let mut source = Source::new(Unpacked::new(inner)?);
+        let beginning = source.peek(24)?.to_vec();
+        if beginning.len() < 24
+            && let Some(failure) = source.inner().failure()
+        {
+            return Err(CaptureError::Packed(failure));
+        }
         let not = |beginning: &[u8]| CaptureError::NotACapture(Beginning(beginning.to_vec()));
-        let Some(&magic) = beginning.first_chunk::<4>() else { return Err(not(beginning)) };
+        let Some(&magic) = beginning.first_chunk::<4>() else { return Err(not(&beginning)) };
         let (format, big_endian) = match u32::from_be_bytes(magic) {
             // The byte order comes with the section.
             SECTION => (Format::Pcapng, false),
@@ -98,7 +104,7 @@ impl<R: Read> Reader<R> {
             0xd4c3_b2a1 => (Format::Pcap { nanoseconds: false }, false),
             0xa1b2_3c4d => (Format::Pcap { nanoseconds: true }, true),
             0x4d3c_b2a1 => (Format::Pcap { nanoseconds: true }, false),
-            _ => return Err(not(beginning)),
+            _ => return Err(not(&beginning)),
         };
         let mut reader =
             Reader { source, format, big_endian, interfaces: Vec::new(), section: 0, last_ns: 0, damage: None };
@@ -156,6 +162,10 @@ impl<R: Read> Reader<R> {
 
     fn damaged(&mut self, what: &str) {
         let offset = self.source.offset();
+        if let Some(failure) = self.source.inner().failure() {
+            self.damage = Some(format!("{failure}: what follows byte {offset} of the capture is not read"));
+            return;
+        }
         self.damage = Some(format!("{what} at byte {offset}: what follows is not read"));
     }
 
@@ -164,7 +174,7 @@ impl<R: Read> Reader<R> {
         let big = self.big_endian;
         let header = self.source.peek(16)?;
         if header.len() < 16 {
-            if !header.is_empty() {
+            if !header.is_empty() || self.source.inner().failure().is_some() {
                 self.damaged("the file is cut off in the header of a packet");
             }
             return Ok(None);
@@ -189,7 +199,7 @@ impl<R: Read> Reader<R> {
     fn block(&mut self) -> Result<Option<(Block, usize)>, CaptureError> {
         let head = self.source.peek(12)?;
         if head.len() < 12 {
-            if !head.is_empty() {
+            if !head.is_empty() || self.source.inner().failure().is_some() {
                 self.damaged("the file is cut off in the head of a block");
             }
             return Ok(None);

@@ -21,6 +21,11 @@ impl<R: Read> Source<R> {
         Source { inner, buffer: vec![0; 2 * CHUNK], start: 0, end: 0, offset: 0, ended: false }
     }
 
+    /// What it reads from.
+    pub fn inner(&self) -> &R {
+        &self.inner
+    }
+
     /// How many bytes of the stream have been taken.
     pub fn offset(&self) -> u64 {
         self.offset

@@ -2,7 +2,7 @@
 
 use capture::Writer;
 use capture::analysis::report::Analysis;
-use capture::analysis::{Analyser, Options};
+use capture::analysis::{Analyser, Options, laws};
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use wire::{
@@ -103,7 +103,9 @@ impl Capture {
 fn analyse(file: &[u8]) -> Analysis {
     let mut analyser = Analyser::default();
     assert!(analyser.read("by hand", file, &mut |_| true).unwrap());
-    analyser.finish(Options::default())
+    let analysis = analyser.finish(Options { series: true, ..Options::default() });
+    assert_eq!(laws::violations(&analysis), []);
+    analysis
 }
 
 fn mapped(dsn: u64, ssn: u32, len: u16) -> Option<Dss> {

@@ -153,12 +153,15 @@ fn damage_ends_the_reading_and_is_told() {
 fn what_is_no_capture_is_said_to_be_none() {
     for (bytes, words) in [
         (&b""[..], "the file is empty"),
-        (b"\x1f\x8b\x08\0\0", "begins with the bytes 1f 8b 08 00, which is gzip: gunzip it first"),
+        (b"\x1f\x8b\x08\0\0", "the gzip data are cut off or damaged"),
+        (b"\x28\xb5\x2f\xfd\0", "the Zstandard data are cut off or damaged"),
+        (b"\xfd7zXZ\0\0", "the xz data are cut off or damaged"),
+        (b"BZh9", "begins with the bytes 42 5a 68 39, which is bzip2: bunzip2 it first"),
         (b"{\"title\"", "begins with the bytes 7b 22 74 69; pcapng begins with 0a 0d 0d 0a"),
         (b"\xd4\xc3\xb2\xa1\x02\0", "the header of a pcap file is cut off"),
     ] {
         match Reader::new(bytes) {
-            Err(error @ CaptureError::NotACapture(_)) => {
+            Err(error @ (CaptureError::NotACapture(_) | CaptureError::Packed(_))) => {
                 assert!(error.to_string().contains(words), "{error}");
             }
             other => panic!("{:?}", other.err()),
@@ -180,6 +183,7 @@ proptest! {
         analyser.read("any", &file[..], &mut |_| true).unwrap();
         let found = analyser.finish(capture::analysis::Options::default());
         prop_assert_eq!(found.files.len(), 1);
+        prop_assert_eq!(capture::analysis::laws::violations(&found), []);
     }
 
     #[test]

@@ -107,6 +107,8 @@ pub struct Captured<'a> {
     pub segment: Segment<&'a [u8]>,
     /// The payload's length in the packet as sent, by the IP header, in bytes.
     pub payload_len: usize,
+    /// The IP header has the length 0, and that of the frame was taken instead.
+    pub len_of_frame: bool,
     /// What is known of the checksums.
     pub checksums: ChecksumState,
 }
@@ -195,9 +197,41 @@ pub fn decode_with(bytes: &[u8], checksums: Checksums) -> Result<(IpHeader, Segm
 /// # Errors
 /// See [`decode`].
 pub fn decode_headers(bytes: &[u8]) -> Result<Captured<'_>, DecodeError> {
-    let packet = Packet::locate(bytes)?;
+    captured(Packet::locate(bytes)?)
+}
+
+/// As [`decode_headers`], of a packet that had `frame_len` bytes on the wire. A length of 0 in the IP header, which stands
+/// there before segmentation offload and with BIG TCP, then means that length, and a jumbo payload (RFC 2675) is read.
+///
+/// # Errors
+/// See [`decode`].
+pub fn decode_frame(bytes: &[u8], frame_len: usize) -> Result<Captured<'_>, DecodeError> {
+    captured(Packet::locate_in(bytes, Some(frame_len))?)
+}
+
+/// What an IP packet carries: the protocol after IPv6's extension headers, and where it begins.
+///
+/// # Errors
+/// See [`decode`]; of a fragment too, since what it carries has no beginning of its own.
+pub fn ip_payload(bytes: &[u8]) -> Result<(u8, usize), DecodeError> {
+    let place = match bytes.first().map(|first| first >> 4) {
+        Some(4) => {
+            let (header, _) = ipv4_header(bytes)?;
+            (header.protocol.0, header.header_len())
+        }
+        Some(6) if bytes.len() >= IPV6_HEADER_LEN => {
+            let (protocol, len) = skip_extensions(bytes[6], &bytes[IPV6_HEADER_LEN..], bytes.len())?;
+            (protocol, IPV6_HEADER_LEN + len)
+        }
+        _ => return Err(Packet::locate(bytes).err().unwrap_or(DecodeError::NotTcp { protocol: tcp::PROTOCOL })),
+    };
+    Ok(place)
+}
+
+fn captured(packet: Packet<'_>) -> Result<Captured<'_>, DecodeError> {
     let segment = tcp::decode(packet.tcp, packet.tcp_len, packet.tcp_offset)?;
-    let checksums = if packet.tcp.len() < packet.tcp_len {
+    // A checksum is computed after segmentation, so there is none yet of a length that is not known.
+    let checksums = if packet.tcp.len() < packet.tcp_len || packet.len_of_frame {
         ChecksumState::Unknown
     } else if packet.verify().is_ok() {
         ChecksumState::Correct
@@ -205,7 +239,22 @@ pub fn decode_headers(bytes: &[u8]) -> Result<Captured<'_>, DecodeError> {
         ChecksumState::Wrong
     };
     let missing = packet.tcp_len - packet.tcp.len();
-    Ok(Captured { ip: packet.ip, payload_len: segment.payload.len() + missing, segment, checksums })
+    let payload_len = segment.payload.len() + missing;
+    Ok(Captured { ip: packet.ip, payload_len, len_of_frame: packet.len_of_frame, segment, checksums })
+}
+
+fn ipv4_header(bytes: &[u8]) -> Result<(Ipv4Header, &[u8]), DecodeError> {
+    Ipv4Header::from_slice(bytes).map_err(|error| match error {
+        Ipv4SliceError::Len(len) => {
+            DecodeError::Truncated { what: "IPv4 header", needed: len.required_len, captured: bytes.len() }
+        }
+        Ipv4SliceError::Content(Ipv4Error::HeaderLengthSmallerThanHeader { ihl }) => {
+            header_error("IPv4 header length", 0, ihl.into(), "5 or more 4-byte words")
+        }
+        Ipv4SliceError::Content(Ipv4Error::UnexpectedVersion { version_number }) => {
+            header_error("IP version", 0, version_number.into(), "4")
+        }
+    })
 }
 
 /// Where TCP stands in a packet.
@@ -217,31 +266,31 @@ struct Packet<'a> {
     /// Its length according to the IP header.
     tcp_len: usize,
     tcp_offset: usize,
+    len_of_frame: bool,
 }
 
 impl<'a> Packet<'a> {
     fn locate(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::locate_in(bytes, None)
+    }
+
+    fn locate_in(bytes: &'a [u8], frame_len: Option<usize>) -> Result<Self, DecodeError> {
         match bytes.first().map(|first| first >> 4) {
-            Some(4) => Self::locate_v4(bytes),
-            Some(6) => Self::locate_v6(bytes),
+            Some(4) => Self::locate_v4(bytes, frame_len),
+            Some(6) => Self::locate_v6(bytes, frame_len),
             Some(version) => Err(header_error("IP version", 0, version.into(), "4 or 6")),
             None => Err(DecodeError::Truncated { what: "IP header", needed: IPV4_HEADER_LEN, captured: 0 }),
         }
     }
 
-    fn locate_v4(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let (header, _) = Ipv4Header::from_slice(bytes).map_err(|error| match error {
-            Ipv4SliceError::Len(len) => {
-                DecodeError::Truncated { what: "IPv4 header", needed: len.required_len, captured: bytes.len() }
-            }
-            Ipv4SliceError::Content(Ipv4Error::HeaderLengthSmallerThanHeader { ihl }) => {
-                header_error("IPv4 header length", 0, ihl.into(), "5 or more 4-byte words")
-            }
-            Ipv4SliceError::Content(Ipv4Error::UnexpectedVersion { version_number }) => {
-                header_error("IP version", 0, version_number.into(), "4")
-            }
-        })?;
-        let (header_len, total_len) = (header.header_len(), usize::from(header.total_len));
+    fn locate_v4(bytes: &'a [u8], frame_len: Option<usize>) -> Result<Self, DecodeError> {
+        let (header, _) = ipv4_header(bytes)?;
+        let header_len = header.header_len();
+        let len_of_frame = header.total_len == 0 && frame_len.is_some_and(|len| len >= header_len);
+        let total_len = match frame_len {
+            Some(len) if len_of_frame => len,
+            _ => usize::from(header.total_len),
+        };
         if total_len < header_len {
             let expected = "the header's length or more (0 comes from a capture before segmentation offload)";
             return Err(header_error("IPv4 total length", 2, total_len as u64, expected));
@@ -263,17 +312,22 @@ impl<'a> Packet<'a> {
             flow_label: 0,
         };
         let tcp = &bytes[header_len..total_len.min(bytes.len())];
-        Ok(Packet { bytes, ip, tcp, tcp_len: total_len - header_len, tcp_offset: header_len })
+        Ok(Packet { bytes, ip, tcp, tcp_len: total_len - header_len, tcp_offset: header_len, len_of_frame })
     }
 
-    fn locate_v6(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+    fn locate_v6(bytes: &'a [u8], frame_len: Option<usize>) -> Result<Self, DecodeError> {
         // The version is 6, so only the length can be wrong.
         let (header, _) = Ipv6Header::from_slice(bytes).map_err(|_| DecodeError::Truncated {
             what: "IPv6 header",
             needed: IPV6_HEADER_LEN,
             captured: bytes.len(),
         })?;
-        let end = IPV6_HEADER_LEN + usize::from(header.payload_length);
+        let len_of_frame = header.payload_length == 0 && frame_len.is_some_and(|len| len >= IPV6_HEADER_LEN);
+        let end = match frame_len {
+            Some(len) if len_of_frame => jumbo_len(header.next_header.0, &bytes[IPV6_HEADER_LEN..])
+                .map_or(len, |jumbo| IPV6_HEADER_LEN.saturating_add(jumbo).min(len)),
+            _ => IPV6_HEADER_LEN + usize::from(header.payload_length),
+        };
         let payload = &bytes[IPV6_HEADER_LEN..end.min(bytes.len())];
         let (protocol, extensions_len) = skip_extensions(header.next_header.0, payload, end)?;
         if protocol != tcp::PROTOCOL {
@@ -290,7 +344,7 @@ impl<'a> Packet<'a> {
             identification: 0,
             flow_label: header.flow_label.value(),
         };
-        Ok(Packet { bytes, ip, tcp, tcp_len: end - tcp_offset, tcp_offset })
+        Ok(Packet { bytes, ip, tcp, tcp_len: end - tcp_offset, tcp_offset, len_of_frame })
     }
 
     /// Verifies the checksums; the whole segment is present.
@@ -307,6 +361,17 @@ impl<'a> Packet<'a> {
         };
         let rest = tcp::checksum(self.ip.src, self.ip.dst, self.tcp);
         fits("TCP", offset, u16::from_be_bytes([high, low]), rest)
+    }
+}
+
+/// The length that a jumbo payload option tells (RFC 2675 §2): the option is the first of a hop-by-hop header, as BIG TCP
+/// writes it.
+fn jumbo_len(next_header: u8, payload: &[u8]) -> Option<usize> {
+    match payload {
+        [_, _, 0xc2, 4, a, b, c, d, ..] if next_header == extension::HOP_BY_HOP => {
+            Some(u32::from_be_bytes([*a, *b, *c, *d]) as usize)
+        }
+        _ => None,
     }
 }
 

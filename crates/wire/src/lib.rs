@@ -59,7 +59,10 @@ pub use checksum::{DssChecksum, dss_checksum};
 pub use compact::Compact;
 pub use error::{DecodeError, EncodeError, OptionError};
 pub use icmp::{IcmpError, IcmpKind, decode_icmp};
-pub use ip::{Captured, ChecksumState, Checksums, Ecn, IpHeader, decode, decode_headers, decode_with, encode};
+pub use ip::{
+    Captured, ChecksumState, Checksums, Ecn, IpHeader, decode, decode_frame, decode_headers, decode_with, encode,
+    ip_payload,
+};
 pub use length::{
     IPV4_HEADER_LEN, IPV6_HEADER_LEN, MAX_OPTIONS_LEN, MSS_LEN, SACK_PERMITTED_LEN, TCP_HEADER_LEN, TIMESTAMPS_LEN,
     WINDOW_SCALE_LEN,

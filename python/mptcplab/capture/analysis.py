@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from mptcplab import _core
-from mptcplab.capture import frames
+from mptcplab.capture import frames, remarks
 from mptcplab.errors import Error
 from mptcplab.results import inventory
 from mptcplab.results.directory import replaced
+from mptcplab.results.laws import LawError
 
 
 class CaptureError(Error, ValueError):
@@ -69,7 +70,7 @@ class Analysis:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Remarks: what could not be read, and why."""
-        return tuple(note for file in self.summary["files"] for note in _notes(file))
+        return tuple(remarks.of(self.summary))
 
     def to_json(self) -> str:
         """The document of `--json`."""
@@ -107,14 +108,18 @@ def analyze(
     from_s: float | None = None,
     to_s: float | None = None,
     progress: Callable[[float], None] | None = None,
+    series: bool = True,
 ) -> Analysis:
     """Analyse captures (pcapng or pcap) that belong together, such as those of several interfaces or of both hosts.
+
+    They may be packed with gzip, Zstandard or xz; `-` is the standard input. Without `series` the frames `sent`,
+    `received` and `acks` stay empty, which saves memory for captures of many millions of packets.
 
     Rates and shares exclude packets before `from_s` and after `to_s`, in seconds from the first TCP packet.
     `progress` is called from time to time with the fraction that has been read, 0 to 1.
 
     Raises CaptureError for a file that is not a capture or contains no readable TCP, OSError for one that cannot be
-    read.
+    read, mptcplab.results.laws.LawError for an analysis that contradicts itself, which is an error in mptcplab.
 
     >>> import tempfile, mptcplab
     >>> from pathlib import Path
@@ -139,38 +144,22 @@ def analyze(
             raise CaptureError(
                 f"{name}: a directory; name the captures in it, for instance {name.rstrip('/')}/*.pcapng"
             )
-    size = sum(Path(name).stat().st_size for name in names) or 1
+    if names.count("-") > 1:
+        raise CaptureError("the standard input (-) can be read once only")
+    size = sum(Path(name).stat().st_size for name in names if name != "-") or 1
     told = None if progress is None else lambda read: progress(min(read / size, 1.0))
     try:
-        answer = _core.analyze(names, from_s, to_s, told)
+        answer = _core.analyze(names, from_s, to_s, told, series)
     except ValueError as error:
         path, reason = error.args
         raise CaptureError(f"{path}: {reason}") from None
     summary = json.loads(answer["summary"])
     if not summary["connections"]:
-        raise CaptureError(*(f"{file['name']}: {_why_nothing(file)}" for file in summary["files"]))
+        raise CaptureError(*(f"{file['name']}: {remarks.why_nothing(file)}" for file in summary["files"]))
+    if answer["broken_laws"]:
+        broken = [f"connection {number}, {text}" for number, text in answer["broken_laws"]]
+        raise LawError(broken, "the captures (`editcap -s 128` keeps the headers only) and `mptcplab --version`")
     return Analysis(tuple(names), summary, **frames.series(answer))
-
-
-def _why_nothing(file: dict[str, Any]) -> str:
-    what = "; ".join(note.removeprefix(f"{file['name']}: ") for note in _notes(file))
-    return f"no TCP in its {file['packets']} packets" + (f" ({what})" if what else "")
-
-
-def _notes(file: dict[str, Any]) -> list[str]:
-    notes = []
-    if file["damage"]:
-        notes.append(file["damage"])
-    if file["unknown_links"]:
-        links = ", ".join(map(str, file["unknown_links"]))
-        notes.append(
-            f"link type {links} is not supported; Ethernet, RAW, Linux SLL and SLL2, NULL, LOOP, IPV4 and IPV6 are"
-        )
-    if file["undecoded"]:
-        notes.append(f"{file['undecoded']} packets could not be decoded, the first: {file['first_error']}")
-    if file["fragments"]:
-        notes.append(f"{file['fragments']} IP fragments were ignored")
-    return [f"{file['name']}: {note}" for note in notes]
 
 
 def _write(path: Path, text: str) -> None:

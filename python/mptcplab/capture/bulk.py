@@ -15,6 +15,7 @@ from mptcplab.results import inventory
 from mptcplab.results.directory import replaced
 
 SUFFIXES: Final = (".pcapng", ".pcap", ".cap")
+PACKED: Final = (".gz", ".zst", ".xz")
 TABLES: Final = tuple(frames.SCHEMAS)
 
 
@@ -80,7 +81,7 @@ def analyze_folder(
     refused: dict[str, str] = {}
     for number, (name, files) in enumerate(groups.items()):
         try:
-            analyses[name] = analyze(files, from_s=from_s, to_s=to_s)
+            analyses[name] = analyze(files, from_s=from_s, to_s=to_s, series=False)
         except CaptureError as error:
             refused[name] = "; ".join(map(str, error.args))
         if progress is not None:
@@ -93,8 +94,14 @@ def analyze_folder(
 def _groups(folder: Path) -> Iterator[tuple[str, list[Path]]]:
     for entry in sorted(folder.iterdir()):
         if entry.is_dir():
-            inside = sorted(file for file in entry.iterdir() if file.suffix in SUFFIXES)
+            inside = sorted(file for file in entry.iterdir() if is_capture(file))
             if inside:
                 yield entry.name, inside
-        elif entry.suffix in SUFFIXES:
+        elif is_capture(entry):
             yield entry.name, [entry]
+
+
+def is_capture(file: Path) -> bool:
+    """Whether the file is named like a capture, perhaps packed, or like a part of one (`x.pcap0`, `x.pcap1`, …)."""
+    name = Path(file.stem) if file.suffix in PACKED else file
+    return name.suffix.rstrip("0123456789") in SUFFIXES

@@ -1,4 +1,4 @@
-"""The tables of an analysis, for the terminal and for the report."""
+"""The tables of an analysis, for the terminal and for the report: first a summary, then the details of connections."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,25 +6,48 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.console import Console, RenderableType
 
+from mptcplab.capture import summary
+from mptcplab.capture.quantities import MISSING, amount, duration
 from mptcplab.render.text_tables import Field, Table, decimals, drawn, formatter
 
 if TYPE_CHECKING:
     from mptcplab.capture.analysis import Analysis
 
-_MISSING = "–"
-
 
 def tables(analysis: "Analysis") -> tuple[Table, ...]:
-    """Connections, their directions, subflows, and what happened."""
-    several = [_connections(analysis), _streams(analysis), _subflows(analysis), _flows(analysis)]
-    if analysis.events.height:
-        several.append(_events(analysis))
+    """The summary and the details of all connections."""
+    return (*summary.tables(analysis), *details(analysis, None))
+
+
+def details(analysis: "Analysis", connection: int | None) -> tuple[Table, ...]:
+    """A connection, or all of them, with directions, subflows, and what happened."""
+
+    def of(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame if connection is None else frame.filter(pl.col("connection") == connection)
+
+    subflows = of(analysis.subflows)
+    several = [
+        _connections(of(analysis.connections)),
+        _streams(of(analysis.streams)),
+        _subflows(subflows),
+        _flows(of(analysis.flows), subflows),
+    ]
+    events = of(analysis.events)
+    if events.height:
+        several.append(_events(events))
     return tuple(several)
 
 
-def for_terminal(analysis: "Analysis", console: Console) -> RenderableType:
-    """All of them."""
-    return drawn(tables(analysis), console)
+def for_terminal(
+    analysis: "Analysis", console: Console, *, connection: int | None = None, top: int = summary.WORST
+) -> RenderableType:
+    """The summary, with the details of the only connection there is; or the details of the one asked for."""
+    if connection is not None:
+        return drawn(details(analysis, connection), console)
+    found = summary.tables(analysis, top)
+    if len(analysis.summary["connections"]) == 1:
+        found = (*found, *details(analysis, 0)[1:])
+    return drawn(found, console)
 
 
 def subflow_names(analysis: "Analysis") -> pl.DataFrame:
@@ -36,8 +59,7 @@ def subflow_names(analysis: "Analysis") -> pl.DataFrame:
     )
 
 
-def _connections(analysis: "Analysis") -> Table:
-    frame = analysis.connections
+def _connections(frame: pl.DataFrame) -> Table:
     fallback = [
         "" if at is None else f"{at:.3f} s: {reason}"
         for at, reason in frame.select("fallback_s", "fallback_reason").iter_rows()
@@ -64,16 +86,19 @@ def _connections(analysis: "Analysis") -> Table:
     return Table("Connections", tuple(fields))
 
 
-def _streams(analysis: "Analysis") -> Table:
-    frame = analysis.streams.filter((pl.col("segments_sent") > 0) | (pl.col("bytes") > 0))
+def _streams(frame: pl.DataFrame) -> Table:
+    frame = frame.filter((pl.col("segments_sent") > 0) | (pl.col("bytes") > 0))
     fields = [
         _text("connection", frame["connection"]),
         _text("direction", frame["direction"]),
-        _number("goodput", "Mbit/s", frame["goodput_bps"], 1e-6),
-        _number("in order", "MB", frame["bytes"], 1e-6),
+        _amount("goodput", frame["goodput_bps"], "bit/s"),
+        _amount("delivered", frame["bytes"], "B"),
         _whole("sent", "segments", frame["segments_sent"], 4),
         _whole("retransmitted", "segments", frame["retransmissions"]),
         _whole("reinjected", "segments", frame["reinjections"]),
+        _whole("timeouts", "", frame["timeouts"], 6),
+        _duration("longest", frame["longest_silence_s"], unit="silence", expendable=7),
+        _duration("until", frame["silence_end_s"], expendable=7),
         _number("DATA_ACK RTT", "min, ms", frame["data_ack_rtt_min_s"], 1e3, 5),
         _number("DATA_ACK RTT", "mean, ms", frame["data_ack_rtt_mean_s"], 1e3),
         _number("DATA_ACK RTT", "p95, ms", frame["data_ack_rtt_p95_s"], 1e3, 3),
@@ -83,8 +108,7 @@ def _streams(analysis: "Analysis") -> Table:
     return Table("Data", tuple(fields))
 
 
-def _subflows(analysis: "Analysis") -> Table:
-    frame = analysis.subflows
+def _subflows(frame: pl.DataFrame) -> Table:
     fields = [
         _text("connection", frame["connection"]),
         _text("subflow", frame["subflow"]),
@@ -94,6 +118,7 @@ def _subflows(analysis: "Analysis") -> Table:
         _text("backup", ["backup" if backup else "" for backup in frame["backup"]], expendable=4),
         _text("join", frame["join_hmac"], unit="HMAC", expendable=1),
         _text("closing", frame["closing"], expendable=2),
+        _whole("RSTs", "", frame["resets"], 2),
         _number("start", "s", frame["start_s"]),
         _number("end", "s", frame["end_s"], expendable=3),
         _number("handshake", "RTT, ms", frame["handshake_rtt_s"], 1e3),
@@ -101,15 +126,16 @@ def _subflows(analysis: "Analysis") -> Table:
     return Table("Subflows", tuple(fields))
 
 
-def _flows(analysis: "Analysis") -> Table:
-    frame = analysis.flows.filter(pl.col("segments_sent") > 0)
-    named = frame.join(analysis.subflows.select("connection", "subflow", "client"), on=["connection", "subflow"])
+def _flows(frame: pl.DataFrame, subflows: pl.DataFrame) -> Table:
+    frame = frame.filter(pl.col("segments_sent") > 0)
+    named = frame.join(subflows.select("connection", "subflow", "client"), on=["connection", "subflow"])
     fields = [
         _text("connection", named["connection"]),
         _text("subflow", named["subflow"]),
         _text("client", named["client"], expendable=5),
         _text("direction", named["direction"]),
-        _number("goodput", "Mbit/s", named["goodput_bps"], 1e-6),
+        _amount("delivered", named["bytes"], "B"),
+        _amount("goodput", named["goodput_bps"], "bit/s"),
         _number("share", "%", named["share"], 1e2),
         _whole("sent", "segments", named["segments_sent"]),
         _whole("retransmitted", "segments", named["retransmissions"]),
@@ -121,8 +147,7 @@ def _flows(analysis: "Analysis") -> Table:
     return Table("Data by subflow", tuple(fields))
 
 
-def _events(analysis: "Analysis") -> Table:
-    frame = analysis.events
+def _events(frame: pl.DataFrame) -> Table:
     fields = [
         _text("connection", frame["connection"]),
         _number("time", "s", frame["time_s"]),
@@ -135,7 +160,7 @@ def _events(analysis: "Analysis") -> Table:
 
 
 def _text(header: str, values: Sequence[object] | pl.Series, *, unit: str = "", expendable: int = 0) -> Field:
-    cells = tuple(_MISSING if value is None else str(value) for value in values)
+    cells = tuple(MISSING if value is None else str(value) for value in values)
     return Field(header, unit, cells, "text", expendable)
 
 
@@ -146,3 +171,11 @@ def _number(header: str, unit: str, values: pl.Series, scale: float = 1.0, expen
 
 def _whole(header: str, unit: str, values: pl.Series, expendable: int = 0) -> Field:
     return Field(header, unit, tuple(map(formatter(0), values)), "number", expendable)
+
+
+def _amount(header: str, values: pl.Series, unit: str, expendable: int = 0) -> Field:
+    return Field(header, "", tuple(amount(value, unit) for value in values), "number", expendable)
+
+
+def _duration(header: str, values: pl.Series, *, unit: str = "", expendable: int = 0) -> Field:
+    return Field(header, unit, tuple(map(duration, values)), "number", expendable)

@@ -8,11 +8,21 @@ import click
 
 from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
 from mptcplab.cli.progress import Progress
+from mptcplab.results import inventory
 
 
 @click.command()
 @click.argument("files", metavar="CAPTURE…", nargs=-1, required=True, type=FILE_PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+@click.option("--connection", type=click.IntRange(min=0), metavar="N", help="Print the details of this connection.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=3,
+    show_default=True,
+    help="How many connections the lists of the worst have.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, which has all, instead of tables.")
 @click.option("--out", type=FILE_PATH, metavar="DIR", help="Write Parquet files and report.html to DIR.")
 @click.option(
     "--from",
@@ -28,12 +38,21 @@ from mptcplab.cli.progress import Progress
     metavar="SECONDS",
     help="Exclude later packets from rates and shares.",
 )
-def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: float | None, to_s: float | None) -> None:
+def analyze(
+    files: tuple[Path, ...],
+    connection: int | None,
+    top: int,
+    as_json: bool,
+    out: Path | None,
+    from_s: float | None,
+    to_s: float | None,
+) -> None:
     """Analyse packet captures: connections, subflows, reinjections, goodput and delays.
 
-    Several captures (of each interface, of both hosts) are analysed together. Times count from the first TCP packet.
-    In a folder, each capture is analysed separately, and each subfolder as one set of captures; --out then receives one
-    dataset with the column `capture`.
+    Several captures (of each interface, of both hosts) are analysed together; they may be packed (gzip, Zstandard, xz),
+    and - is the standard input. Times count from the first TCP packet. A summary is printed, for a single connection
+    with its details. In a folder, each capture is analysed separately, and each subfolder as one set of captures; --out
+    then receives one dataset with the column `capture`.
 
     \b
     Example: mptcplab analyze out/wifi-lte/captures/*.pcapng --out out/wifi-lte-packets
@@ -44,26 +63,41 @@ def analyze(files: tuple[Path, ...], as_json: bool, out: Path | None, from_s: fl
     if len(files) == 1 and files[0].is_dir():
         _folder(files[0], as_json=as_json, out=out, from_s=from_s, to_s=to_s)
         return
+    files = _without_inventory(files)
     if out is not None:
         captures.check(out)
     with Progress("reading", sys.stderr) as progress:
         try:
-            analysis = captures.analyze(files, from_s=from_s, to_s=to_s, progress=progress.update)
+            analysis = captures.analyze(
+                files, from_s=from_s, to_s=to_s, progress=progress.update, series=out is not None
+            )
         except captures.CaptureError as error:
             raise Failure(WRONG_INPUT, *map(str, error.args)) from None
         except FileNotFoundError as error:
             raise Failure(WRONG_INPUT, f"{error.filename}: no such file") from None
+    count = len(analysis.summary["connections"])
+    if connection is not None and connection >= count:
+        raise Failure(
+            WRONG_INPUT, f"--connection: found {connection}; expected 0 to {count - 1}, since there are {count}"
+        )
     if out is not None:
         analysis.save(out)
     if as_json:
         sys.stdout.write(analysis.to_json())
     else:
         terminal = console()
-        terminal.print(tables.for_terminal(analysis, terminal))
+        terminal.print(tables.for_terminal(analysis, terminal, connection=connection, top=top))
+        if connection is None and count > 1:
+            say("--connection N prints the details of a connection, --json has all")
     for note in analysis.notes:
         say(f"note: {note}")
     if out is not None:
         say(f"wrote {out / 'report.html'}")
+
+
+def _without_inventory(files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Without the list of checksums that our own results have beside their captures: DIR/* names it too."""
+    return tuple(file for file in files if file.name != inventory.FILE) or files
 
 
 def _folder(folder: Path, *, as_json: bool, out: Path | None, from_s: float | None, to_s: float | None) -> None:
@@ -82,9 +116,10 @@ def _folder(folder: Path, *, as_json: bool, out: Path | None, from_s: float | No
     else:
         for name, analysis in found.analyses.items():
             protocols = analysis.connections["protocol"].to_list()
+            count = f"{len(protocols)} {'connection' if len(protocols) == 1 else 'connections'}"
             print_line(
-                f"{name}: {len(protocols)} connections, {protocols.count('mptcp')} of them MPTCP, "
-                f"{analysis.subflows.height} subflows, {analysis.summary['duration_s']:g} s"
+                f"{name}: {count}, {protocols.count('mptcp')} of them MPTCP, {analysis.subflows.height} subflows, "
+                f"{analysis.summary['duration_s']:g} s"
             )
     for name, reason in found.refused.items():
         say(f"note: {name} was skipped: {reason}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import provenance
 from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.engines.catalogue import ALL, Engine, find
+from mptcplab.results import laws
 from mptcplab.results.result import Result, Run
 from mptcplab.scenario import describe
 
@@ -116,6 +117,7 @@ class _Series:
     ) -> None:
         self.finished: dict[int, Run] = {}
         self._scenario = scenario
+        self._description = describe.description(scenario.document, scenario.seed, False)
         self._runner = engine.runner
         self._options = options
         self._on_a_thread = not engine.listens_for_signals
@@ -171,6 +173,7 @@ class _Series:
             raise _Cancelled
         try:
             run = self._runner(self._scenario, seed=self._scenario.seed + number, progress=watch, **self._options)
+            laws.check(self._description, {name: run.rows(name) for name in ("connections", "subflows", "links")})
         except BaseException:
             self._cancel.set()
             raise

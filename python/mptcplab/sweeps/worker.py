@@ -37,13 +37,18 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     if task["engine"] == "sim" and not task["samples"]:
         # No data frame is made here: a frame for each table of each run would take longer than many a run.
         from mptcplab import _core
-        from mptcplab.results.outcome_rows import Names, rows_of_summary
+        from mptcplab.results import laws
+        from mptcplab.results.outcome_rows import Names, named_rows, rows_of_summary
 
         description = task["description"]
         outcome = _core.simulate(json.dumps(description), **_plugins(task))
         tables = dict(zip(FRAMES, rows_of_summary(Names.of(description), json.loads(outcome["summary"])), strict=True))
+        laws.check(description, {name: named_rows(name, rows) for name, rows in tables.items()})
         return {"notes": [], **tables}
-    run = _whole_run(task)
+    from mptcplab.results import laws
+
+    run, description = _whole_run(task)
+    laws.check(description, {name: run.rows(name) for name in ("connections", "subflows", "links")})
     answer: dict[str, Any] = {"notes": list(run.notes)}
     if run.live is not None:
         answer["live"] = run.live
@@ -56,14 +61,15 @@ def _carry_out(task: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.results.result.Run, which loads slowly
+def _whole_run(task: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The run, a mptcplab.results.result.Run, which loads slowly, and the description of its scenario."""
     if task["engine"] == "sim":
         from mptcplab import _core
         from mptcplab.engines.sim.engine import run_from_outcome
 
         description = task["description"]
         outcome = _core.simulate(json.dumps(description), **_plugins(task))
-        return run_from_outcome(description, outcome, seed=task["seed"])
+        return run_from_outcome(description, outcome, seed=task["seed"]), description
     from mptcplab.engines.catalogue import available
     from mptcplab.scenario import Scenario
 
@@ -72,7 +78,7 @@ def _whole_run(task: dict[str, Any]) -> Any:  # noqa: ANN401 - mptcplab.results.
 
         running.keep(task["plugins"])
     scenario = Scenario.from_toml(task["scenario"], "<sweep>")
-    return available(task["engine"]).runner(scenario, seed=task["seed"])
+    return available(task["engine"]).runner(scenario, seed=task["seed"]), scenario.description()
 
 
 def _plugins(task: dict[str, Any]) -> dict[str, Any]:

@@ -19,22 +19,30 @@ pub fn fallback(group: &Group, legs: &[Leg], surveys: &[Survey; 2], seconds: &dy
         return None;
     }
     let mut signals = group.subs.iter().flat_map(|sub| &sub.legs).flat_map(|seen| &legs[seen.leg].signals);
-    let failed = signals.find(|signal| matches!(signal.option, MptcpOption::MpFail { .. }));
+    // On a RST it closes one subflow of several (RFC 8684 §3.7).
+    let failed = signals.find(|signal| matches!(signal.option, MptcpOption::MpFail { .. }) && !signal.flags.rst());
     let infinite_ns = surveys.iter().filter_map(|survey| survey.infinite_ns).min();
     let bare_ns = surveys.iter().filter_map(|survey| survey.bare_ns).min();
     let at = |time_ns: u64, reason: String| Some(Fallback { time_s: seconds(time_ns), reason });
     if let Some(reason) = at_the_handshake(group, legs) {
-        let answer = |leg: &Leg| leg.ends[1 - leg.opener].syn_ns;
+        let answer = |leg: &Leg| leg.ends[1 - leg.opener].syn_ns.map(|(first_ns, _)| first_ns);
         let first = group.subs.first()?;
         let answered_ns = first.legs.iter().filter_map(|seen| answer(&legs[seen.leg])).min();
         return at(answered_ns.or(bare_ns).unwrap_or(first.start_ns), reason);
     }
-    if let (Some(failed), true) = (failed, infinite_ns.is_some() || bare_ns.is_some()) {
+    let bare_ack_ns = surveys.iter().filter_map(|survey| survey.bare_ack_ns).min();
+    let alone = group.subs.len() == 1;
+    if let (Some(failed), true) = (failed, infinite_ns.is_some() || bare_ns.is_some() || alone) {
         let dsn = if let MptcpOption::MpFail { dsn } = failed.option { dsn } else { 0 };
         return at(failed.time_ns, format!("MP_FAIL: the checksum of the data at DSN {dsn} did not fit"));
     }
     if let Some(time_ns) = infinite_ns {
         return at(time_ns, "an infinite mapping was sent".to_owned());
+    }
+    if let Some(time_ns) = bare_ack_ns.filter(|&time_ns| bare_ns.is_none_or(|bare_ns| time_ns < bare_ns)) {
+        let reason = "acknowledgments came without MPTCP options from here on: a box on the path removed them, or an end \
+                      gave MPTCP up";
+        return at(time_ns, reason.to_owned());
     }
     let mapped = surveys.iter().any(|survey| survey.mapped);
     let reason = if mapped {

@@ -118,10 +118,36 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
     groups
 }
 
+/// Which of several connections that used the same ports: the first, the second, or that whose SYN has this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Which {
+    Nth(u32),
+    WithSyn(u32),
+}
+
+/// Of each leg. Where all places saw as many connections of the same ports, the first of one is the first of another, even
+/// where a box changed the numbers; otherwise only the numbers of their SYNs tell.
+fn which(legs: &[Leg]) -> Vec<Which> {
+    let mut seen: BTreeMap<[SocketAddr; 2], BTreeMap<u32, u32>> = BTreeMap::new();
+    for leg in legs {
+        *seen.entry(leg.tuple).or_default().entry(leg.point).or_default() += 1;
+    }
+    let of = |leg: &Leg| {
+        let counts = &seen[&leg.tuple];
+        let equal = counts.values().all(|count| Some(count) == counts.values().next());
+        match leg.ends[leg.opener].isn {
+            Some(isn) if !equal => Which::WithSyn(isn),
+            _ => Which::Nth(leg.generation),
+        }
+    };
+    legs.iter().map(of).collect()
+}
+
 fn subflows(legs: &[Leg]) -> Vec<Loose> {
     let mut found: Vec<Loose> = Vec::new();
     let mut by_identity: BTreeMap<Identity, usize> = BTreeMap::new();
-    let mut by_tuple: BTreeMap<([SocketAddr; 2], u32), usize> = BTreeMap::new();
+    let mut by_tuple: BTreeMap<([SocketAddr; 2], Which), usize> = BTreeMap::new();
+    let which = which(legs);
     for (number, leg) in legs.iter().enumerate() {
         let capable = [leg.capable(leg.opener), leg.capable(1 - leg.opener)];
         let join = leg.join();
@@ -132,7 +158,7 @@ fn subflows(legs: &[Leg]) -> Vec<Loose> {
         };
         let known = identity
             .and_then(|identity| by_identity.get(&identity))
-            .or_else(|| by_tuple.get(&(leg.tuple, leg.generation)));
+            .or_else(|| by_tuple.get(&(leg.tuple, which[number])));
         let place = known.copied().unwrap_or(found.len());
         if place == found.len() {
             let start_ns = u64::MAX;
@@ -147,9 +173,9 @@ fn subflows(legs: &[Leg]) -> Vec<Loose> {
             (Some(known), Some(new)) => Some(merged_join(known, new)),
             (known, new) => known.or(new),
         };
-        sub.start_ns = sub.start_ns.min(leg.records.first().map_or(u64::MAX, |record| record.time_ns));
+        sub.start_ns = sub.start_ns.min(leg.records.span_ns().map_or(u64::MAX, |(first_ns, _)| first_ns));
         sub.mptcp |= leg.records.iter().take(64).any(|record| record.has.mptcp());
-        by_tuple.insert((leg.tuple, leg.generation), place);
+        by_tuple.insert((leg.tuple, which[number]), place);
         if let Some(identity) = identity {
             by_identity.insert(identity, place);
         }

@@ -1,35 +1,39 @@
 //! The records of several legs in the order of their times.
 
-use super::leg::{Leg, Record};
+use super::leg::Leg;
+use super::record::{Iter, Record};
 
 /// Which of several legs a record is of, and the record.
 pub struct Merged<'a> {
-    legs: Vec<&'a [Record]>,
-    next: Vec<usize>,
+    legs: Vec<(Option<Record>, Iter<'a>)>,
 }
 
 impl<'a> Merged<'a> {
     pub fn new(legs: impl Iterator<Item = &'a Leg>) -> Merged<'a> {
-        let legs: Vec<&[Record]> = legs.map(|leg| leg.records.as_slice()).collect();
-        Merged { next: vec![0; legs.len()], legs }
+        let begun = legs.map(|leg| {
+            let mut records = leg.records.iter();
+            (records.next(), records)
+        });
+        Merged { legs: begun.collect() }
     }
 }
 
-impl<'a> Iterator for Merged<'a> {
-    type Item = (usize, &'a Record);
+impl Iterator for Merged<'_> {
+    type Item = (usize, Record);
 
-    fn next(&mut self) -> Option<(usize, &'a Record)> {
+    fn next(&mut self) -> Option<(usize, Record)> {
         // Few legs: looking at each is as quick as a heap. Of equal times the first leg's comes first.
-        let mut earliest: Option<(usize, &Record)> = None;
-        for (leg, records) in self.legs.iter().enumerate() {
-            if let Some(record) = records.get(self.next[leg])
-                && earliest.is_none_or(|(_, known)| record.time_ns < known.time_ns)
+        let mut earliest: Option<(usize, u64)> = None;
+        for (leg, (next, _)) in self.legs.iter().enumerate() {
+            if let Some(record) = next
+                && earliest.is_none_or(|(_, known_ns)| record.time_ns < known_ns)
             {
-                earliest = Some((leg, record));
+                earliest = Some((leg, record.time_ns));
             }
         }
-        let (leg, record) = earliest?;
-        self.next[leg] += 1;
+        let (leg, _) = earliest?;
+        let (next, following) = &mut self.legs[leg];
+        let record = std::mem::replace(next, following.next())?;
         Some((leg, record))
     }
 }

@@ -1,27 +1,36 @@
-//! What captures say about TCP and Multipath TCP: two passes. The first reads packets one by one and keeps 56 bytes of
-//! each segment, by connection and place where it was seen; the second puts the legs of a subflow and the subflows of a
-//! connection together, and goes through each direction once where it is sent and once where it is received.
+//! What captures say about TCP and Multipath TCP: two passes. The first reads packets one by one and keeps some ten bytes of
+//! each, by pair of ends and place where it was seen. The second puts the legs of a subflow and the subflows of a connection
+//! together, and goes through each direction once where it is sent and once where it is delivered.
 
 mod collect;
+mod delivery;
 mod facts;
 mod group;
+pub mod laws;
 mod leg;
+mod log;
 mod merge;
 mod place;
-mod received;
+mod points;
+mod record;
 pub mod report;
 mod sent;
 mod spread;
 mod survey;
+mod twice;
 
 use crate::CaptureError;
 use collect::Collector;
 use group::{CLIENT, Group, SERVER, Sub};
 use leg::Leg;
-use place::Places;
-use report::{Analysis, Connection, Flow, Series, Stream, Subflow};
+use log::Log;
+use report::{Analysis, Clock, Connection, Flow, Series, Stream, Subflow};
+use sent::Sent;
 use std::io::Read;
 use survey::Survey;
+
+/// A shorter span gives no rate, whatever the round trip was.
+const SHORTEST_NS: u64 = 1_000_000;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +39,8 @@ pub struct Options {
     pub from_s: Option<f64>,
     /// Rates and shares count up to here.
     pub to_s: Option<f64>,
+    /// Whether to list segment by segment ([`Series`]), which takes 100 bytes of each.
+    pub series: bool,
 }
 
 /// Reads captures that belong together and analyses them.
@@ -56,24 +67,35 @@ impl Analyser {
     /// What all of it says.
     #[must_use]
     pub fn finish(self, options: Options) -> Analysis {
-        let Collector { mut legs, files, vantages, first_ns, last_ns, .. } = self.collector;
-        legs.iter_mut().for_each(Leg::sort);
+        let Collector { logs, files, points, .. } = self.collector;
+        let (mut logs, points) = points::unite(logs, points);
+        let clocks = points::clocks(&logs, points.len());
+        logs.iter_mut().for_each(|log| log.records.shift_ns = clocks[log.point as usize].saturating_neg());
+        let ahead = (0..).zip(&clocks).filter(|(_, ahead_ns)| **ahead_ns != 0);
+        let clocks = ahead.map(|(interface, ns)| Clock { interface, ahead_s: *ns as f64 / 1e9 }).collect();
+        let legs: Vec<Leg> = logs.into_iter().flat_map(Log::legs).collect();
+        let spans = || legs.iter().filter_map(|leg| leg.records.span_ns());
+        let first_ns = spans().map(|(first_ns, _)| first_ns).min();
         let start_ns = first_ns.unwrap_or(0);
+        let last_ns = spans().map(|(_, last_ns)| last_ns).max().unwrap_or(0);
         let mut analysis = Analysis {
             files,
-            interfaces: vantages,
+            interfaces: points.into_iter().map(|point| point.name).collect(),
             start_ns: first_ns,
             duration_s: last_ns.saturating_sub(start_ns) as f64 / 1e9,
+            clocks,
             ..Analysis::default()
         };
         let at = |seconds: f64| start_ns.saturating_add((seconds.max(0.0) * 1e9) as u64);
         let window_ns = (options.from_s.map_or(0, at), options.to_s.map_or(u64::MAX, at));
         for group in group::group(&legs) {
             let number = analysis.connections.len() as u32;
-            let series = &mut analysis.series;
-            analysis
-                .connections
-                .push(Whole { group: &group, legs: &legs, start_ns, window_ns, number }.connection(series));
+            let mut series = Series::default();
+            let whole = Whole { group: &group, legs: &legs, start_ns, window_ns, number, series: options.series };
+            analysis.connections.push(whole.connection(&mut series));
+            if options.series {
+                analysis.series.append(series);
+            }
         }
         analysis
     }
@@ -87,6 +109,7 @@ struct Whole<'a> {
     start_ns: u64,
     window_ns: (u64, u64),
     number: u32,
+    series: bool,
 }
 
 impl Whole<'_> {
@@ -96,12 +119,25 @@ impl Whole<'_> {
         let surveys = [CLIENT, SERVER].map(|side| survey::survey(group, legs, side));
         let events = facts::events(group, legs, &surveys, &seconds);
         let fallback = facts::fallback(group, legs, &surveys, &seconds);
+        let fallen = fallback.is_some();
+        let sent = [CLIENT, SERVER].map(|side| {
+            let places = surveys[side].places_at(side, group.mptcp, fallen);
+            let (connection, start_ns, series_too) = (self.number, self.start_ns, self.series);
+            let fin = surveys[side].fin;
+            let pass = sent::Pass { group, legs, side, places, fin, connection, start_ns, series: series_too };
+            pass.run(&mut series.sent, &mut series.acks)
+        });
+        let handshakes = group.subs.iter().filter_map(|sub| legs[sub.nearest[sub.opened_by].seen.leg].handshake_ns());
+        // Without a handshake to tell where the packets were seen, what passes there until the answer of either side is a
+        // part of the round trip, and both together are all of it.
+        let answers = sent.each_ref().map(|sent| sent.subflows.iter().filter_map(|counts| counts.rtt.least_ns()).min());
+        let round_trip_ns = handshakes.min().or_else(|| Some(answers[CLIENT]? + answers[SERVER]?)).filter(|&ns| ns > 0);
         let (mut subflows, mut streams) = (Vec::new(), Vec::new());
         for (number, sub) in group.subs.iter().enumerate() {
-            subflows.push(self.subflow(number, sub, facts::subflow_closing(&events, number), &seconds));
+            subflows.push(self.subflow(sub, facts::subflow_closing(&events, number), &seconds));
         }
-        for side in [CLIENT, SERVER] {
-            let (stream, flows) = self.stream(side, &surveys[side], fallback.is_some(), series);
+        for (side, sent) in [CLIENT, SERVER].into_iter().zip(sent) {
+            let (stream, flows) = self.stream(side, &surveys[side], (sent, fallen, round_trip_ns), series);
             streams.push(stream);
             for (subflow, flow) in subflows.iter_mut().zip(flows) {
                 subflow.flows.push(flow);
@@ -121,6 +157,7 @@ impl Whole<'_> {
             start_s: subflows.iter().map(|sub| sub.start_s).reduce(f64::min).unwrap_or(0.0),
             end_s: subflows.iter().map(|sub| sub.end_s).reduce(f64::max).unwrap_or(0.0),
             fallback,
+            round_trip_s: round_trip_ns.map(|rtt_ns| rtt_ns as f64 / 1e9),
             closing: facts::closing(group, &events),
             streams,
             subflows,
@@ -128,7 +165,7 @@ impl Whole<'_> {
         }
     }
 
-    fn subflow(&self, _number: usize, sub: &Sub, closing: String, seconds: &dyn Fn(u64) -> f64) -> Subflow {
+    fn subflow(&self, sub: &Sub, closing: String, seconds: &dyn Fn(u64) -> f64) -> Subflow {
         let of_legs = || sub.legs.iter().map(|seen| &self.legs[seen.leg]);
         let at = |side: usize| {
             let seen = sub.nearest[side].seen;
@@ -142,77 +179,102 @@ impl Whole<'_> {
             server: at(SERVER),
             opened_by: facts::name(sub.opened_by),
             start_s: seconds(sub.start_ns),
-            end_s: of_legs().filter_map(|leg| leg.records.last()).map(|last| seconds(last.time_ns)).fold(0.0, f64::max),
+            end_s: of_legs()
+                .filter_map(|leg| leg.records.span_ns())
+                .map(|(_, last_ns)| seconds(last_ns))
+                .fold(0.0, f64::max),
+            resets: of_legs().map(|leg| leg.ends.iter().map(|end| u64::from(end.resets)).sum()).max().unwrap_or(0),
             address_ids: if sub.opened_by == CLIENT { ids } else { [ids[1], ids[0]] },
             backup: sub.join.is_some_and(|join| join.backup),
             join_hmac: facts::join_hmac(self.group, sub),
             handshake_rtt_s: opener.handshake_ns().map(|rtt_ns| rtt_ns as f64 / 1e9),
-            seen_at: of_legs().map(|leg| leg.vantage).collect(),
+            seen_at: of_legs().map(|leg| leg.point).collect(),
             closing,
             flows: Vec::new(),
         }
     }
 
-    /// Follows each subflow of one direction where `at` sees it.
-    fn places(&self, side: usize, at: usize, survey: &Survey, fallen: bool) -> Vec<Places> {
-        let unmapped_continue = !self.group.mptcp || fallen;
-        let base = if self.group.mptcp { survey.base } else { Some(0) };
-        self.group
-            .subs
-            .iter()
-            .map(|sub| {
-                let seen = sub.nearest[at].seen;
-                Places::new(survey::isn(&self.legs[seen.leg], seen.client_end, side), base, unmapped_continue)
-            })
-            .collect()
-    }
-
-    fn stream(&self, side: usize, survey: &Survey, fallen: bool, series: &mut Series) -> (Stream, Vec<Flow>) {
-        let Whole { group, legs, start_ns, number: connection, window_ns } = *self;
+    fn stream(
+        &self,
+        side: usize,
+        survey: &Survey,
+        (sent, fallen, round_trip_ns): (Sent, bool, Option<u64>),
+        series: &mut Series,
+    ) -> (Stream, Vec<Flow>) {
+        let Whole { group, legs, start_ns, number: connection, window_ns, .. } = *self;
         let direction = if side == CLIENT { "up" } else { "down" };
-        let (places, fin) = (self.places(side, side, survey, fallen), survey.fin);
-        let sent = sent::Pass { group, legs, side, places, fin, connection, start_ns };
-        let sent = sent.run(&mut series.sent, &mut series.acks);
-        let places = self.places(side, 1 - side, survey, fallen);
-        let received = received::Pass { group, legs, side, places, fin, connection, start_ns, window_ns };
-        let received = received.run(&mut series.received);
         let there = |at: usize| group.subs.iter().all(|sub| sub.nearest[at].is_there);
-        let (by_sender, by_receiver) = (there(side), there(1 - side));
+        let (by_sender, in_order) = (there(side), there(1 - side));
+        let at = if in_order { 1 - side } else { side };
+        let spans = group.subs.iter().flat_map(|sub| &sub.legs).filter_map(|seen| legs[seen.leg].records.span_ns());
+        let end_ns = spans.map(|(_, last_ns)| last_ns).max().unwrap_or(0);
+        let places = survey.places_at(at, group.mptcp, fallen);
+        let pass = delivery::Pass {
+            group,
+            legs,
+            side,
+            at,
+            in_order,
+            places,
+            fin: survey.fin,
+            connection,
+            start_ns,
+            window_ns,
+            end_ns,
+            series: self.series,
+        };
+        let mut delivered = pass.run(&mut series.received);
+        if let [only] = &mut delivered.by_subflow[..] {
+            // Over which subflow came what the capture does not have? There is but one.
+            only[0] += delivered.missed[0];
+            only[1] += delivered.missed[1];
+        }
         // Active from its first packet to its last new byte, as far as that lies in the window.
-        let first_ns = group.subs.iter().map(|sub| sub.start_ns).min().unwrap_or(0);
-        let end_ns = received.last_ns.unwrap_or(first_ns).saturating_add(1).min(window_ns.1);
-        let span_s = end_ns.saturating_sub(first_ns.max(window_ns.0)) as f64 / 1e9;
-        let rate = |bytes: u64| (span_s > 0.0).then(|| bytes as f64 * 8.0 / span_s);
-        let in_window: u64 = received.new_bytes.iter().map(|[_, window]| window).sum();
+        let first_ns = group.subs.iter().map(|sub| sub.start_ns).min().unwrap_or(0).max(window_ns.0);
+        let span_ns = delivered.last_ns.map_or(0, |last_ns| last_ns.min(window_ns.1).saturating_sub(first_ns));
+        let span_s = span_ns as f64 / 1e9;
+        let long_enough = span_ns >= round_trip_ns.unwrap_or(0).max(SHORTEST_NS);
+        let rate = |bytes: u64| long_enough.then(|| bytes as f64 * 8.0 / span_s);
+        let brought: u64 = delivered.by_subflow.iter().map(|[_, window]| window).sum();
         let flows: Vec<Flow> = sent
             .subflows
             .into_iter()
-            .zip(&received.new_bytes)
-            .map(|(counts, &[bytes, window])| Flow {
+            .zip(delivered.by_subflow.iter().zip(&delivered.seen))
+            .map(|(counts, (&[bytes, window], &bytes_seen))| Flow {
                 direction,
                 bytes,
+                window_bytes: window,
                 goodput_bps: rate(window),
-                share: (in_window > 0).then(|| window as f64 / in_window as f64),
+                share: (brought > 0).then(|| window as f64 / brought as f64),
                 segments_sent: counts.segments,
                 bytes_sent: counts.bytes,
+                bytes_seen,
                 retransmissions: counts.retransmissions,
                 reinjections: counts.reinjections,
                 reordered: counts.reordered,
+                timeouts: by_sender.then_some(counts.timeouts),
                 rtt: counts.rtt.spread(),
             })
             .collect();
         let sum = |of: fn(&Flow) -> u64| flows.iter().map(of).sum();
         let stream = Stream {
             direction,
-            bytes: if by_receiver { received.in_order } else { sent.acknowledged },
-            goodput_bps: rate(received.in_order_window),
+            bytes: delivered.bytes,
+            window_bytes: delivered.window,
+            span_s,
+            goodput_bps: rate(delivered.window),
+            acknowledged_bytes: delivered.acknowledged,
+            outstanding_bytes: delivered.outstanding,
             segments_sent: sum(|flow| flow.segments_sent),
             retransmissions: sum(|flow| flow.retransmissions),
             reinjections: sum(|flow| flow.reinjections),
             data_ack_rtt: if by_sender { sent.data_ack_rtt.spread() } else { None },
-            out_of_order_delay: if by_receiver { received.waiting.spread() } else { None },
-            missed_bytes: received.missed_bytes,
-            unmapped_bytes: received.unmapped_bytes,
+            out_of_order_delay: if in_order { delivered.waiting.spread() } else { None },
+            missed_bytes: delivered.missed[0],
+            unmapped_bytes: delivered.unmapped_bytes,
+            longest_silence_s: delivered.silence_ns.map(|(silence_ns, _)| silence_ns as f64 / 1e9),
+            silence_end_s: delivered.silence_ns.map(|(_, end_ns)| end_ns.saturating_sub(start_ns) as f64 / 1e9),
+            timeouts: by_sender.then(|| sum(|flow| flow.timeouts.unwrap_or(0))),
         };
         (stream, flows)
     }

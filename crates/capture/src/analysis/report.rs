@@ -2,7 +2,7 @@
 //! which opened the connection, to the server.
 
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Captures, taken together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -15,6 +15,8 @@ pub struct Analysis {
     pub start_ns: Option<u64>,
     /// From the first TCP packet to the last.
     pub duration_s: f64,
+    /// What the clocks of interfaces were put right by, so that packets are not seen before they were sent.
+    pub clocks: Vec<Clock>,
     /// The connections in the order of their beginnings.
     pub connections: Vec<Connection>,
     /// Segment by segment.
@@ -33,6 +35,16 @@ pub struct File {
     pub tcp: u64,
     /// Those that are something else.
     pub other: u64,
+    /// What those are, and how many of each.
+    pub not_read: BTreeMap<&'static str, u64>,
+    /// Packets that are in it twice, as two interfaces of one host saw them: counted once.
+    pub duplicates: u64,
+    /// Packets whose IP header has the length 0, before segmentation offload or of BIG TCP: that of the frame was taken.
+    pub lengths_of_frames: u64,
+    /// How often the clock was set while packets were captured.
+    pub clock_was_set: u64,
+    /// The first of those.
+    pub clock_steps: Vec<ClockStep>,
     /// Fragments of IP packets, which are not put together.
     pub fragments: u64,
     /// TCP that cannot be decoded: cut too short, or malformed.
@@ -45,6 +57,24 @@ pub struct File {
     pub unknown_links: BTreeSet<u32>,
     /// Where the file is cut off or damaged.
     pub damage: Option<String>,
+}
+
+/// A clock that was set: times go on where they were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ClockStep {
+    /// The first packet with the new time, from 1.
+    pub packet: u64,
+    /// By how much, forward or (negative) back.
+    pub step_s: f64,
+}
+
+/// A clock that differs from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Clock {
+    /// An index into the interfaces.
+    pub interface: u32,
+    /// How far it is ahead.
+    pub ahead_s: f64,
 }
 
 /// A connection.
@@ -72,6 +102,8 @@ pub struct Connection {
     pub end_s: f64,
     /// When and why it went back to TCP.
     pub fallback: Option<Fallback>,
+    /// The shortest round trip that was seen.
+    pub round_trip_s: Option<f64>,
     /// How it ended.
     pub closing: String,
     /// Up, then down.
@@ -96,10 +128,19 @@ pub struct Fallback {
 pub struct Stream {
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Bytes in order: received where the receiver's side was captured, else acknowledged.
+    /// Bytes delivered: received in order where the receiver's side was captured, else acknowledged. The sum of what the
+    /// subflows brought; of several subflows, and of `missed_bytes`.
     pub bytes: u64,
-    /// Those in the window of time that was asked for, per second.
+    /// Those in the window of time that was asked for.
+    pub window_bytes: u64,
+    /// The part of the window in which the connection was active: to the delivery of its last byte.
+    pub span_s: f64,
+    /// One by the other; none where the span is shorter than a round trip.
     pub goodput_bps: Option<f64>,
+    /// Bytes acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Bytes in the capture beyond `bytes`: sent and not acknowledged, or received behind a gap.
+    pub outstanding_bytes: u64,
     /// Data segments sent, repeated ones counted.
     pub segments_sent: u64,
     /// Repeated by TCP on their own subflow.
@@ -114,6 +155,13 @@ pub struct Stream {
     pub missed_bytes: u64,
     /// Bytes that no mapping covers.
     pub unmapped_bytes: u64,
+    /// The longest time without delivery, from the first byte to the last, or to the connection's end with bytes
+    /// outstanding.
+    pub longest_silence_s: Option<f64>,
+    /// When it ended.
+    pub silence_end_s: Option<f64>,
+    /// Retransmissions that followed silence, as a retransmission timeout makes them; none without the sender's side.
+    pub timeouts: Option<u64>,
 }
 
 /// A subflow; plain TCP has one.
@@ -135,7 +183,9 @@ pub struct Subflow {
     pub backup: bool,
     /// `valid`, `wrong`, `unknown` (not all of the handshakes was seen), or none for a first subflow.
     pub join_hmac: Option<&'static str>,
-    /// From SYN to the third packet of the handshake.
+    /// RSTs.
+    pub resets: u64,
+    /// From SYN to the third packet of the handshake; none where a SYN was sent twice (Karn's rule).
     pub handshake_rtt_s: Option<f64>,
     /// Where it was seen, an index into the interfaces.
     pub seen_at: Vec<u32>,
@@ -150,9 +200,12 @@ pub struct Subflow {
 pub struct Flow {
     /// `up` or `down`.
     pub direction: &'static str,
-    /// Bytes that came in order on it before they did on any other (where the receiver's side was not captured: that were sent on it first).
+    /// Bytes of the stream that came in order on it before they did on any other (where the receiver's side was not
+    /// captured: that were sent on it first), and on the only subflow those missed.
     pub bytes: u64,
-    /// Those in the window of time, per second.
+    /// Those that came in the window of time.
+    pub window_bytes: u64,
+    /// Those per second.
     pub goodput_bps: Option<f64>,
     /// Its part of the connection's, in the window of time.
     pub share: Option<f64>,
@@ -160,12 +213,16 @@ pub struct Flow {
     pub segments_sent: u64,
     /// Their content.
     pub bytes_sent: u64,
+    /// Content of the data segments where `bytes` are counted, repeated ones included.
+    pub bytes_seen: u64,
     /// Repeated on the subflow.
     pub retransmissions: u64,
     /// With data that had been sent before under other subflow sequence numbers, as a rule on another subflow.
     pub reinjections: u64,
     /// Out of order in the network, as far as it can be told from a repetition.
     pub reordered: u64,
+    /// See the stream's.
+    pub timeouts: Option<u64>,
     /// From a segment to the ACK that covers it first, segments sent once only; none without the sender's side.
     pub rtt: Option<Spread>,
 }
@@ -245,4 +302,26 @@ pub struct Acks {
     pub offset: Vec<u64>,
     /// Bytes beyond it that the receiver has room for; NaN where the scale of the window is not known.
     pub window: Vec<f64>,
+}
+
+impl Series {
+    /// Appends what another connection's says.
+    pub(super) fn append(&mut self, mut other: Series) {
+        for (own, other) in [(&mut self.sent, &mut other.sent), (&mut self.received, &mut other.received)] {
+            own.time_s.append(&mut other.time_s);
+            own.connection.append(&mut other.connection);
+            own.direction.append(&mut other.direction);
+            own.subflow.append(&mut other.subflow);
+            own.offset.append(&mut other.offset);
+            own.length.append(&mut other.length);
+            own.note.append(&mut other.note);
+        }
+        let (own, other) = (&mut self.acks, &mut other.acks);
+        own.time_s.append(&mut other.time_s);
+        own.connection.append(&mut other.connection);
+        own.direction.append(&mut other.direction);
+        own.subflow.append(&mut other.subflow);
+        own.offset.append(&mut other.offset);
+        own.window.append(&mut other.window);
+    }
 }

@@ -2,10 +2,12 @@
 //! what is reinjected (the same data sequence numbers under other ones, as a rule on another subflow), and how long
 //! acknowledgments take.
 
+use super::delivery::acknowledged;
 use super::group::{CLIENT, Group};
-use super::leg::{Leg, Record};
+use super::leg::Leg;
 use super::merge::Merged;
 use super::place::{Content, Places};
+use super::record::Record;
 use super::report::{Acks, Segments};
 use super::spread::Durations;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +18,12 @@ const REORDERING_NS: u64 = 3_000_000;
 /// The most holes that are remembered of a subflow.
 const HOLES: usize = 256;
 
+/// No window is larger (RFC 7323 §2.3).
+const WINDOW: u64 = 1 << 30;
+
+/// No retransmission timeout is shorter, in practice: what is repeated sooner was repeated for another reason.
+const TIMEOUT_NS: u64 = 100_000_000;
+
 /// What was counted on a subflow.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -24,6 +32,7 @@ pub struct Counts {
     pub retransmissions: u64,
     pub reinjections: u64,
     pub reordered: u64,
+    pub timeouts: u64,
     pub rtt: Durations,
 }
 
@@ -34,7 +43,6 @@ pub struct Sent {
     pub data_ack_rtt: Durations,
     /// All bytes before this place are acknowledged.
     pub acknowledged: u64,
-    pub unmapped_bytes: u64,
 }
 
 /// How a segment's content was sent.
@@ -59,6 +67,10 @@ struct Subflow {
     /// What is missing below `sent` when it is not captured at the sender: start, end, when it was passed over.
     holes: Vec<(u64, u64, u64)>,
     reordering_ns: u64,
+    /// When a packet came last, either way.
+    heard_ns: u64,
+    /// A round trip, as the first packets showed it.
+    round_trip_ns: u64,
 }
 
 /// Goes through the packets of one direction: `side` is the sender's.
@@ -71,6 +83,8 @@ pub struct Pass<'a> {
     pub fin: Option<u64>,
     pub connection: u32,
     pub start_ns: u64,
+    /// Whether to list each segment.
+    pub series: bool,
 }
 
 impl Pass<'_> {
@@ -79,12 +93,12 @@ impl Pass<'_> {
         let chosen: Vec<_> = self.group.subs.iter().map(|sub| sub.nearest[self.side].seen).collect();
         let seconds = |time_ns: u64| time_ns.saturating_sub(self.start_ns) as f64 / 1e9;
         for (number, record) in Merged::new(chosen.iter().map(|seen| &self.legs[seen.leg])) {
-            let from_client = usize::from(record.has.backwards()) == state.subflows[number].client_end;
-            let from_sender = from_client == (self.side == CLIENT);
-            if from_sender {
-                let Some(content) = state.subflows[number].places.content(record) else { continue };
-                let kind = state.data(number, record, content);
-                if let Some(offset) = content.offset {
+            let from_client = record.from() == state.subflows[number].client_end;
+            let heard_ns = std::mem::replace(&mut state.subflows[number].heard_ns, record.time_ns);
+            if from_client == (self.side == CLIENT) {
+                let Some(content) = state.subflows[number].places.content(&record) else { continue };
+                let kind = state.data(number, &record, content, heard_ns);
+                if let Some(offset) = content.offset.filter(|_| self.series) {
                     sent.push(
                         seconds(record.time_ns),
                         self.connection,
@@ -94,8 +108,8 @@ impl Pass<'_> {
                         kind as u32,
                     );
                 }
-            } else if record.flags.ack() && !record.flags.rst() && state.ack(number, record, self.fin) {
-                let window = self.legs[chosen[number].leg].window_bytes(record);
+            } else if record.flags.ack() && !record.flags.rst() && state.ack(number, &record, self.fin) && self.series {
+                let window = self.legs[chosen[number].leg].window_bytes(&record);
                 let place = (state.out.acknowledged, window);
                 acks.push(seconds(record.time_ns), self.connection, self.side, number, place);
             }
@@ -111,6 +125,8 @@ struct State {
     /// By their ends: start, when, whether sent once only.
     outstanding: BTreeMap<u64, (u64, u64, bool)>,
     out: Sent,
+    /// One more than the highest place of the stream that was sent.
+    highest: u64,
     plain: bool,
 }
 
@@ -129,6 +145,8 @@ impl State {
                 ambiguous: 0,
                 holes: Vec::new(),
                 reordering_ns: leg.handshake_ns().map_or(REORDERING_NS, |rtt| rtt / 2),
+                heard_ns: 0,
+                round_trip_ns: leg.handshake_ns().unwrap_or(0),
             }
         });
         State {
@@ -136,11 +154,12 @@ impl State {
             pieces: BTreeMap::new(),
             outstanding: BTreeMap::new(),
             out: Sent { subflows: vec![Counts::default(); pass.group.subs.len()], ..Sent::default() },
+            highest: 0,
             plain: !pass.group.mptcp,
         }
     }
 
-    fn data(&mut self, number: usize, record: &Record, content: Content) -> Kind {
+    fn data(&mut self, number: usize, record: &Record, content: Content, heard_ns: u64) -> Kind {
         let len = u64::from(record.len);
         let (start, end) = (content.relative, content.relative + len);
         let subflow = &mut self.subflows[number];
@@ -152,6 +171,11 @@ impl State {
         let repeated = repeated == Some(true);
         if repeated {
             counts.retransmissions += 1;
+            // Nothing came for longer than a round trip, and the first that is not acknowledged is sent again.
+            let silent_ns = record.time_ns.saturating_sub(heard_ns);
+            let timer_ns = TIMEOUT_NS.max(subflow.round_trip_ns + subflow.round_trip_ns / 2);
+            let first = start <= subflow.acknowledged && end > subflow.acknowledged;
+            counts.timeouts += u64::from(subflow.at_sender && first && silent_ns >= timer_ns);
             subflow.ambiguous = subflow.ambiguous.max(subflow.sent);
         } else if subflow.at_sender {
             subflow.outstanding.push_back((end, record.time_ns));
@@ -159,9 +183,9 @@ impl State {
         subflow.sent = subflow.sent.max(end);
         let at_sender = subflow.at_sender;
         let Some(offset) = content.offset else {
-            self.out.unmapped_bytes += len;
             return if repeated { Kind::Retransmission } else { Kind::New };
         };
+        self.highest = self.highest.max(offset + len);
         let anew = self.carry(offset, offset + len);
         let before = !anew && !repeated;
         if at_sender {
@@ -220,19 +244,16 @@ impl State {
                 subflow.outstanding.pop_front();
             }
             if let Some(time_ns) = newest {
-                self.out.subflows[number].rtt.add(now_ns.saturating_sub(time_ns), 1);
+                let rtt_ns = now_ns.saturating_sub(time_ns);
+                self.out.subflows[number].rtt.add(rtt_ns, 1);
+                if subflow.round_trip_ns == 0 {
+                    subflow.round_trip_ns = rtt_ns;
+                }
             }
         }
-        let by_tcp = self.plain || (!record.has.mptcp() && subflow.places.unmapped_continue);
-        let place = match by_tcp {
-            true => relative
-                .and_then(|relative| relative.checked_sub(1))
-                .and_then(|last| subflow.places.offset(last)?.checked_add(1)),
-            false => subflow.places.data_acknowledged(record),
-        };
+        let place = acknowledged(&mut subflow.places, record, relative, self.plain);
         let Some(place) = place.map(|place| fin.map_or(place, |fin| place.min(fin))) else { return false };
-        // Nothing is acknowledged that was not sent; what claims so is a number that was misread.
-        if place <= self.out.acknowledged {
+        if place <= self.out.acknowledged || place > self.out.acknowledged.max(self.highest) + WINDOW {
             return false;
         }
         self.out.acknowledged = place;
@@ -326,6 +347,7 @@ mod tests {
             pieces: BTreeMap::new(),
             outstanding: BTreeMap::new(),
             out: Sent::default(),
+            highest: 0,
             plain: false,
         };
         // New: at the beginning, after a gap, and the gap itself; the three are one piece then.

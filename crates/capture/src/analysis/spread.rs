@@ -19,6 +19,12 @@ impl Durations {
         }
     }
 
+    /// The least of them; none of none.
+    pub fn least_ns(&self) -> Option<u64> {
+        let least = self.values.iter().map(|&(value, _)| value).min();
+        if self.zeros > 0 { Some(0) } else { least }
+    }
+
     /// None of none.
     pub fn spread(mut self) -> Option<Spread> {
         let count = self.zeros + self.values.iter().map(|(_, weight)| weight).sum::<u64>();

@@ -1,14 +1,17 @@
-//! One direction of a connection before it is counted: where its stream begins and ends, and whether and when it went
-//! back to TCP.
+//! One direction of a connection before it is counted: where its bytes belong, where its stream begins and ends, and whether
+//! and when it went back to TCP.
 
 use super::group::{CLIENT, Group};
-use super::leg::{Leg, Record};
+use super::leg::Leg;
 use super::merge::Merged;
 use super::place::Places;
+use super::record::Record;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
+    /// Of each subflow, where it is seen nearest to the client, and nearest to the server.
+    places: [Vec<Places>; 2],
     /// Data sequence number of the first byte.
     pub base: Option<u64>,
     /// Where the stream ends, in bytes from its beginning.
@@ -18,35 +21,110 @@ pub struct Survey {
     pub infinite_ns: Option<u64>,
     /// When data came without mapping and without any MPTCP option, and none with a mapping came after them.
     pub bare_ns: Option<u64>,
+    /// When data were acknowledged without any MPTCP option, and none came with one after that.
+    pub bare_ack_ns: Option<u64>,
     /// There were mappings.
     pub mapped: bool,
 }
 
+impl Survey {
+    /// The subflows' places as they are seen nearest to the client or to the server.
+    pub fn places_at(&self, at: usize, mptcp: bool, fallen: bool) -> Vec<Places> {
+        let mut places = self.places[at].clone();
+        for place in &mut places {
+            place.begin_at(if mptcp { self.base } else { Some(0) });
+            place.unmapped_continue = !mptcp || fallen;
+        }
+        places
+    }
+}
+
 /// Looks at one direction; `side` is the sender's.
 pub fn survey(group: &Group, legs: &[Leg], side: usize) -> Survey {
-    let mut found = Survey { base: group.idsn(side).map(|idsn| idsn.wrapping_add(1)), ..Survey::default() };
+    let mut found = Survey::default();
+    let idsn = group.idsn(side).map(|idsn| idsn.wrapping_add(1));
+    let near = idsn.or_else(|| near_dsn(group, legs, side));
+    for at in [CLIENT, 1 - CLIENT] {
+        found.places[at] = group
+            .subs
+            .iter()
+            .enumerate()
+            .map(|(number, sub)| {
+                let (seen, other) = (sub.nearest[at].seen, sub.nearest[1 - at].seen);
+                match found.places[CLIENT].get(number) {
+                    Some(known) if seen.leg == other.leg => known.clone(),
+                    _ => Places::learn(&legs[seen.leg], end_of(seen.client_end, side), near),
+                }
+            })
+            .collect();
+    }
+    let least = |near: u64| {
+        let all = found.places.iter().flatten().filter_map(|places| places.least_dsn(near));
+        all.min_by_key(|dsn| dsn.wrapping_sub(near) as i64)
+    };
+    found.base = idsn.or_else(|| near.map(|near| least(near).unwrap_or(near)));
     if !group.mptcp {
         fin_of_tcp(group, legs, side, &mut found);
         return found;
     }
     // Where it is sent the beginning is seen, where it is received what boxes did to it.
     for at in [side, 1 - side] {
-        let chosen: Vec<_> = group.subs.iter().map(|sub| sub.nearest[at].seen).collect();
-        let mut places: Vec<Places> = chosen
-            .iter()
-            .map(|seen| Places::new(isn(&legs[seen.leg], seen.client_end, side), found.base, false))
-            .collect();
-        let mut bare = vec![None; chosen.len()];
-        for (number, record) in Merged::new(chosen.iter().map(|seen| &legs[seen.leg])) {
-            let from_client = usize::from(record.has.backwards()) == chosen[number].client_end;
-            if from_client != (side == CLIENT) {
-                continue;
-            }
-            let places = &mut places[number];
-            places.base = places.base.or(found.base);
-            let content = places.content(record);
-            found.base = found.base.or(places.base);
-            note_mapping(&mut found, record);
+        look(group, legs, (side, at), &mut found);
+    }
+    if (found.bare_ns.is_some() || found.bare_ack_ns.is_some()) && !found.mapped {
+        // It never was anything but TCP.
+        fin_of_tcp(group, legs, side, &mut found);
+    }
+    found
+}
+
+/// A data sequence number of this direction, where no key tells the first: that of a mapping, else of a DATA_ACK.
+fn near_dsn(group: &Group, legs: &[Leg], side: usize) -> Option<u64> {
+    let records = || {
+        group.subs.iter().flat_map(|sub| &sub.legs).flat_map(|seen| {
+            let end = end_of(seen.client_end, side);
+            legs[seen.leg].records.iter().map(move |record| (record.from() == end, record))
+        })
+    };
+    let mapping = |long: bool| {
+        records()
+            .find(|(sent, r)| *sent && r.has.mapping() && (!long || r.has.long_dsn()))
+            .map(|(_, record)| record.dsn)
+    };
+    // Of 64 bits rather than of 32.
+    mapping(true)
+        .or_else(|| mapping(false))
+        .or_else(|| records().find(|(sent, record)| !sent && record.has.data_ack()).map(|(_, record)| record.data_ack))
+}
+
+const fn end_of(client_end: usize, side: usize) -> usize {
+    if side == CLIENT { client_end } else { 1 - client_end }
+}
+
+/// What the acknowledgments of one direction said last.
+#[derive(Default)]
+struct Acknowledged {
+    data: u64,
+    /// Whether TCP's acknowledgments advanced since the last DATA_ACK that did.
+    by_tcp: bool,
+    /// The last DATA_ACK acknowledged one more than the data: the DATA_FIN.
+    fin: Option<u64>,
+}
+
+fn look(group: &Group, legs: &[Leg], (side, at): (usize, usize), found: &mut Survey) {
+    let chosen: Vec<_> = group.subs.iter().map(|sub| sub.nearest[at].seen).collect();
+    let mut places = found.places_at(at, true, false);
+    let mut bare = vec![None; chosen.len()];
+    let mut acknowledged = vec![1; chosen.len()];
+    let (mut bare_ack_ns, mut ended) = (None, false);
+    let mut acks = Acknowledged::default();
+    let mut sent = false;
+    for (number, record) in Merged::new(chosen.iter().map(|seen| &legs[seen.leg])) {
+        ended |= record.flags.fin() || record.flags.rst();
+        if record.from() == end_of(chosen[number].client_end, side) {
+            let content = places[number].content(&record);
+            sent |= content.is_some();
+            note_mapping(found, &record);
             match content {
                 Some(content) if content.offset.is_some() => bare[number] = None,
                 Some(_) if !record.has.mptcp() && !record.flags.syn() => {
@@ -54,15 +132,34 @@ pub fn survey(group: &Group, legs: &[Leg], side: usize) -> Survey {
                 }
                 _ => {}
             }
+            continue;
         }
-        let bare_ns = bare.into_iter().flatten().min();
-        found.bare_ns = found.bare_ns.or(bare_ns);
+        if !record.flags.ack() || record.flags.rst() {
+            continue;
+        }
+        let relative = places[number].acknowledged(record.ack).unwrap_or(0);
+        let advances = relative > acknowledged[number];
+        acknowledged[number] = acknowledged[number].max(relative);
+        acks.by_tcp |= advances;
+        if record.has.mptcp() {
+            bare_ack_ns = None;
+        } else if advances && !ended && !record.flags.syn() {
+            bare_ack_ns = bare_ack_ns.or(Some(record.time_ns));
+        }
+        let Some(place) = places[number].data_acknowledged(&record).filter(|&place| place > acks.data) else {
+            continue;
+        };
+        // All that a single subflow brought, and one more; or one more, when TCP had acknowledged all before.
+        let by_one = chosen.len() == 1 && group.complete && place == acknowledged[0];
+        acks.fin = (by_one || (place == acks.data + 1 && !acks.by_tcp && acks.data > 0)).then(|| place - 1);
+        (acks.data, acks.by_tcp) = (place, false);
     }
-    if found.bare_ns.is_some() && !found.mapped {
-        // It never was anything but TCP.
-        fin_of_tcp(group, legs, side, &mut found);
+    found.bare_ns = found.bare_ns.or(bare.into_iter().flatten().min());
+    // Other subflows are closed when they lose their options; only the one that there is can go back to TCP.
+    found.bare_ack_ns = found.bare_ack_ns.or(bare_ack_ns.filter(|_| chosen.len() == 1));
+    if found.fin.is_none() && !sent {
+        found.fin = acks.fin;
     }
-    found
 }
 
 fn note_mapping(found: &mut Survey, record: &Record) {
@@ -88,23 +185,27 @@ fn note_mapping(found: &mut Survey, record: &Record) {
 fn fin_of_tcp(group: &Group, legs: &[Leg], side: usize, found: &mut Survey) {
     let Some(sub) = group.subs.first() else { return };
     let seen = sub.nearest[side].seen;
-    let leg = &legs[seen.leg];
-    let mut places = Places::new(isn(leg, seen.client_end, side), None, true);
-    for record in &leg.records {
-        let from_client = usize::from(record.has.backwards()) == seen.client_end;
-        if from_client != (side == CLIENT) {
+    let mut places = found.places_at(side, false, true).swap_remove(0);
+    let end = end_of(seen.client_end, side);
+    let (mut sent, mut acknowledged, mut last) = (false, 1, 0);
+    for record in legs[seen.leg].records.iter() {
+        if record.from() != end {
+            if let Some(relative) = places.acknowledged(record.ack).filter(|_| record.flags.ack())
+                && relative > acknowledged
+            {
+                (acknowledged, last) = (relative, relative - acknowledged);
+            }
             continue;
         }
-        places.content(record);
+        sent |= places.content(&record).is_some();
         if record.flags.fin() {
             let end = places.acknowledged(record.content_seq().wrapping_add(record.len));
             found.fin = end.and_then(|end| end.checked_sub(1));
             found.fin_ns = found.fin_ns.or(Some(record.time_ns));
         }
     }
-}
-
-/// Sequence number of the SYN that this side of a connection sent.
-pub fn isn(leg: &Leg, client_end: usize, side: usize) -> Option<u32> {
-    leg.ends[if side == CLIENT { client_end } else { 1 - client_end }].isn
+    // Of a direction that was not captured: the last number, acknowledged by itself, is that of the FIN.
+    if !sent && found.fin.is_none() && last == 1 && acknowledged > 2 {
+        found.fin = Some(acknowledged - 2);
+    }
 }

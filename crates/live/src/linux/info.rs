@@ -1,5 +1,6 @@
 //! What the kernel reports of a connection's subflows: `tcp_info` of each, and its addresses. The structures are those
-//! of linux/tcp.h and linux/mptcp.h; an older kernel writes a shorter form, and the missing fields read as 0.
+//! of linux/tcp.h and linux/mptcp.h. They have grown: each answer states how many bytes of them the kernel knows, and that of
+//! an array also the distance between its elements, which is smaller than requested on an older kernel.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,8 +14,8 @@ const MPTCP_TCPINFO: i32 = 2;
 const MPTCP_SUBFLOW_ADDRS: i32 = 3;
 /// `MPTCP_INFO_FLAG_FALLBACK`.
 const FALLBACK: u32 = 1;
-/// The kernel has no more subflows in a connection.
-const SUBFLOWS: usize = 8;
+/// The kernel has no more subflows in a connection: the first and eight, with Linux 6.18 sixty-four.
+const SUBFLOWS: usize = 65;
 /// `struct mptcp_subflow_data`, which comes before the elements.
 const HEADER: usize = 16;
 const INFO: usize = 248;
@@ -36,6 +37,11 @@ pub struct TcpInfo {
     /// Whether it counts them.
     pub has_timeouts: bool,
 }
+
+/// Where a number of `struct tcp_info` stands that not every kernel tells: it does when it knows as many bytes.
+const TOTAL_RTO: usize = 240;
+/// The same of `struct mptcp_info`: `mptcpi_bytes_retrans`, of Linux 6.5.
+const BYTES_RETRANS: usize = 48;
 
 /// A subflow as one end sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +91,11 @@ pub fn fell_back(socket: BorrowedFd<'_>) -> bool {
 pub fn repeated_bytes(socket: BorrowedFd<'_>) -> Option<u64> {
     let mut info = [0; 80];
     let known = get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut info).ok()?;
-    (known >= 56).then(|| u64_at(&info, 48))
+    read_repeated(&info, known)
+}
+
+fn read_repeated(info: &[u8], known: usize) -> Option<u64> {
+    (known >= BYTES_RETRANS + 8).then(|| u64_at(&info, BYTES_RETRANS))
 }
 
 /// The elements of one of the options that give an array, with the bytes of each that the kernel knows.
@@ -94,10 +104,24 @@ fn elements<const SIZE: usize>(socket: impl AsFd, option: i32) -> io::Result<Vec
     buffer[0..4].copy_from_slice(&(HEADER as u32).to_ne_bytes());
     buffer[12..16].copy_from_slice(&(SIZE as u32).to_ne_bytes());
     get_option(socket, SOL_MPTCP, option, &mut buffer)?;
-    let count = (u32_at(&buffer, 4) as usize).min(SUBFLOWS);
-    let known = (u32_at(&buffer, 8) as usize).min(SIZE);
-    let (array, _) = buffer[HEADER..].as_chunks::<SIZE>();
-    Ok(array[..count].iter().map(|element| (*element, known)).collect())
+    Ok(split(&buffer))
+}
+
+/// The elements of an answer: the kernel says how many there are, and has replaced the size that was asked for by that of
+/// its own structure where this is smaller.
+fn split<const SIZE: usize>(answer: &[u8]) -> Vec<([u8; SIZE], usize)> {
+    let count = (u32_at(answer, 4) as usize).min(SUBFLOWS);
+    let size = (u32_at(answer, 12) as usize).min(SIZE);
+    let known = (u32_at(answer, 8) as usize).min(size);
+    if known == 0 {
+        return Vec::new();
+    }
+    let whole = |bytes: &[u8]| {
+        let mut element = [0; SIZE];
+        element[..known].copy_from_slice(&bytes[..known]);
+        (element, known)
+    };
+    answer[HEADER..].chunks_exact(size).take(count).map(whole).collect()
 }
 
 fn subflow(info: &([u8; INFO], usize), ends: &([u8; ADDRESSES], usize)) -> Option<Subflow> {
@@ -116,8 +140,8 @@ fn read_info(info: &[u8; INFO], known: usize) -> TcpInfo {
         data_segments_sent: u32_at(info, 156),
         bytes_acked: u64_at(info, 120),
         bytes_received: u64_at(info, 128),
-        timeouts: u16::from_ne_bytes([info[240], info[241]]),
-        has_timeouts: known >= 242,
+        timeouts: u16::from_ne_bytes([info[TOTAL_RTO], info[TOTAL_RTO + 1]]),
+        has_timeouts: known >= TOTAL_RTO + 2,
     }
 }
 
@@ -141,34 +165,4 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
-
-    #[test]
-    fn tcp_info_of_a_loopback_connection() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
-        client.write_all(&[7; 1000]).unwrap();
-        server.read_exact(&mut [0; 1000]).unwrap();
-        let [sender] = tcp_subflow(client.as_fd()).unwrap()[..] else { panic!("one subflow") };
-        assert_eq!((sender.local, sender.remote), (client.local_addr().unwrap(), client.peer_addr().unwrap()));
-        assert!(sender.tcp.cwnd_segments >= 2 && sender.tcp.data_segments_sent >= 1, "{sender:?}");
-        let [receiver] = tcp_subflow(server.as_fd()).unwrap()[..] else { panic!("one subflow") };
-        assert_eq!((receiver.tcp.bytes_received, receiver.tcp.retransmissions), (1000, 0));
-        assert!(fell_back(client.as_fd()), "a plain TCP socket");
-    }
-
-    #[test]
-    fn addresses_of_both_families() {
-        let mut storage = [0; 128];
-        storage[..8].copy_from_slice(&[2, 0, 0, 80, 10, 0, 0, 1]);
-        assert_eq!(address(&storage), Some("10.0.0.1:80".parse().unwrap()));
-        storage[0] = 10;
-        storage[8..24].copy_from_slice(&"2001:db8::1".parse::<Ipv6Addr>().unwrap().octets());
-        assert_eq!(address(&storage), Some("[2001:db8::1]:80".parse().unwrap()));
-        assert_eq!(address(&[0; 128]), None);
-    }
-}
+mod tests;

@@ -1,0 +1,136 @@
+//! Where the IP packet stands in a frame, by the capture's link type (<https://www.tcpdump.org/linktypes.html>), and in what
+//! carries it: PPP, tags, tunnels. What is not read is named, so that it can be counted.
+
+mod ether;
+mod nflog;
+mod ppp;
+mod tunnel;
+mod wireless;
+
+pub use tunnel::tunnelled;
+
+/// The link types that are read.
+pub const KNOWN: [(u32, &str); 21] = [
+    (0, "NULL"),
+    (1, "Ethernet"),
+    (9, "PPP"),
+    (12, "RAW"),
+    (14, "RAW"),
+    (50, "PPP in HDLC"),
+    (51, "PPPoE"),
+    (101, "RAW"),
+    (104, "Cisco HDLC"),
+    (105, "802.11"),
+    (108, "LOOP"),
+    (113, "Linux SLL"),
+    (127, "RadioTap"),
+    (149, "PKTAP"),
+    (166, "PPP with direction"),
+    (204, "PPP with direction"),
+    (228, "IPV4"),
+    (229, "IPV6"),
+    (239, "NFLOG"),
+    (258, "PKTAP"),
+    (276, "Linux SLL2"),
+];
+
+/// A frame's network layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Network<'a> {
+    /// An IP packet, and the number of the interface where the frame itself tells one (SLL2), else 0.
+    Ip(&'a [u8], u32),
+    /// Something else, or too short to tell: what it is.
+    NotRead(&'static str),
+    /// The link type is not one of [`KNOWN`].
+    UnknownLink,
+}
+
+/// What is cut too short to tell what it is.
+pub(crate) const CUT: Network<'static> = Network::NotRead("frames that are cut in their headers");
+
+/// Finds the IP packet.
+#[must_use]
+pub fn network(link_type: u32, frame: &[u8]) -> Network<'_> {
+    match link_type {
+        12 | 14 | 101 | 228 | 229 => raw(frame),
+        1 => ether::frame(frame),
+        9 | 51 | 166 | 204 | 50 | 104 => ppp::frame(link_type, frame),
+        113 => ether::at(frame, 14),
+        276 => sll2(frame),
+        0 | 108 => loopback(frame),
+        105 => wireless::frame(frame),
+        127 => wireless::radiotap(frame),
+        149 | 258 => pktap(frame),
+        239 => nflog::frame(frame),
+        _ => Network::UnknownLink,
+    }
+}
+
+/// What a link type that is not read is called, as far as it may carry TCP and is met.
+#[must_use]
+pub const fn name(link_type: u32) -> &'static str {
+    match link_type {
+        6 => "Token Ring frames",
+        10 => "FDDI frames",
+        11 | 100 | 106 | 123 => "ATM frames",
+        107 => "Frame Relay frames",
+        119 => "802.11 frames with a Prism header",
+        122 => "IP over Fibre Channel frames",
+        129 => "ARCNET frames",
+        138 => "IP over FireWire frames",
+        163 => "802.11 frames with an AVS header",
+        192 => "PPI frames",
+        195 | 215 | 230 | 283 => "802.15.4 frames",
+        189 | 220 | 249 => "USB frames",
+        _ => "frames of a link type that is not read",
+    }
+}
+
+/// An IP packet without anything before it.
+pub(crate) fn raw(packet: &[u8]) -> Network<'_> {
+    match packet.first().map(|first| first >> 4) {
+        Some(4 | 6) => Network::Ip(packet, 0),
+        Some(_) => Network::NotRead("packets of no IP version"),
+        None => CUT,
+    }
+}
+
+/// Linux cooked capture version 2: protocol first, then the interface's number; the header has 20 bytes.
+fn sll2(frame: &[u8]) -> Network<'_> {
+    let (Some(kind), Some(number), Some(rest)) =
+        (frame.first_chunk::<2>(), frame.get(4..8).and_then(<[u8]>::first_chunk::<4>), frame.get(20..))
+    else {
+        return CUT;
+    };
+    match ether::payload(u16::from_be_bytes(*kind), rest) {
+        Network::Ip(packet, _) => Network::Ip(packet, u32::from_be_bytes(*number)),
+        other => other,
+    }
+}
+
+/// The address family in four bytes, in the order of the machine that captured (NULL) or of the network (LOOP).
+fn loopback(frame: &[u8]) -> Network<'_> {
+    let Some(&family) = frame.first_chunk::<4>() else { return CUT };
+    let family = u32::from_le_bytes(family).min(u32::from_be_bytes(family));
+    // AF_INET, and AF_INET6 of Linux, NetBSD, FreeBSD and macOS.
+    match family {
+        2 | 10 | 24 | 28 | 30 => raw(&frame[4..]),
+        _ => Network::NotRead("frames of another address family than IP"),
+    }
+}
+
+/// Apple's header: its own length, then what kind follows, and of which link type the frame behind it is.
+fn pktap(frame: &[u8]) -> Network<'_> {
+    let word =
+        |at: usize| frame.get(at..at + 4).and_then(<[u8]>::first_chunk::<4>).map(|four| u32::from_le_bytes(*four));
+    let (Some(length), Some(link_type)) = (word(0), word(8)) else { return CUT };
+    let Some(inner) = frame.get(length as usize..) else { return CUT };
+    match link_type {
+        // No header within a header of its own kind.
+        149 | 258 => Network::NotRead("PKTAP frames in PKTAP frames"),
+        _ => network(link_type, inner),
+    }
+}
+
+#[cfg(test)]
+mod tests;
