@@ -69,7 +69,11 @@ _CONNECTION_NUMBERS: Final = (
     _Number("completion_s", "completion", "s", expendable=2),
     _Number("out_of_order_delay_mean_s", "out of order", "mean, ms", 1e3, expendable=5),
     _Number("out_of_order_delay_p95_s", "out of order", "p95, ms", 1e3, expendable=6),
+    _Number("longest_silence_s", "longest silence", "s", expendable=8),
+    _Number("packet_overhead", "overhead", "%", 1e2, expendable=9),
 )
+_NOTICE: Final = _Number("notice_s", "notice", "s", expendable=8)
+"""Shown where a path failed, which is rare."""
 _TRANSFER_NUMBERS: Final = (
     _Number("transfers_begun", "begun", "", whole=True),
     _Number("transfers_complete", "complete", "", whole=True),
@@ -112,14 +116,16 @@ def tables(result: "Result") -> tuple[Table, ...]:
 
     connections = result.rows("connections")
     keys = ["name", "index", "protocol", "congestion", "scheduler"]
-    rows = _prepared(connections, keys, _CONNECTION_NUMBERS, several)
+    noticed = any(row["notice_s"] is not None for row in connections)
+    numbers = (*_CONNECTION_NUMBERS, *((_NOTICE,) if noticed else ()))
+    rows = _prepared(connections, keys, numbers, several)
     numbered = numbered_names(connections)
     connection_fields = [
         _text("connection", _names(rows, "name", numbered)),
         _text("protocol", _column(rows, "protocol"), expendable=4),
         _text("congestion", _column(rows, "congestion"), kind="algorithm"),
         _text("scheduler", _column(rows, "scheduler"), expendable=7),
-        *_numbers(rows, _CONNECTION_NUMBERS, several),
+        *_numbers(rows, numbers, several),
     ]
     fallen = {(row["name"], row["index"]) for row in connections if row["fallback"]}
     if fallen:

@@ -60,6 +60,7 @@ def _one(run: "Run") -> dict[str, Any]:
         {
             **{key: _plain(row[key]) for key in ("name", "index", "protocol", "congestion", "scheduler", "paths")},
             **{key: _plain(row[key]) for key in ("start_s", "goodput_bps", "bytes_delivered", "completion_s")},
+            **{key: _plain(row[key]) for key in ("longest_silence_s", "notice_s", "packet_overhead")},
             "out_of_order_delay_s": {
                 "mean": _plain(row["out_of_order_delay_mean_s"]),
                 "p95": _plain(row["out_of_order_delay_p95_s"]),
