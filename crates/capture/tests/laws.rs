@@ -3,6 +3,8 @@
 
 mod traffic;
 
+use capture::analysis::laws;
+use capture::analysis::report::{Analysis, Flow, Stream};
 use traffic::{Plan, Random, Seen, analyse, file, generate};
 
 fn one_case(seed: u64) {
@@ -66,4 +68,51 @@ fn hold_on_random_captures() {
 #[ignore = "takes a minute"]
 fn hold_on_very_many_random_captures() {
     (300..20_300).for_each(one_case);
+}
+
+fn stream(analysis: &mut Analysis) -> &mut Stream {
+    &mut analysis.connections[0].streams[1]
+}
+
+fn flow(analysis: &mut Analysis) -> &mut Flow {
+    &mut analysis.connections[0].subflows[0].flows[1]
+}
+
+/// A report of a whole connection, with one number changed.
+#[test]
+fn a_law_that_is_broken_is_named() {
+    let made = generate(Plan::plain(3));
+    let server: Vec<Seen> = made.seen.into_iter().filter(|seen| seen.at_server).collect();
+    let whole = analyse([("server", &file(&server, "eth0", 0)[..])]);
+    type Change = fn(&mut Analysis);
+    let broken: [(&str, Change); 12] = [
+        ("the subflows' bytes are the stream's", |analysis| flow(analysis).bytes -= 1),
+        ("the subflows' bytes are the stream's", |analysis| stream(analysis).bytes += 1000),
+        ("no part is more than the whole", |analysis| stream(analysis).window_bytes += 1),
+        ("only what is acknowledged can be missed", |analysis| {
+            stream(analysis).missed_bytes = 60_001;
+            stream(analysis).bytes += 60_001;
+        }),
+        ("no subflow brings more than it carries", |analysis| flow(analysis).bytes_seen = 0),
+        ("the subflows' counters are the stream's", |analysis| stream(analysis).reinjections += 1),
+        ("a counter is below 2^31", |analysis| stream(analysis).retransmissions = u64::from(u32::MAX)),
+        ("no more is sent again than is sent", |analysis| stream(analysis).retransmissions = 1000),
+        ("shares sum to one", |analysis| flow(analysis).share = Some(0.9)),
+        ("goodput times its span is what was delivered", |analysis| stream(analysis).goodput_bps = Some(8e13)),
+        ("a goodput has a span of at least a round trip", |analysis| {
+            let stream = stream(analysis);
+            stream.span_s = 1e-9;
+            stream.goodput_bps = Some(stream.window_bytes as f64 * 8e9);
+        }),
+        ("the subflows' goodput is no more than the connection's", |analysis| {
+            flow(analysis).goodput_bps = Some(1e12);
+        }),
+    ];
+    for (law, change) in broken {
+        let mut changed = whole.clone();
+        change(&mut changed);
+        let found = laws::violations(&changed);
+        assert!(found.iter().any(|violation| violation.text.contains(law)), "{law}: {found:?}");
+        assert!(found.iter().all(|violation| violation.connection == 0 && violation.text.starts_with("down: ")));
+    }
 }

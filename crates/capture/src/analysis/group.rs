@@ -1,5 +1,6 @@
 //! Legs that belong together: those of one subflow, seen in several places, and the subflows of one connection.
 
+use super::kinship::Numbers;
 use super::leg::{Capable, Join, Leg};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -78,6 +79,14 @@ struct Loose {
     mptcp: bool,
 }
 
+impl Loose {
+    /// Nothing of its handshake says of which connection it is.
+    fn is_orphan(&self) -> bool {
+        let named = self.join.is_some_and(|join| join.token.is_some());
+        self.mptcp && !named && keys_of(self.capable).iter().all(Option::is_none)
+    }
+}
+
 /// Puts all legs in connections, ordered by their beginnings.
 pub fn group(legs: &[Leg]) -> Vec<Group> {
     let mut loose = subflows(legs);
@@ -86,7 +95,26 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
     // Connections by a token, and the side that calls with it.
     let mut by_token: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     let (joins, firsts): (Vec<Loose>, Vec<Loose>) = loose.into_iter().partition(|sub| sub.join.is_some());
+    // Where handshakes are missing, the numbers of the subflows so far, the group of each and who opened it.
+    let mut known: Vec<(Numbers, usize, usize)> = Vec::new();
+    let orphans = firsts.iter().any(Loose::is_orphan) || joins.iter().any(Loose::is_orphan);
+    let numbers = |sub: &Loose| if orphans { Numbers::of(&legs[sub.legs[0]]) } else { Numbers::default() };
+    let kin = |known: &[(Numbers, usize, usize)], numbers: Numbers| {
+        known.iter().find_map(|(other, group, opened_by)| {
+            let same = numbers.kin(other)?;
+            Some((*group, if same { *opened_by } else { 1 - *opened_by }))
+        })
+    };
     for sub in firsts {
+        let numbers = numbers(&sub);
+        if let Some((number, side)) = sub.is_orphan().then(|| kin(&known, numbers)).flatten() {
+            known.push((numbers, number, side));
+            groups[number].subs.push(opened_by(sub, side, legs));
+            continue;
+        }
+        if sub.mptcp {
+            known.push((numbers, groups.len(), CLIENT));
+        }
         let group = first(sub, legs);
         for side in [CLIENT, SERVER] {
             if let Some(token) = group.token(side) {
@@ -97,8 +125,16 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
     }
     for sub in joins {
         let token = sub.join.and_then(|join| join.token);
-        let (number, caller) = match token.and_then(|token| by_token.get(&token).copied()) {
-            Some(found) => found,
+        let numbers = numbers(&sub);
+        let named = token.and_then(|token| by_token.get(&token).copied());
+        let (number, caller) = match named.or_else(|| if orphans { kin(&known, numbers) } else { None }) {
+            Some((number, caller)) => {
+                // Others that call with it are of the same connection.
+                if let Some(token) = token {
+                    by_token.entry(token).or_insert((number, caller));
+                }
+                (number, caller)
+            }
             None => {
                 // Its beginning was not captured; others with the same token belong to it.
                 groups.push(Group { mptcp: true, ..Group::default() });
@@ -108,6 +144,7 @@ pub fn group(legs: &[Leg]) -> Vec<Group> {
                 (groups.len() - 1, CLIENT)
             }
         };
+        known.push((numbers, number, caller));
         let opened = opened_by(sub, caller, legs);
         groups[number].subs.push(opened);
     }

@@ -6,6 +6,7 @@ mod collect;
 mod delivery;
 mod facts;
 mod group;
+mod kinship;
 pub mod laws;
 mod leg;
 mod log;
