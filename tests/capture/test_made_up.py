@@ -144,7 +144,7 @@ def test_packed_captures(pack: Any, tmp_path: Path) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mptcplab.cli", "analyze", "-", "--json"]
+    command = [Path(sys.executable).with_name("mptcplab"), "analyze", "-", "--json"]
     done = subprocess.run(command, input=_pcap(_download()), capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["files"][0]["name"] == "standard input"

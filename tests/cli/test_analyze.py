@@ -87,7 +87,7 @@ def test_the_scenario_may_follow_capture(call: Call, scenario_file: Path, tmp_pa
 def test_tables_report_and_document(call: Call, captures: list[Path], tmp_path: Path) -> None:
     done = call("analyze", *captures, "--out", tmp_path / "packets")
     assert (done.status, done.err.splitlines()[-1]) == (0, f"wrote {tmp_path / 'packets' / 'report.html'}")
-    for heading in ("Connections", "Data", "Subflows", "Data by subflow"):
+    for heading in ("Summary", "Paths", "Connections", "Longest silences"):
         assert f"\n{heading}\n" in f"\n{done.out}"
     assert "mptcp v1" in done.out
     page = (tmp_path / "packets" / "report.html").read_text(encoding="utf-8")

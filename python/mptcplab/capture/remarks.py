@@ -60,7 +60,7 @@ def _of_file(file: Mapping[str, Any]) -> Iterator[str]:
             "the length of the frame was taken"
         )
     # A few alike are nothing special, such as acknowledgments that say the same again.
-    if file["duplicates"] * 20 >= file["tcp"]:
+    if file["duplicates"] and file["duplicates"] * 20 >= file["tcp"]:
         yield (
             f"{file['duplicates']} of {file['tcp']} TCP packets are there twice, as on a router or a bridge whose "
             "interfaces are captured together; each is counted once"
