@@ -49,7 +49,7 @@ WRONG: Final = (
         "wrong-route",
         client=(
             _LIMITS,
-            "ip rule del from 10.0.1.1 lookup 1003",
+            "ip rule del from 10.0.1.1",
             "ip mptcp endpoint add 10.0.1.1 id 1 subflow",
         ),
     ),
@@ -58,7 +58,8 @@ WRONG: Final = (
         "no-route",
         client=(
             _LIMITS,
-            "ip route replace unreachable 10.0.255.1/32 table 1003 metric 0",
+            "ip rule add from 10.0.1.1 lookup 77 priority 100",
+            "ip route add unreachable 10.0.255.1/32 table 77",
             "ip mptcp endpoint add 10.0.1.1 id 1 subflow",
         ),
     ),
