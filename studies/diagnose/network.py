@@ -174,8 +174,8 @@ def _behind_nat(client: Namespace, address: str, situation: Situation, stack: Ex
         f"ip address add {address}/32 dev path1",
         "ip link set path1 up",
         *(f"ip route add {each}/32 dev path1 metric 2" for each in SERVER),
-        *(f"ip route add {each}/32 dev path1 table 1003" for each in SERVER),
-        f"ip rule add from {address} lookup 1003",
+        *(f"ip route add {each}/32 dev path1 table 78" for each in SERVER),
+        f"ip rule add from {address} lookup 78",
     ):
         _command(client, command)
     # The emulator starts a third of a second later, the programs after that.
