@@ -130,3 +130,12 @@ def test_a_notebook_gets_a_page_not_a_book(three: Advice) -> None:
     assert three.best.label in str(three)
     assert three.best.label in three._repr_html_()
     assert repr(three) == str(three)
+
+
+def test_a_preference_says_what_it_costs() -> None:
+    """TCP on one of two lines, as it was asked for: what the other would add is the first thing said."""
+    paths = ["a: 10 Mbit/s, 20 ms, queue 60 ms", "b: 1.1 Mbit/s, 20 ms, queue 60 ms"]
+    best = mptcplab.advise(paths=paths, traffic="bulk", purpose="linux", budget=0.1, prefer="simple").best
+    assert best.candidate.is_tcp
+    assert "is not as cheap or as simple" in best.reasons[0]
+    assert "No setting of Multipath TCP" not in best.reasons[0]

@@ -73,6 +73,8 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     low, high = (_bound(bound, unit) for bound in (found.low, found.high))
     span = "" if low == high == mean else f" (between {low} and {high}, each with 95 % confidence)"
     verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if mean != words.SAME else "gives"
+    if found.low > 0 and found.mean >= _WORTH:
+        return f"{rival.label} {verb} {mean}, and is not as cheap or as simple ({found.pairs} runs)."
     return (
         f"No setting of Multipath TCP is better than TCP on {single.paths[0]} by 1 % or more with 95 % confidence. "
         f"The best of them, {rival.label}, {verb} {mean}{span} ({found.pairs} runs)."
