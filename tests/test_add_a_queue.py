@@ -89,14 +89,14 @@ def test_the_page_is_all_that_a_contributor_needs(tree: Path, told: pytest.Monke
     assert Scenario.from_toml(scenario.to_toml()) == scenario
     with pytest.raises(ScenarioError) as wrong:
         Scenario.from_toml(TEXT.format(queue='{ kind = "sparse", form = "5 packets", probability = 2 }'), "x.toml")
-    assert [str(problem) for problem in wrong.value.problems] == [
-        'x.toml:7:28: link.a.queue.form: found an unknown key "form"; expected one of the keys '
+    assert sorted(str(problem) for problem in wrong.value.problems) == [
+        'x.toml:7: link.a.queue.form: found an unknown key "form"; expected one of the keys '
         'limit, at_least, kind, from, probability; did you mean "from"?',
-        "x.toml:7:48: link.a.queue.probability: found 2 (a bare number); "
+        "x.toml:7: link.a.queue.probability: found 2 (a bare number); "
         'expected a percentage with its unit, such as "1 %"',
     ]
-    assert scenario.unsupported("linux") == []
-    (refused,) = scenario.unsupported("model")
+    assert not [problem for problem in scenario.unsupported("linux") if "queue" in problem.key]
+    (refused,) = (problem for problem in scenario.unsupported("model") if "queue" in problem.key)
     assert refused.expected == "one that the model engine supports: drop-tail or red"
     row = '| `from` | sparse | packets in the queue from which arrivals are dropped, packets | `"20 packets"` |'
     assert row in algorithms.kinds("queues")
