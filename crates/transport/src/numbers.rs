@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use wire::{DataNumber, expand32};
 
-use crate::place::Place;
+use crate::offset::Offset;
 
 /// This host sends the octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,14 +108,14 @@ impl<Sender> Dsn<Sender> {
 
     /// That of the octet at a place, this being that of the first one.
     #[inline]
-    pub const fn at(self, place: Place) -> Self {
+    pub const fn at(self, place: Offset) -> Self {
         Dsn(self.0.wrapping_add(place.octets()), PhantomData)
     }
 
     /// The place of its octet, `first` being that of the first one. That of a number far below is huge.
     #[inline]
-    pub const fn place(self, first: Self) -> Place {
-        Place::after(self.0.wrapping_sub(first.0))
+    pub const fn place(self, first: Self) -> Offset {
+        Offset::after(self.0.wrapping_sub(first.0))
     }
 
     /// As it stands in an option, in 8 bytes.
@@ -159,7 +159,7 @@ mod tests {
             let near = place.saturating_add_signed(off);
             prop_assert_eq!(initial.plus(place).place(initial, near), place);
             let first = Dsn::<Ours>::initial(place);
-            let place = Place::after(place);
+            let place = Offset::after(place);
             prop_assert_eq!(first.at(place).place(first), place);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
 
 /// A piece of what is to be put in order.
@@ -58,20 +58,20 @@ pub struct Piece<P> {
     /// Content.
     pub payload: P,
     /// Place of the first byte in the connection's stream; [`UNMAPPED`] while no mapping is known.
-    pub offset: Place,
+    pub offset: Offset,
     /// When it reached this host.
     pub arrival_ns: u64,
 }
 
 /// No data sequence mapping is known yet.
-pub const UNMAPPED: Place = Place::LAST;
+pub const UNMAPPED: Offset = Offset::LAST;
 
 /// A [`Piece`] in a slot.
 #[derive(Debug)]
 pub struct PieceSlot<K> {
     kept: K,
     /// Its place in the stream: by its mapping and by its own account, or by the latter alone.
-    place: Place,
+    place: Offset,
     unmapped: bool,
     arrival_ns: u64,
 }
@@ -103,7 +103,7 @@ impl<P: Stream> Part for Piece<P> {
     }
 
     fn free_slot() -> Self::Slot {
-        PieceSlot { kept: P::Kept::keep(P::empty()), place: Place::FIRST, unmapped: false, arrival_ns: 0 }
+        PieceSlot { kept: P::Kept::keep(P::empty()), place: Offset::FIRST, unmapped: false, arrival_ns: 0 }
     }
 
     #[inline]
@@ -113,7 +113,7 @@ impl<P: Stream> Part for Piece<P> {
 
     #[inline]
     fn into_slot(self) -> Self::Slot {
-        let place = Place::after(P::Kept::place(&self.payload, self.offset.octets()));
+        let place = Offset::after(P::Kept::place(&self.payload, self.offset.octets()));
         let unmapped = self.offset == UNMAPPED;
         PieceSlot { kept: P::Kept::keep(self.payload), place, unmapped, arrival_ns: self.arrival_ns }
     }
@@ -214,7 +214,7 @@ mod tests {
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Place::after(at), arrival_ns: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Offset::after(at), arrival_ns: 0 }
     }
 
     proptest! {
@@ -243,9 +243,9 @@ mod tests {
         /// What a slot holds is all of the piece.
         #[test]
         fn a_slot_gives_back_what_it_took(at in 0u64..9, offset in 0u64..9, place in 0u64..9, len in 1u32..9, mapped: bool) {
-            let offset = if mapped { Place::after(offset) } else { UNMAPPED };
+            let offset = if mapped { Offset::after(offset) } else { UNMAPPED };
             let piece = Piece { at, payload: Span { offset: place, len }, offset, arrival_ns: 7 };
-            prop_assert_eq!(piece.fits_slot(), !mapped || offset == Place::after(place));
+            prop_assert_eq!(piece.fits_slot(), !mapped || offset == Offset::after(place));
             if piece.fits_slot() {
                 let slot = piece.clone().into_slot();
                 prop_assert_eq!(Piece::<Span>::slot_len(&slot), u64::from(len));

@@ -156,12 +156,12 @@ impl<T: Part> Row<T> {
 mod tests {
     use super::*;
     use crate::mptcp::Early;
-    use crate::place::Place;
+    use crate::offset::Offset;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, len: u64, via: u8) -> Early<Span> {
-        Early { at: Place::after(at), payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
+        Early { at: Offset::after(at), payload: Span { offset: at, len: len as u32 }, arrival_ns: u64::from(via), via }
     }
 
     /// What comes out from `next` on, as place, length and subflow.

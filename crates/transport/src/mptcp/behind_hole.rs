@@ -54,9 +54,9 @@ impl<P: Stream> Connection<P> {
         self.short.note_hole(r);
         self.short.note_room(r);
         let to = data_ack.unwrap_or_else(|| self.acknowledged_by_subflow(r, una));
-        let fresh = seq >= self.subflows[r].window_seq;
+        let fresh = seq >= self.subflows[r].snd_wl1;
         if fresh {
-            self.subflows[r].window_seq = seq;
+            self.subflows[r].snd_wl1 = seq;
         }
         let takes = fresh || self.mode == Mode::Mptcp;
         self.acknowledged_on_subflow(now_ns, to, window, takes);

@@ -8,7 +8,7 @@ use super::state::context::Held;
 use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::verifying::Verifying;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece};
 use crate::tcp::acknowledge::NEVER;
@@ -18,7 +18,7 @@ pub(super) struct Broken;
 
 impl<P: Stream> Connection<P> {
     /// The checksum for a mapping of ours; none when checksums are not in use.
-    pub(super) fn checksum_of(&self, offset: Place, ssn: u32, len: u16, payload: &P) -> Option<u16> {
+    pub(super) fn checksum_of(&self, offset: Offset, ssn: u32, len: u16, payload: &P) -> Option<u16> {
         self.fallback.checksum().then(|| wire::dss_checksum(self.numbers.ours(offset).on_wire(), ssn, len, payload))
     }
 
@@ -28,7 +28,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A DATA_FIN by itself: the checksum covers the pseudo-header with subflow sequence number 0 and length 1.
-    pub(super) fn lone_data_fin_is_intact(&self, offset: Place, checksum: Option<u16>) -> bool {
+    pub(super) fn lone_data_fin_is_intact(&self, offset: Offset, checksum: Option<u16>) -> bool {
         match (self.fallback.checksum(), checksum) {
             (false, _) => true,
             (true, None) => false,

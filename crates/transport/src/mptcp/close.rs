@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Event};
 use super::state::fallback::Mode;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
@@ -26,7 +26,7 @@ impl<P: Stream> Connection<P> {
     /// The application neither writes nor reads any more. As [`close`](Self::close), but what was not read, or arrives
     /// from now on, is lost, and the peer is told so with a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn close_both(&mut self, now_ns: u64) {
-        self.ending.deaf = true;
+        self.ending.read_closed = true;
         self.unsettle();
         self.refuse_data(now_ns);
         if !self.ending.over {
@@ -205,7 +205,7 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Tcp {
             return;
         }
-        let mut carried: Vec<(Place, Place)> = Vec::new();
+        let mut carried: Vec<(Offset, Offset)> = Vec::new();
         let kernel = self.repair() == Repair::Kernel;
         for (r, (subflow, view)) in self.subflows.iter().zip(&self.views).enumerate() {
             let hopeless = if kernel { self.is_stale(r) } else { view.potentially_failed };

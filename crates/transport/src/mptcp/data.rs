@@ -8,7 +8,7 @@ use super::state::reset::ResetReason;
 use super::state::verifying::MapRange;
 use super::state::waiting::Early;
 use crate::numbers::Dsn;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
 
@@ -19,14 +19,14 @@ const MAX_MAPPINGS: usize = 16_384;
 const FAR: u64 = 1 << 32;
 
 /// A mapping that no sender could have meant.
-struct Nonsense;
+struct InvalidMapping;
 
 impl<P: Stream> Connection<P> {
     pub(super) fn receive_data(&mut self, now_ns: u64, r: usize, seq: u64, options: &Options, payload: P) {
         let map = match self.mapping_on(seq, options) {
             Ok(map) => map,
-            Err(Nonsense) if self.mode == Mode::Tcp => None,
-            Err(Nonsense) => {
+            Err(InvalidMapping) if self.mode == Mode::Tcp => None,
+            Err(InvalidMapping) => {
                 self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
                 return;
             }
@@ -63,7 +63,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Data came behind a hole, or fills one.
-    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
+    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
@@ -88,7 +88,7 @@ impl<P: Stream> Connection<P> {
 
     /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
     #[inline(always)]
-    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
+    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         if subflow.earned.window < subflow.earned.room {
@@ -109,14 +109,14 @@ impl<P: Stream> Connection<P> {
 
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
     /// the subflow is the stream.
-    fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, Nonsense> {
+    fn mapping_on(&mut self, seq: u64, options: &Options) -> Result<Option<MapRange>, InvalidMapping> {
         if self.fallback.receives_single() || (self.mode == Mode::Tcp && options.dss.is_none()) {
             return Ok(None);
         }
         match options.dss {
             Some(Dss { mapping: Some(Mapping { len: 0, .. }), .. }) => Ok(None), // the infinite mapping
             Some(Dss { mapping: Some(mapping), data_fin, .. }) => {
-                self.map_range(seq, &mapping, data_fin).map(Some).ok_or(Nonsense)
+                self.map_range(seq, &mapping, data_fin).map(Some).ok_or(InvalidMapping)
             }
             // MP_CAPABLE with data: the first bytes of the stream (RFC 8684 §3.1).
             _ => Ok(options.rare.as_deref().and_then(|rare| {
@@ -124,7 +124,7 @@ impl<P: Stream> Connection<P> {
                     MptcpOption::MpCapable(m) => m.data.map(|(len, checksum)| MapRange {
                         from: 1,
                         to: 1 + u64::from(len),
-                        offset: Place::FIRST,
+                        offset: Offset::FIRST,
                         checksum,
                         data_fin: false,
                     }),
@@ -135,7 +135,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// A place in the stream from its number, unless that is far from anything that could be sent.
-    fn place_of(&self, dsn: DataNumber) -> Option<Place> {
+    fn place_of(&self, dsn: DataNumber) -> Option<Offset> {
         let offset = self.numbers.their_place(Dsn::nearest(dsn, self.numbers.theirs(self.rx.nxt())));
         (offset <= self.rx.window.right().saturating_add(FAR)).then_some(offset)
     }
@@ -199,7 +199,7 @@ impl<P: Stream> Connection<P> {
     /// A segment in order on a subflow where nothing is verified or held back, of a stream that has not ended. Mostly it
     /// continues the stream too.
     #[inline(always)]
-    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Place, payload: P) {
+    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.fallback.receives_single() { context.next_offset } else { offset };
         if self.rx.is_next(offset) {

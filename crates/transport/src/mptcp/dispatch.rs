@@ -7,7 +7,7 @@ use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
 use crate::congestion::{Phase, Window};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
@@ -42,7 +42,7 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
         let mut all = Carried { from: place, to: u64::MAX, on: SubflowSet::default() };
         for (r, subflow) in self.subflows.iter().enumerate() {
             if let Some(sent) =
-                subflow.board.iter().find(|s| (s.offset..s.offset + s.len()).contains(&Place::after(place)))
+                subflow.board.iter().find(|s| (s.offset..s.offset + s.len()).contains(&Offset::after(place)))
             {
                 all.on.insert(r);
                 all.to = all.to.min((sent.offset + sent.len()).octets());
@@ -57,7 +57,7 @@ impl<P: Stream> Lookup for Subflows<'_, P> {
 struct Asked {
     source: Source,
     demand: Demand,
-    from: Place,
+    from: Offset,
     available: u64,
 }
 
@@ -203,7 +203,9 @@ impl<P: Stream> Connection<P> {
                 self.bind(on, asked.from, asked.from + len, asked.source == Source::Reinjection);
                 Answer::More
             }
-            Decision::Repeat { on, from, to } if self.repeat(on, Place::after(from), Place::after(to)) => Answer::More,
+            Decision::Repeat { on, from, to } if self.repeat(on, Offset::after(from), Offset::after(to)) => {
+                Answer::More
+            }
             Decision::Pass if asked.source == Source::Reinjection => {
                 *passed = true;
                 Answer::More
@@ -318,7 +320,7 @@ impl<P: Stream> Connection<P> {
             let context = context!(self, now_ns, self.tx.nxt(), 0);
             match self.scheduler.when_idle(&self.views, &context) {
                 Decision::Penalise { subflows } => self.penalise(now_ns, subflows),
-                Decision::Repeat { on, from, to } => return self.repeat(on, Place::after(from), Place::after(to)),
+                Decision::Repeat { on, from, to } => return self.repeat(on, Offset::after(from), Offset::after(to)),
                 // Once: what it waited for does not come from asking.
                 Decision::Pass => return !std::mem::replace(relieved, true),
                 _ => return false,

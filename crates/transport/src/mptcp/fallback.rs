@@ -8,7 +8,7 @@ use super::state::context::Run;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
 use crate::numbers::Dsn;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
@@ -119,7 +119,7 @@ impl<P: Stream> Connection<P> {
 
     /// The place in the stream up to which the peer has acknowledged, when the subflow is the stream.
     #[inline(always)]
-    pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> Place {
+    pub(super) fn acknowledged_by_subflow(&self, r: usize, ack: u64) -> Offset {
         let run = self.contexts[r].run;
         if ack < run.seq { self.tx.una() } else { (run.offset + (ack - run.seq)).min(self.tx.nxt()) }
     }

@@ -13,7 +13,7 @@ use super::transmit::Header;
 use crate::LossDetection;
 use crate::congestion::Phase;
 use crate::numbers::{Dsn, SeqNumber};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::scheduler::{MinRtt, SubflowSet, usable};
@@ -32,7 +32,7 @@ impl<P: Stream> Connection<P> {
             return false;
         }
         let subflow = &self.subflows[r];
-        subflow.reorder.is_empty() && subflow.duplicate.is_none() && subflow.window_seq <= subflow.rcv_nxt
+        subflow.reorder.is_empty() && subflow.duplicate.is_none() && subflow.snd_wl1 <= subflow.rcv_nxt
     }
 
     /// Whether subflow `r` has nothing to look after but that and data behind a hole.
@@ -82,7 +82,7 @@ impl<P: Stream> Connection<P> {
 
     /// What a plain segment acknowledges at the data level: `parts` are all that it has of a DSS. None: it is not plain.
     #[inline(always)]
-    pub(super) fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<Place> {
+    pub(super) fn plain_data_ack(&self, segment: &Compact<P>, parts: u8) -> Option<Offset> {
         if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
             return None;
         }
@@ -93,7 +93,7 @@ impl<P: Stream> Connection<P> {
     /// Where the data of a segment belongs that stands at `seq` on its subflow and has a mapping of its own, and what the
     /// segment acknowledges. None: that is not plain, or not in the window.
     #[inline(always)]
-    pub(super) fn plain_mapping(&self, segment: &Compact<P>, seq: u64) -> Option<(Place, Place)> {
+    pub(super) fn plain_mapping(&self, segment: &Compact<P>, seq: u64) -> Option<(Offset, Offset)> {
         let to = self.plain_data_ack(segment, HAS_DATA_ACK | HAS_MAPPING)?;
         let offset = self.numbers.their_place(Dsn::mapped(segment.dsn));
         let fits = segment.ssn == seq as u32 && self.rx.window.allows(offset, segment.payload.len() as u64);
@@ -133,7 +133,7 @@ impl<P: Stream> Connection<P> {
         debug_assert!(self.mode != Mode::Tcp || to == self.acknowledged_by_subflow(r, self.subflows[r].snd_una));
         self.data_acknowledged(now_ns, to, window);
         let subflow = &mut self.subflows[r];
-        subflow.window_seq = seq;
+        subflow.snd_wl1 = seq;
         subflow.take_echo(segment.timestamps(), now_ns);
         subflow.statistics.data_segments_received += 1;
         if subflow.earned.window < subflow.earned.room {
@@ -161,7 +161,7 @@ impl<P: Stream> Connection<P> {
         if ack > subflow.snd_nxt || !subflow.board.covers_first(ack) {
             return false;
         }
-        let mut to = Place::FIRST;
+        let mut to = Offset::FIRST;
         if self.mode == Mode::Mptcp {
             let Some(data_ack) = self.plain_data_ack(segment, HAS_DATA_ACK) else { return false };
             to = data_ack;
@@ -178,7 +178,7 @@ impl<P: Stream> Connection<P> {
             self.data_acknowledged(now_ns, to, window);
         }
         let subflow = &mut self.subflows[r];
-        subflow.window_seq = subflow.rcv_nxt;
+        subflow.snd_wl1 = subflow.rcv_nxt;
         let echo = segment.timestamps();
         subflow.acknowledged_in_order(now_ns, ack, echo, &mut self.views, r, &mut self.controller);
         let deadline_ns = subflow.timer_ns.min(subflow.rack.probe_ns);

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::outgoing::Outgoing;
 use super::state::fallback::Mode;
 use super::state::plan::{Kind, SendPlan};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Repair, SubflowSet, usable};
 
@@ -36,7 +36,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Binds a range, which is taken from where it came from, to each subflow of the set.
-    pub(super) fn bind(&mut self, on: SubflowSet, from: Place, to: Place, again: bool) {
+    pub(super) fn bind(&mut self, on: SubflowSet, from: Offset, to: Offset, again: bool) {
         let several = on.0.count_ones() > 1;
         let kind = match (again, several) {
             (true, _) => Kind::Again,
@@ -65,7 +65,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Binds what was sent or bound already once more. False: there is nothing of it that does not wait there.
-    pub(super) fn repeat(&mut self, on: SubflowSet, from: Place, to: Place) -> bool {
+    pub(super) fn repeat(&mut self, on: SubflowSet, from: Offset, to: Offset) -> bool {
         let (from, to) = (from.max(self.tx.una()), to.min(self.tx.nxt()));
         let mut each = self.active_of(on);
         let mut added = false;
@@ -81,7 +81,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The same, ahead of what waits there and before the scheduler is asked again.
-    pub(super) fn promise(&mut self, on: SubflowSet, from: Place, to: Place) {
+    pub(super) fn promise(&mut self, on: SubflowSet, from: Offset, to: Offset) {
         let mut each = self.active_of(on);
         while let Some(r) = each.pop() {
             self.plan_mut().promise(r, from, to);

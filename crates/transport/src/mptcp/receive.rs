@@ -8,8 +8,8 @@ use super::options::mptcp_options;
 use super::state::fallback::Mode;
 use crate::names::SubflowId;
 use crate::numbers::Dsn;
+use crate::offset::Offset;
 use crate::path_manager::PathEvent;
-use crate::place::Place;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
@@ -78,7 +78,7 @@ impl<P: Stream> Connection<P> {
             self.unsettle();
         }
         self.receive_any(now_ns, r, segment);
-        if self.ending.deaf {
+        if self.ending.read_closed {
             self.refuse_data(now_ns);
         }
         let deadline_ns = self.subflows[r].deadline_ns();
@@ -254,9 +254,9 @@ impl<P: Stream> Connection<P> {
     fn process_ack(&mut self, now_ns: u64, r: usize, seq: u64, ack: u64, segment: &Segment<P>) {
         // A window is taken from no segment that is older than the last: not from further back, nor of an acknowledgment
         // that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above SND.UNA).
-        let fresh = seq >= self.subflows[r].window_seq && ack >= self.subflows[r].snd_una;
+        let fresh = seq >= self.subflows[r].snd_wl1 && ack >= self.subflows[r].snd_una;
         if fresh {
-            self.subflows[r].window_seq = seq;
+            self.subflows[r].snd_wl1 = seq;
         }
         let own = u64::from(segment.window) << self.subflows[r].snd_wscale;
         self.subflows[r].hear_window(ack, own);
@@ -369,21 +369,21 @@ impl<P: Stream> Connection<P> {
     /// than before if the peer says so. Of Multipath TCP the acknowledgments come over several paths, and one that was
     /// overtaken is known by nothing: the largest edge holds (RFC 8684 §3.3.5).
     #[inline(always)]
-    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: Place, window: u64) {
+    pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: Offset, window: u64) {
         self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
     }
 
     /// The same of a segment that may be older than the last of its subflow: then (not `fresh`) the window holds that was told
     /// since.
     #[inline(always)]
-    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: Place, window: u64, fresh: bool) {
+    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: Offset, window: u64, fresh: bool) {
         let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
         self.acknowledged_with_edge(now_ns, to, right);
     }
 
     /// The same, with the end of what the peer has room for.
     #[inline(always)]
-    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: Place, right: Place) {
+    pub(super) fn acknowledged_with_edge(&mut self, now_ns: u64, to: Offset, right: Offset) {
         if self.tx.open_to(right) {
             self.due.data = true;
             self.timers.window_opened();

@@ -4,7 +4,7 @@
 //! [`Repair::Kernel`]: crate::scheduler::Repair::Kernel
 
 use super::connection::Connection;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::SubflowSet;
 use crate::tcp::subflow::Subflow;
@@ -57,7 +57,7 @@ impl<P: Stream> Connection<P> {
             let mut others = SubflowSet(u64::MAX);
             others.remove(r);
             let una = self.tx.una();
-            let to = self.tx.nxt().min(Place::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
+            let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
             self.reinjections.add_held(una, to, others);
         }
         for r in stale {
@@ -72,7 +72,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether what was bound is with a subflow that stands, and so a matter of its own timer.
-    pub(super) fn is_bound_and_carried(&self, at: Place) -> bool {
+    pub(super) fn is_bound_and_carried(&self, at: Offset) -> bool {
         if self.silence.is_none() {
             return false;
         }

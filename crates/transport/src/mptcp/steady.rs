@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::outgoing::{Form, Outgoing};
 use super::state::fallback::Mode;
 use crate::numbers::SeqNumber;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::sender::Heard;
 use crate::tcp::subflow::State;
@@ -30,7 +30,7 @@ impl<P: Stream> Connection<P> {
             }
         };
         connection
-            && !self.ending.deaf
+            && !self.ending.read_closed
             && !self.narrow.contains(r)
             && subflow.state == State::Established
             && !subflow.fin_requested
@@ -82,7 +82,7 @@ impl<P: Stream> Connection<P> {
         {
             return false;
         }
-        let mut to = Place::FIRST;
+        let mut to = Offset::FIRST;
         if self.mode == Mode::Mptcp {
             let Some(data_ack) = self.plain_data_ack(segment, HAS_DATA_ACK) else { return false };
             to = data_ack;
@@ -93,9 +93,9 @@ impl<P: Stream> Connection<P> {
         }
         // From here on everything is as in `receive_synchronised`.
         let window = u64::from(segment.window) << subflow.snd_wscale;
-        let fresh = seq >= subflow.window_seq;
+        let fresh = seq >= subflow.snd_wl1;
         if fresh {
-            subflow.window_seq = seq;
+            subflow.snd_wl1 = seq;
         }
         self.short.note_room(r);
         self.short.disturb(r);
@@ -130,7 +130,7 @@ impl<P: Stream> Connection<P> {
     }
 
     /// Whether data up to `end` of the stream goes out on the steady subflow `r` with nothing but its mapping.
-    pub(super) fn is_compact(&self, r: usize, end: Place) -> bool {
+    pub(super) fn is_compact(&self, r: usize, end: Offset) -> bool {
         match self.mode {
             Mode::Tcp => !self.subflows[r].has_blocks(),
             Mode::Mptcp => !self.ending.requested || end != self.tx.end(),
@@ -143,7 +143,7 @@ impl<P: Stream> Connection<P> {
         &mut self,
         now_ns: u64,
         r: usize,
-        (seq, offset, payload): (u64, Place, P),
+        (seq, offset, payload): (u64, Offset, P),
         out: &mut Outgoing<P>,
     ) {
         out.form = Form::Compact;

@@ -11,7 +11,7 @@ use super::state::receive_stream::ReceiveStream;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
@@ -21,7 +21,7 @@ pub(super) struct Carried<P> {
     /// First sequence number on the subflow.
     pub seq: u64,
     /// Place in the stream.
-    pub offset: Place,
+    pub offset: Offset,
     /// Content.
     pub payload: P,
     /// Whether the FIN goes with it.
@@ -228,15 +228,15 @@ impl<P: Stream> Connection<P> {
 
     /// While the peer may lack our key, the first data goes with MP_CAPABLE (RFC 8684 §3.1), which takes less room
     /// than a DSS.
-    fn carries_capable(&self, r: usize, from: Place) -> bool {
-        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == Place::FIRST
+    fn carries_capable(&self, r: usize, from: Offset) -> bool {
+        self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == Offset::FIRST
     }
 
     pub(super) fn first_transmission(
         &mut self,
         now_ns: u64,
         r: usize,
-        offset: Place,
+        offset: Offset,
         payload: P,
         fin: bool,
         out: &mut Outgoing<P>,
@@ -309,7 +309,7 @@ impl<P: Stream> Connection<P> {
                 whole.as_ref().map_or((seq, offset, &payload), |w| (w.seq, w.offset, &w.payload));
             let len = content.len() as u64;
             if capable {
-                let checksum = self.checksum_of(Place::FIRST, 1, len as u16, content);
+                let checksum = self.checksum_of(Offset::FIRST, 1, len as u16, content);
                 segment.options.dss = None;
                 segment.options.rare = self.capable(Some((len as u16, checksum)));
             } else if let Some(dss) = &mut segment.options.dss {

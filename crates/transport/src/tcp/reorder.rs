@@ -131,12 +131,12 @@ impl<P: Stream> Held<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::offset::Offset;
     use proptest::prelude::*;
     use wire::Span;
 
     fn piece(at: u64, end: u64) -> Piece<Span> {
-        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Place::after(at), arrival_ns: 0 }
+        Piece { at, payload: Span { offset: at, len: (end - at) as u32 }, offset: Offset::after(at), arrival_ns: 0 }
     }
 
     fn blocks(r: &Reorder<Span>, limit: usize) -> Vec<(u64, u64)> {

@@ -8,7 +8,7 @@ use wire::SackBlock;
 
 use super::wholes::{Whole, Wholes};
 use crate::Sending;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::{Kept, Stream, push, trim};
 
 /// A segment between its first transmission and its cumulative acknowledgment. Sequence numbers are 64 bits and
@@ -18,7 +18,7 @@ pub struct Sent<P: Stream> {
     /// First sequence number.
     pub seq: u64,
     /// Place of the first byte in the connection's stream.
-    pub offset: Place,
+    pub offset: Offset,
     /// When it was last sent.
     pub sent_ns: u64,
     /// Content.
@@ -261,7 +261,7 @@ impl<P: Stream> Scoreboard<P> {
 
     /// A segment was sent for the first time.
     #[inline]
-    pub fn push(&mut self, seq: u64, offset: Place, payload: P, fin: bool, now_ns: u64) {
+    pub fn push(&mut self, seq: u64, offset: Offset, payload: P, fin: bool, now_ns: u64) {
         debug_assert!(self.sent.back().is_none_or(|last| last.end() == seq));
         push(&mut self.sent, Sent { seq, offset, sent_ns: now_ns, kept: P::Kept::keep(payload), fin, marks: 0 });
     }
@@ -676,7 +676,7 @@ mod tests {
     fn board() -> Scoreboard<Span> {
         let mut b = Scoreboard::new();
         for i in 0..10 {
-            b.push(1 + 100 * i, Place::after(100 * i), Span { offset: 100 * i, len: 100 }, false, 1 + i);
+            b.push(1 + 100 * i, Offset::after(100 * i), Span { offset: 100 * i, len: 100 }, false, 1 + i);
         }
         b
     }

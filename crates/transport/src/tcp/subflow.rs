@@ -18,7 +18,7 @@ use crate::congestion::{View, Window};
 use crate::ends::Ends;
 use crate::names::Tuple;
 use crate::numbers::{Ours, SeqNumber, Theirs};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::Counts;
 use crate::{LossDetection, TcpOptions};
@@ -83,7 +83,7 @@ pub struct Subflow<P: Stream> {
     pub snd_una: u64,
     pub snd_nxt: u64,
     /// Sequence number of the segment that the peer's window was taken from last (SND.WL1, RFC 9293 §3.3.1).
-    pub window_seq: u64,
+    pub snd_wl1: u64,
     /// The end of what the peer's window of this subflow allows, the largest that it has told (RFC 8684 §3.3.5). Under TCP
     /// the window of the stream is this one, and here stands no limit.
     pub right: u64,
@@ -207,7 +207,7 @@ impl<P: Stream> Subflow<P> {
             limited_below: 0,
             validation: Validation::new(options.initial_window),
             rcv_nxt: 0,
-            window_seq: 0,
+            snd_wl1: 0,
             right: 0,
             receive_rtt_ns: 0,
             reorder: Reorder::new(),
@@ -422,7 +422,7 @@ impl<P: Stream> Subflow<P> {
 
     /// New data at `offset` of the stream, a FIN, or both go out for the first time. The answer is their first sequence number.
     #[inline(always)]
-    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Place, &P, bool), view: &mut View) -> u64 {
+    pub fn send_new(&mut self, now_ns: u64, (offset, payload, fin): (Offset, &P, bool), view: &mut View) -> u64 {
         let (seq, len) = (self.snd_nxt, payload.len() as u64);
         debug_assert!(len == 0 || seq + len <= self.right, "beyond the window of this subflow");
         if self.board.is_empty() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
 
 /// A segment as it was first sent.
@@ -12,7 +12,7 @@ pub struct Whole<P> {
     /// First sequence number.
     pub seq: u64,
     /// Place of the first byte in the connection's stream.
-    pub offset: Place,
+    pub offset: Offset,
     /// Content.
     pub payload: P,
 }
@@ -20,7 +20,7 @@ pub struct Whole<P> {
 /// Those of which a part is outstanding, by their first sequence numbers.
 #[derive(Debug)]
 pub struct Wholes<P: Stream> {
-    kept: BTreeMap<u64, (Place, P::Kept)>,
+    kept: BTreeMap<u64, (Offset, P::Kept)>,
 }
 
 impl<P: Stream> Wholes<P> {
@@ -29,7 +29,7 @@ impl<P: Stream> Wholes<P> {
     }
 
     /// Only parts of the segment that begins at `seq` will be outstanding from now on.
-    pub fn remember(&mut self, seq: u64, offset: Place, payload: P) {
+    pub fn remember(&mut self, seq: u64, offset: Offset, payload: P) {
         self.kept.insert(seq, (offset, P::Kept::keep(payload)));
     }
 

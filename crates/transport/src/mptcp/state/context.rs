@@ -6,7 +6,7 @@ use wire::MptcpOption;
 
 use super::reset::Reset;
 use super::verifying::{MapRange, Verifying};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::reassembly::Piece;
 use crate::tcp::acknowledge::NEVER;
 
@@ -15,7 +15,7 @@ use crate::tcp::acknowledge::NEVER;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     pub seq: u64,
-    pub offset: Place,
+    pub offset: Offset,
 }
 
 /// State of one subflow at the level of MPTCP.
@@ -25,7 +25,7 @@ pub struct SubflowContext<P> {
     /// The present run of transmissions.
     pub run: Run,
     /// Place in the stream after the last byte received in order: where data without a mapping continues.
-    pub next_offset: Place,
+    pub next_offset: Offset,
     /// After a checksum failure on the only subflow.
     pub held: Option<Box<Held<P>>>,
     /// Data sequence mappings that reach beyond the segment they came with, or are to be verified, by their start.
@@ -56,7 +56,7 @@ pub struct SubflowContext<P> {
 pub struct Held<P> {
     pub pieces: Vec<Piece<P>>,
     /// Place in the stream where the checksum failed.
-    pub failed_at: Place,
+    pub failed_at: Offset,
     /// Retransmissions of MP_FAIL.
     pub retries: u32,
     /// When MP_FAIL is due again.
@@ -99,8 +99,8 @@ impl Signalling {
 impl<P> SubflowContext<P> {
     pub fn new() -> Self {
         SubflowContext {
-            run: Run { seq: 1, offset: Place::FIRST },
-            next_offset: Place::FIRST,
+            run: Run { seq: 1, offset: Offset::FIRST },
+            next_offset: Offset::FIRST,
             held: None,
             mappings: BTreeMap::new(),
             verifying: None,
@@ -150,7 +150,7 @@ impl<P> SubflowContext<P> {
 
     /// Data `[offset, offset + len)` of the stream goes out at `seq` for the first time.
     #[inline]
-    pub fn sent(&mut self, seq: u64, offset: Place) {
+    pub fn sent(&mut self, seq: u64, offset: Offset) {
         if offset.octets().wrapping_sub(self.run.offset.octets()) != seq - self.run.seq {
             self.run = Run { seq, offset };
         }

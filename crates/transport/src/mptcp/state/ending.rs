@@ -28,7 +28,7 @@ pub struct Ending {
     /// The application knows that everything has arrived.
     pub flushed: bool,
     /// The application reads no more either: what arrives from now on is lost (RFC 9293 §3.6.1).
-    pub deaf: bool,
+    pub read_closed: bool,
     /// The connection is no more.
     pub over: bool,
     /// What took its last subflow, or will be the reason if it ends now.

@@ -2,7 +2,7 @@
 //! 0; the first byte of data has the number after the initial one.
 
 use crate::numbers::{Dsn, Ours, Theirs};
-use crate::place::Place;
+use crate::offset::Offset;
 
 /// Keys.
 #[derive(Clone, Copy, Debug)]
@@ -32,25 +32,25 @@ impl DataNumbers {
 
     /// The data sequence number of a place in our stream.
     #[inline]
-    pub fn ours(&self, place: Place) -> Dsn<Ours> {
+    pub fn ours(&self, place: Offset) -> Dsn<Ours> {
         self.ours.at(place)
     }
 
     /// The data sequence number of a place in the peer's stream.
     #[inline]
-    pub fn theirs(&self, place: Place) -> Dsn<Theirs> {
+    pub fn theirs(&self, place: Offset) -> Dsn<Theirs> {
         self.theirs.at(place)
     }
 
     /// The place in our stream that has this number. That of a number far below is huge.
     #[inline]
-    pub fn our_place(&self, dsn: Dsn<Ours>) -> Place {
+    pub fn our_place(&self, dsn: Dsn<Ours>) -> Offset {
         dsn.place(self.ours)
     }
 
     /// The place in the peer's stream that has this number; likewise.
     #[inline]
-    pub fn their_place(&self, dsn: Dsn<Theirs>) -> Place {
+    pub fn their_place(&self, dsn: Dsn<Theirs>) -> Offset {
         dsn.place(self.theirs)
     }
 }

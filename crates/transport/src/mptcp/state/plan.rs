@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::scheduler::SubflowSet;
 
 /// What a range that waits on a subflow is.
@@ -19,8 +19,8 @@ pub enum Kind {
 /// A range of the stream that waits on a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    pub from: Place,
-    pub to: Place,
+    pub from: Offset,
+    pub to: Offset,
     pub kind: Kind,
     /// A part of it has left.
     begun: bool,
@@ -29,7 +29,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    fn new(from: Place, to: Place, kind: Kind) -> Self {
+    fn new(from: Offset, to: Offset, kind: Kind) -> Self {
         Waiting { from, to, kind, begun: false, continued: false }
     }
 
@@ -68,7 +68,7 @@ impl Queue {
         self.ranges.len()
     }
 
-    pub fn push(&mut self, from: Place, to: Place, kind: Kind) {
+    pub fn push(&mut self, from: Offset, to: Offset, kind: Kind) {
         self.bytes += to - from;
         match self.ranges.back_mut() {
             Some(last) if last.to == from && last.kind == kind => last.to = to,
@@ -78,7 +78,7 @@ impl Queue {
 
     /// The same in buffers of at most `buffer_bytes`, more than 0, each of which is one mapping: what continues the last is
     /// appended to it while none of it has left. A segment does not reach from one into the next.
-    pub fn push_in_buffers(&mut self, mut from: Place, to: Place, kind: Kind, buffer_bytes: u64) {
+    pub fn push_in_buffers(&mut self, mut from: Offset, to: Offset, kind: Kind, buffer_bytes: u64) {
         self.bytes += to - from;
         if let Some(last) = self.ranges.back_mut()
             && last.to == from
@@ -114,7 +114,7 @@ impl Queue {
     }
 
     /// Of what is shared, what lies below `acknowledged` leaves.
-    fn prune(&mut self, acknowledged: Place) {
+    fn prune(&mut self, acknowledged: Offset) {
         while let Some(first) = self.ranges.front()
             && first.kind == Kind::Shared
             && first.from < acknowledged
@@ -124,13 +124,13 @@ impl Queue {
     }
 
     /// The parts of a range that do not wait here.
-    fn gaps(&self, from: Place, to: Place) -> Vec<(Place, Place)> {
+    fn gaps(&self, from: Offset, to: Offset) -> Vec<(Offset, Offset)> {
         self.ranges.iter().fold(vec![(from, to)], |gaps, waiting| without(&gaps, waiting.from, waiting.to))
     }
 }
 
 /// What is left of ranges without another one.
-fn without(ranges: &[(Place, Place)], from: Place, to: Place) -> Vec<(Place, Place)> {
+fn without(ranges: &[(Offset, Offset)], from: Offset, to: Offset) -> Vec<(Offset, Offset)> {
     let sides = ranges.iter().flat_map(|&(a, b)| [(a, b.min(from)), (a.max(to), b)]);
     sides.filter(|&(a, b)| a < b).collect()
 }
@@ -140,9 +140,9 @@ fn without(ranges: &[(Place, Place)], from: Place, to: Place) -> Vec<(Place, Pla
 pub struct SendPlan {
     queues: Vec<Queue>,
     /// Bound to a subflow that failed, never sent, and to be bound again; in the order of the stream.
-    returned: VecDeque<(Place, Place)>,
+    returned: VecDeque<(Offset, Offset)>,
     /// Of what is shared, what no subflow has sent yet; in the order of the stream, without overlap.
-    unsent: VecDeque<(Place, Place)>,
+    unsent: VecDeque<(Offset, Offset)>,
     /// Subflows that were promised to send what waits there before the scheduler is asked again.
     pub promised: SubflowSet,
     /// New data is bound ahead: nobody but the scheduler takes any.
@@ -184,7 +184,7 @@ impl SendPlan {
     }
 
     /// Data that was never sent is bound to several subflows, whose queues [get](Queue::push) it.
-    pub fn share(&mut self, from: Place, to: Place) {
+    pub fn share(&mut self, from: Offset, to: Offset) {
         let i = self.unsent.partition_point(|&(at, _)| at < from);
         match i.checked_sub(1).and_then(|before| self.unsent.get_mut(before)) {
             Some(before) if before.1 == from => before.1 = to,
@@ -193,7 +193,7 @@ impl SendPlan {
     }
 
     /// How many of the `len` bytes of shared data from `from` on are alike, and whether they were never sent.
-    pub fn alike(&self, from: Place, len: u64) -> (u64, bool) {
+    pub fn alike(&self, from: Offset, len: u64) -> (u64, bool) {
         let next = self.unsent.iter().find(|&&(_, to)| to > from);
         match next {
             Some(&(at, to)) if at <= from => (len.min(to - from), true),
@@ -203,14 +203,20 @@ impl SendPlan {
     }
 
     /// Shared data was sent for the first time, or needs no sending any more.
-    pub fn note_sent(&mut self, from: Place, to: Place) {
+    pub fn note_sent(&mut self, from: Offset, to: Offset) {
         if self.unsent.iter().any(|&(a, b)| a < to && from < b) {
             self.unsent = without(self.unsent.make_contiguous(), from, to).into();
         }
     }
 
     /// The parts of a range that subflow `r` does not carry, and that do not wait there, go there once more.
-    pub fn repeat(&mut self, r: usize, from: Place, to: Place, carried: impl Iterator<Item = (Place, Place)>) -> bool {
+    pub fn repeat(
+        &mut self,
+        r: usize,
+        from: Offset,
+        to: Offset,
+        carried: impl Iterator<Item = (Offset, Offset)>,
+    ) -> bool {
         let Some(queue) = self.queues.get_mut(r) else { return false };
         let overlapping = carried.filter(|&(a, b)| a < to && from < b);
         let gaps = overlapping.fold(queue.gaps(from, to), |gaps, (from, to)| without(&gaps, from, to));
@@ -219,7 +225,7 @@ impl SendPlan {
     }
 
     /// Subflow `r` is to send next what another one sends now.
-    pub fn promise(&mut self, r: usize, from: Place, to: Place) {
+    pub fn promise(&mut self, r: usize, from: Offset, to: Offset) {
         if let Some(queue) = self.queues.get_mut(r) {
             queue.push_front(Waiting::new(from, to, Kind::Shared));
             self.promised.insert(r);
@@ -227,12 +233,12 @@ impl SendPlan {
     }
 
     /// Of what is shared, what the peer has acknowledged need not be sent.
-    pub fn prune(&mut self, acknowledged: Place) {
+    pub fn prune(&mut self, acknowledged: Offset) {
         self.queues.iter_mut().for_each(|queue| queue.prune(acknowledged));
     }
 
     /// The first range to be bound again, above what the peer has acknowledged.
-    pub fn first_returned(&mut self, acknowledged: Place) -> Option<(Place, Place)> {
+    pub fn first_returned(&mut self, acknowledged: Offset) -> Option<(Offset, Offset)> {
         loop {
             let first = self.returned.front_mut()?;
             first.0 = first.0.max(acknowledged);
@@ -256,7 +262,7 @@ impl SendPlan {
     /// Subflow `r` fails: its own data is to be bound again, and so is what it shares where nobody has sent it and it waits
     /// on none of the subflows that `work`. Reinjections are the answer: others must carry them. One that `leaves`
     /// keeps nothing; else it goes on with what it shares when it can.
-    pub fn give_back(&mut self, r: usize, leaves: bool, work: impl Fn(usize) -> bool) -> Vec<(Place, Place)> {
+    pub fn give_back(&mut self, r: usize, leaves: bool, work: impl Fn(usize) -> bool) -> Vec<(Offset, Offset)> {
         let Some(queue) = self.queues.get_mut(r) else { return Vec::new() };
         let mut again = Vec::new();
         let mut returned: Vec<_> = self.returned.drain(..).collect();
@@ -284,7 +290,7 @@ impl SendPlan {
     }
 
     /// What was bound and never sent.
-    pub fn never_sent(&self) -> impl Iterator<Item = (Place, Place)> {
+    pub fn never_sent(&self) -> impl Iterator<Item = (Offset, Offset)> {
         let own = self.queues.iter().flat_map(|queue| &queue.ranges).filter(|waiting| waiting.kind == Kind::Own);
         own.map(|waiting| (waiting.from, waiting.to))
             .chain(self.returned.iter().copied())
@@ -292,13 +298,13 @@ impl SendPlan {
     }
 
     /// Reinjections that wait on a subflow.
-    pub fn again(&self) -> impl Iterator<Item = (Place, Place)> {
+    pub fn again(&self) -> impl Iterator<Item = (Offset, Offset)> {
         let again = self.queues.iter().flat_map(|queue| &queue.ranges).filter(|waiting| waiting.kind == Kind::Again);
         again.map(|waiting| (waiting.from, waiting.to))
     }
 
     /// Takes everything out; the answer is what was never sent, in the order of the stream.
-    pub fn drain(&mut self) -> Vec<(Place, Place)> {
+    pub fn drain(&mut self) -> Vec<(Offset, Offset)> {
         let mut all: Vec<_> = self.never_sent().collect();
         all.sort_unstable();
         for queue in &mut self.queues {
@@ -316,11 +322,11 @@ impl SendPlan {
 mod tests {
     use super::*;
 
-    fn at(octets: u64) -> Place {
-        Place::after(octets)
+    fn at(octets: u64) -> Offset {
+        Offset::after(octets)
     }
 
-    fn octets(ranges: impl IntoIterator<Item = (Place, Place)>) -> Vec<(u64, u64)> {
+    fn octets(ranges: impl IntoIterator<Item = (Offset, Offset)>) -> Vec<(u64, u64)> {
         ranges.into_iter().map(|(from, to)| (from.octets(), to.octets())).collect()
     }
 

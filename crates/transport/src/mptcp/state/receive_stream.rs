@@ -3,7 +3,7 @@
 use super::ready::Ready;
 use super::waiting::{Early, Waiting};
 use super::window::{Held, ReceiveWindow};
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::Part;
 use crate::statistics::{Counts, DelayHistogram};
@@ -15,9 +15,9 @@ use crate::waits::Waits;
 #[repr(C)]
 pub struct ReceiveStream<P: Stream> {
     /// The first byte that has not arrived.
-    nxt: Place,
+    nxt: Offset,
     /// Where it ends, as the peer's DATA_FIN has it.
-    end: Option<Place>,
+    end: Option<Offset>,
     /// Everything before its end has arrived.
     ended: bool,
     /// Bytes that had waited were freed, and nobody has asked since what for.
@@ -34,7 +34,7 @@ pub struct ReceiveStream<P: Stream> {
 impl<P: Stream> ReceiveStream<P> {
     pub fn new(window: ReceiveWindow) -> Self {
         ReceiveStream {
-            nxt: Place::FIRST,
+            nxt: Offset::FIRST,
             end: None,
             ended: false,
             freed: false,
@@ -47,7 +47,7 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     #[inline]
-    pub fn nxt(&self) -> Place {
+    pub fn nxt(&self) -> Offset {
         self.nxt
     }
 
@@ -105,7 +105,7 @@ impl<P: Stream> ReceiveStream<P> {
         // Under Multipath TCP what waits on a subflow does not count.
         let held = self.held(if tuning.shared { 0 } else { subflow.reorder.len() });
         // Of a host that only sends, nothing moves the window.
-        let nothing_came = self.nxt == Place::FIRST && held.pieces == 0;
+        let nothing_came = self.nxt == Offset::FIRST && held.pieces == 0;
         if nothing_came && let Some(window) = subflow.earned.unmoved {
             return window;
         }
@@ -119,7 +119,7 @@ impl<P: Stream> ReceiveStream<P> {
     }
 
     /// The stream ends at `end`. What lies behind what was received already is nonsense; the latest word holds.
-    pub fn note_end(&mut self, end: Place) {
+    pub fn note_end(&mut self, end: Offset) {
         if !self.ended && end >= self.nxt {
             self.end = Some(end);
         }
@@ -137,7 +137,7 @@ impl<P: Stream> ReceiveStream<P> {
 
     /// Whether bytes at `place` are the next ones and nothing waits behind them.
     #[inline(always)]
-    pub fn is_next(&self, place: Place) -> bool {
+    pub fn is_next(&self, place: Offset) -> bool {
         place == self.nxt && self.waiting.is_empty()
     }
 

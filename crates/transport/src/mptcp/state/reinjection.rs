@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::scheduler::SubflowSet;
 
 /// A range of the stream to send again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
-    pub from: Place,
-    pub to: Place,
+    pub from: Offset,
+    pub to: Offset,
     /// The subflows that carried it.
     pub tried: SubflowSet,
 }
@@ -27,21 +27,21 @@ impl Reinjections {
     }
 
     /// Adds a range that `subflow` carried. What is waiting already is not added twice.
-    pub fn add(&mut self, from: Place, to: Place, subflow: usize) {
+    pub fn add(&mut self, from: Offset, to: Offset, subflow: usize) {
         self.add_tried(from, to, SubflowSet::one(subflow));
     }
 
     /// Adds a range that any subflow may carry.
-    pub fn add_untried(&mut self, from: Place, to: Place) {
+    pub fn add_untried(&mut self, from: Offset, to: Offset) {
         self.add_tried(from, to, SubflowSet::default());
     }
 
     /// Adds a range that these subflows carry.
-    pub fn add_held(&mut self, from: Place, to: Place, holders: SubflowSet) {
+    pub fn add_held(&mut self, from: Offset, to: Offset, holders: SubflowSet) {
         self.add_tried(from, to, holders);
     }
 
-    fn add_tried(&mut self, from: Place, to: Place, tried: SubflowSet) {
+    fn add_tried(&mut self, from: Offset, to: Offset, tried: SubflowSet) {
         let mut at = from;
         let mut i = self.ranges.partition_point(|r| r.to <= from);
         while at < to {
@@ -68,7 +68,7 @@ impl Reinjections {
     }
 
     /// The first range above `acknowledged`; what lies below needs no reinjection any more.
-    pub fn first(&mut self, acknowledged: Place) -> Option<Range> {
+    pub fn first(&mut self, acknowledged: Offset) -> Option<Range> {
         loop {
             let first = self.ranges.front_mut()?;
             if first.to <= acknowledged {
@@ -95,8 +95,8 @@ impl Reinjections {
 mod tests {
     use super::*;
 
-    fn at(octets: u64) -> Place {
-        Place::after(octets)
+    fn at(octets: u64) -> Offset {
+        Offset::after(octets)
     }
 
     fn first(r: &mut Reinjections, acknowledged: u64) -> Option<(u64, u64)> {

@@ -1,6 +1,6 @@
 //! The stream that this host sends: what was written, sent and acknowledged at the data level.
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::{SendQueue, Stream};
 
 /// Edges of the stream, and its bytes from the first unacknowledged on.
@@ -8,13 +8,13 @@ use crate::queue::{SendQueue, Stream};
 #[repr(C)]
 pub struct SendStream<P: Stream> {
     /// End of what was written.
-    end: Place,
+    end: Offset,
     /// First byte not acknowledged at the data level.
-    una: Place,
+    una: Offset,
     /// First byte never sent, nor bound to a subflow to be sent.
-    nxt: Place,
+    nxt: Offset,
     /// The peer's window ends here.
-    right: Place,
+    right: Offset,
     queue: P::Queue,
     /// What the application says that it will have written in all.
     announced: Option<u64>,
@@ -23,32 +23,32 @@ pub struct SendStream<P: Stream> {
 impl<P: Stream> SendStream<P> {
     pub fn new() -> Self {
         SendStream {
-            end: Place::FIRST,
-            una: Place::FIRST,
-            nxt: Place::FIRST,
-            right: Place::FIRST,
+            end: Offset::FIRST,
+            una: Offset::FIRST,
+            nxt: Offset::FIRST,
+            right: Offset::FIRST,
             queue: P::Queue::default(),
             announced: None,
         }
     }
 
     #[inline]
-    pub fn end(&self) -> Place {
+    pub fn end(&self) -> Offset {
         self.end
     }
 
     #[inline]
-    pub fn una(&self) -> Place {
+    pub fn una(&self) -> Offset {
         self.una
     }
 
     #[inline]
-    pub fn nxt(&self) -> Place {
+    pub fn nxt(&self) -> Offset {
         self.nxt
     }
 
     #[inline]
-    pub fn right(&self) -> Place {
+    pub fn right(&self) -> Offset {
         self.right
     }
 
@@ -98,7 +98,11 @@ impl<P: Stream> SendStream<P> {
     /// How long the stream will have become, where that is known; `ended`: the application writes no more.
     pub fn flow_bytes(&self, ended: bool) -> Option<u64> {
         let written = self.end.octets();
-        if ended { (self.end < Place::LAST).then_some(written) } else { self.announced.map(|bytes| bytes.max(written)) }
+        if ended {
+            (self.end < Offset::LAST).then_some(written)
+        } else {
+            self.announced.map(|bytes| bytes.max(written))
+        }
     }
 
     /// What was written and never sent is taken back.
@@ -108,7 +112,7 @@ impl<P: Stream> SendStream<P> {
 
     /// The bytes `[from, from + len)`.
     #[inline]
-    pub fn slice(&self, from: Place, len: u64) -> P {
+    pub fn slice(&self, from: Offset, len: u64) -> P {
         self.queue.slice(from.octets(), len as u32)
     }
 
@@ -119,24 +123,24 @@ impl<P: Stream> SendStream<P> {
     }
 
     /// What lies at `to` and beyond was bound to a subflow and not sent: it is unsent again.
-    pub fn retreat(&mut self, to: Place) {
+    pub fn retreat(&mut self, to: Offset) {
         self.nxt = to.max(self.una);
     }
 
     /// The window that the peer told on its handshake.
     pub fn begin(&mut self, window: u16) {
-        self.right = Place::after(u64::from(window));
+        self.right = Offset::after(u64::from(window));
     }
 
     /// The peer's window reaches up to `right`, which may be less than before (RFC 9293 §3.8.6).
     #[inline(always)]
-    pub fn draw_back(&mut self, right: Place) {
+    pub fn draw_back(&mut self, right: Offset) {
         self.right = right;
     }
 
     /// The peer's window reaches up to `right`. Answers whether it grew: it never shrinks.
     #[inline(always)]
-    pub fn open_to(&mut self, right: Place) -> bool {
+    pub fn open_to(&mut self, right: Offset) -> bool {
         let grew = right > self.right;
         if grew {
             self.right = right;
@@ -146,7 +150,7 @@ impl<P: Stream> SendStream<P> {
 
     /// Everything below `to` has arrived. Answers whether that is news.
     #[inline(always)]
-    pub fn acknowledge(&mut self, to: Place) -> bool {
+    pub fn acknowledge(&mut self, to: Offset) -> bool {
         let news = to > self.una;
         if news {
             self.una = to;

@@ -2,7 +2,7 @@
 
 use wire::DssChecksum;
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::reassembly::Piece;
 
 /// Subflow sequence numbers `[from, to)` are the stream from `offset` on (RFC 8684 §3.3.1).
@@ -10,7 +10,7 @@ use crate::reassembly::Piece;
 pub struct MapRange {
     pub from: u64,
     pub to: u64,
-    pub offset: Place,
+    pub offset: Offset,
     /// The DSS checksum as it came.
     pub checksum: Option<u16>,
     /// The stream ends with this mapping; the DATA_FIN takes one octet of its length.

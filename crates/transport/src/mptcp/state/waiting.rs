@@ -1,6 +1,6 @@
 //! Data that is in order on its subflow and waits at the connection for what precedes it in the stream.
 
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::queue::{Kept, Stream};
 use crate::reassembly::Part;
 use crate::row::Row;
@@ -12,7 +12,7 @@ pub type Waiting<P> = Row<Early<P>>;
 #[derive(Clone, Debug)]
 pub struct Early<P> {
     /// Place of its first byte.
-    pub at: Place,
+    pub at: Offset,
     /// Content.
     pub payload: P,
     /// When it reached this host.
@@ -44,7 +44,7 @@ impl<P: Stream> Part for Early<P> {
 
     fn cut(&self, from: u64, to: u64) -> Self {
         let payload = self.payload.slice((from - self.at()) as usize, (to - self.at()) as usize);
-        Early { at: Place::after(from), payload, ..*self }
+        Early { at: Offset::after(from), payload, ..*self }
     }
 
     fn compact(self) -> Self {
@@ -73,6 +73,6 @@ impl<P: Stream> Part for Early<P> {
 
     #[inline]
     fn from_slot(slot: Self::Slot, at: u64) -> Self {
-        Early { at: Place::after(at), payload: slot.kept.into_payload(at), arrival_ns: slot.arrival_ns, via: slot.via }
+        Early { at: Offset::after(at), payload: slot.kept.into_payload(at), arrival_ns: slot.arrival_ns, via: slot.via }
     }
 }

@@ -6,7 +6,7 @@
 use super::tuning::Tuning;
 use crate::ReceiveBuffer;
 use crate::memory;
-use crate::place::Place;
+use crate::offset::Offset;
 use crate::tcp::earned::Earned;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
@@ -26,7 +26,7 @@ pub struct ReceiveWindow {
     /// When it read last, and how many pieces since the last segment with data.
     read_last: (u64, u32),
     /// The largest right edge that was announced: it must not move back (RFC 9293 §3.8.6.2.1).
-    announced: Place,
+    announced: Offset,
     /// The scale of the window field that the peer knows.
     told_scale: u8,
 }
@@ -35,7 +35,7 @@ pub struct ReceiveWindow {
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// The first byte that has not arrived.
-    pub next: Place,
+    pub next: Offset,
     /// Pieces that were not read yet.
     pub pieces: usize,
 }
@@ -44,8 +44,8 @@ impl ReceiveWindow {
     /// `first` is the window that the SYN announces where the buffer grows.
     pub fn new(buffer: ReceiveBuffer, first: u64, tuning: Tuning) -> Self {
         let (size, tuning, announced) = match buffer {
-            ReceiveBuffer::Auto => (first, Some(tuning), Place::after(first)),
-            ReceiveBuffer::Fixed(bytes) => (bytes, None, Place::FIRST),
+            ReceiveBuffer::Auto => (first, Some(tuning), Offset::after(first)),
+            ReceiveBuffer::Fixed(bytes) => (bytes, None, Offset::FIRST),
         };
         let mut window = ReceiveWindow { size, tuning, read: 0, read_last: (0, 0), announced, told_scale: 0 };
         window.told_scale = window.scale();
@@ -92,13 +92,13 @@ impl ReceiveWindow {
     }
 
     /// The end of what the peer may send.
-    pub fn right(&self) -> Place {
-        if self.tuning.is_some() { self.announced } else { Place::after(self.read + self.size).max(self.announced) }
+    pub fn right(&self) -> Offset {
+        if self.tuning.is_some() { self.announced } else { Offset::after(self.read + self.size).max(self.announced) }
     }
 
     /// Whether the `len` bytes from `at` on lie below that end.
     #[inline]
-    pub fn allows(&self, at: Place, len: u64) -> bool {
+    pub fn allows(&self, at: Offset, len: u64) -> bool {
         // What was announced settles it for every peer that keeps to it.
         let end = at.saturating_add(len);
         end <= self.announced || end <= self.right()
@@ -112,11 +112,11 @@ impl ReceiveWindow {
     }
 
     /// The window field of a segment that acknowledges what has come, and remembers it as announced: of a fixed buffer.
-    pub fn announce(&mut self, next: Place, scale: u8) -> u16 {
+    pub fn announce(&mut self, next: Offset, scale: u8) -> u16 {
         self.tell(next, self.right(), scale)
     }
 
-    fn tell(&mut self, next: Place, right: Place, scale: u8) -> u16 {
+    fn tell(&mut self, next: Offset, right: Offset, scale: u8) -> u16 {
         let field = (right.beyond(next) >> scale).min(0xffff);
         self.announced = self.announced.max(next + (field << scale));
         field as u16
@@ -165,7 +165,7 @@ impl ReceiveWindow {
 
     /// The application has read a piece of `len` bytes. Answers whether [`opens`](Self::opens) is to be asked.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, len: u64, next: Place) -> bool {
+    pub fn read(&mut self, now_ns: u64, len: u64, next: Offset) -> bool {
         self.read += len;
         self.read_last = (now_ns, if self.read_last.0 == now_ns { self.read_last.1 + 1 } else { 1 });
         self.size >= 2 * self.announced.beyond(next)
@@ -201,7 +201,7 @@ mod tests {
 
     /// Reads 1,000 bytes when all up to `next` has come.
     fn read(w: &mut ReceiveWindow, next: u64) -> bool {
-        let next = Place::after(next);
+        let next = Offset::after(next);
         w.read(1, 1_000, next) && w.opens(Held { next, pieces: 0 }, 1460)
     }
 
@@ -209,19 +209,19 @@ mod tests {
     fn the_right_edge_never_moves_back() {
         let mut w = fixed();
         assert_eq!(w.scale(), 0);
-        assert_eq!(w.announce(Place::after(0), 0), 10_000);
-        assert_eq!(w.announce(Place::after(4_000), 0), 6_000);
+        assert_eq!(w.announce(Offset::after(0), 0), 10_000);
+        assert_eq!(w.announce(Offset::after(4_000), 0), 6_000);
         assert!(!read(&mut w, 4_000));
-        assert_eq!(w.announce(Place::after(4_000), 0), 7_000);
+        assert_eq!(w.announce(Offset::after(4_000), 0), 7_000);
     }
 
     #[test]
     fn a_closed_window_that_opens_is_announced() {
         let mut w = fixed();
-        assert_eq!(w.announce(Place::after(0), 0), 10_000);
-        assert_eq!(w.announce(Place::after(10_000), 0), 0);
+        assert_eq!(w.announce(Offset::after(0), 0), 10_000);
+        assert_eq!(w.announce(Offset::after(10_000), 0), 0);
         assert!(!read(&mut w, 10_000), "not for less than a segment");
         assert!(read(&mut w, 10_000));
-        assert_eq!(w.announce(Place::after(10_000), 0), 2_000);
+        assert_eq!(w.announce(Offset::after(10_000), 0), 2_000);
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use wire::{SackBlock, Span};
 
     use super::*;
-    use crate::place::Place;
+    use crate::offset::Offset;
     use crate::tcp::scoreboard::Delivered;
 
     /// Segments of these lengths, sent at 1 ns, 2 ns, ….
@@ -68,7 +68,7 @@ mod tests {
         let (mut board, mut at) = (Scoreboard::new(), 0);
         for (n, &len) in lengths.iter().enumerate() {
             let (last, span) = (n + 1 == lengths.len(), Span { offset: at, len });
-            board.push(1 + at, Place::after(at), span, last, 1 + n as u64);
+            board.push(1 + at, Offset::after(at), span, last, 1 + n as u64);
             at += u64::from(len);
         }
         board
@@ -89,7 +89,7 @@ mod tests {
             [(1, 401, false), (401, 801, false), (801, 1001, false), (2301, 2701, false), (2701, 3002, true)]
         );
         let whole = b.whole_of(850).map(|w| (w.seq, w.offset, w.payload));
-        assert_eq!(whole, Some((1, Place::FIRST, Span { offset: 0, len: 1000 })));
+        assert_eq!(whole, Some((1, Offset::FIRST, Span { offset: 0, len: 1000 })));
         // Shorter still: a part of a part is a part of the whole.
         assert_eq!(b.split(350).len(), 8, "four of 400 bytes, each in two");
         assert_eq!(b.whole_of(360).map(|w| (w.seq, w.payload.len)), Some((1, 1000)));

@@ -1,23 +1,23 @@
-//! Places in a stream of data. They are 64 bits and count from 0, as the sequence numbers of a subflow do, which count from its
+//! Offsets in a stream of data. They are 64 bits and count from 0, as the sequence numbers of a subflow do, which count from its
 //! SYN: both stand in a mapping, a segment under way and a piece out of order, and one taken for the other would be wrong by an
 //! octet on the first subflow of a connection and by anything on the others.
 
 use std::ops::{Add, AddAssign, Sub};
 
-/// The place of an octet in the stream of a connection, whichever subflow carries it.
+/// The offset of an octet in the stream of a connection, whichever subflow carries it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Place(u64);
+pub struct Offset(u64);
 
-impl Place {
+impl Offset {
     /// That of the first octet.
-    pub const FIRST: Place = Place(0);
+    pub const FIRST: Offset = Offset(0);
     /// Behind all that can be written.
-    pub const LAST: Place = Place(u64::MAX);
+    pub const LAST: Offset = Offset(u64::MAX);
 
     /// The place that so many octets precede.
     #[inline(always)]
     pub const fn after(octets: u64) -> Self {
-        Place(octets)
+        Offset(octets)
     }
 
     /// How many octets precede it.
@@ -35,45 +35,45 @@ impl Place {
     /// So many octets on, or the last place.
     #[inline(always)]
     pub const fn saturating_add(self, octets: u64) -> Self {
-        Place(self.0.saturating_add(octets))
+        Offset(self.0.saturating_add(octets))
     }
 
     /// So many octets on; none where there is no such place.
     pub const fn checked_add(self, octets: u64) -> Option<Self> {
         match self.0.checked_add(octets) {
-            Some(place) => Some(Place(place)),
+            Some(place) => Some(Offset(place)),
             None => None,
         }
     }
 }
 
-impl Add<u64> for Place {
+impl Add<u64> for Offset {
     type Output = Self;
 
     #[inline(always)]
     fn add(self, octets: u64) -> Self {
-        Place(self.0 + octets)
+        Offset(self.0 + octets)
     }
 }
 
-impl AddAssign<u64> for Place {
+impl AddAssign<u64> for Offset {
     #[inline(always)]
     fn add_assign(&mut self, octets: u64) {
         self.0 += octets;
     }
 }
 
-impl Sub<u64> for Place {
+impl Sub<u64> for Offset {
     type Output = Self;
 
     #[inline(always)]
     fn sub(self, octets: u64) -> Self {
-        Place(self.0 - octets)
+        Offset(self.0 - octets)
     }
 }
 
 /// The octets from one place to another, which does not lie behind it.
-impl Sub for Place {
+impl Sub for Offset {
     type Output = u64;
 
     #[inline(always)]
@@ -82,7 +82,7 @@ impl Sub for Place {
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for Offset {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "@{}", self.0)
     }
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn places_have_an_order_and_distances() {
-        let (early, late) = (Place::after(3), Place::FIRST + 10);
+        let (early, late) = (Offset::after(3), Offset::FIRST + 10);
         assert_eq!((late - early, late.beyond(early), early.beyond(late)), (7, 7, 0));
         assert_eq!((late - 7, early.max(late), late.octets()), (early, late, 10));
-        assert_eq!((Place::LAST.saturating_add(1), Place::LAST.checked_add(1)), (Place::LAST, None));
+        assert_eq!((Offset::LAST.saturating_add(1), Offset::LAST.checked_add(1)), (Offset::LAST, None));
     }
 }
