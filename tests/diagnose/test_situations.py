@@ -92,7 +92,7 @@ def test_connections_are_told_with_their_paths() -> None:
 def test_the_page_has_all_causes() -> None:
     page = (Path(__file__).parents[2] / "docs" / "diagnose.md").read_text(encoding="utf-8")
     for cause in CAUSES.values():
-        assert f"| `{cause.name}` | {cause.means}{'' if cause.fault else ' (nothing wrong)'} |" in page
+        assert f"| `{cause.name}` | {cause.means}{'' if cause.fault else ' (no fault)'} |" in page
     made = {each.cause for each in WRONG}
     assert made | {None} == {each.cause for each in ALL}
     assert {name for name, cause in CAUSES.items() if cause.fault} - made == {"join-unknown", "join-hmac"}
