@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "sweep": ("sweep:sweep", "Run a scenario at every point of a design."),
     "summary": ("summary:summary", "Compare the variants of a finished sweep."),
     "design": ("design:design", "Print the points of a design."),
+    "verify": ("verify:verify", "Check that a result is what was written."),
     "reproduce": ("reproduce:reproduce", "Repeat a paper's tables and figures."),
     "get": ("get:get", "Fetch a file with our own Multipath TCP."),
     "list": ("list:list_topics", "List algorithms, scenarios and papers."),
@@ -139,7 +140,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 def _refused(error: Error) -> int:
     """The status and the words for an error of the package; what raised it has been loaded."""
     from mptcplab.files import TargetError
-    from mptcplab.results.inventory import OccupiedError
+    from mptcplab.results.inventory import DamagedError, NoListError, OccupiedError
     from mptcplab.scenario.errors import ScenarioError, UnsupportedError
 
     match error:
@@ -148,6 +149,8 @@ def _refused(error: Error) -> int:
         case UnsupportedError():
             return _fail(CANNOT, *map(str, error.problems))
         case UnknownEngineError() | OccupiedError() | PluginLoadError() | BusyError() | TargetError():
+            return _fail(WRONG_INPUT, str(error))
+        case NoListError() | DamagedError():
             return _fail(WRONG_INPUT, str(error))
         case EngineUnavailableError():
             return _fail(CANNOT, str(error))

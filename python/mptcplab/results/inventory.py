@@ -5,7 +5,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +20,56 @@ class OccupiedError(Error):
     """The directory holds something else than what the command would replace."""
 
 
-def write(directory: Path) -> None:
-    """List every file of `directory` with its digest."""
-    _write(directory, [(name, _digest(directory / name)) for name in _files(directory) if name != FILE])
+class NoListError(Error, ValueError):
+    """The directory has no list of what was written into it."""
+
+
+class DamagedError(Error, ValueError):
+    """Files are not what was written."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The files of a directory beside its list."""
+
+    listed: int
+    changed: Sequence[str]
+    missing: Sequence[str]
+    added: Sequence[str]
+
+
+def write(directory: Path, names: Iterable[str] | None = None, contents: Mapping[str, bytes] | None = None) -> None:
+    """List files of `directory` with their digests: all, or those of `names`, and `contents`, which follow."""
+    chosen = [name for name in (_files(directory) if names is None else names) if name != FILE]
+    digests = [(name, _digest(directory / name)) for name in chosen]
+    later = [(name, hashlib.sha256(content).hexdigest()) for name, content in (contents or {}).items()]
+    _write(directory, [*digests, *later])
+
+
+def compared(directory: Path) -> Compared:
+    """What became of the files that were written. Raises NoListError."""
+    listed = _listed(directory)
+    if not listed:
+        what = "is not a directory" if not directory.is_dir() else f"has no {FILE} that can be read"
+        raise NoListError(f"{directory} {what}; expected a directory that run, sweep, analyze or advise wrote")
+    missing = [name for name in listed if not os.path.lexists(directory / name)]
+    added = [name for name in _files(directory) if name not in listed and name != FILE]
+    return Compared(len(listed), changed(directory), missing, added)
+
+
+def require(directory: Path, folders: Container[str], names: Iterable[str]) -> None:
+    """Raise DamagedError unless the files `names`, and what was written into one of `folders`, are as written."""
+    listed = _listed(directory)
+    inside = [name for name in listed if name.partition("/")[0] in folders]
+    unknown = [name for name in names if name not in listed]
+    if unknown:
+        raise DamagedError(f"{directory / FILE} does not list {shown(unknown)}")
+    wrong = [name for name in (*names, *inside) if _digest(directory / name) not in listed[name]]
+    if wrong:
+        raise DamagedError(
+            f"{shown(wrong)} {'is' if len(wrong) == 1 else 'are'} not what was written: "
+            f"mptcplab verify {directory} compares all files"
+        )
 
 
 def check(directory: Path, what: str, key: str) -> None:

@@ -1,18 +1,21 @@
 """Reads a result directory back."""
 
 import json
-import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from mptcplab.errors import Error
 from mptcplab.provenance import Provenance
+from mptcplab.results import inventory
 from mptcplab.results.columns import FRAMES, RUN_COLUMNS, polars_schema
 from mptcplab.results.result import Result, Run
 from mptcplab.results.run_frames import Frames
 from mptcplab.scenario import Scenario
+
+_FOLDERS: Final = ("plugins", "traces")
+"""What the scenario needs."""
 
 
 class SavedResultError(Error):
@@ -22,11 +25,13 @@ class SavedResultError(Error):
 def load(directory: Path) -> Result:
     """The result of a directory. Raises SavedResultError."""
     try:
+        needed = ("result.json", "scenario.toml", *(f"{name}.parquet" for name in FRAMES))
+        inventory.require(directory, _FOLDERS, needed)
         document = json.loads((directory / "result.json").read_text(encoding="utf-8"))
         provenance = Provenance(**document["provenance"])
         frames = {name: pl.read_parquet(directory / f"{name}.parquet") for name in FRAMES}
         scenario = Scenario.load(directory / "scenario.toml")
-    except (OSError, ValueError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, Error, pl.exceptions.PolarsError) as error:
         raise SavedResultError(
             f"{directory}: no readable result ({error}); expected a directory written with --out"
         ) from None

@@ -25,13 +25,14 @@ import polars as pl
 from mptcplab import _core, files, provenance
 from mptcplab.comparison import saving
 from mptcplab.engines.catalogue import find
+from mptcplab.results import inventory
 from mptcplab.results.inventory import OccupiedError, shown
 from mptcplab.sweeps.frames import TABLES, collect
 from mptcplab.sweeps.journal import Journal
 from mptcplab.sweeps.sweep import Plan, design_csv
 
 JOURNAL: Final = "runs"
-_FILES: Final = ("sweep.toml", "scenario.toml", "design.csv", "provenance.json")
+_FILES: Final = ("sweep.toml", "scenario.toml", "design.csv", "provenance.json", inventory.FILE)
 _KNOWN: Final = (*_FILES, *TABLES, *saving.NAMES, JOURNAL)
 _RUNS_PER_PART: Final = 10_000
 _PART: Final = re.compile(r"part-\d{5,}\.parquet")
@@ -102,6 +103,7 @@ def begin(directory: Path, made: Plan) -> None:
 def drop(directory: Path) -> None:
     """Remove an earlier dataset, which is not that of the sweep that begins; its journal stays."""
     (directory / "provenance.json").unlink(missing_ok=True)
+    (directory / inventory.FILE).unlink(missing_ok=True)
     for name in saving.FILES:
         (directory / name).unlink(missing_ok=True)
     shutil.rmtree(directory / saving.PLOTS, ignore_errors=True)
@@ -150,7 +152,12 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
         "python": platform.python_version(),
         "packages": {name: package_version(name) for name in ("numpy", "polars", "pydantic", "scipy")},
     }
-    _write(directory / "provenance.json", json.dumps(origin, indent=2) + "\n")
+    text = json.dumps(origin, indent=2) + "\n"
+    parts_of = [f"{name}/{file.name}" for name in TABLES for file in sorted((directory / name).iterdir())]
+    inventory.write(
+        directory, ["sweep.toml", "scenario.toml", "design.csv", *parts_of], {"provenance.json": text.encode()}
+    )
+    _write(directory / "provenance.json", text)
 
 
 def _kernels(made: Plan) -> dict[str, object]:

@@ -81,6 +81,9 @@ class Dataset:
     def _frame(self, name: str) -> "pl.DataFrame":
         import polars as pl
 
+        from mptcplab.results import inventory
+
+        inventory.require(self.directory, (name,), ["provenance.json"])
         return pl.read_parquet(self.directory / name / "*.parquet")
 
 
