@@ -151,7 +151,7 @@ def test_what_out_holds_is_a_sweep_that_can_be_continued_and_summarised(file: Pa
     assert call("compare", file, *vary, "--repeat", 2, "--out", out)[0] == 0
     names = {"comparison.json", "comparison.parquet", "report.html", "plots", "connections", "sweep.toml"}
     assert names <= {each.name for each in out.iterdir()}
-    assert {"means.svg", "differences.svg", "cdf.png"} <= {each.name for each in (out / "plots").iterdir()}
+    assert {"means.svg", "differences.svg", "cdf.png", "cdf.pdf"} <= {each.name for each in (out / "plots").iterdir()}
     assert pl.read_parquet(out / "comparison.parquet")["n"].to_list() == [2, 2]
     status, text, _ = call("summary", out, "--json")
     assert status == 0

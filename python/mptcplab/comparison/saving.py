@@ -18,7 +18,7 @@ _LEFT: Final = ".part"
 
 def save(comparison: "Comparison", directory: Path, *, plots: bool = True) -> Path:
     """Write all of them, or without `plots` all others; each is whole, or the earlier one."""
-    from mptcplab.plots import write_static
+    from mptcplab.plots import write_print, write_static
 
     directory.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=_WORK, suffix=_LEFT, dir=directory))
@@ -29,7 +29,9 @@ def save(comparison: "Comparison", directory: Path, *, plots: bool = True) -> Pa
         (work / FILES[2]).write_text(comparison.report(), encoding="utf-8")
         if plots:
             (work / PLOTS).mkdir()
-            write_static(comparison.figures(), work / PLOTS)
+            figures = comparison.figures()
+            write_static(figures, work / PLOTS)
+            write_print(figures, work / PLOTS)
         shutil.rmtree(directory / PLOTS, ignore_errors=True)
         for made in sorted(work.iterdir()):
             made.rename(directory / made.name)

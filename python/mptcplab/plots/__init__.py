@@ -14,7 +14,7 @@ from mptcplab.plots.figures import Figure, Panel, figures
 if TYPE_CHECKING:
     from mptcplab.plots.charts import Chart
 
-__all__ = ["Figure", "Panel", "distribution", "figures", "static_spec", "write_static"]
+__all__ = ["Figure", "Panel", "distribution", "figures", "static_spec", "write_print", "write_static"]
 
 _SIZES: Final = {"light": (640, 170), "dark": (640, 170), "print": (196, 80)}
 """Width and height of a panel in points, without its axis; with it, a printed one is a column wide: 252 points."""
@@ -56,6 +56,13 @@ def write_static(drawn: Sequence[Figure], directory: Path) -> None:
         drawing = _renumbered(vl_convert.vegalite_to_svg(spec))
         (directory / f"{figure.name}.svg").write_text(drawing, encoding="utf-8")
         (directory / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(drawing, scale=2.0))
+
+
+def write_print(drawn: Sequence[Figure], directory: Path) -> None:
+    """Write each figure as NAME.pdf, as wide as a column of a paper."""
+    for figure in drawn:
+        spec = json.dumps(static_spec(figure, theme="print"))
+        (directory / f"{figure.name}.pdf").write_bytes(vl_convert.vegalite_to_pdf(spec))
 
 
 def _renumbered(drawing: str) -> str:
