@@ -64,6 +64,11 @@ def test_ss_new_form_on_one_line() -> None:
     assert [flow.opened_here for flow in connection.views[0].flows] == [True]
 
 
+def test_a_port_is_a_number_or_a_name() -> None:
+    _, reading = of("ESTAB 0 0 10.0.0.1:182\x0e 10.0.0.2:2\nadd_addr_accepted 0 subflows 2\n")
+    assert reading.unread_count == 1
+
+
 def test_one_column_less_and_only_mptcp() -> None:
     """`ss -ManiH`, which mptcpd's own script of this kind asks for."""
     host, _ = of("# ss -ManiH\nESTAB 0 0 10.0.0.1:1 10.0.0.2:2 token:ab12 remote_key\n")

@@ -112,8 +112,8 @@ def _subflow(view: View, flow: Flow) -> Document:
     role = "backup" if flow.backup else "joined" if flow.joined else "first"
     return {
         "host": shown(view.host.name),
-        "local": str(last.local),
-        "remote": str(last.remote),
+        "local": shown(str(last.local)),
+        "remote": shown(str(last.remote)),
         "device": shown(flow.device) or None,
         "state": "gone" if flow.gone else "dead" if dead(flow) else last.state,
         "role": role,

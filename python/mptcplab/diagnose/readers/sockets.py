@@ -3,6 +3,7 @@
 Names and forms of iproute2's misc/ss.c, 5.8 to 6.17; a subflow is a TCP socket whose details say `tcp-ulp-mptcp`.
 """
 
+import re
 from functools import lru_cache
 from ipaddress import ip_address
 from itertools import zip_longest
@@ -31,6 +32,7 @@ _KNOWN: Final = names(
     "last_data_sent  last_data_recv last_ack_recv timer uid ino sk cgroup users bbr dctcp fwmark v6only "
     "tos tclass class_id"
 )
+_PORT: Final = re.compile(r"\*|[A-Za-z0-9_.+-]{1,40}")
 _MAX_TOKENS: Final = 400
 
 
@@ -77,7 +79,7 @@ def _options(command: str) -> str:
 
 def _end(text: str) -> End | None:
     address, colon, port = text.rpartition(":")
-    if not colon or not port or len(text) > 100:
+    if not colon or len(text) > 100 or not _PORT.fullmatch(port):
         return None
     address, _, device = address.partition("%")
     address = address.strip("[]")

@@ -79,7 +79,7 @@ def window_growing(case: Case) -> Iterator[Finding]:
                 "window-growing",
                 case.name,
                 f"{flow.last.local} → {flow.last.remote}: the congestion window of "
-                f"{flow.last.number('cwnd'):.0f} segments is full, and no queue has been met yet",
+                f"{flow.last.number('cwnd') or 0:.0f} segments is full, and no queue has been met yet",
                 [flow.last.evidence],
                 "look again later in the transfer",
             )
