@@ -7,7 +7,7 @@ here knows which there are. The tables are made when a file first has one: the c
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Optional, Self
 
 from pydantic import create_model, model_validator
 
@@ -120,14 +120,11 @@ def _table(entry: Entry, base: type[Declared], name: str, expected: str, *, tagg
     for parameter in entry.parameters:
         if parameter.kind == "largest packet":
             continue
-        kind = _kind(parameter)
-        optional = Annotated[Any, kind] | None
-        fields[parameter.name] = (
-            optional if parameter.absent == "left out" else Annotated[Any, kind],
-            _default(parameter),
-        )
+        required: Any = Annotated[Any, _kind(parameter)]
+        optional: Any = Optional[required]  # noqa: UP045 - `|` is not known of what is made at run time
+        fields[parameter.name] = (optional if parameter.absent == "left out" else required, _default(parameter))
         if parameter.kind == "limit":
-            fields |= {"at_least": (Annotated[Any, LENGTH] | None, None), "kind": tag}
+            fields |= {"at_least": (Optional[Annotated[Any, LENGTH]], None), "kind": tag}  # noqa: UP045
     made = create_model(name, __base__=base, __module__=__name__, __doc__=entry.summary, **fields)
     made.entry, made.expected = entry, expected
     return made

@@ -86,6 +86,11 @@ pub const fn name(link_type: u32) -> &'static str {
     }
 }
 
+/// What follows an EtherType, for protocols that Ethernet carries and that carry EtherTypes themselves.
+pub(crate) fn after_ether_type(kind: u16, rest: &[u8]) -> Network<'_> {
+    ether::payload(kind, rest)
+}
+
 /// An IP packet without anything before it.
 pub(crate) fn raw(packet: &[u8]) -> Network<'_> {
     match packet.first().map(|first| first >> 4) {

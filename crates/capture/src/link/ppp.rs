@@ -1,6 +1,6 @@
 //! PPP (RFC 1661), as a link type, in HDLC (RFC 1662), and Cisco's HDLC.
 
-use super::{CUT, Network, ether, raw};
+use super::{CUT, Network, after_ether_type, raw};
 
 /// A frame of one of PPP's link types.
 pub fn frame(link_type: u32, frame: &[u8]) -> Network<'_> {
@@ -17,7 +17,7 @@ pub fn frame(link_type: u32, frame: &[u8]) -> Network<'_> {
 fn hdlc(frame: &[u8]) -> Network<'_> {
     match frame {
         [0xff, 0x03, rest @ ..] => payload(rest),
-        [0x0f | 0x8f, 0, high, low, rest @ ..] => ether::payload(u16::from_be_bytes([*high, *low]), rest),
+        [0x0f | 0x8f, 0, high, low, rest @ ..] => after_ether_type(u16::from_be_bytes([*high, *low]), rest),
         _ => payload(frame),
     }
 }
@@ -32,7 +32,7 @@ pub fn payload(bytes: &[u8]) -> Network<'_> {
     };
     match protocol {
         0x0021 | 0x0057 => raw(rest),
-        0x0281 => ether::payload(0x8847, rest),
+        0x0281 => after_ether_type(0x8847, rest),
         0x002d | 0x002f => Network::NotRead("PPP frames with compressed TCP headers"),
         0x003d => Network::NotRead("PPP multilink fragments"),
         0x00fd => Network::NotRead("compressed PPP frames"),
