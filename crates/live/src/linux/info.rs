@@ -95,7 +95,7 @@ pub fn repeated_bytes(socket: BorrowedFd<'_>) -> Option<u64> {
 }
 
 fn read_repeated(info: &[u8], known: usize) -> Option<u64> {
-    (known >= BYTES_RETRANS + 8).then(|| u64_at(&info, BYTES_RETRANS))
+    (known >= BYTES_RETRANS + 8).then(|| u64_at(info, BYTES_RETRANS))
 }
 
 /// The elements of one of the options that give an array, with the bytes of each that the kernel knows.

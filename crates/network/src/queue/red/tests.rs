@@ -242,7 +242,7 @@ fn ecn_capable_packets_are_marked_where_others_are_dropped_by_chance() {
     let marking = Config { ecn: true, ..parameters(true) };
     for (ecn, deaf) in [(Ecn::Ect0, false), (Ecn::Ect1, false), (Ecn::Ce, false), (Ecn::NotEct, true)] {
         let mut dropping = red(parameters(true));
-        let mut marks = red(marking.clone());
+        let mut marks = red(marking);
         let mut rngs = [5, 5].map(Xoshiro256PlusPlus::seed_from_u64);
         let mut signals = 0;
         for packet in 0..50_000_u64 {
