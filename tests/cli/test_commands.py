@@ -23,7 +23,7 @@ def test_run_prints_three_tables(call: Call, scenario_file: Path, made_up_core: 
     for heading in ("Connections", "Subflows", "Links"):
         assert f"\n{heading}" in done.out
     row = next(line for line in done.out.splitlines() if line.lstrip().startswith("download"))
-    assert row.split() == ["download", "mptcp", "lia", "min-rtt", "10.00", "1.000", "3.500", "2.000", "12.30"]
+    assert row.split() == ["download", "mptcp", "lia", "min-rtt", "10.00", "1.000", "3.500", "2.000", "12.30", "–", "–"]
 
 
 def test_the_columns_of_numbers_align(call: Call, scenario_file: Path, made_up_core: None) -> None:
@@ -284,6 +284,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "sweep",
         "summary",
         "design",
+        "verify",
         "reproduce",
         "get",
         "list",

@@ -57,7 +57,13 @@ class Scenario:
         self._derived: dict[str, Any] = {}
 
     def places(self) -> Places:
-        """Where keys stand in the file, for the problems that an engine reports."""
+        """Where keys stand in the file, for the problems that an engine reports.
+
+        >>> from mptcplab import Scenario
+        >>> text = 'duration = "1 s"\\n[link.a]\\nrate = "1 Mbit/s"\\ndelay = "1 s"\\n[connection.m]\\npaths = ["a"]\\n'
+        >>> print(Scenario.from_toml(text, "a.toml").places().problem(("link", "a", "rate"), '"1 Mbit/s"', "more"))
+        a.toml:3: link.a.rate: found "1 Mbit/s"; expected more
+        """
         return Places(self._text, self.source, self._overridden, FILE)
 
     @classmethod
