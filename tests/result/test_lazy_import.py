@@ -40,7 +40,8 @@ for name in mptcplab.__all__:
     for line in in_a_new_process(code).splitlines():
         name, called, home = line.split(" ")
         if name != "__version__":
-            assert (called, home) == (name, "mptcplab"), line
+            # Classes that were functions keep the names of those.
+            assert (called.lower(), home) == (name.lower(), "mptcplab"), line
     code = "import mptcplab; print(mptcplab.run.__module__, mptcplab.engines.__name__)"
     assert in_a_new_process(code) == "mptcplab.engines.runner mptcplab.engines"
 

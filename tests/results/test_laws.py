@@ -43,7 +43,7 @@ BROKEN: tuple[tuple[str, Callable[[Rows], Rows]], ...] = (
     ("no more is sent again than is sent (900 of 0 segments)",
      lambda rows: _changed(rows, "subflows", segments_sent=0, retransmissions=900)),
     ("shares sum to one", lambda rows: _changed(rows, "subflows", share=0.01)),
-    ("a fraction is at most 1 (utilization = 1.2)", lambda rows: _changed(rows, "links", utilization=1.2)),
+    ("a fraction is at most 1 (loss_rate = 1.2)", lambda rows: _changed(rows, "links", loss_rate=1.2)),
     ("the subflows bring what the connection delivers", lambda rows: _changed(rows, "connections", goodput_bps=5e8)),
 )  # fmt: skip
 

@@ -79,7 +79,11 @@ def test_a_login_ends_captivity() -> None:
 
 def test_mistakes_are_named() -> None:
     for box, key, found in (
-        ('{ kind = "captive", from = "5 s", until = "5 s" }', "until", '"5 s"; expected a time after from, "5 s"'),
+        (
+            '{ kind = "captive", from = "5 s", until = "5 s" }',
+            "until",
+            '"5 s"; expected more than from, which is "5 s"',
+        ),
         ('{ kind = "syn-filter", drops = "some" }', "drops", '"some"; expected "all" or "capable"'),
     ):
         with pytest.raises(mptcplab.ScenarioError) as error:

@@ -117,7 +117,11 @@ class _Series:
     ) -> None:
         self.finished: dict[int, Run] = {}
         self._scenario = scenario
-        self._description = describe.description(scenario.document, scenario.seed, False)
+        from mptcplab.scenario.load import once  # whoever has a scenario has loaded it
+
+        self._description = once(
+            scenario, "laws", lambda: describe.description(scenario.document, scenario.seed, False)
+        )
         self._runner = engine.runner
         self._options = options
         self._on_a_thread = not engine.listens_for_signals
