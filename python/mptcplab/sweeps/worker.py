@@ -71,14 +71,16 @@ def _whole_run(task: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         outcome = _core.simulate(json.dumps(description), **_plugins(task))
         return run_from_outcome(description, outcome, seed=task["seed"]), description
     from mptcplab.engines.catalogue import available
-    from mptcplab.scenario import Scenario
+    from mptcplab.scenario import Scenario, describe
 
     if "plugins" in task:
         from mptcplab.plugins import running
 
         running.keep(task["plugins"])
     scenario = Scenario.from_toml(task["scenario"], "<sweep>")
-    return available(task["engine"]).runner(scenario, seed=task["seed"]), scenario.description()
+    # `Scenario.description` is the simulator's, which has no installed programs.
+    description = describe.description(scenario.document, task["seed"], False)
+    return available(task["engine"]).runner(scenario, seed=task["seed"]), description
 
 
 def _plugins(task: dict[str, Any]) -> dict[str, Any]:
