@@ -26,7 +26,7 @@ _COUNTERS: Final = {
 }
 _BYTES: Final = frozenset({"bytes_delivered", "bytes_sent", "dead_bytes"})
 _FRACTIONS: Final = {"subflows": ("share", "loss_rate"), "links": ("loss_rate",)}
-"""Not utilization: it counts by the rate at the end of a link whose rate changes, and may exceed 1."""
+"""Not utilization: a packet counts whole at one moment, so over a time of few packets it may exceed 1."""
 
 
 class LawError(Error, RuntimeError):
