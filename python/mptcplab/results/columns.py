@@ -206,7 +206,13 @@ LINKS: Final = (
     *_RUN,
     Column("name", "String", "", "name in the scenario"),
     Column("direction", "String", "", "`down` (server to client) or `up`"),
-    Column("utilization", "Float64", "", "bytes sent, divided by what the capacity allowed, 0 to 1"),
+    Column(
+        "utilization",
+        "Float64",
+        "",
+        "bytes sent, divided by what the capacity allowed; 0 to 1, but a packet counts whole at one moment, "
+        "so over a time of few packets it may exceed 1",
+    ),
     Column("loss_rate", "Float64", "", "packets lost, in the queue and on the wire, divided by packets that arrived"),
     Column("drops", "UInt64", "packets", "packets lost, in the queue and on the wire"),
     Column("queue_mean_packets", "Float64", "packets", "mean over time of the queue, including the packet being sent"),
