@@ -118,6 +118,94 @@ def test_a_and_b_are_compared(page: Page) -> None:
     assert page.locator(".results caption").inner_text().endswith("seed 9")
 
 
+def test_colour_says_only_whether_the_goal_is_met(page: Page) -> None:
+    changed(page, lambda: page.get_by_role("button", name="Compare with B").click())
+    changed(page, lambda: field(page, "connection.download.congestion").select_option("reno"))
+    coloured = page.locator(".results tr:has(td.better, td.worse) th")
+    assert coloured.all_inner_texts() == ["download Goodput", "neighbour Goodput"]
+    page.get_by_label("Goal of the comparison").select_option("Retransmissions")
+    assert coloured.all_inner_texts() == ["download Retransmissions", "neighbour Retransmissions"]
+    page.get_by_label("Goal of the comparison").select_option("none")
+    assert coloured.count() == 0
+    # Of what differs, only what is written: not the parameters that lia has without being asked.
+    rows = page.locator("#difference tbody tr").all_inner_texts()
+    assert rows == ["connection.download.congestion\tlia\treno"]
+    # A difference of less than 1 % is not told as better or worse.
+    changed(page, lambda: page.get_by_role("button", name="Undo").click())
+    set_text(page, "link.wifi.rate", "25.02 Mbit/s")
+    page.get_by_label("Goal of the comparison").select_option("Goodput")
+    for text in page.locator(".results tbody td:last-child").all_inner_texts():
+        number = re.match(r"[+−]([0-9.]+) %", text)
+        assert ("▲" not in text and "▼" not in text) or (number is not None and float(number[1]) >= 1)
+
+
+def test_tables_and_charts_are_seen_without_scrolling(browser: Browser, address: str) -> None:
+    page = open_page(browser, address, size=(1440, 900))
+    table = page.locator(".results").bounding_box()
+    charts = [chart.bounding_box() for chart in page.locator("[data-chart]").all()]
+    bottoms = [box["y"] + box["height"] for box in charts if box]
+    assert table is not None
+    assert table["y"] + table["height"] < 900
+    assert sum(bottom < 900 for bottom in bottoms) >= 2
+    changed(page, lambda: page.get_by_role("button", name="Compare with B").click())
+    box = page.locator('[data-chart="goodput"][data-side="b"]').bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 900
+    page.context.close()
+
+
+def places(page: Page) -> Any:
+    """Where controls, tables and charts are on the page, however far it is scrolled."""
+    return page.evaluate(
+        """[...document.querySelectorAll("[data-key], [data-chart], .results, button, h1")].map((each) => {
+          const box = each.getBoundingClientRect();
+          return box.width ? [box.x, box.y + scrollY, box.width, box.height].map(Math.round).join(" ") : "hidden";
+        })"""
+    )
+
+
+@pytest.mark.parametrize("size", [(1440, 900), PHONE], ids=["desk", "phone"])
+def test_a_wrong_value_moves_nothing(browser: Browser, address: str, size: tuple[int, int]) -> None:
+    page = open_page(browser, address, size=size)
+    before = places(page)
+    set_text(page, "link.wifi.rate", "25 Mbots")
+    said = page.locator(f"#{field(page, 'link.wifi.rate').get_attribute('aria-describedby')}")
+    expect(said).to_be_visible()
+    expect(page.locator("#results")).to_have_class(re.compile("stale"))
+    assert places(page) == before
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page) == []
+    page.context.close()
+
+
+def test_the_waiting_data_of_many_transfers_is_one_line_to_the_end(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "many.toml"
+    file.write_text(
+        'title = "Many"\nduration = "20 s"\n[link.one]\nrate = "20 Mbit/s"\ndelay = "10 ms"\n[link.two]\n'
+        'rate = "10 Mbit/s"\ndelay = "40 ms"\n[connection.page]\npaths = ["one", "two"]\n'
+        'application = { kind = "requests", size = "400 kB" }\n',
+        encoding="utf-8",
+    )
+    page.get_by_text("File and export").click()
+    page.get_by_role("button", name="As TOML").click()
+    seen = int(page.locator("html").get_attribute("data-details") or 0)
+    changed(page, lambda: page.locator("#file").set_input_files(file))
+    wait_for_details(page, seen + 1)
+    page.locator('[data-name="waiting"] .numbers > summary').click()
+    table = page.locator('[data-name="waiting"] table')
+    assert table.locator("thead th").count() == 2
+    assert float(table.locator("tbody tr").last.locator("th, td").first.inner_text()) > 18
+
+
+def test_the_tour_opens_from_an_address(browser: Browser) -> None:
+    with served("--tour") as address:
+        assert address.endswith("#tour")
+        page = open_page(browser, address)
+        expect(page.locator(".tour")).to_have_attribute("data-step", "1")
+        expect(page.locator(".results thead th")).to_have_count(4)
+        page.context.close()
+
+
 def test_the_tour_has_eight_steps(page: Page) -> None:
     changed(page, lambda: page.get_by_role("button", name="Guided tour").click())
     for step in range(1, 9):

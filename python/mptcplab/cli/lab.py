@@ -26,14 +26,16 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,128}")
     envvar="MPTCPLAB_LAB_TOKEN",
     help="Token of the address, so that its links stay valid when the server is started again with the same --port.",
 )
+@click.option("--tour", is_flag=True, help="Begin with the guided tour.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def lab(file: Path | None, port: int, host: str, token: str | None, no_browser: bool) -> None:
+def lab(file: Path | None, port: int, host: str, token: str | None, tour: bool, no_browser: bool) -> None:
     """Open the laboratory in the browser.
 
     Prints one line with the address, and serves until Ctrl-C.
 
     \b
     Example: mptcplab lab scenarios/wifi-lte.toml
+    Example: mptcplab lab --tour
     Example: mptcplab lab --host 0.0.0.0 --port 8000 --token a-course-of-this-term
     """
     if token is not None and not _TOKEN.fullmatch(token):
@@ -55,7 +57,7 @@ def lab(file: Path | None, port: int, host: str, token: str | None, no_browser: 
             "this machine, and the connection is not encrypted"
         )
     try:
-        server.serve(file, host, port, browser=not no_browser, say=print_line, token=token)
+        server.serve(file, host, port, browser=not no_browser, say=print_line, token=token, tour=tour)
     except KeyboardInterrupt:
         return
     except OSError as error:

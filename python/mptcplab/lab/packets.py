@@ -145,7 +145,10 @@ def _places(segments: "_core.CaptureSegments", rows: "NDArray[np.intp]") -> "lis
 def _waiting(
     received: "_core.CaptureSegments", connections: list[dict[str, Any]], offset_s: float, step_s: float
 ) -> list[dict[str, Any]]:
-    """Of each connection, the most bytes in each interval that had arrived and waited for earlier ones."""
+    """By connection's name, the most bytes in each interval that had arrived and waited for earlier ones.
+
+    Transfers of one name, one after another or at the same time, are one line, of their sum.
+    """
     fronts: dict[int, int] = {}
     arrived: dict[int, int] = {}
     early: dict[int, list[tuple[int, int]]] = {}
@@ -168,12 +171,15 @@ def _waiting(
         step = int((time_s + offset_s) / step_s)
         of = most.setdefault(who, {})
         of[step] = max(of.get(step, 0), arrived[who] - front)
+    sums: dict[str, Counter[int]] = {}
+    for who, steps in most.items():
+        sums.setdefault(connections[who]["name"], Counter()).update(steps)
     lines = []
-    for who, steps in list(most.items())[:48]:
+    for name, steps in list(sums.items())[:48]:
         last = max(steps)
         lines.append(
             {
-                "connection": connections[who]["name"],
+                "connection": name,
                 "time_s": [(step + 1) * step_s for step in range(last + 1)],
                 "waiting_bytes": [steps.get(step, 0) for step in range(last + 1)],
             }

@@ -35,10 +35,11 @@ def serve(
     browser: bool,
     say: Callable[[str], None],
     token: str | None = None,
+    tour: bool = False,
 ) -> None:
     """Serve until Ctrl-C; `say` gets the address, token included, when the server listens.
 
-    Without a `token` there is a new one.
+    Without a `token` there is a new one. With `tour` the address opens the guided tour.
 
     Raises OSError for a port that is taken, or a file that cannot be read.
     """
@@ -47,7 +48,7 @@ def serve(
     port = sock.getsockname()[1]
     token = token or secrets.token_urlsafe(24)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    address = f"http://{shown}:{port}/?token={token}"
+    address = f"http://{shown}:{port}/?token={token}{'#tour' if tour else ''}"
     app = build(token, host=host, port=port, opened=opened)
     config = uvicorn.Config(
         app, log_level="error", access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=1

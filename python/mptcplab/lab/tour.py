@@ -20,6 +20,8 @@ class Step:
     b: Mapping[str, Any]
     """By key with dots, what B has in place of the file; None takes the key away."""
     a: Mapping[str, Any] = field(default_factory=dict)
+    goal: str | None = None
+    """What the page colours as better or worse, `none` where that is not the point; None leaves it to the page."""
 
     def side(self, changes: Mapping[str, Any]) -> str:
         """The scenario with these changes, TOML."""
@@ -65,6 +67,7 @@ STEPS: Final = (
         " like a TCP flow (reno), so the connection takes about 13.2 Mbit/s and leaves 5.9. In B the subflows"
         " are coupled (LIA): together they are little more aggressive than one TCP flow, with 11.0 and 8.1 Mbit/s.",
         {"connection.multipath.congestion": "lia"},
+        goal="none",
     ),
     Step(
         "pareto",
@@ -127,7 +130,13 @@ STEPS: Final = (
 def steps() -> list[dict[str, Any]]:
     """The tour as the page reads it."""
     return [
-        {"title": step.title, "text": step.text, "a": _scenario(step.side(step.a)), "b": _scenario(step.side(step.b))}
+        {
+            "title": step.title,
+            "text": step.text,
+            "goal": step.goal,
+            "a": _scenario(step.side(step.a)),
+            "b": _scenario(step.side(step.b)),
+        }
         for step in STEPS
     ]
 

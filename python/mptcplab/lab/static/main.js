@@ -119,7 +119,7 @@ async function begin() {
     };
   });
 
-  new Tour(find("tour-place"), find("tour"), { failure });
+  const tour = new Tour(find("tour-place"), find("tour"), { failure });
 
   const choice = find("preset");
   choice.append(new Option("Ready-made scenarios …", ""));
@@ -156,7 +156,9 @@ async function begin() {
   });
   new ResizeObserver(() => packets.draw()).observe(network.drawing);
 
-  if (!(await state.fromAddress())) {
+  const step = Tour.asked(location.hash);
+  const guided = step !== null && (await tour.begin(step));
+  if (!guided && !(await state.fromAddress())) {
     const held = opened.text === null ? await preset("wifi-lte") : await read(opened.text, opened.origin);
     state.replace((all) => (all.a = held));
   }

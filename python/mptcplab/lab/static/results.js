@@ -1,10 +1,23 @@
 // The results as a table: A, and with two scenarios B and how they differ; and which settings differ.
+// Colour says only whether B is better at the goal, and only beyond 1 %: a run of one seed shows no less.
 
 import { h } from "./dom.js";
 import { shown } from "./quantities.js";
 import * as state from "./state.js";
 
 const ROWS = 24;
+const NOTABLE = 0.01;
+const NO_GOAL = "none";
+/** What a comparison can be about, the likeliest first: times where transfers end, else goodput. */
+const GOALS = ["Time of a transfer, mean", "Completed after", "Goodput", "Waiting for earlier data, mean", "Retransmissions"];
+
+/** The goal that was chosen; null as long as nobody did. */
+let chosen = null;
+
+/** Choose the goal, as a step of the tour does; null leaves it to what there is to compare. */
+export function aim(goal) {
+  chosen = goal;
+}
 
 function rowsOf(result) {
   const rows = new Map();
@@ -47,8 +60,8 @@ function cell(entry) {
   return entry[1] === "yes" ? "yes" : shown(entry[0], entry[1]);
 }
 
-/** How much B is beside A; better and worse are said by a sign, not by a colour alone. */
-function difference(a, b) {
+/** How much B is beside A; at the goal better and worse are said by a sign, not by a colour alone. */
+function difference(a, b, isGoal) {
   if (!a || !b || a[0] === null || b[0] === null || a[1] === "yes") return h("td", {}, a && b ? "" : "only one");
   if (a[0] === b[0]) return h("td", { class: "same" }, "=");
   if (a[1] === "%") {
@@ -57,7 +70,7 @@ function difference(a, b) {
   }
   const part = a[0] ? b[0] / a[0] - 1 : Infinity;
   const text = Number.isFinite(part) ? `${part > 0 ? "+" : "−"}${Math.abs(100 * part).toFixed(Math.abs(part) < 0.1 ? 1 : 0)} %` : "from 0";
-  const better = Math.sign(b[0] - a[0]) * a[2];
+  const better = isGoal && Math.abs(part) > NOTABLE ? Math.sign(b[0] - a[0]) * a[2] : 0;
   const word = better > 0 ? "better" : better < 0 ? "worse" : "";
   return h("td", { class: word }, text, word && h("span", { class: "sign" }, word === "better" ? " ▲ better" : " ▼ worse"));
 }
@@ -67,21 +80,36 @@ export function table(host) {
   if (!a) return;
   const [ofA, ofB] = [rowsOf(a), b ? rowsOf(b) : null];
   const keys = [...new Set([...ofA.keys(), ...(ofB?.keys() ?? [])])];
+  const what = (key) => key.split("|")[1].replace(/ \(.*\)$/, "");
+  const goals = GOALS.filter((goal) => keys.some((key) => what(key) === goal));
+  const goal = chosen === NO_GOAL || goals.includes(chosen) ? chosen : goals[0];
   let last = null;
   const rows = keys.slice(0, ROWS * 4).map((key) => {
-    const [name, what] = key.split("|");
+    const [name, label] = key.split("|");
     const first = name !== last;
     last = name;
-    const values = ofB ? [h("td", {}, cell(ofA.get(key))), h("td", {}, cell(ofB.get(key))), difference(ofA.get(key), ofB.get(key))] : [h("td", {}, cell(ofA.get(key)))];
-    return h("tr", { class: first ? "first" : "" }, h("th", { scope: "row" }, h("span", { class: first ? "who" : "who again" }, name), ` ${what}`), values);
+    const values = ofB ? [h("td", {}, cell(ofA.get(key))), h("td", {}, cell(ofB.get(key))), difference(ofA.get(key), ofB.get(key), what(key) === goal)] : [h("td", {}, cell(ofA.get(key)))];
+    return h("tr", { class: first ? "first" : "" }, h("th", { scope: "row" }, h("span", { class: first ? "who" : "who again" }, name), ` ${label}`), values);
   });
   const heads = ofB ? ["A", "B", "B beside A"] : ["Result"];
+  const focused = document.activeElement?.id === "goal";
   host.replaceChildren(
+    ...(ofB ? [goalChoice(goals, goal, () => table(host))] : []),
     h("table", { class: "results" },
       h("caption", {}, `${a.partial || b?.partial ? "So far: " : ""}${a.result.title}: ${a.result.duration_s} s on ${a.result.engine}, seed ${a.result.seed}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Connection"), heads.map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, rows)),
     ...(a.result.notes ?? []).map((note) => h("p", { class: "note" }, note)));
+  if (focused) document.getElementById("goal")?.focus();
+}
+
+function goalChoice(goals, goal, drawn) {
+  const choice = h("select", { id: "goal", onchange: () => {
+    aim(choice.value);
+    drawn();
+  } }, [...goals, NO_GOAL].map((each) => h("option", { value: each }, each)));
+  choice.value = goal;
+  return h("div", { class: "goal" }, h("label", { for: "goal" }, "Goal of the comparison"), choice);
 }
 
 /** An algorithm or an application with its parameters is one setting. */
@@ -99,13 +127,13 @@ function flat(value, key, found) {
   return found;
 }
 
-/** The settings in which A and B differ. */
+/** The settings in which A and B differ, as they are written; what is not written has its default. */
 export function settings(host) {
   const { a, b } = state.results;
   host.hidden = !b;
   if (!a || !b) return;
-  const [ofA, ofB] = [flat(a.complete, "", new Map()), flat(b.complete, "", new Map())];
-  const keys = [...new Set([...ofA.keys(), ...ofB.keys()])].filter((key) => ofA.get(key) !== ofB.get(key));
+  const sides = [a, b].map((each) => ({ written: flat(each.data, "", new Map()), complete: flat(each.complete, "", new Map()) }));
+  const keys = [...new Set(sides.flatMap((side) => [...side.written.keys()]))].filter((key) => differ(sides, key));
   if (!keys.length) {
     host.replaceChildren(h("p", { class: "note" }, "A and B are the same. Choose B and change something."));
     return;
@@ -113,5 +141,18 @@ export function settings(host) {
   host.replaceChildren(h("table", { class: "settings" },
     h("caption", {}, "What differs: the random numbers are the same"),
     h("thead", {}, h("tr", {}, ["Setting", "A", "B"].map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, keys.slice(0, 40).map((key) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, ofA.get(key) ?? "–"), h("td", {}, ofB.get(key) ?? "–"))))));
+    h("tbody", {}, keys.slice(0, 40).map((key) => h("tr", {}, h("th", { scope: "row" }, key), sides.map((side) => h("td", {}, value(side, key))))))));
+}
+
+/** A setting that one side leaves at its default, and the other writes out, is the same. */
+function differ([a, b], key) {
+  if (a.written.get(key) === b.written.get(key)) return false;
+  const both = a.written.has(key) && b.written.has(key);
+  return both || !a.complete.has(key) || a.complete.get(key) !== b.complete.get(key);
+}
+
+function value({ written, complete }, key) {
+  if (written.has(key)) return written.get(key);
+  // Of an algorithm the name: its parameters are the defaults too.
+  return complete.has(key) ? complete.get(key).split(", ")[0] : "–";
 }

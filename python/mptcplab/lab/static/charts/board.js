@@ -53,8 +53,7 @@ export class Board {
         h("summary", {}, `Numbers of ${definition.title.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase())}`), numbers);
       const row = { definition, charts, legend, numbers, details };
       row.element = h("section", { class: "chart", "data-name": definition.name },
-        h("h3", {}, definition.title, h("span", { class: "unit" }, ` ${definition.unit}`)),
-        legend,
+        h("div", { class: "head" }, h("h3", {}, definition.title, h("span", { class: "unit" }, ` ${definition.unit}`)), legend),
         h("div", { class: sides.length > 1 ? "pair" : "single" },
           charts.map((chart) => h("div", {}, sides.length > 1 ? h("div", { class: "side-name" }, chart.side.toUpperCase()) : null, chart.element))),
         details);

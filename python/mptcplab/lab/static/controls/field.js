@@ -49,7 +49,10 @@ export function quantity(label, key, kind, { optional, fallback, most, help } = 
     text.value = value === undefined ? "" : typeof value === "string" ? value : String(value);
     text.placeholder = value === undefined ? (fallback ?? "") : "";
     const at = place(kind, value ?? fallback, most);
-    slider.hidden = at === null;
+    // The room of a slider stays while its value is wrong, so that nothing moves.
+    if (at !== null) slider.dataset.used = "";
+    slider.hidden = at === null && slider.dataset.used === undefined;
+    slider.style.visibility = at === null ? "hidden" : "";
     slider.value = String(at ?? 0);
     slider.setAttribute("aria-valuetext", text.value || fallback || "");
   };

@@ -1,7 +1,7 @@
 // Packets on their way over the drawing, at a chosen speed. A packet waits in front of its link as long as it waited in
 // queues; one that was lost ends there with a cross.
 
-import { h } from "../dom.js";
+import { h, svg } from "../dom.js";
 import { plain } from "../quantities.js";
 import * as state from "../state.js";
 import { along } from "./layout.js";
@@ -10,6 +10,13 @@ const SPEEDS = [[0.005, "1/200"], [0.02, "1/50"], [0.1, "1/10"], [0.5, "1/2"], [
 const CROSS_S = 0.35;
 const QUEUE_ROWS = 5;
 const ACK = 3;
+
+/** Drawn, as not every font has these signs. */
+function sign(d) {
+  return svg("svg", { class: "sign", viewBox: "0 0 12 12", width: "12", height: "12", "aria-hidden": "true" }, svg("path", { d, fill: "currentColor" }));
+}
+const PLAY = () => [sign("M2 1L11 6L2 11Z"), " Play packets"];
+const PAUSE = () => [sign("M2 1H5V11H2ZM7 1H10V11H7Z"), " Pause"];
 
 /** Which part of the way is before the first link. */
 function entranceOf(points) {
@@ -22,7 +29,7 @@ function entranceOf(points) {
 export class Packets {
   constructor(network, host, { needed, colours }) {
     Object.assign(this, { network, needed, colours, data: null, time: 0, running: false, last: 0 });
-    this.button = h("button", { type: "button", class: "play", onclick: () => (this.running ? this.pause() : this.play()) }, "▶ Play packets");
+    this.button = h("button", { type: "button", class: "play", onclick: () => (this.running ? this.pause() : this.play()) }, ...PLAY());
     this.speed = h("select", { "aria-label": "Speed of the packets" }, SPEEDS.map(([value, label]) => h("option", { value: String(value) }, label)));
     this.speed.value = "0.02";
     this.clock = h("output", { class: "clock" });
@@ -72,7 +79,7 @@ export class Packets {
 
   play() {
     this.running = true;
-    this.button.textContent = "⏸ Pause";
+    this.button.replaceChildren(...PAUSE());
     if (!this.data || this.time >= this.data.to_s) this.needed(this.time >= this.length() - 0.05 ? 0 : this.time);
     if (this.time >= this.length() - 0.05) this.time = 0;
     this.last = performance.now();
@@ -81,7 +88,7 @@ export class Packets {
 
   pause() {
     this.running = false;
-    this.button.textContent = "▶ Play packets";
+    this.button.replaceChildren(...PLAY());
   }
 
   step(now) {
