@@ -1,6 +1,7 @@
 """A laboratory to ask without a browser, and one that a browser can open."""
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -57,15 +58,26 @@ def request(text: str = SMALL, **more: Any) -> dict[str, Any]:
     return {"page": "test", "text": text, "data": None, "origin": None, **more}
 
 
+def first_line(process: subprocess.Popen[str]) -> str:
+    """The first line that a process prints, within a minute."""
+    assert process.stdout is not None
+    if not select.select([process.stdout], [], [], 60.0)[0]:
+        process.kill()
+        raise TimeoutError("nothing is printed")
+    return process.stdout.readline().strip()
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """What `mptcplab lab` prints, while it serves."""
     program = Path(sys.executable).with_name("mptcplab")
     command = [str(program), "lab", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-        assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield first_line(process)
         finally:
             process.terminate()
-            assert process.wait(20) is not None
+            try:
+                assert process.wait(60) is not None
+            finally:
+                process.kill()

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tomli_w
 from httpx2 import InvalidURL
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from mptcplab import shipped
 from starlette.testclient import TestClient
 
-from tests.lab.conftest import SMALL
+from tests.lab.conftest import SMALL, request
 
 EXAMPLES = int(os.environ.get("MPTCPLAB_LAB_FUZZ", "40"))
 SECRET = "root:x:0:0"
@@ -34,6 +35,10 @@ texts = st.one_of(
             "evil.py:Evil",
             "\0",
             "1e309 Mbit/s",
+            "\ud800",
+            "\udfff.a",
+            ".".join("a" * 3_000) + " = 1",
+            "[" * 3_000,
         ]
     ),
     st.sampled_from(["0 s", "1 ns", "30 s", "0 bit/s", "1 bit/s", "900 Gbit/s", "-1 %", "100 %", "1 packets", "never"]),
@@ -74,6 +79,30 @@ def asked(client: TestClient, kind: str, body: Any) -> None:
     answer = client.post(f"/api/{kind}", content=content, headers={"content-type": "application/json"})
     assert answer.status_code < 500, (answer.status_code, body, answer.text)
     assert SECRET not in answer.text
+    assert "process died" not in answer.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"text": "\ud800 = 1"}, 400),
+        ({"text": SMALL.replace("Two paths", "\udc00")}, 400),
+        ({"data": {"\ud800": 1}}, 400),
+        ({"text": ".".join("a" * 900) + " = 1\n" + SMALL}, 422),
+        ({"text": ".".join("a" * 100_000) + " = 1\n" + SMALL}, 422),
+        ({"text": f"[{'.'.join('a' * 3_000)}]\n" + SMALL}, 422),
+        ({"text": ".".join("a" * 900) + " = 1\n", "data": {"title": "x"}}, 422),
+        ({"text": ".".join("a" * 100_000) + " = 1\n", "data": {"title": "x"}}, 422),
+        ({"text": "x = " + "{a = " * 3_000 + "1" + "}" * 3_000 + "\n" + SMALL}, 422),
+    ],
+    ids=range(9),
+)
+def test_halves_of_pairs_and_deep_keys(client: TestClient, kind: str, changed: dict[str, Any], status: int) -> None:
+    content = json.dumps(request(from_s=0, for_s=0.1, export="toml", **{"text": SMALL, **changed}))
+    answer = client.post(f"/api/{kind}", content=content, headers={"content-type": "application/json"})
+    assert answer.status_code == status, answer.text
+    assert "process died" not in answer.text
 
 
 @BOUNDED

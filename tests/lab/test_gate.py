@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.lab.conftest import TOKEN, lab, request
+from tests.lab.conftest import TOKEN, first_line, lab, request
 
 PLACES = (
     "/",
@@ -81,9 +81,8 @@ def test_a_server_for_everyone_warns() -> None:
     program = Path(sys.executable).with_name("mptcplab")
     command = [str(program), "lab", "--no-browser", "--host", "0.0.0.0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         try:
-            assert process.stdout.readline().startswith("http://127.0.0.1:")
+            assert first_line(process).startswith("http://127.0.0.1:")
             process.terminate()
             _, said = process.communicate(timeout=60)
         finally:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 from axe_playwright_python.base import AXE_FILE_PATH
 from mptcplab import Scenario
 from playwright.sync_api import Browser, Page, expect
 
+from tests.test_names import GROUPS, document
 from tools.lab.browser import CHROMIUM, PHONE, chromium, open_page, runs, served, wait_for_details, wait_for_run
 
 pytestmark = [
@@ -463,3 +465,21 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+@pytest.mark.parametrize("names", GROUPS[::3], ids=range(0, len(GROUPS), 3))
+def test_names_that_mean_something_elsewhere(browser: Browser, tmp_path: Path, names: list[str]) -> None:
+    """None is taken for a property of an object, for HTML or for a script; each stands on the page as it is."""
+    file = tmp_path / "names.toml"
+    file.write_text(tomli_w.dumps(document(names)), encoding="utf-8")
+    with served(str(file)) as address:
+        page = open_page(browser, address)
+        assert page.locator("img[src=x]").count() == 0
+        assert page.evaluate("typeof x") == "undefined"
+        shown = page.locator("body").inner_text()
+        for name in names:
+            assert " ".join(name.split()) in " ".join(shown.split())
+        changed(page, lambda: page.get_by_role("button", name="Compare with B").click())
+        errors: list[str] = page.errors  # type: ignore[attr-defined]
+        page.context.close()
+        assert errors == []

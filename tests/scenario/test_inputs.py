@@ -86,11 +86,19 @@ def test_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "a = " + "[" * 9_000 + "]" * 9_000,
         "a = " + "{a = " * 60 + "1" + "}" * 60,
         "[" + ".".join(["a"] * 5_000) + "]",
+        ".".join(["a"] * 1_000_000) + " = 1",
+        "a = { " + " . ".join(['"a"'] * 1_000_000) + " = 1 }",
     ],
 )
 def test_depth_is_bounded(text: str) -> None:
     with pytest.raises(ScenarioError, match="too deeply nested"):
         Scenario.from_toml(GOOD.replace('duration = "1 s"', 'duration = "1 s"\n' + text))
+
+
+def test_a_long_word_is_no_deep_key() -> None:
+    title = ". ".join(["no, no", "yes"] * 200)
+    text = GOOD.replace('duration = "1 s"', f"# {'a' * 100_000}.b\ntitle = {title!r}\nduration = '1 s'")
+    assert Scenario.from_toml(text).document.title == title
 
 
 def first_that_parses(text: str) -> dict[tuple[Any, ...], int]:

@@ -1,6 +1,7 @@
 """A laboratory that serves, and a browser that looks at it."""
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -31,9 +32,15 @@ def served_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
         assert process.stdout is not None
         try:
+            if not select.select([process.stdout], [], [], 60.0)[0]:
+                raise TimeoutError("mptcplab lab prints no address")
             yield process, process.stdout.readline().strip()
         finally:
             process.terminate()
+            try:
+                process.wait(60)
+            finally:
+                process.kill()
 
 
 @contextmanager

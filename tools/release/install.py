@@ -18,7 +18,7 @@ PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS: Final = {"oldest": "lowest-direct", "newest": "highest"}
 TESTS: Final = ("scenario", "result", "report", "cli", "models", "model_engine", "designs", "analysis")
 """Folders of tests/ that need neither a compiler nor privileges."""
-TEST_PACKAGES: Final = ("pytest>=8", "hypothesis>=6.100", "jsonschema>=4.20", "nbformat>=5.10")
+TEST_PACKAGES: Final = ("pytest>=9", "hypothesis>=6.100", "jsonschema>=4.20", "nbformat>=5.10")
 TRIED: Final = (
     ("mptcplab", "--version"),
     ("mptcplab", "list", "scenarios"),

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from mptcplab.files import TargetError
 from mptcplab.lab import choices, requests, tour
 from mptcplab.lab.desk import BusyError, Desk, Frame
 from mptcplab.lab.documents import OPENED, Origin, read
@@ -135,7 +136,7 @@ class Lab:
             raise BadRequestError(422, f"nothing was written: {error}") from None
         try:
             self._opened.save(text)
-        except (ChangedError, OSError, UnicodeEncodeError) as error:
+        except (ChangedError, TargetError, OSError) as error:
             raise BadRequestError(409, str(error)) from None
         return JSONResponse({"saved": self._opened.file.name})
 
@@ -153,7 +154,10 @@ class Lab:
                 yield first.content + b"\n"
                 if first.event == "progress":
                     async for frame in frames:
-                        yield frame.content + b"\n"
+                        content = frame.content
+                        if frame.event == "failed":
+                            content = json.dumps({"failed": content.decode()}).encode()
+                        yield content + b"\n"
                 await frames.aclose()
 
             return StreamingResponse(lines(), media_type="application/x-ndjson")

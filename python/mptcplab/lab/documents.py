@@ -13,6 +13,7 @@ from mptcplab.lab.merge import merged
 from mptcplab.scenario import Problem, Scenario, ScenarioError
 from mptcplab.scenario.errors import Part, dotted, show
 from mptcplab.scenario.lines import Places
+from mptcplab.scenario.read import parse
 
 NAME: Final = "scenario.toml"
 """What errors call the scenario of the page."""
@@ -66,12 +67,7 @@ def read(text: str, data: object, origin: Origin, limits: Limits) -> Given:
         if not isinstance(plain, dict):
             raise ScenarioError([Problem(NAME, "", show(plain), "a scenario, a table")])
         text = merged(text, plain)
-    try:
-        parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        parsed = {}  # the scenario says where and why
-    except RecursionError:
-        raise ScenarioError([Problem(NAME, "", "tables that are nested too deeply", "a scenario")]) from None
+    parsed = parse(text, NAME)
     refused = _refused(parsed, origin, Places(text, NAME, (), ""))
     if refused:
         raise ScenarioError(refused)
@@ -79,8 +75,6 @@ def read(text: str, data: object, origin: Origin, limits: Limits) -> Given:
         scenario = Scenario.from_toml(text, str(origin.folder / f"{origin.name}.toml"))
     except ScenarioError as error:
         raise ScenarioError([_without_folder(problem, origin) for problem in error.problems]) from None
-    except RecursionError:
-        raise ScenarioError([Problem(NAME, "", "tables that are nested too deeply", "a scenario")]) from None
     too_much = _too_much(scenario, limits)
     if too_much:
         raise ScenarioError(too_much)

@@ -9,18 +9,21 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Item
 
+from mptcplab.scenario.errors import ScenarioError
+from mptcplab.scenario.read import parse
+
 
 def merged(text: str, data: Mapping[str, Any]) -> str:
     """A TOML text that reads as `data` and is as near to `text` as can be."""
     try:
-        if _alike(tomllib.loads(text), data):
+        if _alike(parse(text, ""), data):
             return text
         document = tomlkit.parse(text)
         _merge(document, data)
         written = tomlkit.dumps(document)
         if _alike(tomllib.loads(written), data):
             return written
-    except (TOMLKitError, tomllib.TOMLDecodeError, TypeError, KeyError, ValueError, IndexError, AttributeError):
+    except (ScenarioError, TOMLKitError, TypeError, KeyError, ValueError, IndexError, AttributeError, RecursionError):
         pass  # whatever is wrong with the text: what is wanted is known
     return tomli_w.dumps(data)
 

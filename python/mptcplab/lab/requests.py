@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from mptcplab.advice.asked import PREFERENCES, PURPOSES
 from mptcplab.advice.traffic import KINDS
@@ -43,12 +43,18 @@ async def body(request: Request, most: int) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadRequestError(415, "a request must be JSON, with content-type application/json")
     held = bytearray()
-    async for part in request.stream():
-        held += part
-        if len(held) > most:
-            raise BadRequestError(413, f"a request may have at most {most} bytes")
+    try:
+        async for part in request.stream():
+            held += part
+            if len(held) > most:
+                raise BadRequestError(413, f"a request may have at most {most} bytes")
+    except ClientDisconnect:
+        raise BadRequestError(400, "the request is not complete") from None
     try:
         value = json.loads(held, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadRequestError(400, "the request has half of a surrogate pair, which is no text") from None
     except (ValueError, RecursionError):
         raise BadRequestError(400, "the request is not JSON") from None
     if not isinstance(value, dict):

@@ -1,16 +1,23 @@
 """Listens, says where, and opens the browser."""
 
 import asyncio
+import html
 import secrets
+import signal
 import socket
+import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
 
 import uvicorn
 
 from mptcplab.lab.app import build
 from mptcplab.lab.gate import is_loopback
+from mptcplab.lab.impatience import Impatient
 from mptcplab.lab.opened import Opened
 
 
@@ -51,7 +58,13 @@ def serve(
     address = f"http://{shown}:{port}/?token={token}{'#tour' if tour else ''}"
     app = build(token, host=host, port=port, opened=opened)
     config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=1
+        app,
+        http=Impatient,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
 
@@ -59,10 +72,38 @@ def serve(
         serving = asyncio.create_task(server.serve([sock]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
-        if server.started:
+        if server.started and not server.should_exit:
             say(address)
             if browser:
-                await asyncio.to_thread(webbrowser.open, address)
+                with _way_to(address) as way:
+                    # Some browsers keep whoever starts them waiting; the server's end does not wait for them.
+                    threading.Thread(target=webbrowser.open, args=(way,), daemon=True).start()
+                    await serving
         await serving
 
-    asyncio.run(run())
+    with _ended_by_sigterm(server):
+        asyncio.run(run())
+
+
+@contextmanager
+def _ended_by_sigterm(server: uvicorn.Server) -> Iterator[None]:
+    """uvicorn ends at a SIGTERM that comes while it serves, and repeats it then: neither that one nor an earlier one
+    may end the process before it has cleaned up, and none may be lost."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        server.should_exit = True
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _way_to(address: str) -> Iterator[str]:
+    """A page that only this user can read and that leads to `address`: all users see what a browser is started with."""
+    with TemporaryDirectory(prefix="mptcplab-lab-") as private:
+        page = Path(private) / "open.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">', encoding="utf-8")
+        yield page.as_uri()

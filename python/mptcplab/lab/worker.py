@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 import time
+import traceback
 from typing import Any, Final
 
 from mptcplab.lab import tasks
@@ -105,6 +106,9 @@ def main() -> None:
             desk.answer(*tasks.carry_out(task, limits, tell, lambda content: desk.answer("progress", {}, content)))
         except _Stopped:
             desk.answer("stopped", {}, b"")
+        except Exception as error:  # ours; the next task may go well
+            traceback.print_exc()
+            desk.answer("failed", {}, f"{type(error).__name__}: {error}".encode(errors="replace"))
 
 
 def give_back() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mptcplab.plugins.loading import Source
 
 _POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?")
 _EXAMPLES = {
     "medium": "[medium.air]",
@@ -41,8 +42,8 @@ S = TypeVar("S", bound=Sender)
 def parse(text: str, source: str) -> dict[str, Any]:
     """The text as TOML; a syntax error becomes a `ScenarioError` with line and column."""
     try:
-        data = tomllib.loads(text)
-        if _is_deep(data):
+        # tomllib takes memory with the square of a key's parts.
+        if _LONG_KEY.search(text) or _is_deep(data := tomllib.loads(text)):
             raise RecursionError
         return data
     except tomllib.TOMLDecodeError as error:

@@ -47,6 +47,7 @@ export async function work(kind, body, { signal, progress, partial } = {}) {
     if (done) break;
   }
   if (result === null) throw new Failed("the server ended before the result was there");
+  if (result.failed) throw new Failed(result.failed);
   if (result.problems) throw new Wrong(result.problems);
   return result;
 }
