@@ -115,6 +115,7 @@ soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, s
 
 pictures: setup  ## The pictures of README and the documentation in docs/images; needs Chromium
 	$(BIN)/python -m tools.lab pictures
+	$(BIN)/python -m tools.gallery
 	$(BIN)/python -m studies.advise --out docs/data/advise.jsonl.gz --networks 0 --figure docs/images/advise.png
 
 SOAK_MINUTES ?= 10

@@ -1,5 +1,6 @@
 """The website builds, every link in it leads somewhere, and it loads nothing from the network."""
 
+import json
 import os
 import re
 import subprocess
@@ -66,6 +67,20 @@ def test_every_page_and_notebook_is_in_the_navigation(site: Path) -> None:
     assert [name for name in notebooks if f'href="{name}.html"' not in listing] == []
     assert "tutorials/first-run.html" in home
     assert (site / "search" / "search_index.js").is_file()
+
+
+def test_every_notebook_has_its_picture_in_the_gallery(site: Path) -> None:
+    drawn = {path.stem for path in (ROOT / "docs" / "images" / "gallery").glob("*.png")}
+    assert drawn == {path.stem for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
+    gallery = (site / "notebooks" / "index.html").read_text(encoding="utf-8")
+    assert [name for name in drawn if f"images/gallery/{name}.png" not in gallery] == []
+
+
+def test_the_search_finds_words_beside_punctuation(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    separator = re.compile(index["config"]["separator"])
+    found = {word.lower() for page in index["docs"] for word in separator.split(page["text"])}
+    assert {"cdf", "pandas", "openmptcprouter", "confidence", "pdf"} <= found
 
 
 def test_examples_of_docstrings_are_code_on_the_site() -> None:

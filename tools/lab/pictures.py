@@ -36,7 +36,7 @@ def take() -> list[Path]:
             _play(page)
             taken.append(_shot(page, f"lab-{theme}.png"))
             page.context.close()
-        page = browser.open_page(chromium, address, dark=True, size=(1280, 1180))
+        page = browser.open_page(chromium, address, dark=True, size=(1440, 1080))
         page.get_by_role("button", name="Guided tour").click()
         for _ in range(TOUR_STEP):
             browser.wait_for_details(page, int(page.locator("html").get_attribute("data-details") or 0) + 1)

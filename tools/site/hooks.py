@@ -119,7 +119,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def _gallery() -> list[Any]:
     """In the order of the page that lists them, by their titles there."""
-    listed = re.findall(r"^\| \[([^\]]+)\]\(([\w-]+\.ipynb)\)", _read("docs/notebooks/README.md"), re.MULTILINE)
+    listed = re.findall(r"^    \[([^\]]+)\]\(([\w-]+\.ipynb)\)", _read("docs/notebooks/README.md"), re.MULTILINE)
     return [{title: f"notebooks/{name}"} for title, name in listed]
 
 
