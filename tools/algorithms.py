@@ -11,7 +11,7 @@ from typing import Final
 
 from mptcplab import registry
 from mptcplab.registry import Entry, Parameter
-from mptcplab.scenario import declared
+from mptcplab.scenario import written
 from mptcplab.scenario.errors import one_of, show
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
@@ -26,11 +26,8 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _range(parameter: Parameter) -> str:
-    if parameter.choices:
-        return one_of([f"`{show(word)}`" for word in parameter.choices])
-    if parameter.kind == "flag":
-        return "`true` or `false`"
-    return f"{parameter.minimum:g} to {parameter.maximum:g}{f' {parameter.unit}' if parameter.unit else ''}"
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    return written.words(parameter) or f"{parameter.minimum:g} to {parameter.maximum:g}{unit}"
 
 
 def _brief(parameter: Parameter) -> str:
@@ -81,38 +78,9 @@ def columns(entry: Entry) -> str:
     return f"\nIts columns in [`samples`](../results.md#samples):\n\n{_table(['column', 'unit', 'meaning'], rows)}"
 
 
-def _default_of(parameter: Parameter) -> str:
-    if parameter.absent is not None:
-        return "none" if parameter.absent == "left out" else '`"none"`'
-    return "required" if parameter.default is None else f"`{show(declared.written_default(parameter))}`"
-
-
-def _bounds(parameter: Parameter, entry: Entry) -> str:
-    low, high = parameter.minimum, parameter.maximum
-    least = [order for order in entry.orders if order.low == parameter.name]
-    limits = [f"below `{each.high}`" if each.strict else f"at most `{each.high}`" for each in least]
-    if low is None or high is None:
-        return ", ".join(limits)
-    written = [declared.written(parameter, value) for value in (low, high)]
-    if parameter.above_minimum:
-        return ", ".join([f"above {written[0]}, at most {written[1]}", *limits])
-    return ", ".join([f"{written[0]} to {written[1]}", *limits])
-
-
-_VALUES: Final = {
-    "time": "a time",
-    "size": "a size",
-    "packets": "packets",
-    "percentage": "a percentage",
-    "length": "a length",
-    "limit": "a length",
-}
-
-
-def _meaning(parameter: Parameter) -> str:
-    what = _VALUES.get(parameter.kind)
-    unit = f", in {parameter.unit}" if parameter.unit else ""
-    return parameter.summary + (f", {what}" if what else "") + unit
+def _default(parameter: Parameter) -> str:
+    text = written.default(parameter)
+    return text if text in ("none", "required") else f"`{text}`"
 
 
 def _keys(entry: Entry) -> list[Parameter]:
@@ -128,7 +96,7 @@ def kinds(family: str) -> str:
     rows: dict[tuple[str, ...], list[str]] = {}
     for entry in entries:
         for each in _keys(entry):
-            row = (f"`{each.name}`", _meaning(each), _default_of(each), _bounds(each, entry))
+            row = (f"`{each.name}`", written.meaning(each), _default(each), written.bounds(each, entry))
             rows.setdefault(row, []).append(entry.name)
     lines = [["`kind`", "", names, default, ""]]
     for (name, *cells), of in sorted(rows.items(), key=lambda row: row[0][0] != "`limit`"):
@@ -146,8 +114,8 @@ def boxes() -> str:
     for entry in registry.FAMILIES["middleboxes"]:
         keys = []
         for each in _keys(entry):
-            values = _range(each) if each.choices or each.kind == "flag" else _bounds(each, entry)
-            keys.append(f"`{each.name}`: {each.summary} ({_default_of(each)}; {values})")
+            values = written.words(each) or written.bounds(each, entry)
+            keys.append(f"`{each.name}`: {each.summary} ({_default(each)}; {values})")
         rows.append([f"`{entry.name}`", entry.summary, "; ".join(keys)])
     return _table(["`kind`", "behaviour", "keys (default; range)"], rows)
 
@@ -155,7 +123,9 @@ def boxes() -> str:
 def settings(name: str) -> str:
     """The table of what has parameters and is no family."""
     entry = registry.settings(name)
-    rows = [[f"`{each.name}`", _meaning(each), _default_of(each), _bounds(each, entry)] for each in _keys(entry)]
+    rows = [
+        [f"`{each.name}`", written.meaning(each), _default(each), written.bounds(each, entry)] for each in _keys(entry)
+    ]
     return _table(["key", "value", "default", "range"], rows)
 
 

@@ -155,8 +155,12 @@ def _declared() -> Mapping[str, tuple[Entry, ...]]:
     return families
 
 
+SETTINGS: Final = ("media", "tcp")
+"""What has parameters and is no family."""
+
+
 def settings(name: str) -> Entry:
-    """What has parameters and is no family: `tcp`, `media`."""
+    """One of `SETTINGS`."""
     (entry,) = _declared()[name]
     return entry
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from mptcplab import SimulationError, _core, registry
 from mptcplab.cli.app import COMMANDS
+from mptcplab.scenario import Scenario
 
 Call = Callable[..., Any]
 
@@ -224,6 +225,21 @@ def test_list_has_one_line_for_each(call: Call, topic: str) -> None:
         assert first_words.count(entry.name) == 1
 
 
+@pytest.mark.parametrize("topic", registry.SETTINGS)
+def test_list_shows_the_keys_with_defaults_that_a_scenario_takes(call: Call, topic: str) -> None:
+    rows = json.loads(call("list", topic, "--json").out)[topic]
+    assert [row["key"] for row in rows] == [each.name for each in registry.settings(topic).parameters]
+    keys = ", ".join(f"{row['key']} = {row['default']}" for row in rows)
+    text = """
+        duration = "1 s"
+        medium.air = {}
+        link.a = { rate = "1 Mbit/s", delay = "1 ms", medium = "air" }
+        connection.c = { paths = ["a"], tcp = {} }
+        """
+    table = {"media": "air", "tcp": "tcp"}[topic]
+    assert Scenario.from_toml(text.replace(f"{table} = {{}}", f"{table} = {{ {keys} }}")) == Scenario.from_toml(text)
+
+
 def test_list_shows_the_scenario_files(call: Call) -> None:
     done = call("list", "scenarios")
     assert done.status == 0
@@ -239,7 +255,7 @@ def test_list_papers_has_their_titles(call: Call) -> None:
 
 def test_list_without_a_topic_has_them_all(call: Call) -> None:
     out = call("list").out
-    for topic in (*registry.FAMILIES, "scenarios", "papers"):
+    for topic in (*registry.FAMILIES, *registry.SETTINGS, "scenarios", "papers"):
         assert re.search(f"^{topic}\\b", out, re.MULTILINE)
 
 

@@ -26,7 +26,7 @@ print(json.dumps([status or 0, sorted(sys.modules)]))
 """
 SLOW = {
     "altair", "dask", "numpy", "pandas", "polars", "pydantic", "pyroute2", "rich", "scipy", "typing_extensions",
-    "vl_convert", "email", "importlib.metadata", "mptcplab.scenario", "mptcplab.engines.runner",
+    "vl_convert", "email", "importlib.metadata", "mptcplab.scenario.load", "mptcplab.engines.runner",
     "mptcplab.results.result", "mptcplab.models.predict", "mptcplab.capture.analysis", "mptcplab.reproduce",
     "mptcplab.designs", "mptcplab.bpf", "mptcplab.stack", "mptcplab.sweeps.sweep",
 }  # fmt: skip
@@ -91,7 +91,10 @@ def test_json_needs_no_arrays_or_data_frames(scenario_file: Path) -> None:
     ("arguments", "without"),
     [
         (("check", "wifi-lte"), PLOTS | {"polars", "rich"}),
-        (("predict", "-p", "0.01,0.02", "-r", "20,20"), PLOTS | {"polars", "scipy", "pydantic", "mptcplab.scenario"}),
+        (
+            ("predict", "-p", "0.01,0.02", "-r", "20,20"),
+            PLOTS | {"polars", "scipy", "pydantic", "mptcplab.scenario.load"},
+        ),
         (("design", "lhs", "--points", "4", "--dimensions", "2"), PLOTS | {"polars", "mptcplab.engines.runner"}),
     ],
 )

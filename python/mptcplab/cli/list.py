@@ -1,4 +1,4 @@
-"""`mptcplab list`: algorithms from the registry, scenario files and papers from the checkout or the package."""
+"""`mptcplab list`: algorithms and keys from the registry; scenarios and papers from the checkout or the package."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from mptcplab.cli.common import JSON, WRONG_INPUT, Failure, complete, print_json
 from mptcplab.hints import did_you_mean
 from mptcplab.shipped import papers_directory, scenario_directory
 
-TOPICS: Final = (*registry.FAMILIES, "scenarios", "papers")
+TOPICS: Final = (*registry.FAMILIES, *registry.SETTINGS, "scenarios", "papers")
 _GAP: Final = "   "
 _WIDTH: Final = 160
 """Where no terminal bounds a table."""
@@ -28,7 +28,7 @@ _LEAST_WIDTH: Final = 12
 @click.argument("what", metavar=f"[{'|'.join(TOPICS)}]", required=False, shell_complete=complete(lambda: TOPICS))
 @JSON
 def list_topics(what: str | None, as_json: bool) -> None:
-    """List algorithms, scenarios or papers, and which engines support them.
+    """List algorithms, scenarios or papers, and which engines support them; or the keys of a medium or of TCP.
 
     \b
     Example: mptcplab list congestion
@@ -71,6 +71,15 @@ def _table(topic: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         files = [] if place is None else sorted(place.glob("*/published.toml"))
         rows = [(file.parent.name, _entry(file, "title"), _entry(file, "year")) for file in files]
         return ("paper", "title", "year"), rows
+    if topic in registry.SETTINGS:
+        from mptcplab.scenario import written
+
+        entry = registry.settings(topic)
+        keys = [
+            (key.name, written.default(key), written.words(key) or written.bounds(key, entry), written.meaning(key))
+            for key in entry.parameters
+        ]
+        return ("key", "default", "values", "what it is"), [[cell.replace("`", "") for cell in row] for row in keys]
     known = [
         (entry.name, ", ".join(entry.engines) or "none yet", entry.summary, entry.source)
         for entry in registry.FAMILIES[topic]
@@ -99,7 +108,10 @@ def _lines(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
     yield _GAP.join(map(str.ljust, headers, widths)).rstrip()
     yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     for row in rows:
-        cells = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, widths, strict=True)]
+        # Most cells fit: to wrap one takes ten times as long as to see that.
+        cells = [
+            [cell] if len(cell) <= size else textwrap.wrap(cell, size) for cell, size in zip(row, widths, strict=True)
+        ]
         for parts in zip_longest(*cells, fillvalue=""):
             yield _GAP.join(map(str.ljust, parts, widths)).rstrip()
 

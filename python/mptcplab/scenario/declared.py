@@ -29,12 +29,12 @@ from mptcplab.scenario.kinds import (
     quantity,
 )
 from mptcplab.scenario.kinds import number as number_kind
+from mptcplab.scenario.written import QUANTITIES
 
 PERCENTAGE = quantity(units.PERCENTAGE, 0, 1)
 LENGTH = amount()
 
 _NOUNS: Mapping[str, str] = {"queues": "queue", "losses": "loss", "middleboxes": "middlebox"}
-_QUANTITIES = {"time": units.TIME, "size": units.SIZE, "packets": units.PACKETS}
 
 
 class Declared(Table):
@@ -91,8 +91,8 @@ def _value(parameter: Parameter) -> Kind:
             return LENGTH
     assert low is not None, "a number has bounds"
     assert high is not None, "a number has bounds"
-    if parameter.kind in _QUANTITIES:
-        return quantity(_QUANTITIES[parameter.kind], int(low), int(high))
+    if parameter.kind in QUANTITIES:
+        return quantity(QUANTITIES[parameter.kind], int(low), int(high))
     if parameter.kind == "whole":
         return integer(int(low), int(high), parameter.noun or "a whole number")
     unit = f", in {parameter.unit}" if parameter.unit else ""
@@ -184,20 +184,6 @@ def _tables(family: str) -> Mapping[str, type[Declared]]:
         )
         for entry in registry.FAMILIES[family]
     }
-
-
-def written(parameter: Parameter, value: float) -> str:
-    """A number as a scenario file has it, with its unit; one of packets without."""
-    if parameter.kind in ("time", "size"):
-        return units.write(_QUANTITIES[parameter.kind], int(value))
-    if parameter.kind == "percentage":
-        return units.write(units.PERCENTAGE, Fraction(value))
-    return str(int(value)) if value == int(value) else f"{value:g}"
-
-
-def written_default(parameter: Parameter) -> object:
-    """The default as a scenario file has it."""
-    return _kind(parameter).write(_default(parameter))
 
 
 def described(table: Declared, given: Mapping[str, Callable[[Any], Any]] | None = None) -> dict[str, Any]:
