@@ -24,10 +24,10 @@ from typing import Any, Final
 
 from mptcplab.advice.advising import advise, ask
 from mptcplab.advice.candidates import Candidate, backups, multipath, singles
-from mptcplab.advice.play import Player
 from mptcplab.advice.prune import LATE, prune
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import Simulator
 from mptcplab.advice.traffic import KINDS
 from mptcplab.provenance import source_state
 
@@ -75,8 +75,8 @@ def case(number: int, kind: str, *, development: bool = False, budget: float = 1
     order = (first, "b" if first == "a" else "a")
     rivals = {name: Candidate(*setting, order) for name, setting in RIVALS.items()}
     advised = advice.best.candidate
-    with Player(question, 1) as player:
-        race = Race(player)
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
         last = _last(race, question, advised, list(rivals.values()))
         best = max(last, key=race.mean)
         fixed = {

@@ -25,10 +25,10 @@ from typing import Any, Final
 
 from mptcplab.advice.advising import advise, ask
 from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate, backups, multipath, singles
-from mptcplab.advice.play import Player
 from mptcplab.advice.prune import prune
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import Simulator
 from mptcplab.advice.traffic import KINDS
 from mptcplab.provenance import source_state
 
@@ -83,8 +83,8 @@ def case(number: int, kind: str, *, two: bool = False, development: bool = False
     question = replace(ask(None, paths, kind, "linux", buffer=buffer), seed=_OTHER_SEED + number)
     question.scale, question.length = advice.effort.scale, advice.effort.length
     advised = advice.best.candidate
-    with Player(question, 1) as player:
-        race = Race(player)
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
         fixed = {ADVICE: advised, **_search(race, question, advised, advice.effort.controls)}
         best = max(race.results, key=lambda each: (len(race.results[each]), race.mean(each)))
         better = {name: race.difference(each, best).mean for name, each in fixed.items()}
@@ -115,7 +115,7 @@ def _search(
     made += [*backups(question.paths, stock=True), *singles(question.paths, stock=True)]
     every, _ = prune(made, None, question.traffic.kind, marked=question.marked, controls=controls)
     race.extend([each for each in every if each.is_tcp], 1)
-    dear = max(played[0].work_hops for played in race.results.values()) > _DEAR_HOPS
+    dear = max(result[0].work_hops for result in race.results.values()) > _DEAR_HOPS
     scores = dict(zip(every, race.glance(every, _FIRST_PART if dear else 1.0), strict=True))
 
     def best_of(some: Sequence[Candidate], most: int) -> list[Candidate]:

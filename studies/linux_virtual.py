@@ -88,7 +88,7 @@ class Apart:
             "first path": str(self.point[0]),
             "second path": str(self.point[1]),
             "first difference": "none" if first is None else f"{group(first)}, {first.time_s:.3f} s",
-            "packets alike before": "all" if first is None else str(first.parting.number),
+            "packets alike before": "all" if first is None else str(first.divergence.number),
         }
 
 
@@ -96,7 +96,7 @@ def group(first: Difference | None) -> str:
     """What first differences have in common: the kind, who acts earlier, and on which subflow of how many bytes."""
     if first is None:
         return "none"
-    ours, theirs = first.parting.first, first.parting.second
+    ours, theirs = first.divergence.first, first.divergence.second
     if ours is None or theirs is None:
         return f"{first.kind}: only {'Linux' if ours is None else 'sim'}"
     if first.kind == "segment size":
@@ -131,7 +131,7 @@ def groups(found: Sequence[Apart]) -> Iterator[dict[str, str]]:
             "points": str(len({each.point for each in members})),
             "median size": f"{median(abs(each.differs) for each in members):.1%}",
             "Linux worse": str(sum((each.differs < 0) == (each.what == "bulk") for each in members)),
-            "packets alike, median": f"{median(0 if e.first is None else e.first.parting.number for e in members):.0f}",
+            "packets alike, median": f"{median(e.first.divergence.number if e.first else 0 for e in members):.0f}",
         }
 
 

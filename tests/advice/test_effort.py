@@ -8,8 +8,8 @@ from mptcplab.advice.advising import ask, settings
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.commands import commands
 from mptcplab.advice.effort import BUDGET_HOPS, plan
-from mptcplab.advice.play import Player, Run
 from mptcplab.advice.question import Question
+from mptcplab.advice.simulation import Run, Simulator
 from mptcplab.advice.subsets import reaches
 
 FAST = ["a: 200 Mbit/s, 20 ms, queue 60 ms", "b: 200 Mbit/s, 50 ms, queue 60 ms"]
@@ -26,10 +26,10 @@ def test_a_quarter_of_the_rate_gives_a_quarter_of_the_goodput(scheme: tuple[str,
     figures = []
     for scale in (1, 4):
         asked = replace(whole, scale=scale)
-        with Player(asked, 1) as player:
-            played = next(player.play([Run(Candidate(*scheme, ("a", "b")), 0)]))
-        figures.append(played.figures[0].value)
-        assert played.carried_bytes[0] > 200e6
+        with Simulator(asked, 1) as simulator:
+            result = next(simulator.run([Run(Candidate(*scheme, ("a", "b")), 0)]))
+        figures.append(result.figures[0].value)
+        assert result.carried_bytes[0] > 200e6
     assert figures[1] == pytest.approx(figures[0], rel=0.04)
 
 
@@ -82,6 +82,6 @@ def test_a_backup_beside_two_members_carries_nothing() -> None:
     shares = dict(mptcplab.run(made).subflows.select("path", "share").iter_rows())
     assert shares["c"] == 0
     assert shares["a"] == pytest.approx(0.5, abs=0.02)
-    with Player(asked, 1) as player:
-        played = next(player.play([Run(mixed, 0)]))
-    assert played.carried_bytes[2] == 0
+    with Simulator(asked, 1) as simulator:
+        result = next(simulator.run([Run(mixed, 0)]))
+    assert result.carried_bytes[2] == 0

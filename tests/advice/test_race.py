@@ -8,15 +8,15 @@ from random import Random
 import pytest
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.choose import known_best
-from mptcplab.advice.play import Played, Run
 from mptcplab.advice.race import Race, difference
+from mptcplab.advice.simulation import Run, RunResult
 from mptcplab.advice.traffic import Figure
 
 WORK = 10_000
 
 
 class Scores:
-    """In place of a player: a level for each candidate, a noise for each pair that all share, and one for each run."""
+    """For a simulator: a level for each candidate, a noise for each pair that all share, and one for each run."""
 
     def __init__(self, levels: dict[Candidate, float], noise: float) -> None:
         self.levels = levels
@@ -24,16 +24,16 @@ class Scores:
         self.work_hops = 0
         self.runs = 0
 
-    def play(self, runs: Sequence[Run]) -> list[Played]:
+    def run(self, runs: Sequence[Run]) -> list[RunResult]:
         self.runs += len(runs)
         self.work_hops += round(sum(run.part for run in runs) * WORK)
         return [self._one(run) for run in runs]
 
-    def _one(self, run: Run) -> Played:
+    def _one(self, run: Run) -> RunResult:
         shared = Random(run.pair).gauss(0, 0.3)
         own = Random(f"{run.candidate.label} {run.pair}").gauss(0, self.noise)
         score = self.levels[run.candidate] + shared + own
-        return Played(
+        return RunResult(
             score, (Figure(math.exp(score), "bit/s"),), (1.0, 0.0), (0.0, 0.0), 0.0, (), 0, 0.0, 0.0, 0.0, WORK
         )
 
@@ -95,17 +95,17 @@ def test_plain_tcp_leaves_the_work_to_those_that_race() -> None:
     race = Race(scores, budget_hops=budget)  # type: ignore[arg-type]
     run(race, plain, others)
     assert {len(race.results[each]) for each in plain} == {4}
-    assert max(len(played) for played in race.results.values()) > 4
+    assert max(len(result) for result in race.results.values()) > 4
     assert scores.work_hops <= 0.6 * budget
 
 
 class RareTimeouts(Scores):
     """Whoever has a level of 0 loses 1 in every sixteenth run."""
 
-    def _one(self, run: Run) -> Played:
-        played = super()._one(run)
+    def _one(self, run: Run) -> RunResult:
+        result = super()._one(run)
         unlucky = run.pair % 16 == 0 and self.levels[run.candidate] == 0.0
-        return replace(played, score=played.score - 1.0) if unlucky else played
+        return replace(result, score=result.score - 1.0) if unlucky else result
 
 
 def test_what_happens_in_one_run_of_sixteen_is_seen_before_the_answer() -> None:

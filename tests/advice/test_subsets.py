@@ -7,9 +7,9 @@ import pytest
 from mptcplab.advice.advising import ask
 from mptcplab.advice.candidates import Candidate, singles
 from mptcplab.advice.exploring import STOCK, explore, probes
-from mptcplab.advice.play import Player
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import Simulator
 from mptcplab.advice.subsets import Reach, bound, goodput_bound_bps, ordered, reaches, subsets, window_of
 from mptcplab.advice.windows import memory_bytes, wanted
 
@@ -41,8 +41,8 @@ def test_no_simulation_is_above_its_bound(seed: int, kind: str) -> None:
     question = drawn(seed, 3, kind)
     known = reaches(question)
     assert known is not None
-    with Player(question, 1) as player:
-        race = Race(player)
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
         for members in subsets(question.paths):
             limit = bound(question, [known[path] for path in members], window_of(question))
             assert limit is not None
@@ -50,7 +50,7 @@ def test_no_simulation_is_above_its_bound(seed: int, kind: str) -> None:
             made += [Candidate("bbr", "redundant", members), Candidate("lia", "blest", members)]
             race.extend(made, 2)
             for each in made:
-                assert max(played.score for played in race.results[each].values()) <= limit + 1e-9
+                assert max(result.score for result in race.results[each].values()) <= limit + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,8 +71,8 @@ def test_pruning_keeps_what_exhaustive_search_finds(seed: int, count: int, kind:
     """The best set of all, by the same settings in the same run, is among those that race, and first of them."""
     question = drawn(seed, count, kind)
     known = reaches(question)
-    with Player(question, 1) as player:
-        race = Race(player)
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
         race.extend(singles(question.paths, stock=True), 1)
         kept = explore(race, question, known, 0, 1e12, stock=True, most=3)
         ran = {each.paths for each in race.results if not each.is_tcp}
@@ -84,7 +84,7 @@ def test_pruning_keeps_what_exhaustive_search_finds(seed: int, count: int, kind:
             return max(race.results[Candidate(*scheme, members, (), True)][0].score for scheme in schemes)
 
         found = max(every, key=best)
-        alone = max(played[0].score for each, played in race.results.items() if each.is_tcp)
+        alone = max(result[0].score for each, result in race.results.items() if each.is_tcp)
         # A set that is worse than one path alone may go.
         if best(found) > alone:
             assert found in kept
@@ -96,8 +96,8 @@ def test_most_sets_of_five_like_paths_are_not_simulated() -> None:
     """Over four of five equal paths a download cannot give more than four fifths of what five have shown."""
     paths = [f"{name}: 4 Mbit/s, 20 ms, queue 60 ms" for name in "abcde"]
     question = ask(None, paths, "bulk", "linux")
-    with Player(question, 1) as player:
-        race = Race(player)
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
         race.extend(singles(question.paths, stock=True), 1)
         explore(race, question, reaches(question), 0, 1e12, stock=True, most=3)
         ran = {each.paths for each in race.results if not each.is_tcp}

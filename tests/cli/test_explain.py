@@ -79,7 +79,7 @@ def test_what_shifts_nothing_is_told_and_does_not_end_the_comparison(file: Path)
     small = Scenario.load(file, overrides=["connection.m.receive_buffer=64 kB"])
     found = explained(Side("one", scenario), Side("other", small))
     assert [each.kind for each in found.before] == ["receive window"]
-    assert found.before[0].parting.number == 0, "the SYN announces it"
+    assert found.before[0].divergence.number == 0, "the SYN announces it"
     assert found.first is not None
     assert found.first.time_s > found.before[0].time_s
 

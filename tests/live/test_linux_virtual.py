@@ -16,7 +16,7 @@ import mptcplab
 import numpy as np
 import pytest
 from mptcplab import kernels
-from mptcplab.capture.parting import sent
+from mptcplab.capture.divergence import sent
 from mptcplab.capture.settings import Capture
 from mptcplab.cli import invoke
 from mptcplab.engines import catalogue

@@ -9,7 +9,7 @@ from mptcplab.cli import invoke
 from mptcplab.engines.catalogue import find
 from mptcplab.kernels import Kernel, store
 from mptcplab.scenario import Scenario
-from mptcplab.sweeps import between
+from mptcplab.sweeps import kernel_comparison
 from mptcplab.sweeps.file import Sweep
 from mptcplab.sweeps.sweep import make_plan
 
@@ -90,7 +90,7 @@ def frame(rows: list[tuple[int, str, int, float]]) -> pl.DataFrame:
 
 
 def test_effects_over_networks() -> None:
-    found = between.over(
+    found = kernel_comparison.over(
         frame(
             [
                 # +10 % and +12 %: 11 ± 12.7 % (t = 12.706, deviation √2 %).
@@ -113,10 +113,10 @@ def test_effects_over_networks() -> None:
     assert mean == pytest.approx(-0.03)
     assert half == pytest.approx(0.3904, abs=1e-4)
     # First the one whose seeds show it; what is the same is not there at all.
-    rounded = [(network, round(value, 9), repeat) for network, value, repeat in between.differing(found, 5)]
+    rounded = [(network, round(value, 9), repeat) for network, value, repeat in kernel_comparison.differing(found, 5)]
     assert rounded == [((2, ""), -0.2, 0), ((0, ""), 0.11, 1)]
-    assert [network for network, _, _ in between.differing(found, 1)] == [(2, "")]
-    cells = {field.header: field.cells[0] for field in between.table("a", "b", found).fields}
+    assert [network for network, _, _ in kernel_comparison.differing(found, 1)] == [(2, "")]
+    cells = {field.header: field.cells[0] for field in kernel_comparison.table("a", "b", found).fields}
     assert cells == {
         "connection": "m",
         "quantity": "goodput",

@@ -1,7 +1,7 @@
 """How the study of Linux in virtual time groups what differs by the first difference of the traces."""
 
+from mptcplab.capture.divergence import Divergence, Sent
 from mptcplab.capture.explain import Difference, Kind
-from mptcplab.capture.parting import Parting, Sent
 
 from studies.engines import points
 from studies.linux_virtual import Apart, group, groups
@@ -27,7 +27,7 @@ def segment(time_ms: int, length: int) -> Sent:
 
 def parted(kind: Kind, ours: Sent | None, theirs: Sent | None, number: int = 98) -> Difference:
     """The first of the two is the simulator's."""
-    return Difference(kind, Parting(number, "the length", ours, theirs), "why")
+    return Difference(kind, Divergence(number, "the length", ours, theirs), "why")
 
 
 def test_a_group_says_who_acts_first_or_has_the_shorter_segment() -> None:

@@ -26,10 +26,10 @@ from mptcplab.advice.effort import BUDGET_HOPS, SCALING, Effort, plan
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.exploring import explore, nearest_first
 from mptcplab.advice.paths import few_enough, known_path, read_buffer, read_cap, read_paths
-from mptcplab.advice.play import OVERHEAD_HOPS, Player
 from mptcplab.advice.prune import LATE, prune
 from mptcplab.advice.question import Question, best_rates_bps, from_file, from_paths, with_traffic
 from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import OVERHEAD_HOPS, Simulator
 from mptcplab.advice.subsets import Reach, reaches
 from mptcplab.advice.traffic import DOWNLOADS, Traffic, of_kind
 from mptcplab.advice.windows import wanted
@@ -98,8 +98,8 @@ def advise(
     question.scale, question.length = effort.scale, effort.length
     if estimate is not None:
         estimate(effort)
-    with Player(question, jobs) as player:
-        return _answer(question, Race(player, progress, effort.budget_hops), effort)
+    with Simulator(question, jobs) as simulator:
+        return _answer(question, Race(simulator, progress, effort.budget_hops), effort)
 
 
 def ask(
@@ -219,7 +219,7 @@ def _group(
     controls: Sequence[str] | None,
 ) -> list[Candidate]:
     """The best few of a stock kernel's settings, or of all others."""
-    start = race.player.work_hops
+    start = race.simulator.work_hops
     sets = explore(race, question, known, window, start + _SETS_PART * (until - start), stock=stock, most=_SETS[stock])
     every = [each for members in sets for each in multipath(members, stock=stock)]
     if stock or question.purpose == "any":
@@ -266,8 +266,8 @@ def _neighbours(race: Race, leader: Candidate, left: Sequence[str], beside: int)
     found = [replace(leader, paths=(*leader.paths, path), backup=()) for path in left]
     if len(leader.paths) > 2:
         found += [replace(leader, paths=tuple(p for p in leader.paths if p != path)) for path in leader.paths]
-    cost = max(played.work_hops for each in race.results.values() for played in each.values()) + OVERHEAD_HOPS
-    room = int((race.budget_hops - race.player.work_hops) / cost / _NEIGHBOUR_RUNS) - beside
+    cost = max(result.work_hops for each in race.results.values() for result in each.values()) + OVERHEAD_HOPS
+    room = int((race.budget_hops - race.simulator.work_hops) / cost / _NEIGHBOUR_RUNS) - beside
     return found[: max(0, room)]
 
 
@@ -289,8 +289,8 @@ def _told(
 ) -> Advice:
     """The answer in words and numbers."""
     others = _contrasts(question, chosen[0], single, plain)
-    left = race.budget_hops * _OVER - race.player.work_hops
-    cost = max(played.work_hops for each in race.results.values() for played in each.values()) + OVERHEAD_HOPS
+    left = race.budget_hops * _OVER - race.simulator.work_hops
+    cost = max(result.work_hops for each in race.results.values() for result in each.values()) + OVERHEAD_HOPS
     fits = int(left / (cost * max(1, len([each for each in others if each not in race.results]))))
     race.extend(others, max(1, min(_CONTRAST_RUNS, fits, len(race.results[single]))))
     made = []
@@ -316,7 +316,7 @@ def _told(
         race.progress(1.0)
     bought = costs(race, question, question.paid, chosen)
     dropped = tuple(sorted(race.dropped.items(), key=lambda item: item[0].label))
-    return Advice(question, tuple(made), last, dropped, race.results, race.player.work_hops, bought, effort)
+    return Advice(question, tuple(made), last, dropped, race.results, race.simulator.work_hops, bought, effort)
 
 
 def _contrasts(question: Question, best: Candidate, single: Candidate, plain: Sequence[Candidate]) -> list[Candidate]:
@@ -348,16 +348,16 @@ def _recommendation(
     plain: Sequence[Candidate],
     why: Sequence[str],
 ) -> Recommendation:
-    played = race.results[candidate]
+    results = race.results[candidate]
     below = [
-        played[pair].score < max(race.results[each][pair].score for each in plain) + BELOW
-        for pair in played
+        results[pair].score < max(race.results[each][pair].score for each in plain) + BELOW
+        for pair in results
         if all(pair in race.results[each] for each in plain)
     ]
     return Recommendation(
         candidate,
         settings(question, candidate),
-        values_of(question.targets, [played[pair] for pair in sorted(played)]),
+        values_of(question.targets, [results[pair] for pair in sorted(results)]),
         race.difference(candidate, single),
         sum(below) / len(below) if below else 0.0,
         reasons.shares_of(race, question, candidate),

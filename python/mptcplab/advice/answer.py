@@ -9,9 +9,9 @@ from typing import Any
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.costs import Cost
 from mptcplab.advice.effort import Effort
-from mptcplab.advice.play import Played
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Difference
+from mptcplab.advice.simulation import RunResult
 from mptcplab.scenario import Scenario
 from mptcplab.scenario.errors import dotted
 
@@ -105,7 +105,7 @@ class Advice:
     best_single_path: Recommendation
     dropped: tuple[tuple[Candidate, str], ...]
     """Everybody else with the reason."""
-    results: Mapping[Candidate, Mapping[int, Played]]
+    results: Mapping[Candidate, Mapping[int, RunResult]]
     work_hops: int
     costs: tuple[Cost, ...]
     """What can be had for so much over paths that cost money, the cheapest first; empty where none does."""
@@ -173,13 +173,13 @@ class Advice:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def values_of(names: Sequence[str], played: Sequence[Played]) -> dict[str, Value]:
+def values_of(names: Sequence[str], results: Sequence[RunResult]) -> dict[str, Value]:
     """By connection, of all runs of a candidate."""
     found = {}
     for place, name in enumerate(names):
-        numbers = [each.figures[place].value for each in played]
+        numbers = [each.figures[place].value for each in results]
         mean = math.exp(math.fsum(map(math.log, numbers)) / len(numbers))
-        found[name] = Value(mean, min(numbers), max(numbers), played[0].figures[place].unit)
+        found[name] = Value(mean, min(numbers), max(numbers), results[0].figures[place].unit)
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mptcplab import registry
-from mptcplab.advice import words
+from mptcplab.advice import formats
 
 CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert", "dctcp")
 """Those tried on subflows; `dctcp` only where queues mark packets, which `prune` decides.
@@ -77,13 +77,13 @@ class Candidate:
     def label(self) -> str:
         """In words, short: the first of several paths opens the connection."""
         control = shown(self.congestion)
-        buffer = f", receive window {words.size(self.window_bytes)}" if self.window_bytes else ""
+        buffer = f", receive window {formats.size(self.window_bytes)}" if self.window_bytes else ""
         if self.is_tcp:
             return f"TCP on {self.paths[0]} with {control}{buffer}"
         if len(self.paths) > 1 and not (self.stock and self.scheduler == "linux"):
             control += f" and {shown(self.scheduler)}"
-        standing = f" ({words.listed(list(self.backup))} as backup)" if self.backup else ""
-        return f"{words.listed(list(self.paths))}{standing} with {control}{buffer}"
+        standing = f" ({formats.listed(list(self.backup))} as backup)" if self.backup else ""
+        return f"{formats.listed(list(self.paths))}{standing} with {control}{buffer}"
 
     def keys(self) -> dict[str, Any]:
         """The keys of a connection's table in a scenario file."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
@@ -33,8 +33,8 @@ class Cost:
 
     def cells(self) -> list[str]:
         """Of a table."""
-        gain = "—" if self.paid_share < _NOTHING else words.better(self.gain, self.unit)
-        return [self.label, words.share(self.paid_share), self.value, gain, self.bought]
+        gain = "—" if self.paid_share < _NOTHING else formats.better(self.gain, self.unit)
+        return [self.label, formats.share(self.paid_share), self.value, gain, self.bought]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -90,9 +90,9 @@ def _cost(race: Race, question: Question, candidate: Candidate, nothing: Candida
         more = (mean - before) / 8e6 * duration_s / paid_mb
         bought = f"{more:.2f} MB more" if more > 0 else "nothing"
     else:
-        better = words.percent(math.exp(gain) - 1)
-        bought = f"{better} better for {words.size(paid_mb * 1e6)}" if gain > 0 else "nothing"
-    value = words.quantity(mean, mine[0].figures[0].unit) if one else words.better(gain, None)
+        better = formats.percent(math.exp(gain) - 1)
+        bought = f"{better} better for {formats.size(paid_mb * 1e6)}" if gain > 0 else "nothing"
+    value = formats.quantity(mean, mine[0].figures[0].unit) if one else formats.better(gain, None)
     return Cost(candidate.label, share, value, gain, unit, bought)
 
 

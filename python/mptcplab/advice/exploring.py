@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mptcplab.advice.candidates import Candidate
-from mptcplab.advice.play import OVERHEAD_HOPS
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import OVERHEAD_HOPS
 from mptcplab.advice.subsets import Reach, ordered, window_of
 
 STOCK: Final = (("cubic", "linux"), ("bbr", "linux"))
@@ -43,7 +43,7 @@ def explore(
     sets = ordered(question, known, float(window_bytes or window_of(question)))
     if len(sets) <= most:
         return [members for members, _ in sets]
-    best = max(played.score for each in race.results.values() for played in each.values())
+    best = max(result.score for each in race.results.values() for result in each.values())
     kinds = probes(question.traffic.kind, stock=stock)
     part = _part(race, len(sets) * len(kinds), until_hops)
     scores: dict[tuple[str, ...], float] = {}
@@ -52,7 +52,7 @@ def explore(
         why = None
         if limit < best:
             why = f"calculated: these paths cannot give more than {math.exp(limit - best):.0%} of the best that has run"
-        elif race.player.work_hops > until_hops and scores:
+        elif race.simulator.work_hops > until_hops and scores:
             why = "not tried: the work went to other sets of paths; a larger --budget tries more"
         if why is not None:
             race.dropped.update(dict.fromkeys(made, why))
@@ -71,9 +71,9 @@ def explore(
 
 def _part(race: Race, runs: int, until_hops: float) -> float:
     """How much of a run a glance at a set of paths has: where every set runs, the work must last."""
-    cost = max(played.work_hops for each in race.results.values() for played in each.values())
+    cost = max(result.work_hops for each in race.results.values() for result in each.values())
     part = 1.0
-    while part > _SMALLEST_PART and runs * (2 * cost * part + OVERHEAD_HOPS) > until_hops - race.player.work_hops:
+    while part > _SMALLEST_PART and runs * (2 * cost * part + OVERHEAD_HOPS) > until_hops - race.simulator.work_hops:
         part /= 2
     return part
 

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
@@ -42,20 +42,20 @@ def _of_rate(race: Race, question: Question, candidate: Candidate, members: list
     if question.traffic.kind == "video" and got > _FULL * 16e6:
         return ["What binds is the video: its best quality is 16 Mbit/s."]
     if got >= _FULL * top:
-        links = words.listed(list(candidate.paths))
-        return [f"What binds is the capacity of {links}: the headers leave {words.rate(top)} to data."]
+        links = formats.listed(list(candidate.paths))
+        return [f"What binds is the capacity of {links}: the headers leave {formats.rate(top)} to data."]
     if by_window < 0.98 * top and got > _WINDOW_FULL * by_window:
-        said = f"What binds is the receive window of {words.size(window)}: it allows {words.rate(by_window)}"
+        said = f"What binds is the receive window of {formats.size(window)}: it allows {formats.rate(by_window)}"
         if not candidate.window_bytes and window == window_of(question):
-            said += f" (net.ipv4.tcp_rmem; 6 MiB by default, of which {words.size(window)} are data)"
-        return [f"{said}, the links {words.rate(top)}."]
+            said += f" (net.ipv4.tcp_rmem; 6 MiB by default, of which {formats.size(window)} are data)"
+        return [f"{said}, the links {formats.rate(top)}."]
     runs = list(race.results[candidate].values())
     again = math.fsum(run.retransmitted for run in runs) / len(runs)
     lossy = [spec.name for spec in question.specs if spec.name in candidate.paths and spec.loss]
     if lossy and again > _LOSSY:
         return [
-            f"What binds is loss: {words.percent(again)} of the segments are sent again, and random loss on "
-            f"{words.listed(lossy)} keeps windows small."
+            f"What binds is loss: {formats.percent(again)} of the segments are sent again, and random loss on "
+            f"{formats.listed(lossy)} keeps windows small."
         ]
     return []
 
@@ -66,7 +66,7 @@ def _of_time(race: Race, candidate: Candidate, members: list[Reach]) -> list[str
     waits = math.fsum(run.waiting_s for run in runs) / len(runs)
     nearest = min(path.rtt_s for path in members)
     if nearest > 0.5 * got:
-        return [f"What binds is distance: {words.time(nearest)} of the {words.time(got)} are the round trip."]
+        return [f"What binds is distance: {formats.time(nearest)} of the {formats.time(got)} are the round trip."]
     if len(members) > 1 and waits > _WAITS * got:
-        return [f"What binds is order: data that has arrived waits {words.time(waits)} on average for earlier data."]
+        return [f"What binds is order: data that has arrived waits {formats.time(waits)} on average for earlier data."]
     return []

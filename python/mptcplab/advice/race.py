@@ -10,7 +10,7 @@ from typing import Final
 
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.effort import BUDGET_HOPS
-from mptcplab.advice.play import OVERHEAD_HOPS, Played, Player, Run
+from mptcplab.advice.simulation import OVERHEAD_HOPS, Run, RunResult, Simulator
 
 INDIFFERENT: Final = 0.01
 """Differences below 1 % decide nothing."""
@@ -64,10 +64,10 @@ class Difference:
 class Race:
     """The results, and who was dropped why."""
 
-    player: Player
+    simulator: Simulator
     progress: Callable[[float], None] | None = None
     budget_hops: int = BUDGET_HOPS
-    results: dict[Candidate, dict[int, Played]] = field(default_factory=dict)
+    results: dict[Candidate, dict[int, RunResult]] = field(default_factory=dict)
     """Whole runs, by pair."""
     dropped: dict[Candidate, str] = field(default_factory=dict)
     first_pair: int = 0
@@ -81,7 +81,7 @@ class Race:
         near = [each for each in plain if self.results[each][0].score > best - 2 * _FAR_BEHIND]
         for again in (plain, near):
             cost = sum(self.results[each][0].work_hops + OVERHEAD_HOPS for each in again)
-            fits = 1 + int((until_hops - self.player.work_hops) / cost)
+            fits = 1 + int((until_hops - self.simulator.work_hops) / cost)
             if again is near or fits >= _SINGLE_PAIRS:
                 self.extend(again, max(1, min(_SINGLE_PAIRS, fits)))
                 return
@@ -91,14 +91,14 @@ class Race:
 
         The first of `others` are those that are tried where there is no work for all.
         """
-        start = self.player.work_hops
+        start = self.simulator.work_hops
         pilot = list(others[:: max(1, len(others) // 4)])[:4]
         self.extend(pilot, 1)
         cost = max(self.results[each][0].work_hops for each in pilot) + OVERHEAD_HOPS
         field_ = self._first_round(list(others), cost, _FIRST_PART * (until_hops - start))
         returned = False
         for place, (least, fewest) in enumerate(zip(_PAIRS, _FEWEST, strict=True)):
-            if place > 0 and self.player.work_hops >= until_hops:
+            if place > 0 and self.simulator.work_hops >= until_hops:
                 break
             if len(field_) <= fewest and not returned and late:
                 field_ += self._returning(field_, late)
@@ -129,12 +129,12 @@ class Race:
         """
         plain = self._worth_beside(plain)
         seen = [each for each in (*finalists, *plain) if each in self.results]
-        longest = max(played.work_hops for each in seen for played in self.results[each].values())
+        longest = max(result.work_hops for each in seen for result in self.results[each].values())
         self.results = {}
         self.first_pair = _FRESH
         runners = list(dict.fromkeys([*finalists, *plain]))
         each = len(runners) * (longest + OVERHEAD_HOPS)
-        fits = max(_LEAST_FINAL, int((self.budget_hops - self.player.work_hops) / each))
+        fits = max(_LEAST_FINAL, int((self.budget_hops - self.simulator.work_hops) / each))
         pairs = min(fits, _CHEAP_FINAL if _CHEAP_FINAL * each <= self.budget_hops / 8 else _FEWEST_FINAL)
         while True:
             self.extend(runners, pairs)
@@ -146,7 +146,7 @@ class Race:
                     and self._settled(self.ranked(runners))
                 )
                 or 2 * pairs > _MOST_FINAL
-                or self.player.work_hops + pairs * each > self.budget_hops
+                or self.simulator.work_hops + pairs * each > self.budget_hops
             ):
                 return
             pairs *= 2
@@ -157,11 +157,11 @@ class Race:
         plain = [each for each in plain if each in self.results]
         scores: dict[int, list[float]] = {}
         for each in plain:
-            for pair, played in self.results[each].items():
-                scores.setdefault(pair, []).append(played.score)
+            for pair, result in self.results[each].items():
+                scores.setdefault(pair, []).append(result.score)
         for each in plain:
             pairs = self.results[each].items()
-            ahead = [max(scores[pair]) - played.score for pair, played in pairs]
+            ahead = [max(scores[pair]) - result.score for pair, result in pairs]
             if min(ahead) < _FAR_BEHIND:
                 kept.append(each)
             else:
@@ -179,8 +179,8 @@ class Race:
             for candidate in dict.fromkeys(candidates)
             if pair not in self.results.get(candidate, {})
         ]
-        for run, played in zip(runs, self.player.play(runs), strict=True):
-            self.results.setdefault(run.candidate, {})[run.pair] = played
+        for run, result in zip(runs, self.simulator.run(runs), strict=True):
+            self.results.setdefault(run.candidate, {})[run.pair] = result
             self._tell()
 
     def glance(self, candidates: Sequence[Candidate], part: float) -> list[float]:
@@ -189,15 +189,15 @@ class Race:
             self.extend(candidates, 1)
             return [self.results[each][0].score for each in candidates]
         scores = []
-        for played in self.player.play([Run(each, 0, part) for each in candidates]):
-            scores.append(played.score)
+        for result in self.simulator.run([Run(each, 0, part) for each in candidates]):
+            scores.append(result.score)
             self._tell()
         return scores
 
     def mean(self, candidate: Candidate) -> float:
         """Of its scores."""
-        played = self.results[candidate].values()
-        return math.fsum(each.score for each in played) / len(played)
+        results = self.results[candidate].values()
+        return math.fsum(each.score for each in results) / len(results)
 
     def difference(self, a: Candidate, b: Candidate) -> Difference:
         """How much better a is than b, over the pairs that both ran."""
@@ -213,7 +213,7 @@ class Race:
 
     def _tell(self) -> None:
         if self.progress is not None:
-            self.reached = max(self.reached, min(0.99, self.player.work_hops / (_NEARLY * self.budget_hops)))
+            self.reached = max(self.reached, min(0.99, self.simulator.work_hops / (_NEARLY * self.budget_hops)))
             self.progress(self.reached)
 
     def _first_round(self, others: list[Candidate], cost: int, hops: float) -> list[Candidate]:
@@ -244,7 +244,7 @@ class Race:
 
     def _fitting(self, field_: list[Candidate], pairs: int, cost: int, until: float) -> list[Candidate]:
         """As many as half of what is left of the budget lets run on so many pairs."""
-        left = (until - self.player.work_hops) / 2
+        left = (until - self.simulator.work_hops) / 2
         each_run = cost + OVERHEAD_HOPS
         missing = [pairs - len(self.results.get(each, {})) for each in field_]
         spent, count = 0.0, 0
@@ -260,11 +260,11 @@ class Race:
     def _most(self, field_: Sequence[Candidate], cost: int, until: float) -> int:
         """How many pairs the rest of the work pays for."""
         had = sum(len(self.results.get(each, {})) for each in field_)
-        return max(1, int(((until - self.player.work_hops) / (cost + OVERHEAD_HOPS) + had) / len(field_)))
+        return max(1, int(((until - self.simulator.work_hops) / (cost + OVERHEAD_HOPS) + had) / len(field_)))
 
     def _affordable(self, field_: Sequence[Candidate], least: int, cost: int, until: float, *, rounds: int) -> int:
         """How many pairs an equal part of the work for each of the remaining rounds pays for, `least` in any case."""
-        part = (until - self.player.work_hops) / rounds
+        part = (until - self.simulator.work_hops) / rounds
         had = sum(len(self.results.get(each, {})) for each in field_)
         return max(least, min(_MOST_PAIRS, int((part / (cost + OVERHEAD_HOPS) + had) / len(field_))))
 

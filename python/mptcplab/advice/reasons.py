@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.answer import Recommendation, values_of
 from mptcplab.advice.candidates import UNCOUPLED, Candidate, shown
 from mptcplab.advice.limits import limits
@@ -25,7 +25,7 @@ def sentences(
     """Of a setting, beside TCP on the better path and `others`, which differ from it."""
     said = [_gain(race, question, best, single)] if best != single else []
     if best.backup and len(best.paths) == 1:
-        said.append(f"If {best.paths[0]} fails, connections go on over {words.listed(list(best.backup), 'or')}.")
+        said.append(f"If {best.paths[0]} fails, connections go on over {formats.listed(list(best.backup), 'or')}.")
     said += _neighbours(race, question, best, single, least=_MUCH)
     said += _left_out(race, question, best, others)
     said += limits(race, question, best)
@@ -59,7 +59,7 @@ def _left_out(race: Race, question: Question, best: Candidate, others: Sequence[
             said.append(f"{path} is left out: with it, {found.pairs} runs show no clear difference.")
         else:
             too = "" if nearest.scheme == best.scheme else f" and {shown(nearest.congestion)}"
-            said.append(f"{path} is left out: with it{too}, {words.better(change, unit)}.")
+            said.append(f"{path} is left out: with it{too}, {formats.better(change, unit)}.")
     return said
 
 
@@ -69,10 +69,10 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
         return f"No setting of Multipath TCP was left to compare with TCP on {single.paths[0]}."
     found = race.difference(rival, single)
     unit = _unit(race, question, single)
-    mean = words.better(found.mean, unit)
+    mean = formats.better(found.mean, unit)
     low, high = (_bound(bound, unit) for bound in (found.low, found.high))
     span = "" if low == high == mean else f" (between {low} and {high}, each with 95 % confidence)"
-    verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if mean != words.SAME else "gives"
+    verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if mean != formats.SAME else "gives"
     if found.low > 0 and found.mean >= _WORTH:
         return f"{rival.label} {verb} {mean}, and is not as cheap or as simple ({found.pairs} runs)."
     return (
@@ -83,8 +83,8 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
 
 def mean(race: Race, candidate: Candidate, what: str) -> float:
     """Of an attribute of its runs."""
-    played = race.results[candidate].values()
-    return math.fsum(getattr(each, what) for each in played) / len(played)
+    results = race.results[candidate].values()
+    return math.fsum(getattr(each, what) for each in results) / len(results)
 
 
 def shares_of(race: Race, question: Question, candidate: Candidate) -> dict[str, float]:
@@ -115,19 +115,19 @@ def _unit(race: Race, question: Question, candidate: Candidate) -> str | None:
 
 
 def _bound(logarithm: float, unit: str | None) -> str:
-    return words.better(logarithm, unit) if math.isfinite(logarithm) else "anything"
+    return formats.better(logarithm, unit) if math.isfinite(logarithm) else "anything"
 
 
 def _gain(race: Race, question: Question, best: Candidate, single: Candidate) -> str:
     found = race.difference(best, single)
     unit = _unit(race, question, best)
-    average, low = (words.better(value, unit) for value in (found.mean, found.low))
+    average, low = (formats.better(value, unit) for value in (found.mean, found.low))
     certain = f"; at least {low}, 95 % sure" if found.low >= 0.005 and low != average else ""
     if unit is None:
         parts = _parts(race, question, best, single)
         return (
             f"Against TCP on {single.paths[0]} ({shown(single.congestion)}), {parts}; "
-            f"together {words.better(found.mean, None)}{certain} ({found.pairs} runs)."
+            f"together {formats.better(found.mean, None)}{certain} ({found.pairs} runs)."
         )
     pairs = sorted(set(race.results[best]) & set(race.results[single]))
     here, there = (
@@ -135,7 +135,7 @@ def _gain(race: Race, question: Question, best: Candidate, single: Candidate) ->
         for each in (best, single)
     )
     return (
-        f"{words.quantity(here.mean, here.unit)} against {words.quantity(there.mean, there.unit)} with TCP on "
+        f"{formats.quantity(here.mean, here.unit)} against {formats.quantity(there.mean, there.unit)} with TCP on "
         f"{single.paths[0]} ({shown(single.congestion)}): {average}{certain} "
         f"({found.pairs} runs)."
     )
@@ -144,10 +144,10 @@ def _gain(race: Race, question: Question, best: Candidate, single: Candidate) ->
 def _parts(race: Race, question: Question, best: Candidate, single: Candidate) -> str:
     pairs = sorted(set(race.results[best]) & set(race.results[single]))
     here, there = (values_of(question.targets, [race.results[each][pair] for pair in pairs]) for each in (best, single))
-    return words.listed(
+    return formats.listed(
         [
-            f"{name}: {words.quantity(here[name].mean, here[name].unit)} instead of "
-            f"{words.quantity(there[name].mean, there[name].unit)}"
+            f"{name}: {formats.quantity(here[name].mean, here[name].unit)} instead of "
+            f"{formats.quantity(there[name].mean, there[name].unit)}"
             for name in question.targets
         ]
     )
@@ -155,9 +155,8 @@ def _parts(race: Race, question: Question, best: Candidate, single: Candidate) -
 
 def _shares(race: Race, question: Question, best: Candidate) -> str:
     parts = {path: part for path, part in shares_of(race, question, best).items() if path in best.used}
-    return (
-        f"Of the bytes sent, {words.listed([f'{words.share(part)} go over {name}' for name, part in parts.items()])}."
-    )
+    carried = [f"{formats.share(part)} go over {name}" for name, part in parts.items()]
+    return f"Of the bytes sent, {formats.listed(carried)}."
 
 
 def _uncoupled(best: Candidate) -> list[str]:
@@ -179,11 +178,11 @@ def _contrasts(race: Race, question: Question, best: Candidate, others: Sequence
         if change is None:
             continue
         if found.high < 0 and found.mean < -_WORTH:
-            said.append(f"With {change} instead: {words.better(found.mean, unit)}.")
+            said.append(f"With {change} instead: {formats.better(found.mean, unit)}.")
         elif abs(found.mean) < _WORTH and found.margin < _SURE:
             alike.append(change)
     if alike:
-        said.append(f"Less than 1 % difference with {words.listed(alike, 'or')}.")
+        said.append(f"Less than 1 % difference with {formats.listed(alike, 'or')}.")
     return said
 
 
@@ -201,17 +200,17 @@ def _change(best: Candidate, other: Candidate) -> str | None:
         changes.append(shown(other.scheduler) if kernels else f"the scheduler {shown(other.scheduler)}")
     if set(other.paths) != set(best.paths):
         if not set(other.paths) < set(best.paths):
-            return None if set(other.paths) - set(best.used) else f"{words.listed(list(other.paths))} all in use"
+            return None if set(other.paths) - set(best.used) else f"{formats.listed(list(other.paths))} all in use"
         out = [path for path in best.paths if path not in other.paths]
         standing = set(out) <= set(other.backup)
-        changes.append(f"{words.listed(out)} as backup" if standing else f"{words.listed(out)} left out")
+        changes.append(f"{formats.listed(out)} as backup" if standing else f"{formats.listed(out)} left out")
     elif other.paths != best.paths and other.paths[0] != best.paths[0]:
         changes.append(f"{other.paths[0]} as the first path")
     if other.window_bytes != best.window_bytes:
-        size = words.size(other.window_bytes)
+        size = formats.size(other.window_bytes)
         default = "Linux's default receive buffer (net.ipv4.tcp_rmem)"
         changes.append(f"a receive window of {size}" if other.window_bytes else default)
-    return words.listed(changes) if changes else None
+    return formats.listed(changes) if changes else None
 
 
 def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[Candidate]) -> list[str]:
@@ -232,7 +231,7 @@ def _queueing(race: Race, question: Question, best: Candidate, others: Sequence[
         theirs, other = rivals[place]
         if abs(theirs - mine) > 2 * _SEEN_S and not 0.6 < ratios[place] < 1.6:
             said.append(
-                f"Packets wait {words.time(mine)} in queues on {name} on average ({words.time(theirs)} with "
+                f"Packets wait {formats.time(mine)} in queues on {name} on average ({formats.time(theirs)} with "
                 f"{other.label})."
             )
     return said
@@ -254,12 +253,12 @@ def _waiting(race: Race, question: Question, best: Candidate, others: Sequence[C
         if abs(theirs - mine) > _SEEN_S and not 0.7 < theirs / max(mine, 1e-4) < 1.5:
             longer = other if theirs > mine else best
             return [
-                f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones ({words.time(theirs)} "
-                f"with {other.label}).{_mostly(race, question, longer)}"
+                f"Bytes that have arrived wait {formats.time(mine)} on average for earlier ones "
+                f"({formats.time(theirs)} with {other.label}).{_mostly(race, question, longer)}"
             ]
     if mine > 5 * _SEEN_S:
         return [
-            f"Bytes that have arrived wait {words.time(mine)} on average for earlier ones."
+            f"Bytes that have arrived wait {formats.time(mine)} on average for earlier ones."
             f"{_mostly(race, question, best)}"
         ]
     return []
@@ -277,8 +276,8 @@ def _mostly(race: Race, question: Question, candidate: Candidate) -> str:
     (path, sent_as), most = max(parts.items(), key=lambda item: item[1])
     if total == 0 or most < 0.5 * total:
         return ""
-    waiting = words.time(mean(race, candidate, "waiting_s"))
-    return f" Of the {waiting}, {words.share(most / total)} is spent waiting for data that {path} {sent_as}."
+    waiting = formats.time(mean(race, candidate, "waiting_s"))
+    return f" Of the {waiting}, {formats.share(most / total)} is spent waiting for data that {path} {sent_as}."
 
 
 def _metered(race: Race, question: Question, best: Candidate) -> list[str]:
@@ -286,11 +285,11 @@ def _metered(race: Race, question: Question, best: Candidate) -> list[str]:
     parts = shares_of(race, question, best)
     said = []
     for name in question.paid:
-        amount = f"{words.size(parts[name] * 1e9)} go" if parts[name] > 1e-5 else "nothing goes"
+        amount = f"{formats.size(parts[name] * 1e9)} go" if parts[name] > 1e-5 else "nothing goes"
         said.append(f"Of each GB sent, {amount} over {name}.")
     said += [
-        f"{words.plain_size(cap.size_bytes)} a {cap.period} on {cap.path} are enough for "
-        f"{words.size(cap.size_bytes / parts[cap.path])} of this traffic in all."
+        f"{formats.plain_size(cap.size_bytes)} a {cap.period} on {cap.path} are enough for "
+        f"{formats.size(cap.size_bytes / parts[cap.path])} of this traffic in all."
         for cap in question.caps
         if parts[cap.path] > 0.0005
     ]
@@ -315,9 +314,9 @@ def _neighbours(
     if abs(part - 1) < _WORTH:
         return [f"The other connections get as much as with TCP on {single.paths[0]}."]
     return [
-        f"The other connections get {words.percent(part - 1)} {'more' if part > 1 else 'less'} goodput than with "
-        f"TCP on {single.paths[0]}: {words.rate(mean(race, best, 'neighbours_bps'))} instead of "
-        f"{words.rate(mean(race, single, 'neighbours_bps'))}."
+        f"The other connections get {formats.percent(part - 1)} {'more' if part > 1 else 'less'} goodput than with "
+        f"TCP on {single.paths[0]}: {formats.rate(mean(race, best, 'neighbours_bps'))} instead of "
+        f"{formats.rate(mean(race, single, 'neighbours_bps'))}."
         + (" --prefer fair looks for less of that." if part < 1 - _MUCH and question.prefer == "best" else "")
     ]
 
@@ -325,4 +324,4 @@ def _neighbours(
 def reached(recommendation: Recommendation) -> str:
     """The gain of a setting in a cell of a table."""
     unit = next(iter(recommendation.values.values())).unit if len(recommendation.values) == 1 else None
-    return words.better(recommendation.gain.mean, unit)
+    return formats.better(recommendation.gain.mean, unit)

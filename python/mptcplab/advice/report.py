@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.answer import Advice
 from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate
 from mptcplab.advice.costs import HEADERS as COST_HEADERS
@@ -55,7 +55,7 @@ def page(advice: Advice) -> str:
         panels.append(queues)
     return pages.render(
         "advice.html",
-        title=f"Advice for {question.traffic.kind} over {words.listed(list(question.paths))}",
+        title=f"Advice for {question.traffic.kind} over {formats.listed(list(question.paths))}",
         lead=question.traffic.summary(),
         answers=[(headline(each), each.reasons, each.commands) for each in advice.recommended],
         closing=closing(advice),
@@ -84,9 +84,9 @@ def _against(advice: Advice) -> dict[str, Any]:
 
     reference = advice.results[advice.best_single_path.candidate]
     points = [
-        {"setting": each.label, "ratio": math.exp(played.score - reference[pair].score)}
+        {"setting": each.label, "ratio": math.exp(result.score - reference[pair].score)}
         for each in _compared(advice)
-        for pair, played in advice.results[each].items()
+        for pair, result in advice.results[each].items()
         if pair in reference
     ]
     chart = (
@@ -108,7 +108,7 @@ def _queues(advice: Advice) -> dict[str, Any] | None:
 
     from mptcplab.plots import style
 
-    race = Race(None, results={each: dict(played) for each, played in advice.results.items()})  # type: ignore[arg-type]
+    race = Race(None, results={each: dict(result) for each, result in advice.results.items()})  # type: ignore[arg-type]
     points = [
         {"setting": each.label, "path": name, "ms": value * 1e3}
         for each in _compared(advice)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.reasons import reached
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def rows(advice: "Advice") -> tuple[list[str], list[list[str]]]:
     ]
     found = []
     for each in shown(advice):
-        row = [each.label, *(words.quantity(value.mean, value.unit) for value in each.values.values())]
+        row = [each.label, *(formats.quantity(value.mean, value.unit) for value in each.values.values())]
         if not several:
             value = next(iter(each.values.values()))
-            row.append(f"{words.quantity(value.low, value.unit)} to {words.quantity(value.high, value.unit)}")
+            row.append(f"{formats.quantity(value.low, value.unit)} to {formats.quantity(value.high, value.unit)}")
         reference = each.candidate == advice.best_single_path.candidate
-        row += ["—" if reference else reached(each), words.share(each.below_best_path)]
-        row.append(", ".join(words.share(part) for part in each.shares.values()))
+        row += ["—" if reference else reached(each), formats.share(each.below_best_path)]
+        row.append(", ".join(formats.share(part) for part in each.shares.values()))
         found.append(row)
     return headers, found

@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from mptcplab.advice import words
+from mptcplab.advice import formats
 from mptcplab.advice.costs import HEADERS
 from mptcplab.advice.rows import rows
 
@@ -23,7 +23,7 @@ _PREFERRED: Final = {
 def headline(each: "Recommendation") -> str:
     """`On your kernel: fibre and lte with CUBIC; dsl is left out.`"""
     where = "On your kernel" if each.candidate.stock else "With a free choice of control and scheduler"
-    left = f"; {words.listed(list(each.left_out))} left out" if each.left_out and not each.candidate.is_tcp else ""
+    left = f"; {formats.listed(list(each.left_out))} left out" if each.left_out and not each.candidate.is_tcp else ""
     opens = f"; {each.candidate.paths[0]} opens connections" if len(each.candidate.paths) > 1 else ""
     return f"{where}: {each.label}{opens}{left}."
 

@@ -1,9 +1,9 @@
 """Why two runs differ: the first difference of their captures, and what kind of decision it is.
 
-Packets are compared as `parting` compares them. What shifts nothing (an option, the window announced) is told with its
-first packet, and the comparison goes on; the earliest packet that one run sends and the other does not, or sends later,
-elsewhere or otherwise, is where they part: from there on everything differs. What it was is told by the side that acted
-earlier: the other did something else, or nothing yet.
+Packets are compared as `divergence` compares them. What shifts nothing (an option, the window announced) is told with
+its first packet, and the comparison goes on; the earliest packet that one run sends and the other does not, or sends
+later, elsewhere or otherwise, is where they part: from there on everything differs. What it was is told by the side
+that acted earlier: the other did something else, or nothing yet.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from mptcplab.capture.parting import TOLERANCE_NS, Parting, Sent, difference, sent, streams
+from mptcplab.capture.divergence import TOLERANCE_NS, Divergence, Sent, difference, sent, streams
 
 Kind = Literal[
     "initial window",
@@ -40,14 +40,14 @@ class Difference:
     """One difference: its kind, where it is, and what each run did."""
 
     kind: Kind
-    parting: Parting
+    divergence: Divergence
     why: str
     """In a sentence, why it is of this kind."""
 
     @property
     def time_s(self) -> float:
         """When the earlier of the two acted."""
-        return min(each.time_ns for each in (self.parting.first, self.parting.second) if each is not None) / 1e9
+        return min(each.time_ns for each in (self.divergence.first, self.divergence.second) if each is not None) / 1e9
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Explanation:
         if self.first is None:
             found.append(f"{' and '.join(self.names)} send the same packets")
         else:
-            where = self.first.parting
+            where = self.first.divergence
             found.append(
                 f"They first differ at {self.first.time_s:.6f} s, after {where.number} packets: {self.first.kind}."
             )
@@ -117,11 +117,11 @@ def _document(found: Difference) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "why": found.why,
-        "alike": found.parting.number,
+        "alike": found.divergence.number,
         "time_s": found.time_s,
         "what": [
             None if each is None else {"time_s": each.time_ns / 1e9, "packet": str(each)}
-            for each in (found.parting.first, found.parting.second)
+            for each in (found.divergence.first, found.divergence.second)
         ],
     }
 
@@ -138,8 +138,8 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
     if ours is not None and their is not None and 0 < abs(ours.length - their.length) <= _SAME_SIZE * ours.length:
         # Counted in segments of one size, or nothing would be alike from the first segment on.
         why = f"Full segments have {ours.length} bytes in the first, {their.length} in the second; counted as one size."
-        parting = Parting(0, "the length", ours, their)
-        soft["segment size"] = Difference("segment size", parting, why)
+        divergence = Divergence(0, "the length", ours, their)
+        soft["segment size"] = Difference("segment size", divergence, why)
         other = [_scaled(each, ours.length / their.length) for each in other]
     mine, theirs = streams(one), streams(other)
     hard: list[tuple[int, str, Sent | None, Sent | None]] = []
@@ -154,14 +154,14 @@ def explain(first: Path, second: Path, names: tuple[str, str]) -> Explanation:
                 hard.append((time_ns, what, a, b))
                 break
             if kind not in soft or time_ns < 1e9 * soft[kind].time_s:
-                soft[kind] = Difference(kind, _parting(one, time_ns, what, a, b), _soft(kind, a, b))
+                soft[kind] = Difference(kind, _divergence(one, time_ns, what, a, b), _soft(kind, a, b))
     if hard:
         time_ns, what, a, b = min(hard, key=lambda each: each[0])
         told = tuple(each for each in soft.values() if 1e9 * each.time_s < time_ns)
         at = [_place(run, each, time_ns) for run, each in ((one, a), (other, b))]
         before = [run[:place] for run, place in zip((one, other), at, strict=True)]
         after = [run[place:] for run, place in zip((one, other), at, strict=True)]
-        found = _classified(Parting(at[0], what, a, b), before, after)
+        found = _classified(Divergence(at[0], what, a, b), before, after)
         return Explanation(names, told, found, _flights(*before))
     told = tuple(sorted(soft.values(), key=lambda each: each.time_s))
     return Explanation(names, told[1:], told[0] if told else None)
@@ -185,8 +185,8 @@ def _place(run: Sequence[Sent], packet: Sent | None, time_ns: int) -> int:
     return sent_by_then if packet is None else min(sent_by_then, run.index(packet))
 
 
-def _parting(one: Sequence[Sent], time_ns: int, what: str, a: Sent | None, b: Sent | None) -> Parting:
-    return Parting(sum(each.time_ns < time_ns for each in one), what, a, b)
+def _divergence(one: Sequence[Sent], time_ns: int, what: str, a: Sent | None, b: Sent | None) -> Divergence:
+    return Divergence(sum(each.time_ns < time_ns for each in one), what, a, b)
 
 
 def _soft(kind: Kind, a: Sent, b: Sent) -> str:
@@ -236,8 +236,10 @@ def _acknowledged(packet: Sent, before: Sequence[Sent]) -> int:
     )
 
 
-def _classified(parting: Parting, befores: Sequence[Sequence[Sent]], afters: Sequence[Sequence[Sent]]) -> Difference:
-    a, b = parting.first, parting.second
+def _classified(
+    divergence: Divergence, befores: Sequence[Sequence[Sent]], afters: Sequence[Sequence[Sent]]
+) -> Difference:
+    a, b = divergence.first, divergence.second
     earlier_is_first = b is None or (a is not None and a.time_ns <= b.time_ns)
     earlier, later = (a, b) if earlier_is_first else (b, a)
     before, rest = (befores[0], afters[1]) if earlier_is_first else (befores[1], afters[0])
@@ -245,7 +247,7 @@ def _classified(parting: Parting, befores: Sequence[Sequence[Sent]], afters: Seq
     assert earlier is not None, "one of them sent something"
 
     def made(kind: Kind, why: str) -> Difference:
-        return Difference(kind, parting, why)
+        return Difference(kind, divergence, why)
 
     # What the same host does at about the same time in the other run.
     at_once = next(

@@ -176,7 +176,7 @@ def _side_by_side(
 ) -> None:
     """One scenario through several engines."""
     from mptcplab.comparison.side_by_side import EngineComparison, engine_names  # with what follows it, slow to load
-    from mptcplab.engines.linux_virtual.between import Between
+    from mptcplab.engines.linux_virtual.kernel_comparison import KernelComparison
     from mptcplab.engines.runner import Interrupted, run
     from mptcplab.render import text_tables
 
@@ -199,16 +199,16 @@ def _side_by_side(
             except Interrupted as stop:
                 raise Failure(FAILED, f"{name}: {stop}; nothing to compare") from None
     comparison = EngineComparison(results)
-    between = Between.of(scenario if seed is None else scenario.with_seed(seed), results)
+    compared = KernelComparison.of(scenario if seed is None else scenario.with_seed(seed), results)
     if as_json:
-        document = {**comparison.to_dict(), **between.to_dict()}
+        document = {**comparison.to_dict(), **compared.to_dict()}
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         return
     terminal = console()
     runs = f"{repeat} runs" if repeat > 1 else "1 run"
     terminal.print(f"{scenario.title}: {' against '.join(names)}, {runs} on each; differences to {names[0]}\n")
-    terminal.print(text_tables.drawn((*comparison.tables(), *between.tables()), terminal))
-    for line in between.lines():
+    terminal.print(text_tables.drawn((*comparison.tables(), *compared.tables()), terminal))
+    for line in compared.lines():
         terminal.print(line, markup=False)
     for name, result in results.items():
         for note in result.notes:

@@ -135,7 +135,7 @@ def sweep(
         print_line("")
         show(found, as_json=False)
     if len(read.kernels) > 1:
-        _between(made, out, first_differences)
+        _compare_kernels(made, out, first_differences)
 
 
 def _summary(out: Path) -> "Comparison | None":
@@ -154,24 +154,24 @@ def _summary(out: Path) -> "Comparison | None":
     return found
 
 
-def _between(made: "Plan", out: Path, most: int) -> None:
+def _compare_kernels(made: "Plan", out: Path, most: int) -> None:
     """What the kernels after the first make different."""
     import polars as pl
 
     from mptcplab.render import text_tables
-    from mptcplab.sweeps import between
+    from mptcplab.sweeps import kernel_comparison
 
     connections = pl.read_parquet(out / "connections" / "*.parquet")
     terminal = console()
     first, *others = made.sweep.kernels
     for other in others:
-        found = between.over(connections, first, other)
-        terminal.print(text_tables.drawn((between.table(first, other, found),), terminal))
-        for network, value, repeat in between.differing(found, most):
+        found = kernel_comparison.over(connections, first, other)
+        terminal.print(text_tables.drawn((kernel_comparison.table(first, other, found),), terminal))
+        for network, value, repeat in kernel_comparison.differing(found, most):
             point, variant = network
             head = f"point {point}{f', {variant}' if variant else ''}: {value:+.2%}; repeat {repeat}"
             try:
-                parted = between.part(made, network, repeat, first, other)
+                parted = kernel_comparison.part(made, network, repeat, first, other)
             except ValueError as error:  # more interfaces than are captured
                 print_line(f"{head}; {error}")
                 continue

@@ -1,5 +1,5 @@
 """`mptcplab lab`: the laboratory as a page in the browser.
 
-`server` listens, `gate` lets in who has the token, `app` answers, `desk` queues the work and hands it to the processes
+`server` listens, `gate` lets in who has the token, `app` answers, `jobs` queues the work and hands it to the processes
 of `worker`, which do what is in `tasks`. The page itself is in `static/`: modules of JavaScript without a build step.
 """

@@ -20,9 +20,9 @@ from starlette.types import ASGIApp
 
 from mptcplab.files import TargetError
 from mptcplab.lab import choices, requests, tour
-from mptcplab.lab.desk import BusyError, Desk, Frame
 from mptcplab.lab.documents import OPENED, Origin, read
 from mptcplab.lab.gate import Gate
+from mptcplab.lab.jobs import BusyError, Frame, JobQueue
 from mptcplab.lab.limits import Limits
 from mptcplab.lab.opened import ChangedError, Opened
 from mptcplab.lab.requests import BadRequestError
@@ -66,7 +66,7 @@ class Lab:
         self._files = static_files()
         self._catalogue = json.dumps(choices.catalogue()).encode()
         self._tour = json.dumps(tour.steps()).encode()
-        self.desk = Desk(limits)
+        self.jobs = JobQueue(limits)
 
     def routes(self) -> list[Route]:
         """What is answered."""
@@ -183,7 +183,7 @@ class Lab:
         limit_s = self._limits.run_s
         if asked.engine in ("stack", "linux"):
             limit_s = 600.0 + _LIVE_SPARE_S
-        return self.desk.frames(asked.page, asked.task, limit_s)
+        return self.jobs.frames(asked.page, asked.task, limit_s)
 
 
 async def _first(frames: AsyncGenerator[Frame], request: Request) -> Frame | None:
@@ -221,9 +221,9 @@ def build(
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        lab.desk.prepare()
+        lab.jobs.prepare()
         yield
-        await lab.desk.close()
+        await lab.jobs.close()
 
     async def bad(_: Request, error: Exception) -> Response:
         assert isinstance(error, BadRequestError)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mptcplab import shipped
-from mptcplab.lab import numbers
+from mptcplab.lab import exact_json
 from mptcplab.lab.limits import Limits
 from mptcplab.lab.merge import merged
 from mptcplab.scenario import Problem, Scenario, ScenarioError
@@ -61,7 +61,7 @@ def read(text: str, data: object, origin: Origin, limits: Limits) -> Given:
     """
     if data is not None:
         try:
-            plain = numbers.from_json(data)
+            plain = exact_json.from_json(data)
         except ValueError as error:
             raise ScenarioError([Problem(NAME, "", str(error) or "tables in tables", "a scenario")]) from None
         if not isinstance(plain, dict):

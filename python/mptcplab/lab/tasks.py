@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import Error
-from mptcplab.lab import documents, exports, numbers, preview
+from mptcplab.lab import documents, exact_json, exports, preview
 from mptcplab.lab.documents import Given, Origin
 from mptcplab.lab.limits import Limits
 from mptcplab.scenario import Scenario, ScenarioError, UnsupportedError
@@ -59,9 +59,9 @@ def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show
         seen = packets.look(given.scenario, task["from_s"], task["for_s"], limits, tell)
         return "done", {}, _json(seen)
     if kind == "advise":
-        from mptcplab.lab import counsel
+        from mptcplab.lab import advice
 
-        return "done", {}, _json(counsel.on(given, task["options"], tell))
+        return "done", {}, _json(advice.on(given, task["options"], tell))
     if task["export"] in ("toml", "python"):
         return _file(*exports.of_scenario(given, task["export"]))
     from mptcplab.engines import runner
@@ -79,8 +79,8 @@ def _of_scenario(given: Given) -> dict[str, Any]:
 
     return {
         "text": given.text,
-        "data": numbers.to_json(given.data),
-        "complete": numbers.to_json(given.scenario.to_dict()),
+        "data": exact_json.to_json(given.data),
+        "complete": exact_json.to_json(given.scenario.to_dict()),
         "looks": looks.of_scenario(given.scenario),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
 
-from mptcplab.lab import numbers
+from mptcplab.lab import exact_json
 from mptcplab.lab.merge import merged
 
 
@@ -142,4 +142,4 @@ def steps() -> list[dict[str, Any]]:
 
 
 def _scenario(text: str) -> dict[str, Any]:
-    return {"text": text, "data": numbers.to_json(tomllib.loads(text)), "origin": None}
+    return {"text": text, "data": exact_json.to_json(tomllib.loads(text)), "origin": None}

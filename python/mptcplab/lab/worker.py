@@ -35,7 +35,7 @@ class _Stopped(Exception):  # noqa: N818
     """Nobody waits for the answer any more."""
 
 
-class _Desk:
+class _Channel:
     """Reads tasks while one is carried out: a task that is no longer wanted is stopped."""
 
     def __init__(self) -> None:
@@ -87,28 +87,30 @@ def main() -> None:
     limits = Limits()
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
     _load()
-    desk = _Desk()
-    threading.Thread(target=desk.listen, daemon=True).start()
-    desk.answer("ready", {}, b"")
-    while (task := desk.next()) is not None:
-        desk.stop.clear()
+    channel = _Channel()
+    threading.Thread(target=channel.listen, daemon=True).start()
+    channel.answer("ready", {}, b"")
+    while (task := channel.next()) is not None:
+        channel.stop.clear()
         last = 0.0
 
         def tell(part: float) -> None:
             nonlocal last
-            if desk.stop.is_set():
+            if channel.stop.is_set():
                 raise _Stopped
             if time.monotonic() - last > _TELL_EVERY_S:
                 last = time.monotonic()
-                desk.answer("progress", {}, json.dumps({"progress": round(part, 4)}).encode())
+                channel.answer("progress", {}, json.dumps({"progress": round(part, 4)}).encode())
 
         try:
-            desk.answer(*tasks.carry_out(task, limits, tell, lambda content: desk.answer("progress", {}, content)))
+            channel.answer(
+                *tasks.carry_out(task, limits, tell, lambda content: channel.answer("progress", {}, content))
+            )
         except _Stopped:
-            desk.answer("stopped", {}, b"")
+            channel.answer("stopped", {}, b"")
         except Exception as error:  # ours; the next task may go well
             traceback.print_exc()
-            desk.answer("failed", {}, f"{type(error).__name__}: {error}".encode(errors="replace"))
+            channel.answer("failed", {}, f"{type(error).__name__}: {error}".encode(errors="replace"))
 
 
 def give_back() -> None:

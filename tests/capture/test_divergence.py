@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from mptcplab.capture.parting import parting
+from mptcplab.capture.divergence import divergence
 
 CLIENT = {"fast": "10.0.0.1", "slow": "10.0.1.1"}
 SERVER = "10.0.255.1"
@@ -82,7 +82,7 @@ def run(place: Path, *, first: int, port: int, third: str = "fast", window: int 
 def test_random_numbers_are_no_difference(tmp_path: Path) -> None:
     # The second run's sequence numbers wrap.
     one = run(tmp_path / "a", first=1000, port=4000)
-    assert parting(one, run(tmp_path / "b", first=2**32 - 20, port=4999)) is None
+    assert divergence(one, run(tmp_path / "b", first=2**32 - 20, port=4999)) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_random_numbers_are_no_difference(tmp_path: Path) -> None:
 def test_the_first_difference_is_told(
     tmp_path: Path, change: dict[str, object], number: int | None, what: str | None
 ) -> None:
-    found = parting(run(tmp_path / "a", first=1, port=1), run(tmp_path / "b", first=1, port=1, **change))  # type: ignore[arg-type]
+    found = divergence(run(tmp_path / "a", first=1, port=1), run(tmp_path / "b", first=1, port=1, **change))  # type: ignore[arg-type]
     assert (None if found is None else found.number, None if found is None else found.what) == (number, what)
     if found is not None:
         lines = found.lines(("6.12", "7.3"))
@@ -110,14 +110,14 @@ def test_acknowledgments_of_two_subflows_at_one_time_have_no_order(tmp_path: Pat
         # Within the tolerance of a tick, in either order.
         for path, time_ms in (("fast", fast_ms), ("slow", slow_ms)):
             write(tmp_path / name / f"m-client-{path}.pcapng", [(time_ms, packet(CLIENT[path], SERVER, 1, 1))])
-    assert parting(tmp_path / "a", tmp_path / "b") is None
+    assert divergence(tmp_path / "a", tmp_path / "b") is None
 
 
 def test_of_several_differences_the_earliest_counts(tmp_path: Path) -> None:
     for name, window, length in (("a", 500, 10), ("b", 400, 20)):
         write(tmp_path / name / "m-client-fast.pcapng", [(9, packet(CLIENT["fast"], SERVER, 1, 1, window=window))])
         write(tmp_path / name / "m-server.pcapng", [(5, packet(SERVER, CLIENT["fast"], 1, 1, length=length))])
-    found = parting(tmp_path / "a", tmp_path / "b")
+    found = divergence(tmp_path / "a", tmp_path / "b")
     assert found is not None
     assert (found.number, found.what) == (0, "the length")
 
@@ -126,7 +126,7 @@ def test_options_are_told_by_their_names(tmp_path: Path) -> None:
     for name, option in (("a", b"\x1e\x08\x20\x01" + bytes(4)), ("b", b"\x01\x01\x05\x0a" + bytes(8))):
         data = packet(SERVER, CLIENT["fast"], 1, 1, options=option)
         write(tmp_path / name / "m-server.pcapng", [(1, data)])
-    found = parting(tmp_path / "a", tmp_path / "b")
+    found = divergence(tmp_path / "a", tmp_path / "b")
     assert found is not None
     assert found.what == "an option"
     assert found.first is not None
@@ -138,7 +138,7 @@ def test_one_that_sends_less_is_told(tmp_path: Path) -> None:
     data = packet(SERVER, CLIENT["fast"], 1, 1)
     write(tmp_path / "a" / "m-server.pcapng", [(1, data)])
     write(tmp_path / "b" / "m-server.pcapng", [])
-    found = parting(tmp_path / "a", tmp_path / "b")
+    found = divergence(tmp_path / "a", tmp_path / "b")
     assert found is not None
     assert found.what == "the number of packets"
     assert found.lines(("a", "b"))[2] == "  b: nothing more is sent"

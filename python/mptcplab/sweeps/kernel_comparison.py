@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mptcplab.capture.parting import Parting, parting
+from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
 from mptcplab.comparison.effects import CONFIDENCE, Effect, effect
 from mptcplab.engines.runner import captures, run
@@ -112,7 +112,7 @@ def differing(found: list[Over], most: int) -> list[tuple[Network, float, int]]:
     return [(network, *told[network]) for network in ordered[:most]]
 
 
-def part(made: "Plan", network: Network, repeat: int, first: str, other: str) -> Parting | None:
+def part(made: "Plan", network: Network, repeat: int, first: str, other: str) -> Divergence | None:
     """Where the runs of one seed part on a network: both kernels run it again, with captures.
 
     Raises ValueError when it has more interfaces than are captured.
@@ -124,13 +124,13 @@ def part(made: "Plan", network: Network, repeat: int, first: str, other: str) ->
     scenario = sweep.at({**dict(zip(keys, made.values[point], strict=True)), **names[variant]})
     scenario = scenario.with_seed(scenario.seed + repeat)
     captures(f"linux-virtual:{first}", scenario)
-    with tempfile.TemporaryDirectory(prefix="mptcplab-between-") as place:
+    with tempfile.TemporaryDirectory(prefix="mptcplab-kernels-") as place:
         directories = []
         for number, kernel in enumerate((first, other)):
             directories.append(Path(place, str(number)))
             directories[-1].mkdir()
             run(scenario, f"linux-virtual:{kernel}", capture=Capture(directories[-1]))
-        return parting(*directories)
+        return divergence(*directories)
 
 
 def _mean(values: list[float]) -> float:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from mptcplab.advice import words
+from mptcplab.advice import formats
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from mptcplab.advice import words
     ],
 )
 def test_a_difference_is_said_in_the_words_of_its_unit(ratio: float, unit: str | None, spoken: str) -> None:
-    assert words.better(math.log(ratio), unit) == spoken
+    assert formats.better(math.log(ratio), unit) == spoken

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from mptcplab.capture.parting import Parting, parting
+from mptcplab.capture.divergence import Divergence, divergence
 from mptcplab.capture.settings import Capture
 from mptcplab.comparison.effects import Effect, effects
 from mptcplab.engines.catalogue import find
@@ -25,12 +25,12 @@ _UNITS: Final = {
 
 
 @dataclass(frozen=True)
-class Between:
+class KernelComparison:
     """Kernels against the first of them; empty where there are not two."""
 
     first: str | None
     effects: Mapping[str, list[Effect]]
-    partings: Mapping[str, Parting | None]
+    divergences: Mapping[str, Divergence | None]
 
     @classmethod
     def of(cls, scenario: "Scenario", results: "Mapping[str, Result]") -> Self:
@@ -44,14 +44,14 @@ class Between:
             captures(first, scenario)
         except ValueError:  # more interfaces than are captured
             return cls(first, found, {})
-        with tempfile.TemporaryDirectory(prefix="mptcplab-between-") as place:
+        with tempfile.TemporaryDirectory(prefix="mptcplab-kernels-") as place:
             directories = {}
             for number, name in enumerate(names):
                 directories[name] = Path(place, str(number))
                 directories[name].mkdir()
                 run(scenario, name, capture=Capture(directories[name]))
-            partings = {name: parting(directories[first], directories[name]) for name in others}
-        return cls(first, found, partings)
+            divergences = {name: divergence(directories[first], directories[name]) for name in others}
+        return cls(first, found, divergences)
 
     def to_dict(self) -> dict[str, Any]:
         """For the JSON document."""
@@ -72,7 +72,7 @@ class Between:
                     if found.second is None
                     else {"time_s": found.second.time_ns / 1e9, "packet": str(found.second)},
                 }
-                for name, found in self.partings.items()
+                for name, found in self.divergences.items()
             },
         }
 
@@ -99,8 +99,8 @@ class Between:
     def lines(self) -> list[str]:
         """Where they part, for people."""
         lines = []
-        for name, found in self.partings.items():
-            assert self.first is not None, "there are partings"
+        for name, found in self.divergences.items():
+            assert self.first is not None, "there are divergences"
             if found is None:
                 lines.append(f"{self.first} and {name} send the same packets")
             else:

@@ -43,7 +43,7 @@ class Job:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Desk:
+class JobQueue:
     """The queue, and the workers."""
 
     def __init__(self, limits: Limits) -> None:

@@ -20,7 +20,7 @@ OVERHEAD_HOPS: Final = 2500
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RunResult:
     """What came of a run."""
 
     score: float
@@ -56,7 +56,7 @@ class Run:
     part: float = 1.0
 
 
-class Player:
+class Simulator:
     """Carries out runs, some at a time; what comes out does not depend on how many."""
 
     def __init__(self, question: Question, jobs: int) -> None:
@@ -73,19 +73,19 @@ class Player:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def play(self, runs: Sequence[Run]) -> Iterator[Played]:
+    def run(self, runs: Sequence[Run]) -> Iterator[RunResult]:
         """All of them, in their order; who waits for one lets the next ones run."""
-        for played in self._pool.map(self._one, runs) if self._pool is not None else map(self._one, runs):
-            self.work_hops += played.work_hops + OVERHEAD_HOPS
-            yield played
+        for result in self._pool.map(self._one, runs) if self._pool is not None else map(self._one, runs):
+            self.work_hops += result.work_hops + OVERHEAD_HOPS
+            yield result
 
-    def _one(self, run: Run) -> Played:
+    def _one(self, run: Run) -> RunResult:
         text = self.question.description(run.candidate, run.pair, run.part)
-        played = _read(self.question, json.loads(text), json.loads(_core.simulate(text)["summary"]))
-        return _unscaled(played, self.question.scale) if self.question.scale > 1 else played
+        result = _read(self.question, json.loads(text), json.loads(_core.simulate(text)["summary"]))
+        return _unscaled(result, self.question.scale) if self.question.scale > 1 else result
 
 
-def _read(question: Question, description: dict[str, Any], summary: dict[str, Any]) -> Played:
+def _read(question: Question, description: dict[str, Any], summary: dict[str, Any]) -> RunResult:
     duration_s = description["duration_ns"] / 1e9
     names = [each["name"] for each in description["connections"]]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
@@ -97,7 +97,7 @@ def _read(question: Question, description: dict[str, Any], summary: dict[str, An
     own = [row for name in question.targets for row in rows[name]]
     subflows = [subflow for row in own for subflow in row["subflows"]]
     sent = max(1, sum(subflow["segments_sent"] for subflow in subflows))
-    return Played(
+    return RunResult(
         score,
         figures,
         tuple(_carried_bytes(name, description, own) for name in question.paths),
@@ -112,15 +112,15 @@ def _read(question: Question, description: dict[str, Any], summary: dict[str, An
     )
 
 
-def _unscaled(played: Played, by: int) -> Played:
+def _unscaled(result: RunResult, by: int) -> RunResult:
     """The same at the rates of the network as it is; times stay."""
-    figures = tuple(replace(each, value=each.value * by) if each.unit == "bit/s" else each for each in played.figures)
+    figures = tuple(replace(each, value=each.value * by) if each.unit == "bit/s" else each for each in result.figures)
     return replace(
-        played,
+        result,
         score=math.fsum(math.log(each.merit) for each in figures) / len(figures),
         figures=figures,
-        carried_bytes=tuple(each * by for each in played.carried_bytes),
-        neighbours_bps=played.neighbours_bps * by,
+        carried_bytes=tuple(each * by for each in result.carried_bytes),
+        neighbours_bps=result.neighbours_bps * by,
     )
 
 

@@ -50,7 +50,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """Where two runs part."""
 
     number: int
@@ -69,7 +69,7 @@ class Parting:
         return heads
 
 
-def parting(first: Path, second: Path) -> Parting | None:
+def divergence(first: Path, second: Path) -> Divergence | None:
     """Where the captures in two directories part; None when they do not."""
     packets = sent(first)
     mine, theirs = streams(packets), streams(sent(second))
@@ -83,7 +83,7 @@ def parting(first: Path, second: Path) -> Parting | None:
     if not found:
         return None
     time_ns, what, one, other = min(found, key=lambda each: each[0])
-    return Parting(sum(each.time_ns < time_ns for each in packets), what, one, other)
+    return Divergence(sum(each.time_ns < time_ns for each in packets), what, one, other)
 
 
 def streams(packets: Iterable[Sent]) -> dict[tuple[str, str], list[Sent]]:
