@@ -335,28 +335,9 @@ impl Fabric {
         }
     }
 
-    /// Sends `segment`, of which nothing was sent before, by `flow`: on to the first link of its route.
+    /// Sends `segment` by `flow` for this reason: on to the first link of its route.
     #[inline]
     pub fn send_compact(
-        &mut self,
-        now_ns: u64,
-        flow: u32,
-        segment: &mut Compact<Span>,
-        ecn: Ecn,
-    ) -> Result<(), Box<SimulateError>> {
-        if self.looked_at {
-            let mut whole = Segment::default();
-            segment.expand_into(&mut whole);
-            return self.send(now_ns, (flow, Sending::First), &mut whole, ecn);
-        }
-        let slot = self.segments.insert(flow, segment);
-        self.send_slot(now_ns, flow, slot, (segment.header_len(), segment.payload.len), ecn);
-        Ok(())
-    }
-
-    /// As [`Self::send_compact`], for what was sent before, now for this reason.
-    #[inline(never)]
-    pub fn send_again(
         &mut self,
         now_ns: u64,
         (flow, sending): (u32, Sending),
@@ -393,7 +374,7 @@ impl Fabric {
         self.send(now_ns, (flow, Sending::First), &mut out.segment, ecn)
     }
 
-    /// As [`Self::send_compact`], for any segment, which is sent for this reason. What of it is boxed is taken out.
+    /// As [`Self::send_compact`], for any segment. What of it is boxed is taken out.
     #[inline(never)]
     pub fn send(
         &mut self,

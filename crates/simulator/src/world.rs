@@ -24,7 +24,7 @@ use scenario::outcome::Outcome;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use transport::{Config, ConnectionId, Form, Handle, Host, LocalAddress, Outgoing, Sending, Tuple};
-use wire::{Payload, Span};
+use wire::Span;
 
 type Step = Result<(), Box<SimulateError>>;
 
@@ -746,16 +746,13 @@ impl<'d> World<'d> {
             };
             let ecn = connection.last_ecn();
             match form {
-                Form::Compact => self.fabric.send_compact(now_ns, flow, &mut self.outgoing.compact, ecn)?,
-                Form::Again => {
-                    let sending = connection.decision_on(subflow, self.outgoing.compact.seq);
-                    self.fabric.send_again(now_ns, (flow, sending), &mut self.outgoing.compact, ecn)?;
+                Form::Compact => {
+                    let sending = self.outgoing.sending;
+                    self.fabric.send_compact(now_ns, (flow, sending), &mut self.outgoing.compact, ecn)?;
                 }
                 Form::Whole => {
-                    let segment = &mut self.outgoing.segment;
-                    let known = !segment.payload.is_empty();
-                    let sending = if known { connection.decision_on(subflow, segment.seq) } else { Sending::First };
-                    self.fabric.send(now_ns, (flow, sending), segment, ecn)?;
+                    let sending = self.outgoing.sending;
+                    self.fabric.send(now_ns, (flow, sending), &mut self.outgoing.segment, ecn)?;
                 }
                 Form::Selective => self.fabric.send_selective(now_ns, flow, &mut self.outgoing, ecn)?,
             }

@@ -104,7 +104,8 @@ declared! {
             impatient: bool = false,
             /// Retransmissions of the same data after which the application hears of it (RFC 9293 §3.8.3, R1, "at least 3"; Linux: 3).
             r1: u32 = 3,
-            /// Handle segments in order on the fast path. Results do not depend on it: for tests of that.
+            /// Remember which subflows are usual and which senders clean, so that most tests are left out. Results do not depend on it: for tests of
+            /// that.
             shortcuts: bool = true,
         }
     }

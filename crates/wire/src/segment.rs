@@ -143,6 +143,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// No block.
+    pub const NONE: SackBlocks = SackBlocks { blocks: [SackBlock { left: 0, right: 0 }; 4], len: 0 };
+
     /// Adds a block; returns false, and adds nothing, if there are four already.
     pub fn push(&mut self, block: SackBlock) -> bool {
         if self.len == 4 {

@@ -27,7 +27,7 @@ impl<P: Stream> Connection<P> {
     /// from now on, is lost, and the peer is told so with a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn close_both(&mut self, now_ns: u64) {
         self.ending.read_closed = true;
-        self.unsettle();
+        self.usual.forget();
         self.refuse_data(now_ns);
         if !self.ending.over {
             self.close(now_ns);
@@ -63,7 +63,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn request_fin(&mut self, now_ns: u64, r: usize) {
-        self.unsettle();
+        self.usual.forget();
         let subflow = &mut self.subflows[r];
         match subflow.state {
             State::Established | State::CloseWait if !subflow.fin_requested => {
@@ -84,7 +84,7 @@ impl<P: Stream> Connection<P> {
     /// The subflow takes no new data any more.
     pub(super) fn leave(&mut self, now_ns: u64, r: usize) {
         if self.views[r].active {
-            self.unsettle();
+            self.usual.forget();
             self.views[r].active = false;
             self.controller.on_leave(&self.views, r, now_ns);
             self.give_back(r, true);
@@ -99,8 +99,7 @@ impl<P: Stream> Connection<P> {
         }
         subflow.fin_at = None;
         subflow.rcv_nxt += 1;
-        subflow.ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
         if self.mode == Mode::Tcp && !self.rx.ended() {
             self.rx.note_ended();
             self.events.push_back(Event::EndOfStream);
@@ -151,7 +150,7 @@ impl<P: Stream> Connection<P> {
     }
 
     fn time_wait(&mut self, now_ns: u64, r: usize) {
-        self.unsettle();
+        self.usual.forget();
         self.subflows[r].state = State::TimeWait;
         self.subflows[r].timer_ns = now_ns + TIME_WAIT_NS;
         self.wake_by(now_ns + TIME_WAIT_NS);
@@ -159,7 +158,7 @@ impl<P: Stream> Connection<P> {
     }
 
     pub(super) fn subflow_closed(&mut self, now_ns: u64, r: usize) {
-        self.unsettle();
+        self.usual.forget();
         self.subflows[r].state = State::Closed;
         self.subflows[r].fin_requested = false; // none follows a reset
         self.subflows[r].timer_ns = NEVER;

@@ -17,9 +17,9 @@ use super::state::plan::SendPlan;
 use super::state::receive_stream::ReceiveStream;
 use super::state::reinjection::Reinjections;
 use super::state::send_stream::SendStream;
-use super::state::short_way::ShortWay;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
+use super::state::usual::Usual;
 use crate::algorithm::Capability;
 use crate::congestion::{CongestionControl, Controller, Feedback, View};
 use crate::names::{SubflowId, Tuple};
@@ -76,7 +76,7 @@ pub struct Connection<P: Stream> {
     pub(super) subflows: Vec<Subflow<P>>,
     pub(super) views: Vec<View>,
     pub(super) contexts: Vec<SubflowContext<P>>,
-    pub(super) short: ShortWay,
+    pub(super) usual: Usual,
     pub(super) due: Due,
     pub(super) fallback: Fallback,
     pub(super) mode: Mode,
@@ -151,7 +151,7 @@ impl<P: Stream> Connection<P> {
             subflows: Vec::new(),
             views: Vec::new(),
             contexts: Vec::new(),
-            short: ShortWay::new(config.tcp.shortcuts, scheduler.is_smallest_rtt()),
+            usual: Usual::new(config.tcp.shortcuts, scheduler.is_smallest_rtt()),
             due: Due::default(),
             fallback: Fallback::new(mode, config.checksum),
             mode,
@@ -219,7 +219,7 @@ impl<P: Stream> Connection<P> {
         // Mostly there is one: places for more would be most of an idle connection's memory.
         self.subflows.reserve_exact(1);
         self.subflows.push(subflow);
-        self.short.unsettle();
+        self.usual.forget();
         self.contexts.reserve_exact(1);
         self.contexts.push(SubflowContext::new());
         self.views.reserve_exact(1);
@@ -240,7 +240,7 @@ impl<P: Stream> Connection<P> {
         self.contexts[r] = SubflowContext::new();
         self.views[r] = view;
         self.narrow.remove(r);
-        self.short.unsettle();
+        self.usual.forget();
         self.unadopted.insert(r);
         self.due.attention.insert(r);
         r
@@ -321,11 +321,17 @@ impl<P: Stream> Connection<P> {
         }
     }
 
+    /// Subflow `r` acknowledges at once.
+    #[inline]
+    pub(super) fn owe_acknowledgment(&mut self, r: usize) {
+        self.subflows[r].ack.now = true;
+        self.due.acks.insert(r);
+    }
+
     pub(super) fn acknowledge_everywhere(&mut self) {
-        for (r, subflow) in self.subflows.iter_mut().enumerate() {
-            if subflow.is_synchronised() {
-                subflow.ack.now = true;
-                self.due.acks.insert(r);
+        for r in 0..self.subflows.len() {
+            if self.subflows[r].is_synchronised() {
+                self.owe_acknowledgment(r);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Data arrives: its place in the stream, reassembly on the subflow and on the connection (RFC 8684 §3.3).
 
-use wire::{DataNumber, Dss, Mapping, MptcpOption, Options};
+use wire::{DataNumber, Dss, Mapping, MptcpOption, Options, Timestamps};
 
 use super::connection::{Connection, Event};
 use super::state::fallback::Mode;
@@ -11,6 +11,7 @@ use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::reassembly::{Part, Piece, UNMAPPED};
+use crate::tcp::arrival::known;
 
 /// Mappings kept of a subflow: one for each segment that may be out of order. Data whose mapping finds no room is
 /// dropped, and comes again.
@@ -33,7 +34,6 @@ impl<P: Stream> Connection<P> {
         };
         let len = payload.len() as u64;
         let end = seq + len;
-        self.subflows[r].take_echo(options.timestamps, now_ns);
         let mut offset = UNMAPPED;
         if let Some(m) = map {
             let whole = m.from <= seq && end <= m.to;
@@ -43,27 +43,43 @@ impl<P: Stream> Connection<P> {
             if whole && !self.rx.window.allows(offset, len) {
                 // Not in the connection's window, whatever room the subflow has: it is not taken, and so not acknowledged
                 // (RFC 8684 §3.3.5).
+                self.subflows[r].take_echo(options.timestamps, now_ns);
                 self.subflows[r].statistics.data_segments_received += 1;
-                self.subflows[r].ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
                 return;
             }
             let needed = self.fallback.checksum() || !whole || m.to != end;
             if needed && !self.keep_mapping(r, m) {
+                self.subflows[r].take_echo(options.timestamps, now_ns);
                 self.subflows[r].statistics.data_segments_received += 1;
                 return; // as if it had been lost
             }
         }
+        self.take_data::<{ known::NOTHING }>(now_ns, r, seq, (offset, options.timestamps), payload);
+    }
+
+    /// Data that may be taken, with its place in the stream, if that is known.
+    #[inline(always)]
+    pub(super) fn take_data<const KNOWN: u8>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        seq: u64,
+        (offset, timestamps): (Offset, Option<Timestamps>),
+        payload: P,
+    ) {
         let subflow = &mut self.subflows[r];
+        subflow.take_echo(timestamps, now_ns);
         if seq == subflow.rcv_nxt && subflow.reorder.is_empty() {
-            self.data_in_order(now_ns, r, seq, offset, payload);
+            self.data_in_order::<KNOWN>(now_ns, r, seq, offset, payload);
         } else {
             self.data_at_hole(now_ns, r, seq, offset, payload);
         }
     }
 
     /// Data came behind a hole, or fills one.
-    pub(super) fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    #[inline(never)]
+    fn data_at_hole(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         let piece = Piece { at: seq, payload, offset, arrival_ns: now_ns };
@@ -86,9 +102,9 @@ impl<P: Stream> Connection<P> {
         self.check_end_of_stream(r);
     }
 
-    /// Data came in order on its subflow, and no hole is behind it. `offset`: its place in the stream, if that is known.
+    /// Data came in order on its subflow, and no hole is behind it.
     #[inline(always)]
-    pub(super) fn data_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    fn data_in_order<const KNOWN: u8>(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let subflow = &mut self.subflows[r];
         subflow.statistics.data_segments_received += 1;
         if subflow.earned.window < subflow.earned.room {
@@ -96,15 +112,20 @@ impl<P: Stream> Connection<P> {
         }
         let subflow = &mut self.subflows[r];
         subflow.ack.data_in_order(now_ns);
-        if subflow.ack.now {
-            self.due.acks.insert(r);
-        }
-        if self.trusts(r) && !self.rx.ended() && self.rx.window.allows(self.rx.nxt(), payload.len() as u64) {
+        let (due, deadline_ns) = (subflow.ack.now, subflow.ack.deadline_ns);
+        self.due.acks.0 |= u64::from(due) << r;
+        self.wake_by(deadline_ns);
+        // A usual subflow is trusted, and its stream has not ended.
+        let trusted = KNOWN != known::NOTHING
+            || (self.trusts(r) && !self.rx.ended() && self.rx.window.allows(self.rx.nxt(), payload.len() as u64));
+        if trusted {
             self.receive_in_order(now_ns, r, seq, offset, payload);
         } else {
             self.take_in_order(now_ns, r, Piece { at: seq, payload, offset, arrival_ns: now_ns });
         }
-        self.check_end_of_stream(r);
+        if KNOWN == known::NOTHING {
+            self.check_end_of_stream(r);
+        }
     }
 
     /// The mapping that a segment carries. After fallback the peer may still send some; they hold until it says that
@@ -181,8 +202,7 @@ impl<P: Stream> Connection<P> {
         {
             self.rx.note_end(offset + u64::from(mapping.len).saturating_sub(1));
         }
-        self.subflows[r].ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
         self.check_end_of_stream(r);
     }
 
@@ -199,7 +219,7 @@ impl<P: Stream> Connection<P> {
     /// A segment in order on a subflow where nothing is verified or held back, of a stream that has not ended. Mostly it
     /// continues the stream too.
     #[inline(always)]
-    pub(super) fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
+    fn receive_in_order(&mut self, now_ns: u64, r: usize, seq: u64, offset: Offset, payload: P) {
         let (context, len) = (&mut self.contexts[r], payload.len() as u64);
         let offset = if self.fallback.receives_single() { context.next_offset } else { offset };
         if self.rx.is_next(offset) {
@@ -309,7 +329,6 @@ impl<P: Stream> Connection<P> {
     fn end_stream(&mut self, r: usize) {
         self.rx.note_ended();
         self.events.push_back(Event::EndOfStream);
-        self.subflows[r].ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
     }
 }

@@ -13,6 +13,7 @@ use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
 };
 use crate::tcp::subflow::Subflow;
+use crate::waits::Sending;
 
 /// Where a scheduler looks up what subflows have counted.
 struct Subflows<'a, P: Stream> {
@@ -308,7 +309,7 @@ impl<P: Stream> Connection<P> {
         self.first_transmission(now_ns, r, from, payload, fin, out);
         if again {
             self.subflows[r].board.note_reinjection();
-            out.repeats();
+            out.sending = Sending::Reinjection;
         }
         Answer::Sent(r)
     }

@@ -80,8 +80,7 @@ impl<P: Stream> Connection<P> {
             let ssn = run.seq + (at - run.offset);
             let until_seq = self.subflows[r].snd_nxt;
             self.fallback.tell(self.numbers.ours(at), ssn as u32, until_seq);
-            self.subflows[r].ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         }
         // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).
         for other in 0..self.subflows.len() {
@@ -164,8 +163,7 @@ impl<P: Stream> Connection<P> {
                 self.deliver(now_ns, r, piece);
             }
         }
-        self.subflows[r].ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
     }
 
     /// The peer still speaks MPTCP while we do not: it has not seen the infinite mapping.

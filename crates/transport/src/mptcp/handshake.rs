@@ -150,8 +150,7 @@ impl<P: Stream> Connection<P> {
         self.tx.begin(segment.window);
         self.synchronise(now_ns, r, segment);
         self.become_established(now_ns, r);
-        self.subflows[r].ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
         if self.mode == Mode::Tcp && !segment.payload.is_empty() {
             // "continue processing at the sixth step" (§3.10.7.3). Multipath TCP gives it no place: it comes again.
             let payload = std::mem::replace(&mut segment.payload, P::empty());
@@ -214,7 +213,7 @@ impl<P: Stream> Connection<P> {
 
     /// A subflow can carry data from now on.
     pub(super) fn become_established(&mut self, now_ns: u64, r: usize) {
-        self.unsettle();
+        self.usual.forget();
         let (subflow, view) = (&mut self.subflows[r], &mut self.views[r]);
         if subflow.rtt.samples == 0 {
             // The SYN was retransmitted: the time since then stands in until the first sample. The answer may be to the
@@ -285,8 +284,7 @@ impl<P: Stream> Connection<P> {
                 self.tx.begin(segment.window);
                 self.synchronise(now_ns, r, segment);
                 self.become_established(now_ns, r);
-                self.subflows[r].ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
             } else {
                 self.challenge(now_ns, r); // another connection: what the peer says to this ends the old one
             }
@@ -325,13 +323,11 @@ impl<P: Stream> Connection<P> {
         self.become_established(now_ns, r);
         if !self.subflows[r].reorder.is_empty() {
             self.drain_subflow(now_ns, r); // what came with the SYN
-            self.subflows[r].ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         }
         if self.subflows[r].join.is_some() {
             // The fourth ACK: it tells the peer that the subflow may carry data (RFC 8684 §3.2).
-            self.subflows[r].ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         } else if self.fully_established {
             self.manage_paths(now_ns, PathEvent::FullyEstablished);
         }

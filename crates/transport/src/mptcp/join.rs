@@ -200,16 +200,14 @@ impl<P: Stream> Connection<P> {
                     // Data may follow at once: the peer asks for no HMAC.
                     self.subflows[r].join = Some(Join { remote_nonce: nonce, confirmed: true, ..join });
                     self.become_established(now_ns, r);
-                    self.subflows[r].ack.now = true;
-                    self.due.acks.insert(r);
+                    self.owe_acknowledgment(r);
                     return;
                 }
                 let subflow = &mut self.subflows[r];
                 // The third ACK is sent until the fourth arrives (RFC 8684 §3.2).
                 subflow.timer_ns = now_ns + subflow.rtt.rto_ns();
                 let deadline_ns = subflow.timer_ns;
-                subflow.ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
                 self.wake_by(deadline_ns);
             }
             // "If the HMAC is wrong … with the MPTCP-specific error"; without any option the path is not capable, and

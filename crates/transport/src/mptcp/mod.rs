@@ -2,7 +2,6 @@
 
 mod add_addr;
 pub(crate) mod at_once;
-mod behind_hole;
 mod checksum;
 mod close;
 mod connection;
@@ -21,16 +20,15 @@ mod outgoing;
 mod own_window;
 mod path_mtu;
 mod paths;
-mod plain;
 mod plan;
 mod probe;
 mod receive;
 mod remove_addr;
 mod reset;
 mod signal;
+mod smallest_rtt;
 mod stale;
 mod state;
-mod steady;
 mod timers;
 mod transmit;
 mod tuning;

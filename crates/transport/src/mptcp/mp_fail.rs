@@ -18,8 +18,7 @@ impl<P: Stream> Connection<P> {
         let Some(held) = &mut self.contexts[r].held else { return };
         let due_ns = now_ns + (self.subflows[r].rtt.base_rto_ns() << held.retries.min(6));
         held.timer_ns = due_ns;
-        self.subflows[r].ack.now = true;
-        self.due.acks.insert(r);
+        self.owe_acknowledgment(r);
         self.arm_control(due_ns);
     }
 
@@ -50,8 +49,7 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Tcp {
             // It was lost.
             if r == self.fallback.subflow() && self.fallback.tell_anew() {
-                self.subflows[r].ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
             }
             return;
         }

@@ -1,6 +1,15 @@
 //! Where a segment that goes out is written, and in which form.
 
-use wire::{Compact, Flags, Options, Payload, SackBlocks, Segment};
+use wire::compact::{HAS_DATA_ACK, HAS_DSS, HAS_MAPPING, HAS_TIMESTAMPS};
+use wire::{Compact, Flags, Options, Payload, SackBlocks, Segment, Timestamps};
+
+use super::connection::Connection;
+use super::state::fallback::Mode;
+use super::state::receive_stream::ReceiveStream;
+use crate::offset::Offset;
+use crate::queue::Stream;
+use crate::tcp::subflow::Subflow;
+use crate::waits::Sending;
 
 /// Where a connection writes what it sends.
 #[derive(Clone, Debug)]
@@ -11,13 +20,21 @@ pub struct Outgoing<P> {
     pub compact: Compact<P>,
     /// The SACK blocks that go with [`Self::compact`], in [`Form::Selective`].
     pub blocks: SackBlocks,
+    /// Why what was written last is sent.
+    pub sending: Sending,
     /// What was written last.
     pub(super) form: Form,
 }
 
 impl<P: Payload> Default for Outgoing<P> {
     fn default() -> Self {
-        Outgoing { segment: blank(), compact: Compact::default(), blocks: SackBlocks::default(), form: Form::Whole }
+        Outgoing {
+            segment: blank(),
+            compact: Compact::default(),
+            blocks: SackBlocks::default(),
+            sending: Sending::First,
+            form: Form::Whole,
+        }
     }
 }
 
@@ -27,13 +44,6 @@ impl<P: Payload> Outgoing<P> {
         match self.form {
             Form::Whole => self.segment.flags = self.segment.flags | Flags::PSH,
             _ => self.compact.flags = self.compact.flags | Flags::PSH,
-        }
-    }
-
-    /// What was written last had been sent before, on this subflow or on another.
-    pub(super) fn repeats(&mut self) {
-        if self.form == Form::Compact {
-            self.form = Form::Again;
         }
     }
 
@@ -53,8 +63,6 @@ pub enum Form {
     Whole,
     /// [`Outgoing::compact`].
     Compact,
-    /// [`Outgoing::compact`], whose data had been sent before: [`Connection::decision_on`](crate::Connection::decision_on).
-    Again,
     /// [`Outgoing::compact`], a bare acknowledgment, with [`Outgoing::blocks`].
     Selective,
 }
@@ -81,5 +89,93 @@ pub(super) fn blank<P: Payload>() -> Segment<P> {
         urgent: 0,
         options: Options::default(),
         payload: P::empty(),
+    }
+}
+
+/// What the header of every segment says of its subflow, whichever form the segment has.
+pub(super) struct Header {
+    pub seq: u32,
+    pub ack: u32,
+    pub window: u16,
+}
+
+impl Header {
+    /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
+    /// owed.
+    #[inline(always)]
+    pub fn of<P: Stream>(now_ns: u64, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
+        let window = rx.announce(now_ns, subflow);
+        subflow.ack.sent();
+        Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
+    }
+}
+
+impl<P: Stream> Connection<P> {
+    /// As [`segment_into`](Self::segment_into), of a usual subflow.
+    #[inline(always)]
+    fn compact_into(&mut self, now_ns: u64, r: usize, seq: u64, out: &mut Compact<P>) {
+        let mut parts = 0;
+        if self.mode == Mode::Mptcp {
+            parts = HAS_DSS | HAS_DATA_ACK;
+            out.data_ack = self.data_ack().on_wire();
+        }
+        let subflow = &mut self.subflows[r];
+        if subflow.timestamps {
+            parts |= HAS_TIMESTAMPS;
+            let Timestamps { value, echo } = subflow.own_timestamps(now_ns);
+            (out.value, out.echo) = (value, echo);
+        }
+        out.parts = parts;
+        let header = Header::of(now_ns, subflow, &mut self.rx, seq);
+        (out.src_port, out.dst_port) = subflow.ports;
+        (out.seq, out.ack, out.window) = (header.seq, header.ack, header.window);
+        out.flags = Flags::ACK;
+    }
+
+    /// Whether data up to `end` of the stream goes out on the usual subflow `r` with nothing but its mapping. `MORE`: more is
+    /// written.
+    #[inline(always)]
+    pub(super) fn is_compact<const MORE: bool>(&self, r: usize, end: Offset) -> bool {
+        match self.mode {
+            Mode::Tcp => !self.subflows[r].has_usual_blocks(),
+            Mode::Mptcp => MORE || !self.ending.requested || end != self.tx.end(),
+        }
+    }
+
+    /// Such data, which begins at `offset` of the stream.
+    #[inline(always)]
+    pub(super) fn compact_data(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        (seq, offset, payload): (u64, Offset, P),
+        out: &mut Outgoing<P>,
+    ) {
+        out.form = Form::Compact;
+        let compact = &mut out.compact;
+        self.compact_into(now_ns, r, seq, compact);
+        if self.mode == Mode::Mptcp {
+            compact.parts |= HAS_MAPPING;
+            compact.dsn = self.numbers.ours(offset).on_wire();
+            compact.ssn = seq as u32;
+        }
+        compact.payload = payload;
+    }
+
+    /// A bare acknowledgment of a usual subflow, with what it has to report.
+    #[inline(always)]
+    pub(super) fn compact_acknowledgment(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
+        out.form = Form::Compact;
+        let seq = self.subflows[r].snd_nxt;
+        self.compact_into(now_ns, r, seq, &mut out.compact);
+        out.compact.payload = P::empty();
+        let subflow = &mut self.subflows[r];
+        debug_assert_eq!(subflow.has_blocks(), subflow.has_usual_blocks());
+        if subflow.has_usual_blocks() {
+            out.form = Form::Selective;
+            out.blocks = SackBlocks::default();
+            let taken = out.compact.header_len() - wire::TCP_HEADER_LEN;
+            subflow.sack_blocks(wire::MAX_OPTIONS_LEN - taken, &mut out.blocks);
+        }
     }
 }

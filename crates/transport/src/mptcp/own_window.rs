@@ -31,7 +31,7 @@ impl<P: Stream> Connection<P> {
         self.window_blocks += u64::from(fastest == Some(r));
         self.narrow.insert(r);
         self.views[r].held = true;
-        self.short.doubt(r);
+        self.usual.forget_of(r);
         self.arm_own_probe(now_ns, r);
     }
 

@@ -25,7 +25,7 @@ impl<P: Stream> Connection<P> {
         subflow.mss = mss;
         view.mss = view.mss.saturating_sub(less).max(1);
         subflow.split_outstanding(view);
-        self.unsettle();
+        self.usual.forget();
         self.due.attention.insert(r);
         self.due.data = true;
     }

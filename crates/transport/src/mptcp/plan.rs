@@ -7,6 +7,7 @@ use super::state::plan::{Kind, SendPlan};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Repair, SubflowSet, usable};
+use crate::waits::Sending;
 
 /// What became of what waits on a subflow with room.
 pub(super) enum Waited {
@@ -199,7 +200,7 @@ impl<P: Stream> Connection<P> {
             }
             if !new {
                 self.subflows[r].board.note_reinjection();
-                out.repeats();
+                out.sending = Sending::Reinjection;
             }
             return true;
         }

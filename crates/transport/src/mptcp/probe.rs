@@ -14,7 +14,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].board.is_empty() {
             return false;
         }
-        self.unsettle();
+        self.usual.forget();
         self.subflows[r].losses.get_or_insert_default().probes += 1;
         let unsent = self.tx.unsent();
         let open = self.tx.open();
@@ -34,6 +34,7 @@ impl<P: Stream> Connection<P> {
             let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             let part = sent.is_part();
+            out.sending = sent.sending();
             let subflow = &mut self.subflows[r];
             if !payload.is_empty() {
                 subflow.statistics.data_segments_sent += 1;
@@ -46,8 +47,7 @@ impl<P: Stream> Connection<P> {
                 rate.sent_again(now_ns, end, in_flight, false);
             }
             subflow.probe_sent(now_ns, true);
-            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
-            out.repeats();
+            self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
         }
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);

@@ -1,17 +1,19 @@
 //! A segment arrives (RFC 9293 §3.10.7.4).
 
-use wire::{Compact, Dss, SackBlocks, Segment};
+use wire::compact::{HAS_DATA_ACK, HAS_DATA_FIN, HAS_MAPPING};
+use wire::{Compact, Dss, Flags, SackBlocks, Segment};
 
 use super::close::TIME_WAIT_NS;
 use super::connection::Connection;
 use super::options::mptcp_options;
 use super::state::fallback::Mode;
 use crate::names::SubflowId;
-use crate::numbers::Dsn;
+use crate::numbers::{Dsn, SeqNumber};
 use crate::offset::Offset;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
-use crate::tcp::sender::Heard;
+use crate::reassembly::UNMAPPED;
+use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::subflow::State;
 
 /// Between two challenge ACKs of a subflow.
@@ -20,31 +22,13 @@ const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
 impl<P: Stream> Connection<P> {
     /// A segment for `subflow`; its content is taken out.
     pub(crate) fn receive(&mut self, now_ns: u64, subflow: SubflowId, segment: &mut Segment<P>) {
-        self.clock_ns = now_ns;
         if let Some(mut compact) = Compact::of(segment) {
             self.receive_compact(now_ns, subflow, &mut compact, segment);
         } else if let Some((mut compact, blocks)) = Compact::selective_of(segment) {
             self.receive_selective(now_ns, subflow, &mut compact, &blocks, segment);
         } else {
+            self.clock_ns = now_ns;
             self.receive_whole(now_ns, subflow.0 as usize, segment);
-        }
-    }
-
-    /// As [`receive`](Self::receive), for a bare acknowledgment with SACK blocks, in little room.
-    pub(crate) fn receive_selective(
-        &mut self,
-        now_ns: u64,
-        subflow: SubflowId,
-        segment: &mut Compact<P>,
-        blocks: &SackBlocks,
-        whole: &mut Segment<P>,
-    ) {
-        self.clock_ns = now_ns;
-        let r = subflow.0 as usize;
-        if !self.receive_acknowledgment(now_ns, r, segment, blocks.as_slice()) {
-            segment.expand_into(whole);
-            whole.options.sack = *blocks;
-            self.receive_whole(now_ns, r, whole);
         }
     }
 
@@ -59,23 +43,197 @@ impl<P: Stream> Connection<P> {
     ) {
         self.clock_ns = now_ns;
         let r = subflow.0 as usize;
-        if !self.receive_plain(now_ns, r, segment)
-            && !self.receive_behind_hole(now_ns, r, segment)
-            && !self.receive_acknowledgment(now_ns, r, segment, &[])
-        {
-            segment.expand_into(whole);
-            self.receive_whole(now_ns, r, whole);
+        if !self.usual.knows(r) {
+            self.receive_in_doubt(now_ns, r, segment, &SackBlocks::NONE, whole);
+        } else if segment.payload.is_empty() {
+            self.receive_usual::<{ known::BARE }>(now_ns, r, segment, &SackBlocks::NONE, whole);
+        } else {
+            self.receive_usual::<{ known::DATA }>(now_ns, r, segment, &SackBlocks::NONE, whole);
         }
+    }
+
+    /// The same with SACK blocks, for a segment without content.
+    pub(crate) fn receive_selective(
+        &mut self,
+        now_ns: u64,
+        subflow: SubflowId,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        self.clock_ns = now_ns;
+        let r = subflow.0 as usize;
+        self.receive_in_doubt(now_ns, r, segment, blocks, whole);
+    }
+
+    /// A segment in little room for a subflow that may be usual. Apart, so that who knows that it is need not keep anything.
+    #[inline(never)]
+    fn receive_in_doubt(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        if !self.is_known_usual(r) {
+            self.receive_expanded(now_ns, r, segment, blocks, whole);
+        } else if segment.payload.is_empty() {
+            self.receive_usual::<{ known::BARE }>(now_ns, r, segment, blocks, whole);
+        } else {
+            self.receive_usual::<{ known::DATA }>(now_ns, r, segment, blocks, whole);
+        }
+    }
+
+    /// A segment in little room that may say anything.
+    #[cold]
+    #[inline(never)]
+    fn receive_expanded(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        segment.expand_into(whole);
+        whole.options.sack = *blocks;
+        self.receive_whole(now_ns, r, whole);
+    }
+
+    /// Takes in a segment that is what nearly all are: data or an acknowledgment within the windows, on a usual subflow, so
+    /// that nothing is to be looked for but what these say. What turns out to be something else goes the way of all.
+    #[inline(never)]
+    fn receive_usual<const KNOWN: u8>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        segment: &mut Compact<P>,
+        blocks: &SackBlocks,
+        whole: &mut Segment<P>,
+    ) {
+        let subflow = &self.subflows[r];
+        let ahead = SeqNumber::sent(segment.seq).distance_from(subflow.their_number(subflow.rcv_nxt));
+        let acked = SeqNumber::acknowledged(segment.ack).distance_from(subflow.our_number(subflow.snd_una));
+        if !segment.flags.is_plain() || (ahead | acked) < 0 {
+            return self.receive_expanded(now_ns, r, segment, blocks, whole);
+        }
+        let (ahead, acked) = (u64::from(ahead as u32), u64::from(acked as u32));
+        let (seq, ack) = (subflow.rcv_nxt + ahead, subflow.snd_una + acked);
+        let timestamps = segment.timestamps();
+        if ack > subflow.snd_nxt || !subflow.is_recent(timestamps) {
+            return self.receive_expanded(now_ns, r, segment, blocks, whole);
+        }
+        let window = u64::from(segment.window) << subflow.snd_wscale;
+        let empty = KNOWN == known::BARE;
+        debug_assert_eq!(empty, segment.payload.is_empty());
+        let Some((offset, data_ack)) = self.usual_place(segment, empty, seq, ahead) else {
+            return self.receive_expanded(now_ns, r, segment, blocks, whole);
+        };
+        self.usual.note_room(r);
+        self.timers.unanswered = 0;
+        if self.mode == Mode::Mptcp {
+            self.acknowledged_with_edge(now_ns, data_ack, data_ack.saturating_add(window));
+        }
+        let arrival = Arrival {
+            seq,
+            ack,
+            window: segment.window,
+            timestamps,
+            sack: blocks,
+            empty,
+            signals: false,
+            marked: false,
+        };
+        self.acknowledge::<KNOWN>(now_ns, r, arrival);
+        if !empty {
+            if segment.flags.psh() {
+                self.note_push(r);
+            }
+            let payload = std::mem::replace(&mut segment.payload, P::empty());
+            self.take_data::<KNOWN>(now_ns, r, seq, (offset, timestamps), payload);
+        }
+        // What is usual is not about to end.
+        debug_assert!(!self.ending.fin_acknowledged && !self.rx.is_ending());
+        debug_assert!(self.next_timeout_ns <= self.subflows[r].deadline_ns());
+    }
+
+    /// Where the data of a segment belongs, `ahead` octets beyond the first that is missing on its subflow, and up to where it
+    /// acknowledges the stream. None: it says more than that, or lies outside of the windows.
+    #[inline(always)]
+    fn usual_place(&self, segment: &Compact<P>, empty: bool, seq: u64, ahead: u64) -> Option<(Offset, Offset)> {
+        let len = if empty { 0 } else { segment.payload.len() as u64 };
+        if self.mode == Mode::Tcp {
+            let fits = (empty && ahead == 0) || self.rx.window.allows(self.rx.nxt(), ahead + len);
+            return fits.then_some((UNMAPPED, Offset::FIRST));
+        }
+        let parts = if empty { HAS_DATA_ACK } else { HAS_DATA_ACK | HAS_MAPPING };
+        if segment.parts & (HAS_DATA_ACK | HAS_MAPPING | HAS_DATA_FIN) != parts {
+            return None;
+        }
+        let data_ack = self.numbers.our_place(Dsn::acknowledged(segment.data_ack));
+        // An acknowledgment of what was never sent is not for here.
+        let mut fits = data_ack <= self.tx.nxt() && (ahead == 0 || ahead + len <= self.open_on_subflow());
+        let mut offset = UNMAPPED;
+        if !empty {
+            offset = self.numbers.their_place(Dsn::mapped(segment.dsn));
+            fits = fits && segment.ssn == seq as u32 && self.rx.window.allows(offset, len);
+        }
+        fits.then_some((offset, data_ack))
+    }
+
+    /// Whether handshake and closing, fallback, checksums, ECN and the peer's windows have no say on subflow `r`. What this
+    /// depends on changes with a call of `usual.forget`, or with a segment that is received whole.
+    #[inline(never)]
+    fn is_usual(&self, r: usize) -> bool {
+        let subflow = &self.subflows[r];
+        let connection = match self.mode {
+            Mode::Tcp => self.fallback.receives_single() && r == self.fallback.subflow() && !self.fallback.tells(),
+            Mode::Mptcp => {
+                self.fully_established
+                    && !self.fallback.receives_single()
+                    && !self.ending.data_fin_sent
+                    && !self.fallback.checksum()
+            }
+        };
+        connection
+            && !self.ending.read_closed
+            && !self.narrow.contains(r)
+            && subflow.state == State::Established
+            && !subflow.fin_requested
+            && subflow.fin_at.is_none()
+            && subflow.sack
+            && !subflow.ecn.enabled
+            && subflow.join.is_none_or(|j| j.confirmed)
+            && self.contexts[r].held.is_none()
+            && self.established
+            && !self.removals
+            && !self.rx.is_ending()
+            && self.usual.enabled()
+    }
+
+    /// As [`is_usual`](Self::is_usual), from memory where it is known.
+    #[inline]
+    pub(super) fn is_known_usual(&mut self, r: usize) -> bool {
+        if self.usual.knows(r) {
+            debug_assert!(self.is_usual(r));
+            return true;
+        }
+        let usual = self.is_usual(r);
+        if usual {
+            self.usual.note(r);
+        }
+        usual
     }
 
     #[inline(never)]
     fn receive_whole(&mut self, now_ns: u64, r: usize, segment: &mut Segment<P>) {
-        self.short.note_room(r);
+        self.usual.note_room(r);
         self.timers.unanswered = 0;
-        if self.is_usual(r, segment) {
-            self.short.doubt(r);
+        if self.concerns_subflow(r, segment) {
+            self.usual.forget_of(r);
         } else {
-            self.unsettle();
+            self.usual.forget();
         }
         self.receive_any(now_ns, r, segment);
         if self.ending.read_closed {
@@ -87,7 +245,7 @@ impl<P: Stream> Connection<P> {
 
     /// Whether the segment bears on its subflow only: data or an acknowledgment, whatever its place.
     #[inline]
-    fn is_usual(&self, r: usize, segment: &Segment<P>) -> bool {
+    fn concerns_subflow(&self, r: usize, segment: &Segment<P>) -> bool {
         segment.flags.is_plain()
             && segment.options.rare.is_none()
             && self.subflows[r].state == State::Established
@@ -187,7 +345,20 @@ impl<P: Stream> Connection<P> {
         if !self.fallback.receives_single() && !self.receive_mptcp(now_ns, r, ack, segment) {
             return;
         }
-        self.process_ack(now_ns, r, seq, ack, segment);
+        if self.subflows[r].ecn.enabled {
+            self.hear_mark(now_ns, r, segment.flags);
+        }
+        let arrival = Arrival {
+            seq,
+            ack,
+            window: segment.window,
+            timestamps: segment.options.timestamps,
+            sack: &segment.options.sack,
+            empty: segment.payload.is_empty(),
+            signals: segment.flags.fin() || segment.options.rare.is_some(),
+            marked: segment.flags.ece(),
+        };
+        self.acknowledge::<{ known::NOTHING }>(now_ns, r, arrival);
         if let (true, Some(Dss { mapping: Some(mapping), data_fin: true, .. })) =
             (segment.payload.is_empty() && self.mode == Mode::Mptcp, &segment.options.dss)
         {
@@ -199,20 +370,17 @@ impl<P: Stream> Connection<P> {
         if data_len > 0 && open {
             let subflow = &mut self.subflows[r];
             if subflow.ecn.data_arrived(subflow.rcv_nxt, subflow.ack.is_pending()) {
-                subflow.ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
             }
-            if segment.flags.psh() && self.config.tcp.quick_acks > 0 {
-                self.due.pushed.insert(r);
-                self.subflows[r].ack.pushed = true;
+            if segment.flags.psh() {
+                self.note_push(r);
             }
             let payload = std::mem::replace(&mut segment.payload, P::empty());
             self.receive_data(now_ns, r, seq, &segment.options, payload);
         }
         if fin && open && self.subflows[r].state != State::Closed {
             self.subflows[r].fin_at = Some(seq + data_len);
-            self.subflows[r].ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         }
         self.receive_fin(now_ns, r);
         self.progress_close(now_ns);
@@ -230,8 +398,7 @@ impl<P: Stream> Connection<P> {
             let fits = (subflow.rcv_nxt + open).saturating_sub(seq);
             if fits < len {
                 segment.payload = segment.payload.slice(0, fits as usize);
-                subflow.ack.now = true;
-                self.due.acks.insert(r);
+                self.owe_acknowledgment(r);
                 return (false, fits);
             }
         }
@@ -244,65 +411,98 @@ impl<P: Stream> Connection<P> {
     pub(super) fn challenge(&mut self, now_ns: u64, r: usize) {
         if self.contexts[r].challenge_ns <= now_ns {
             self.contexts[r].challenge_ns = now_ns + CHALLENGE_INTERVAL_NS;
-            self.subflows[r].ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         }
     }
 
-    /// The subflow-level acknowledgment.
+    /// Data came with PSH: it is acknowledged as soon as everything is read.
     #[inline]
-    fn process_ack(&mut self, now_ns: u64, r: usize, seq: u64, ack: u64, segment: &Segment<P>) {
+    fn note_push(&mut self, r: usize) {
+        if self.config.tcp.quick_acks > 0 {
+            self.due.pushed.insert(r);
+            self.subflows[r].ack.pushed = true;
+        }
+    }
+
+    /// The ACK field and what goes with it (RFC 9293 §3.10.7.4, fifth).
+    #[inline(always)]
+    fn acknowledge<const KNOWN: u8>(&mut self, now_ns: u64, r: usize, arrival: Arrival<'_>) {
+        let usual = KNOWN != known::NOTHING;
+        let Arrival { seq, ack, .. } = arrival;
+        let subflow = &mut self.subflows[r];
         // A window is taken from no segment that is older than the last: not from further back, nor of an acknowledgment
         // that was overtaken (RFC 9293 §3.10.7.4, SND.WL1; SND.WL2 is never above SND.UNA).
-        let fresh = seq >= self.subflows[r].snd_wl1 && ack >= self.subflows[r].snd_una;
+        let fresh = seq >= subflow.snd_wl1 && (usual || ack >= subflow.snd_una);
         if fresh {
-            self.subflows[r].snd_wl1 = seq;
+            subflow.snd_wl1 = seq;
         }
-        let own = u64::from(segment.window) << self.subflows[r].snd_wscale;
-        self.subflows[r].hear_window(ack, own);
-        let outstanding = !self.subflows[r].board.is_empty();
-        let (una, nxt) = (self.subflows[r].snd_una, self.subflows[r].snd_nxt);
-        if self.subflows[r].ecn.arrived(segment.flags, una, nxt) && outstanding {
-            let abe = self.config.tcp.abe;
-            self.subflows[r].marked(now_ns, &mut self.views, r, &mut self.controller, abe);
+        if usual {
+            subflow.keep_timestamp(seq, arrival.timestamps);
         }
-        if !outstanding {
-            self.subflows[r].last_window = segment.window;
-        } else {
-            let heard = Heard {
-                ack,
-                window: segment.window,
-                timestamps: segment.options.timestamps,
-                blocks: segment.options.sack.as_slice(),
-                empty: segment.payload.is_empty(),
-                signals: segment.flags.fin() || segment.options.rare.is_some(),
-                marked: segment.flags.ece(),
-            };
-            self.subflows[r].acknowledged(now_ns, &heard, &mut self.views, r, &mut self.controller);
-            self.due.frto_waits |= self.holds_retransmissions(r);
-            let subflow = &self.subflows[r];
-            if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {
-                self.due.attention.insert(r);
+        let window = u64::from(arrival.window) << subflow.snd_wscale;
+        if self.mode == Mode::Mptcp {
+            subflow.hear_window(ack, window);
+        }
+        let outstanding = !subflow.board.is_empty();
+        if outstanding {
+            let clean_before = subflow.is_known_clean();
+            if KNOWN == known::BARE {
+                subflow.acknowledged(now_ns, arrival, &mut self.views, r, &mut self.controller);
+            } else {
+                subflow.acknowledged_apart(now_ns, arrival, &mut self.views, r, &mut self.controller);
             }
             self.due.data = true;
+            let clean = subflow.is_known_clean();
+            self.next_timeout_ns = self.next_timeout_ns.min(subflow.sender_deadline_ns(clean));
+            if !(clean && clean_before && usual) {
+                self.note_repairs(r);
+                if usual {
+                    self.progress_close(now_ns); // a tail loss probe may have taken the last data without a FIN
+                }
+            }
+        } else if !usual {
+            subflow.last_window = arrival.window; // with SACK it says nothing
         }
-        if self.mode == Mode::Tcp {
+        if self.mode == Mode::Tcp && (usual || r == self.fallback.subflow()) {
             // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
-            let subflow = &self.subflows[r];
-            let fin = u64::from(subflow.fin_sent && ack == subflow.snd_nxt);
-            let window = u64::from(segment.window) << subflow.snd_wscale;
-            if r == self.fallback.subflow() {
-                let to = self.acknowledged_by_subflow(r, ack - fin);
-                self.acknowledged_on_subflow(now_ns, to, window, fresh);
+            let fin = u64::from(!usual && self.subflows[r].fin_sent && ack == self.subflows[r].snd_nxt);
+            let to = if usual && !outstanding { self.tx.una() } else { self.acknowledged_by_subflow(r, ack - fin) };
+            debug_assert!(!usual || to == self.acknowledged_by_subflow(r, ack));
+            let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
+            self.acknowledged_with_edge(now_ns, to, right);
+            if !usual {
+                self.check_flushed();
                 self.infinite_acknowledged(r, ack);
             }
+        }
+        if usual {
+            return;
         }
         if self.narrow.contains(r) {
             self.heard_while_held(now_ns, r);
         }
-        let subflow = &mut self.subflows[r];
+        let subflow = &self.subflows[r];
         if outstanding && subflow.fin_sent && subflow.snd_una == subflow.snd_nxt {
             self.fin_acknowledged_on(now_ns, r);
+        }
+    }
+
+    /// An acknowledgment may have left something to be sent again.
+    #[inline(never)]
+    fn note_repairs(&mut self, r: usize) {
+        self.due.frto_waits |= self.holds_retransmissions(r);
+        let subflow = &self.subflows[r];
+        if subflow.board.has_unrepaired() || subflow.fin_requested || subflow.probe_due {
+            self.due.attention.insert(r);
+        }
+    }
+
+    /// What a segment says of marks on the way to the peer (RFC 3168 §6.1.2).
+    fn hear_mark(&mut self, now_ns: u64, r: usize, flags: Flags) {
+        let abe = self.config.tcp.abe;
+        let subflow = &mut self.subflows[r];
+        if subflow.ecn.arrived(flags, subflow.snd_una, subflow.snd_nxt) && !subflow.board.is_empty() {
+            subflow.marked(now_ns, &mut self.views, r, &mut self.controller, abe);
         }
     }
 
@@ -371,14 +571,7 @@ impl<P: Stream> Connection<P> {
     #[inline(always)]
     pub(super) fn data_acknowledged(&mut self, now_ns: u64, to: Offset, window: u64) {
         self.acknowledged_with_edge(now_ns, to, to.saturating_add(window));
-    }
-
-    /// The same of a segment that may be older than the last of its subflow: then (not `fresh`) the window holds that was told
-    /// since.
-    #[inline(always)]
-    pub(super) fn acknowledged_on_subflow(&mut self, now_ns: u64, to: Offset, window: u64, fresh: bool) {
-        let right = if fresh { to.saturating_add(window) } else { self.tx.right() };
-        self.acknowledged_with_edge(now_ns, to, right);
+        self.check_flushed();
     }
 
     /// The same, with the end of what the peer has room for.
@@ -396,6 +589,5 @@ impl<P: Stream> Connection<P> {
                 self.arm_data_timer(now_ns);
             }
         }
-        self.check_flushed();
     }
 }

@@ -33,7 +33,7 @@ impl<P: Stream> Connection<P> {
     }
 
     fn expire(&mut self, now_ns: u64) {
-        self.unsettle();
+        self.usual.forget();
         for r in 0..self.subflows.len() {
             if self.subflows[r].ack.deadline_ns <= now_ns {
                 self.subflows[r].ack.expire();
@@ -50,11 +50,7 @@ impl<P: Stream> Connection<P> {
                 self.due.data = true;
             }
             if self.subflows[r].rack.probe_ns <= now_ns {
-                // The probe takes the place of a timeout that is due too (RFC 8985 §7.2).
-                let subflow = &mut self.subflows[r];
-                subflow.rack.probe_ns = NEVER;
-                subflow.probe_due = true;
-                subflow.timer_ns = subflow.timer_ns.max(now_ns + 1);
+                self.subflows[r].probe_timer(now_ns);
                 self.due.attention.insert(r);
             }
             if self.subflows[r].timer_ns <= now_ns {
@@ -239,11 +235,6 @@ impl<P: Stream> Connection<P> {
     /// without an answer as there are retransmissions (§3.8.3, R2). Behind a box that has acknowledged what it then lost, the
     /// probe lies in the peer's window and is never answered.
     fn probe_timer(&mut self, now_ns: u64) {
-        let heard: u64 = self.subflows.iter().map(|s| s.statistics.data_segments_received).sum();
-        if self.timers.heard != heard as u32 {
-            self.timers.heard = heard as u32;
-            self.timers.unanswered = 0;
-        }
         self.due.data = true;
         if u32::from(self.timers.unanswered) < self.config.tcp.retries {
             self.timers.unanswered += 1;

@@ -5,16 +5,16 @@ use wire::{DataNumber, Dss, Ecn, Flags, Mapping, MpCapable, MpJoin, MptcpOption,
 
 use super::connection::Connection;
 use super::first_windows::first_window;
-use super::outgoing::{Attempt, Form, Outgoing, blank};
+use super::outgoing::{Attempt, Form, Header, Outgoing, blank};
 use super::state::fallback::Mode;
-use super::state::receive_stream::ReceiveStream;
 use crate::congestion::Phase;
 use crate::names::SubflowId;
 use crate::numbers::{Dsn, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
-use crate::tcp::subflow::{State, Subflow};
+use crate::tcp::subflow::State;
+use crate::waits::Sending;
 
 /// What a data segment carries.
 pub(super) struct Carried<P> {
@@ -28,24 +28,8 @@ pub(super) struct Carried<P> {
     pub fin: bool,
     /// Whether it was first sent as a part of a longer segment.
     pub part: bool,
-}
-
-/// What the header of every segment says of its subflow, whichever form the segment has.
-pub(super) struct Header {
-    pub seq: u32,
-    pub ack: u32,
-    pub window: u16,
-}
-
-impl Header {
-    /// Of a segment that leaves at place `seq` of an established subflow. With it the peer has the acknowledgment that it was
-    /// owed.
-    #[inline(always)]
-    pub fn of<P: Stream>(now_ns: u64, subflow: &mut Subflow<P>, rx: &mut ReceiveStream<P>, seq: u64) -> Self {
-        let window = rx.announce(now_ns, subflow);
-        subflow.ack.sent();
-        Header { seq: subflow.our_number(seq).on_wire(), ack: subflow.their_number(subflow.rcv_nxt).on_wire(), window }
-    }
+    /// Whether it is sent for the first time.
+    pub new: bool,
 }
 
 impl<P: Stream> Connection<P> {
@@ -80,14 +64,14 @@ impl<P: Stream> Connection<P> {
     }
 
     fn transmit_due(&mut self, now_ns: u64, out: &mut Outgoing<P>) -> Option<usize> {
-        out.form = Form::Whole;
+        (out.form, out.sending) = (Form::Whole, Sending::First);
         if self.due.is_before_data()
             && let Some(r) = self.transmit_first(now_ns, out)
         {
             return Some(r);
         }
         if self.due.data {
-            let sent = match self.transmit_plain(now_ns, out) {
+            let sent = match self.transmit_full(now_ns, out) {
                 Attempt::Sent(r) => Some(r),
                 Attempt::Nothing => None,
                 Attempt::Unknown => self.transmit_data(now_ns, out),
@@ -102,10 +86,8 @@ impl<P: Stream> Connection<P> {
         }
         while let Some(r) = self.due.acks.pop() {
             if self.subflows[r].ack.now && (self.subflows[r].is_synchronised() || self.is_challenged_early(r)) {
-                if self.short.is_plain(r) {
+                if self.is_known_usual(r) {
                     self.compact_acknowledgment(now_ns, r, out);
-                } else if self.is_known_steady(r) {
-                    self.selective_acknowledgment(now_ns, r, out);
                 } else {
                     self.acknowledgment(now_ns, r, &mut out.segment);
                 }
@@ -133,7 +115,7 @@ impl<P: Stream> Connection<P> {
         if self.due.signals.0 != 0
             && let Some((r, segment)) = self.transmit_signal(now_ns)
         {
-            self.unsettle();
+            self.usual.forget();
             out.segment = segment;
             return Some(r);
         }
@@ -144,13 +126,13 @@ impl<P: Stream> Connection<P> {
     fn transmit_urgent(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) -> bool {
         if self.subflows[r].reset_due {
             self.subflows[r].reset_due = false;
-            self.unsettle();
+            self.usual.forget();
             out.segment = self.reset(now_ns, r);
             return true;
         }
         if self.subflows[r].syn_due {
             self.subflows[r].syn_due = false;
-            self.unsettle();
+            self.usual.forget();
             out.segment = self.syn(now_ns, r);
             return true;
         }
@@ -159,9 +141,9 @@ impl<P: Stream> Connection<P> {
         }
         if self.subflows[r].board.has_unrepaired() && self.may_retransmit(r) && !self.holds_retransmissions(r) {
             let Some(sent) = self.subflows[r].board.retransmit(now_ns) else { return false };
-            self.short.disturb(r);
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
             let part = sent.is_part();
+            out.sending = sent.sending();
             let subflow = &mut self.subflows[r];
             subflow.note_transmission();
             subflow.note_retransmission(now_ns);
@@ -183,8 +165,7 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
-            self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part }, out);
-            out.repeats();
+            self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
             return true;
         }
         let confirmed = self.subflows[r].join.is_none_or(|j| j.confirmed);
@@ -193,6 +174,15 @@ impl<P: Stream> Connection<P> {
             return true;
         }
         false
+    }
+
+    /// New data went out on a subflow that is not clean.
+    #[inline(never)]
+    fn sent_unclean(&mut self, now_ns: u64, r: usize, len: usize) {
+        self.note_sent(now_ns, r, len);
+        self.pace(now_ns, r, len);
+        let deadline_ns = self.subflows[r].deadline_ns();
+        self.wake_by(deadline_ns);
     }
 
     /// For a control that asks for rates: new data, the last of the sequence numbers so far, is on its way.
@@ -232,6 +222,8 @@ impl<P: Stream> Connection<P> {
         self.mode == Mode::Mptcp && self.initiator && !self.fully_established && r == 0 && from == Offset::FIRST
     }
 
+    /// Data that follows what was sent before on subflow `r`, a FIN, or both.
+    #[inline(never)]
     pub(super) fn first_transmission(
         &mut self,
         now_ns: u64,
@@ -241,29 +233,32 @@ impl<P: Stream> Connection<P> {
         fin: bool,
         out: &mut Outgoing<P>,
     ) {
+        self.transmit_next::<false>(now_ns, r, (offset, payload, fin), out);
+    }
+
+    /// As [`first_transmission`](Self::first_transmission), in place. `MORE`: data, and more of it is written. Answers whether
+    /// the congestion window has more room.
+    #[inline(always)]
+    pub(super) fn transmit_next<const MORE: bool>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        (offset, payload, fin): (Offset, P, bool),
+        out: &mut Outgoing<P>,
+    ) -> bool {
         let subflow = &mut self.subflows[r];
         let seq = subflow.send_new(now_ns, (offset, &payload, fin), &mut self.views[r]);
-        if !payload.is_empty() {
+        if MORE || !payload.is_empty() {
             self.contexts[r].sent(seq, offset);
         }
-        subflow.note_transmission();
-        self.views[r].in_flight = subflow.pipe();
-        if !self.views[r].has_room() {
-            subflow.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
+        let (clean, has_room) = subflow.first_sent(now_ns, &mut self.views[r]);
+        if clean {
+            self.next_timeout_ns = self.next_timeout_ns.min(subflow.sender_deadline_ns(true));
+        } else {
+            self.sent_unclean(now_ns, r, payload.len());
         }
-        subflow.arm_probe(now_ns, &self.views[r]);
-        self.note_sent(now_ns, r, payload.len());
-        self.pace(now_ns, r, payload.len());
-        let deadline_ns = self.subflows[r].deadline_ns();
-        self.wake_by(deadline_ns);
-        let new_data = !payload.is_empty();
-        self.data_segment(now_ns, r, Carried { seq, offset, payload, fin, part: false }, out);
-        let ecn = &mut self.subflows[r].ecn;
-        if ecn.enabled && new_data {
-            // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
-            out.segment.flags = out.segment.flags | ecn.flags(true);
-            self.last_ecn = self.ect;
-        }
+        self.data_segment::<MORE>(now_ns, r, Carried { seq, offset, payload, fin, part: false, new: true }, out);
+        has_room
     }
 
     fn fin(&mut self, now_ns: u64, r: usize, out: &mut Outgoing<P>) {
@@ -274,7 +269,7 @@ impl<P: Stream> Connection<P> {
 
     /// The FIN goes out (RFC 9293 §3.10.4).
     pub(super) fn note_fin(&mut self, r: usize) {
-        self.unsettle();
+        self.usual.forget();
         let subflow = &mut self.subflows[r];
         subflow.fin_requested = true;
         subflow.fin_sent = true;
@@ -284,20 +279,33 @@ impl<P: Stream> Connection<P> {
         };
     }
 
-    pub(super) fn data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, out: &mut Outgoing<P>) {
-        let Carried { seq, offset, payload, fin, part } = carried;
-        let len = payload.len() as u64;
-        let mut flags = Flags::ACK;
-        if offset + len == self.tx.end() {
-            flags = flags | Flags::PSH;
-        }
-        if fin {
-            flags = flags | Flags::FIN;
-        } else if !part && self.is_known_steady(r) && self.is_compact(r, offset + len) {
+    /// A segment with data, a FIN, or both. `MORE`: new data, and more of it is written.
+    #[inline(always)]
+    pub(super) fn data_segment<const MORE: bool>(
+        &mut self,
+        now_ns: u64,
+        r: usize,
+        carried: Carried<P>,
+        out: &mut Outgoing<P>,
+    ) {
+        let end = carried.offset + carried.payload.len() as u64;
+        debug_assert!(!MORE || (end < self.tx.end() && !carried.fin && !carried.part));
+        let flags = if !MORE && end == self.tx.end() { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let alone = MORE || (!carried.fin && !carried.part);
+        if alone && self.is_known_usual(r) && self.is_compact::<MORE>(r, end) {
+            let Carried { seq, offset, payload, .. } = carried;
             self.compact_data(now_ns, r, (seq, offset, payload), out);
             out.compact.flags = flags;
-            return;
+        } else {
+            self.whole_data_segment(now_ns, r, carried, flags, out);
         }
+    }
+
+    #[inline(never)]
+    fn whole_data_segment(&mut self, now_ns: u64, r: usize, carried: Carried<P>, flags: Flags, out: &mut Outgoing<P>) {
+        let Carried { seq, offset, payload, fin, part, new } = carried;
+        let len = payload.len() as u64;
+        let flags = if fin { flags | Flags::FIN } else { flags };
         let segment = &mut out.segment;
         self.segment_into(now_ns, r, seq, flags, segment);
         if self.mode == Mode::Mptcp && len > 0 {
@@ -315,7 +323,7 @@ impl<P: Stream> Connection<P> {
             } else if let Some(dss) = &mut segment.options.dss {
                 let end = self.ending.requested && offset + len == self.tx.end();
                 if end {
-                    self.unsettle();
+                    self.usual.forget();
                     self.ending.data_fin_sent = true;
                 }
                 dss.data_fin = end;
@@ -331,6 +339,12 @@ impl<P: Stream> Connection<P> {
             self.subflows[r].sack_blocks(room, &mut segment.options.sack);
         }
         segment.payload = payload;
+        let ecn = &mut self.subflows[r].ecn;
+        if ecn.enabled && new && len > 0 {
+            // Only new data is ECN-capable (RFC 3168 §6.1.2, §6.1.5).
+            out.segment.flags = out.segment.flags | ecn.flags(true);
+            self.last_ecn = self.ect;
+        }
     }
 
     /// A bare acknowledgment.
@@ -359,8 +373,7 @@ impl<P: Stream> Connection<P> {
             segment.ack = subflow.their_number(before).on_wire();
             segment.flags = Flags::ACK | flags;
             // That of the packet after it follows.
-            subflow.ack.now = true;
-            self.due.acks.insert(r);
+            self.owe_acknowledgment(r);
         }
     }
 
@@ -504,7 +517,7 @@ impl<P: Stream> Connection<P> {
         }
         let r = self.best_subflow()?;
         self.ending.data_fin_due = false;
-        self.unsettle();
+        self.usual.forget();
         self.ending.data_fin_sent = true;
         let seq = self.subflows[r].snd_nxt;
         let segment = &mut out.segment;

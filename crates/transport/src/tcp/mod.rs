@@ -1,6 +1,7 @@
 //! One subflow: TCP as RFC 9293 has it, with the loss detection of RFC 8985 or RFC 6675.
 
 pub mod acknowledge;
+pub mod arrival;
 pub mod earned;
 pub mod ecn;
 pub mod losses;

@@ -52,6 +52,16 @@ impl<P: Stream> Sent<P> {
         self.is(PART)
     }
 
+    /// Why it was sent last.
+    pub fn sending(&self) -> Sending {
+        match (self.is(EVER_RETRANSMITTED), self.is(TIMED_OUT)) {
+            (true, true) => Sending::Timeout,
+            (true, false) => Sending::Retransmission,
+            (false, _) if self.is(REINJECTED) => Sending::Reinjection,
+            (false, _) => Sending::First,
+        }
+    }
+
     /// Bytes of data.
     pub fn data_len(&self) -> u64 {
         u64::from(self.kept.len())
@@ -172,6 +182,8 @@ struct Found<P: Stream> {
     lost_below: u64,
     /// No lost segment below this number waits for its retransmission: where the search for one goes on.
     repaired_below: u64,
+    /// Nothing from this sequence number on was ever sent again.
+    resent_below: u64,
     /// How often a segment was found lost.
     losses: u64,
     /// The blocks of the last acknowledgment that had some; empty ones for those that made no sense.
@@ -188,6 +200,7 @@ impl<P: Stream> Default for Found<P> {
             highest_sacked: 0,
             lost_below: 0,
             repaired_below: 0,
+            resent_below: 0,
             losses: 0,
             previous_blocks: [SackBlock::default(); 4],
             resent: VecDeque::new(),
@@ -307,12 +320,12 @@ impl<P: Stream> Scoreboard<P> {
         }
     }
 
-    /// Whether there is no mark to look after: nothing is selectively acknowledged, lost, or in the network again, and
-    /// nothing outstanding lies below what was delivered.
-    #[inline]
+    /// Whether there is no mark to look after: nothing is selectively acknowledged or lost, nothing outstanding was ever sent
+    /// again, and none of it lies below what was delivered.
     pub fn is_unmarked(&self) -> bool {
-        self.sacked | self.lost | self.retransmitted == 0
-            && self.sent.front().is_none_or(|first| first.seq >= self.highest_delivered)
+        let resent_below = self.found.as_ref().map_or(0, |found| found.resent_below);
+        let above = self.highest_delivered.max(resent_below);
+        self.sacked | self.lost | self.retransmitted == 0 && self.sent.front().is_none_or(|first| first.seq >= above)
     }
 
     /// Whether an acknowledgment up to `ack` covers a whole segment at least.
@@ -322,29 +335,24 @@ impl<P: Stream> Scoreboard<P> {
     }
 
     /// As [`acknowledge`](Self::acknowledge), where [`is_unmarked`](Self::is_unmarked) and
-    /// [`covers_first`](Self::covers_first) hold.
+    /// [`covers_first`](Self::covers_first) hold: everything was sent once, in the order in which it stands here.
     #[inline(always)]
-    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64, copies: Copies) -> Delivered {
+    pub fn acknowledge_in_order(&mut self, ack: u64, now_ns: u64) -> Delivered {
         let mut delivered = Delivered { advanced: true, ..Delivered::default() };
-        let (mut oldest_ns, mut latest_ns, mut latest_end, mut ever) = (u64::MAX, 0, 0, 0);
+        let (mut oldest_ns, mut latest) = (u64::MAX, (0, 0));
         while let Some(first) = self.sent.front() {
             let (sent_ns, end) = (first.sent_ns, first.end());
             if end > ack {
                 break;
             }
+            debug_assert!(!first.is(SACKED | LOST | EVER_RETRANSMITTED));
             delivered.segments += 1;
             delivered.bytes += first.data_len();
-            if oldest_ns == u64::MAX {
-                oldest_ns = sent_ns;
-            }
-            let once = first.marks & EVER_RETRANSMITTED == 0;
-            if sent_ns >= latest_ns && (once || copies.may_be_last(sent_ns, now_ns)) {
-                (latest_ns, latest_end) = (sent_ns, end);
-            }
-            ever |= first.marks;
-            self.highest_delivered = end;
+            oldest_ns = oldest_ns.min(sent_ns);
+            latest = (sent_ns, end);
             self.sent.pop_front();
         }
+        self.highest_delivered = latest.1;
         if let Some(first) = self.sent.front_mut()
             && first.seq < ack
         {
@@ -352,12 +360,9 @@ impl<P: Stream> Scoreboard<P> {
         }
         self.first += u64::from(delivered.segments);
         trim(&mut self.sent);
-        delivered.latest = Some((latest_ns, latest_end));
-        // Those sent only once stand in the order of time.
-        if ever & EVER_RETRANSMITTED == 0 {
-            delivered.rtt_ns = Some(now_ns - oldest_ns);
-            delivered.last_rtt_ns = Some(now_ns - latest_ns);
-        }
+        delivered.latest = Some(latest);
+        delivered.rtt_ns = Some(now_ns - oldest_ns);
+        delivered.last_rtt_ns = Some(now_ns - latest.0);
         delivered
     }
 
@@ -571,12 +576,7 @@ impl<P: Stream> Scoreboard<P> {
     /// Why the segment with this sequence number was sent last; as if new where it is not known.
     pub fn sending_of(&self, seq: u64) -> Sending {
         let place = self.position(seq + 1).wrapping_sub(1);
-        match self.sent.get(place) {
-            Some(sent) if sent.is(EVER_RETRANSMITTED) && sent.is(TIMED_OUT) => Sending::Timeout,
-            Some(sent) if sent.is(EVER_RETRANSMITTED) => Sending::Retransmission,
-            Some(sent) if sent.is(REINJECTED) => Sending::Reinjection,
-            _ => Sending::First,
-        }
+        self.sent.get(place).map_or(Sending::First, Sent::sending)
     }
 
     /// The last segment once more, as a probe (RFC 8985 §7.3); it is not counted as lost.
@@ -584,6 +584,8 @@ impl<P: Stream> Scoreboard<P> {
         let last = self.sent.back_mut()?;
         last.marks |= EVER_RETRANSMITTED;
         last.sent_ns = now_ns;
+        let found = self.found.get_or_insert_default();
+        found.resent_below = found.resent_below.max(last.end());
         Some(last)
     }
 
@@ -658,10 +660,12 @@ impl<P: Stream> Scoreboard<P> {
         let segment = &mut self.sent[i];
         segment.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
         segment.sent_ns = now_ns;
+        let end = segment.end();
         self.retransmitted += 1;
         let number = self.first + i as u64;
         let found = self.found.get_or_insert_default();
         found.repaired_below = number + 1;
+        found.resent_below = found.resent_below.max(end);
         push(&mut found.resent, (now_ns, number));
         Some(&self.sent[i])
     }

@@ -1,8 +1,9 @@
 //! What an acknowledgment or a timer does to a sender: loss detection, recovery, undo, window.
 
-use wire::{SackBlock, Timestamps};
+use wire::Timestamps;
 
 use super::acknowledge::NEVER;
+use super::arrival::Arrival;
 use super::rack::Probe;
 use super::recovery::{Frto, Recovery, Undo};
 use super::scoreboard::{Copies, Delivered};
@@ -15,40 +16,81 @@ use crate::queue::Stream;
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
 
-/// What a segment says to the sender of data.
-#[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
-    /// The acknowledgment, in 64 bits.
-    pub ack: u64,
-    /// The window field.
-    pub window: u16,
-    /// Timestamps.
-    pub timestamps: Option<Timestamps>,
-    /// SACK blocks.
-    pub blocks: &'a [SackBlock],
-    /// The segment has no content.
-    pub empty: bool,
-    /// It has a FIN, or an option that says something else than data and acknowledgments do.
-    pub signals: bool,
-    /// It has the flag ECE.
-    pub marked: bool,
-}
-
 impl<P: Stream> Subflow<P> {
     /// The acknowledgment of a segment: scoreboard, RTT, recovery and window. `group[r]` is this subflow's view.
-    #[inline(never)]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         now_ns: u64,
-        heard: &Heard<'_>,
+        arrival: Arrival<'_>,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
     ) {
-        let ack = heard.ack;
+        if arrival.sack.is_empty() && self.acknowledges_next(arrival.ack) {
+            debug_assert!(self.is_clean(&group[r]));
+            self.acknowledged_in_order(now_ns, arrival.ack, group, r, controller);
+        } else {
+            // A copy of its own: an arrival that is never in memory costs the other case nothing.
+            let kept = arrival;
+            self.acknowledged_otherwise(now_ns, &kept, group, r, controller);
+        }
+    }
+
+    /// As [`acknowledged`](Self::acknowledged), not in place.
+    #[inline(never)]
+    pub fn acknowledged_apart(
+        &mut self,
+        now_ns: u64,
+        arrival: Arrival<'_>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        self.acknowledged(now_ns, arrival, group, r, controller);
+    }
+
+    /// Whether an acknowledgment up to `ack` is of a whole segment at least, and the sender clean.
+    #[inline(always)]
+    pub fn acknowledges_next(&self, ack: u64) -> bool {
+        self.clean && self.board.covers_first(ack)
+    }
+
+    /// As [`is_clean`](Self::is_clean), as far as it is remembered.
+    #[inline(always)]
+    pub fn is_known_clean(&self) -> bool {
+        self.clean
+    }
+
+    /// Whether nothing that was sent is lost, selectively acknowledged, in the network again or probed for, nothing of it goes
+    /// out at a rate, and acknowledgments are told apart by SACK.
+    pub fn is_clean(&self, view: &View) -> bool {
+        self.shortcuts
+            && self.sack
+            && view.phase == Phase::Open
+            && self.board.is_unmarked()
+            && self.detection == LossDetection::RackTlp
+            && self.rack.probe.is_none()
+            && self.rtt.backoff == 0
+            && !self.probe_due
+            && self.pacing.is_none()
+            && self.rate.is_none()
+    }
+
+    /// [`acknowledged`](Self::acknowledged), whatever there is to look after.
+    #[inline(never)]
+    fn acknowledged_otherwise(
+        &mut self,
+        now_ns: u64,
+        arrival: &Arrival<'_>,
+        group: &mut [View],
+        r: usize,
+        controller: &mut Controller,
+    ) {
+        let ack = arrival.ack;
         let (has_room, full) = (group[r].has_room(), group[r].free_segments() == 0);
         let (una_before, pipe_before, phase_before) = (self.snd_una, group[r].in_flight, group[r].phase);
-        let copies = self.copies(heard.timestamps, group[r].min_rtt_ns);
+        let copies = self.copies(arrival.timestamps, group[r].min_rtt_ns);
         let mut delivered = Delivered { copies, ..Delivered::default() };
         self.board.acknowledge(ack, now_ns, &mut delivered);
         if ack > self.snd_una {
@@ -56,12 +98,12 @@ impl<P: Stream> Subflow<P> {
             self.retries = 0;
             group[r].potentially_failed = false;
         }
-        let window_moved = self.last_window != heard.window;
-        self.last_window = heard.window;
+        let window_moved = self.last_window != arrival.window;
+        self.last_window = arrival.window;
         // End of what arrived twice, where that is reported.
         let mut duplicate_end = None;
         if self.sack {
-            if let Some(&first) = heard.blocks.first() {
+            if let Some(&first) = arrival.sack.as_slice().first() {
                 let (una, iss) = (self.snd_una, self.iss);
                 let expand = |edge: u32| SeqNumber::acknowledged(edge).place(iss, una);
                 // RFC 2883 §4: a first block below the acknowledgment reports a duplicate.
@@ -69,7 +111,7 @@ impl<P: Stream> Subflow<P> {
                 duplicate_end = (right <= una && left < right).then_some(right);
                 // What arrived out of order is not what the timestamp is of: it echoes the last segment in order.
                 delivered.copies.echo_ms = None;
-                self.board.selectively_acknowledge(heard.blocks, expand, now_ns, &mut delivered);
+                self.board.selectively_acknowledge(arrival.sack.as_slice(), expand, now_ns, &mut delivered);
             }
         } else if delivered.advanced {
             let known = self.duplicate_acks.min(delivered.segments.saturating_sub(1));
@@ -80,8 +122,8 @@ impl<P: Stream> Subflow<P> {
             if phase_before != Phase::Recovery {
                 self.duplicate_acks = 0;
             }
-        } else if heard.empty
-            && !heard.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
+        } else if arrival.empty
+            && !arrival.signals // RFC 8684 §3.4: MPTCP's signals are no duplicate acknowledgments
             && !window_moved // RFC 5681 §2, a duplicate acknowledgment, (e)
             && !self.board.is_empty()
             && ack == self.snd_una
@@ -121,11 +163,11 @@ impl<P: Stream> Subflow<P> {
         if duplicate_reported {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
-        if self.is_spurious(heard, &delivered, duplicate_end, group[r].phase) {
+        if self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
             self.undo(now_ns, group, r, controller);
         }
         self.recover(now_ns, &delivered, group, r, controller);
-        let duplicate = !delivered.advanced && heard.empty && heard.blocks.is_empty();
+        let duplicate = !delivered.advanced && arrival.empty && arrival.sack.is_empty();
         self.settle_probe(now_ns, ack, duplicate_reported, duplicate, group, r, controller);
         group[r].in_flight = self.pipe();
         // The ACK that ends a recovery sets the window to ssthresh (RFC 6582 §3.2 step 3) and no more: without SACK it
@@ -140,12 +182,13 @@ impl<P: Stream> Subflow<P> {
             self.grow(now_ns, (una_before, pipe_before), brought, group, r, controller);
         }
         if self.rate.is_some() {
-            let marked = heard.marked && self.ecn.scalable;
+            let marked = arrival.marked && self.ecn.scalable;
             self.report(now_ns, &delivered, (pipe_before, has_room, full, marked), group, r, controller);
         }
         if delivered.advanced {
             self.arm_probe(now_ns, &group[r]);
         }
+        self.clean = self.is_clean(&group[r]);
     }
 
     /// An acknowledgment that advanced restarts the timer, but of those that repair a part of a recovery only the first one (RFC
@@ -208,22 +251,19 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
-    /// [`acknowledged`](Self::acknowledged) without the steps that find nothing when nothing is lost, selectively
-    /// acknowledged, sent again or probed for.
+    /// [`acknowledged`](Self::acknowledged) of a clean sender: the other steps find nothing.
     #[inline(always)]
-    pub fn acknowledged_in_order(
+    fn acknowledged_in_order(
         &mut self,
         now_ns: u64,
         ack: u64,
-        echo: Option<Timestamps>,
         group: &mut [View],
         r: usize,
         controller: &mut Controller,
     ) {
         let view = &mut group[r];
         let before = (self.snd_una, view.in_flight);
-        let copies = self.copies(echo, view.min_rtt_ns);
-        let delivered = self.board.acknowledge_in_order(ack, now_ns, copies);
+        let delivered = self.board.acknowledge_in_order(ack, now_ns);
         self.snd_una = ack;
         self.retries = 0;
         view.potentially_failed = false;
@@ -418,6 +458,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The reordering timer: what was given time has not come (RFC 8985 §6.2 step 5).
     pub fn reordering_timer(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller) {
+        self.clean = false;
         self.rack.timer_ns = NEVER;
         self.detect(now_ns, &Delivered::default(), group, r, controller);
         group[r].in_flight = self.pipe();
@@ -425,6 +466,7 @@ impl<P: Stream> Subflow<P> {
 
     /// The retransmission timer expired with data outstanding (RFC 6298 §5.4–5.6, RFC 5681 §3.1).
     pub fn timed_out(&mut self, now_ns: u64, group: &mut [View], r: usize, controller: &mut Controller, frto: bool) {
+        self.clean = false;
         // Equation 4 of RFC 5681 §3.1 holds where the segment was not yet sent again by this timer; not for a
         // retransmission that is lost too.
         let recovering = group[r].phase == Phase::Recovery;
@@ -495,7 +537,7 @@ impl<P: Stream> Subflow<P> {
     /// a timeout it acknowledges what was sent only once (F-RTO, RFC 5682 §3.1).
     fn is_spurious(
         &mut self,
-        heard: &Heard<'_>,
+        arrival: &Arrival<'_>,
         delivered: &Delivered,
         duplicate_end: Option<u64>,
         phase: Phase,
@@ -505,7 +547,7 @@ impl<P: Stream> Subflow<P> {
         if phase == Phase::Open {
             return false;
         }
-        if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, heard.timestamps)
+        if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, arrival.timestamps)
             && t.echo != 0
             && (t.echo.wrapping_sub(stamp) as i32) < 0
         {
@@ -518,7 +560,7 @@ impl<P: Stream> Subflow<P> {
                 return true;
             }
         }
-        let ack = heard.ack;
+        let ack = arrival.ack;
         match losses.frto {
             Frto::Off => false,
             // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment
@@ -573,8 +615,17 @@ impl<P: Stream> Subflow<P> {
         }
     }
 
+    /// A tail loss probe is due, in place of a timeout that is due too (RFC 8985 §7.2).
+    pub fn probe_timer(&mut self, now_ns: u64) {
+        self.clean = false;
+        self.rack.probe_ns = NEVER;
+        self.probe_due = true;
+        self.timer_ns = self.timer_ns.max(now_ns + 1);
+    }
+
     /// The probe went out.
     pub fn probe_sent(&mut self, now_ns: u64, repeated: bool) {
+        self.clean = false;
         self.probe_due = false;
         self.rack.probe_ns = NEVER;
         self.rack.probe = Some(Probe { end: self.snd_nxt, repeated });

@@ -97,6 +97,8 @@ pub struct Subflow<P: Stream> {
     pub sack: bool,
     pub snd_wscale: u8,
     pub rcv_wscale: u8,
+    /// Remembered of [`is_clean`](Self::is_clean): acknowledgments and new data have nothing else to look after.
+    pub(super) clean: bool,
     pub state: State,
     /// The peer's MSS or ours, whichever is less, in bytes; options take from it.
     pub mss: u32,
@@ -116,6 +118,9 @@ pub struct Subflow<P: Stream> {
     pub validation: Validation,
     pub board: Scoreboard<P>,
     pub statistics: Counts,
+    pub reorder: Reorder<P>,
+    /// What arrived twice and is to be reported (D-SACK, RFC 2883).
+    pub duplicate: Option<(u64, u64)>,
     /// None as long as nothing was lost, probed for, or marked.
     pub losses: Option<Box<Losses>>,
 
@@ -125,11 +130,8 @@ pub struct Subflow<P: Stream> {
     pub pacing: Option<Box<Pacing>>,
     /// For a control that asks for it.
     pub rate: Option<Box<RateSampler>>,
-    pub reorder: Reorder<P>,
     /// Sequence number of the peer's FIN.
     pub fin_at: Option<u64>,
-    /// What arrived twice and is to be reported (D-SACK, RFC 2883).
-    pub duplicate: Option<(u64, u64)>,
     pub syn_sent_ns: u64,
     /// It answers a segment that fits nothing (RFC 9293 §3.5.2).
     pub reset_answer: Option<Box<ResetAnswer>>,
@@ -145,6 +147,8 @@ pub struct Subflow<P: Stream> {
     /// The peer offered window scaling.
     pub peer_scales: bool,
     pub detection: LossDetection,
+    /// See [`TcpOptions::shortcuts`].
+    pub(super) shortcuts: bool,
     /// See [`TcpOptions::impatient`].
     pub impatient: bool,
     /// The control sets the window with each delivery, in recovery too.
@@ -180,6 +184,8 @@ impl<P: Stream> Subflow<P> {
             peer_scales: false,
             last_window: 0,
             snd_wscale: 0,
+            clean: false,
+            shortcuts: options.shortcuts,
             rcv_wscale: 0,
             mss: u32::from(mss),
             ts_recent: 0,
@@ -249,11 +255,13 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// The place of the octet with this sequence number of the peer.
+    #[inline]
     pub fn their_seq(&self, seq: u32) -> u64 {
         SeqNumber::sent(seq).place(self.irs, self.rcv_nxt)
     }
 
     /// The place of an acknowledgment, or of a SACK edge, of ours.
+    #[inline]
     pub fn our_seq(&self, ack: u32) -> u64 {
         SeqNumber::acknowledged(ack).place(self.iss, self.snd_una)
     }
@@ -311,22 +319,14 @@ impl<P: Stream> Subflow<P> {
         self.ts_recent = timestamps.map_or(0, |t| t.value);
     }
 
-    /// RFC 7323 §5.3: false when the segment is older than what was seen (PAWS); else keeps its timestamp to echo. For a
-    /// segment in which nothing else can be wrong.
-    pub fn check_timestamps(&mut self, seq: u64, timestamps: Option<Timestamps>) -> bool {
-        let recent = self.is_recent(timestamps);
-        if recent {
-            self.keep_timestamp(seq, timestamps);
-        }
-        recent
-    }
-
-    /// §5.3 R1: whether the segment is not older than what was seen.
+    /// RFC 7323 §5.3 R1: whether the segment is not older than what was seen (PAWS).
+    #[inline]
     pub fn is_recent(&self, timestamps: Option<Timestamps>) -> bool {
         timestamps.is_none_or(|t| !self.timestamps || (t.value.wrapping_sub(self.ts_recent) as i32) >= 0)
     }
 
     /// §5.3 R3: keeps the timestamp of a segment that is taken, to echo it.
+    #[inline]
     pub fn keep_timestamp(&mut self, seq: u64, timestamps: Option<Timestamps>) {
         if let (true, Some(t)) = (self.timestamps && seq <= self.rcv_nxt, timestamps) {
             self.ts_recent = t.value;
@@ -346,8 +346,15 @@ impl<P: Stream> Subflow<P> {
     }
 
     /// Whether there is anything to report in SACK blocks.
+    #[inline(always)]
     pub fn has_blocks(&self) -> bool {
-        self.sack && (self.duplicate.is_some() || !self.reorder.is_empty() || self.fin_at.is_some())
+        self.sack && (self.has_usual_blocks() || self.fin_at.is_some())
+    }
+
+    /// As [`has_blocks`](Self::has_blocks), where SACK is in use and no FIN has come.
+    #[inline(always)]
+    pub fn has_usual_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.reorder.is_empty()
     }
 
     /// SACK blocks for a segment with `room` bytes of option space left: a duplicate first (RFC 2883 §4), then what
@@ -436,6 +443,36 @@ impl<P: Stream> Subflow<P> {
             self.restart_timer(now_ns);
         }
         seq
+    }
+
+    /// The sender's account of a segment that has just gone out for the first time. Answers whether it is clean, and whether the
+    /// congestion window has room for more.
+    #[inline(always)]
+    pub fn first_sent(&mut self, now_ns: u64, view: &mut View) -> (bool, bool) {
+        let clean = self.clean;
+        if clean {
+            debug_assert!(self.is_clean(view));
+            view.in_flight = self.board.outstanding();
+        } else {
+            self.note_transmission();
+            view.in_flight = self.pipe();
+        }
+        let has_room = view.has_room();
+        if !has_room {
+            self.note_limited(); // whatever the other subflows do: this window was used up (RFC 7661)
+        }
+        if clean {
+            self.rack.arm_probe(now_ns, view.srtt_ns, view.in_flight, self.timer_ns);
+        } else {
+            self.arm_probe(now_ns, view);
+        }
+        (clean, has_room)
+    }
+
+    /// When a sender wants attention for what it has just sent or heard; `clean`, as it was then.
+    #[inline(always)]
+    pub fn sender_deadline_ns(&self, clean: bool) -> u64 {
+        if clean { self.timer_ns.min(self.rack.probe_ns) } else { self.deadline_ns() }
     }
 
     /// When this subflow wants attention.

@@ -17,6 +17,7 @@ impl<P: Stream> Subflow<P> {
         if parts.is_empty() {
             return;
         }
+        self.clean = false;
         if let Some(rate) = &mut self.rate {
             rate.split(&parts);
         }

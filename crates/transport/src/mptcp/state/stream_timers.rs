@@ -18,8 +18,6 @@ pub struct StreamTimers {
     pub probe_due: bool,
     /// Zero-window probes since the peer was last heard.
     pub unanswered: u8,
-    /// Data segments of the peer that had arrived at the last probe.
-    pub heard: u32,
 }
 
 impl StreamTimers {
@@ -32,7 +30,6 @@ impl StreamTimers {
             probe_backoff: 0,
             probe_due: false,
             unanswered: 0,
-            heard: 0,
         }
     }
 
