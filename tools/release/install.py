@@ -24,6 +24,8 @@ TRIED: Final = (
     ("mptcplab", "list", "scenarios"),
     ("mptcplab", "run", "wifi-lte", "--out", "out/wifi-lte"),
     ("mptcplab", "run", "wifi-lte", "--engine", "model"),
+    ("mptcplab", "compare", "wifi-lte", "--vary", "connection.download.congestion=lia,olia", "--repeat", "2"),
+    ("mptcplab", "advise", "--path", "fibre: 20/5 Mbit/s, 8 ms", "--path", "lte: 10/5 Mbit/s, 45 ms"),
     ("mptcplab", "reproduce", "khalili-2013", "--quick", "--item", "figure-9"),
     ("python", "-W", "error", "-c", "import mptcplab; mptcplab.Scenario.load('two-paths')"),
 )
