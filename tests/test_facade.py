@@ -123,9 +123,7 @@ def test_parts_make_the_scenario_that_a_file_makes(scenario: Scenario) -> None:
 
 def test_with_changes_a_copy(scenario: Scenario) -> None:
     changed = scenario.with_({"link.wifi.rate": "5 Mbit/s", "connection.download.paths": ("wifi",)}, seed=9)
-    assert changed == scenario.with_overrides(
-        ["link.wifi.rate=5 Mbit/s", 'connection.download.paths=["wifi"]', "seed=9"]
-    )
+    assert changed == scenario.with_("link.wifi.rate=5 Mbit/s", 'connection.download.paths=["wifi"]', "seed=9")
     assert scenario.seed == 7
     assert changed.name == scenario.name
     with pytest.raises(mptcplab.ScenarioError, match=r"link\.wify"):

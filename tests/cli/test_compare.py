@@ -127,7 +127,7 @@ def test_what_is_refused_is_refused_before_anything_runs(
 def test_what_the_first_engine_does_not_have_comes_last() -> None:
     """A subflow only one engine knows stands there with nothing beside it."""
     scenario = Scenario.from_toml(STEADY)
-    one = scenario.with_overrides(["connection.two.path_manager=default"])
+    one = scenario.with_("connection.two.path_manager=default")
     comparison = EngineComparison({"first": run(one, "model"), "second": run(scenario, "model")})
     rows = comparison.to_dict()["subflows"]
     assert [(row["connection"], row["path"]) for row in rows] == [("two", "l"), ("flows", "l"), ("two", "m")]

@@ -41,7 +41,7 @@ def test_two_runs_in_one_process_are_equal(scenario: mptcplab.Scenario) -> None:
 
 
 def test_another_seed_is_another_run(scenario: mptcplab.Scenario) -> None:
-    lossy = scenario.with_overrides(["link.wifi.loss=1 %"])
+    lossy = scenario.with_("link.wifi.loss=1 %")
     assert not mptcplab.run(lossy).subflows.equals(mptcplab.run(lossy, seed=8).subflows)
 
 
@@ -84,7 +84,7 @@ def test_the_columns_of_samples_are_the_same_arrays_each_time(scenario: mptcplab
         columns = samples.columns()
         assert len(columns["time_s"]) > 0
         assert samples.columns() is columns
-    never = scenario.with_overrides(["measure.sample=never"])
+    never = scenario.with_("measure.sample=never")
     outcome = mptcplab._core.simulate(json.dumps(never.description()))
     assert outcome["subflow_samples"] is outcome["link_samples"] is None
 
@@ -101,7 +101,7 @@ def test_an_exception_of_the_progress_call_ends_the_simulation(scenario: mptcpla
     def progress(_: float) -> None:
         raise EnoughError
 
-    long = scenario.with_overrides(["duration=3600 s", "measure.sample=never"])
+    long = scenario.with_("duration=3600 s", "measure.sample=never")
     with pytest.raises(EnoughError):
         mptcplab._core.simulate(json.dumps(long.description()), progress)
 

@@ -89,7 +89,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def simulate(scenario: Any, engine: str, **arguments: Any) -> Any:
         burst = kernels.find(engine.partition(":")[2]).image.read_text()
         ran.append(burst.strip())
-        return run(scenario.with_overrides(["link.one.rate=2.5 Mbit/s"]) if "2" in burst else scenario, **arguments)
+        return run(scenario.with_("link.one.rate=2.5 Mbit/s") if "2" in burst else scenario, **arguments)
 
     monkeypatch.setattr(searching, "run", simulate)
     return ran

@@ -231,7 +231,7 @@ def test_a_control_that_was_compiled_in_carries_data(scenario: Scenario, control
     if not able:
         pytest.skip(f"no guest kernel has {control} (mptcplab kernel build 6.12 --with {control})")
     reno = run(scenario, f"linux-virtual:{able[0]}")
-    result = run(scenario.with_overrides([f"connection.m.congestion={control}"]), f"linux-virtual:{able[0]}")
+    result = run(scenario.with_(f"connection.m.congestion={control}"), f"linux-virtual:{able[0]}")
     (connection,) = result.connections.to_dicts()
     assert 0.1e6 < connection["goodput_bps"] < 7e6 * 1420 / 1500
     assert result.runs[0][1].samples.to_dicts() != reno.runs[0][1].samples.to_dicts()

@@ -38,7 +38,7 @@ warmup = "10 s"
 
 
 def compared(scenario: Scenario) -> EngineComparison:
-    quiet = scenario.with_overrides(["measure.sample=never"])
+    quiet = scenario.with_("measure.sample=never")
     return EngineComparison({"sim": run(quiet, "sim", repeat=3, jobs=2), "model": run(quiet, "model")})
 
 
@@ -99,8 +99,8 @@ def test_drop_tail_queues_agree(buffer: float, flows: int) -> None:
 def test_why_lia_differs_at_drop_tail_queues() -> None:
     """The same scenario agrees with a RED queue: it is drop-tail's bursts, of which two flows have unequal parts."""
     base = Scenario.load(SCENARIOS / "wifi-lte.toml", overrides=["duration=120 s", "measure.warmup=20 s"])
-    red = base.with_overrides(
-        ['link.wifi.queue={ kind = "red", min = "10 ms", max = "30 ms", max_probability = 0.1, limit = "200 ms" }']
+    red = base.with_(
+        'link.wifi.queue={ kind = "red", min = "10 ms", max = "30 ms", max_probability = 0.1, limit = "200 ms" }'
     )
     drop_tail, early = (abs(differences(compared(scenario))["neighbour"]) for scenario in (base, red))
     assert early < 0.1 < drop_tail

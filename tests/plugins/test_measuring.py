@@ -62,7 +62,7 @@ class Own(Rule):
 
 @pytest.mark.parametrize("plugin", [RULE, WHOLE])
 def test_every_sample_of_the_rtt_is_told_with_its_time(plugin: str, write: Callable[[str, str], Path]) -> None:
-    scenario = Scenario.load(write(plugin, LINE)).with_overrides(["measure.warmup=0 s"])
+    scenario = Scenario.load(write(plugin, LINE)).with_("measure.warmup=0 s")
     result = mptcplab.run(scenario)
     samples = result.samples.filter(kind="subflow")
     last = samples.filter(pl.col("time_s") == samples["time_s"].max()).join(
@@ -84,7 +84,7 @@ def test_every_sample_of_the_rtt_is_told_with_its_time(plugin: str, write: Calla
 def test_groups_are_what_is_coupled(groups: str, built_in: str, write: Callable[[str, str], Path]) -> None:
     scenario = Scenario.load(write(LIA.replace("{groups}", groups), LINE))
     own = mptcplab.run(scenario)
-    other = mptcplab.run(scenario.with_overrides([f'connection.download.congestion="{built_in}"']))
+    other = mptcplab.run(scenario.with_(f'connection.download.congestion="{built_in}"'))
     assert own.subflows.equals(other.subflows)
     assert own.samples.equals(other.samples)
 

@@ -43,24 +43,22 @@ def test_jobs_and_seeds(write: Callable[[str, str], Path]) -> None:
     one = mptcplab.run(scenario, repeat=4)
     assert one.runs == mptcplab.run(scenario, repeat=4, jobs=3).runs
     assert len(set(one.connections["goodput_bps"].to_list())) == 4
-    quiet = mptcplab.run(scenario.with_overrides(["connection.download.congestion.noise=false"]), repeat=4)
+    quiet = mptcplab.run(scenario.with_("connection.download.congestion.noise=false"), repeat=4)
     assert quiet.connections["goodput_bps"].to_list() != one.connections["goodput_bps"].to_list()
 
 
 def test_parameters_matter_and_are_written(write: Callable[[str, str], Path]) -> None:
     scenario = Scenario.load(write(GENTLE, LINE))
     goodput = [
-        mptcplab.run(scenario.with_overrides([f"connection.download.congestion.beta={beta}"])).connections[
-            "goodput_bps"
-        ][0]
+        mptcplab.run(scenario.with_(f"connection.download.congestion.beta={beta}")).connections["goodput_bps"][0]
         for beta in ("0.5", "0.8", "1")
     ]
     assert goodput[0] < goodput[1] < goodput[2]
     assert 'plugin = "own.py:Gentle"\nsha256 = "' in scenario.to_toml()
     assert "beta = 0.8" in scenario.to_toml()
     # A whole number where the class takes a fraction means the same.
-    one = scenario.with_overrides(["connection.download.congestion.beta=1"])
-    assert one == scenario.with_overrides(["connection.download.congestion.beta=1.0"])
+    one = scenario.with_("connection.download.congestion.beta=1")
+    assert one == scenario.with_("connection.download.congestion.beta=1.0")
 
 
 def test_another_text_is_another_scenario(write: Callable[[str, str], Path]) -> None:
@@ -105,7 +103,7 @@ def test_an_override_names_a_file_of_the_current_directory(
     mine = Scenario.load(file, [f'{key}={{ plugin = "mine.py:Gentle" }}'])
     assert mine.document.plugins["congestion", "mine.py:Gentle"].text == other
     assert (
-        mine == mine.with_seed(2).with_({"seed": 1}) == Scenario.load(file).with_({f"{key}.plugin": "mine.py:Gentle"})
+        mine == mine.with_(seed=2).with_({"seed": 1}) == Scenario.load(file).with_({f"{key}.plugin": "mine.py:Gentle"})
     )
     # What is beside the scenario comes first.
     Path("own.py").write_text(other, encoding="utf-8")

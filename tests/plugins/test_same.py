@@ -39,10 +39,8 @@ def both(network: str, key: str, *overrides: str, repeat: int = 1) -> Result:
     """The results with a plug-in, which must be those of the built-in algorithm."""
     plugin, built_in = KEYS[key]
     scenario = Scenario.from_toml(network, str(EXAMPLES / "network.toml"), overrides)
-    ours = mptcplab.run(
-        scenario.with_overrides([f'connection.download.{key}={{ plugin = "{plugin}" }}']), repeat=repeat
-    )
-    the_same(ours, mptcplab.run(scenario.with_overrides([f'connection.download.{key}="{built_in}"']), repeat=repeat))
+    ours = mptcplab.run(scenario.with_(f'connection.download.{key}={{ plugin = "{plugin}" }}'), repeat=repeat)
+    the_same(ours, mptcplab.run(scenario.with_(f'connection.download.{key}="{built_in}"'), repeat=repeat))
     return ours
 
 

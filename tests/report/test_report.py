@@ -105,7 +105,7 @@ def test_several_runs_get_a_figure_of_their_own(scenario: Scenario, made_up_core
 
 
 def test_long_runs_are_thinned_and_it_says_so(scenario: Scenario, made_up_core: None) -> None:
-    long = run(scenario.with_overrides(["duration=300 s", "measure.sample=10 ms"]))
+    long = run(scenario.with_("duration=300 s", "measure.sample=10 ms"))
     assert long.samples.height == 30_000 * 8
     page = long.report()
     assert len(page.encode()) < 5_000_000
@@ -120,7 +120,7 @@ def test_short_runs_are_not_thinned(result: Result) -> None:
 
 
 def test_names_cannot_break_out_of_the_page(scenario: Scenario, made_up_core: None) -> None:
-    evil = scenario.with_overrides(['title="</script><script>alert(1)</script>"'])
+    evil = scenario.with_('title="</script><script>alert(1)</script>"')
     page = run(evil).report()
     assert "alert(1)</script>" not in page
     assert page.count("</script>") == 3

@@ -129,7 +129,7 @@ def test_one_run_is_the_document_of_the_interface(result: Result) -> None:
 
 
 def test_the_model_answers_with_the_same_document(scenario: Scenario) -> None:
-    steady = scenario.with_overrides(["event=[]"])
+    steady = scenario.with_("event=[]")
     document = json.loads(run(steady, "model").to_json())
     jsonschema.validate(document, ONE)
     assert document["connections"][0]["bytes_delivered"] is None

@@ -75,7 +75,7 @@ def test_samples_belong_to_the_right_link(result: Result) -> None:
 
 
 def test_a_scenario_without_samples_has_an_empty_frame(scenario: Scenario, made_up_core: None) -> None:
-    result = run(scenario.with_overrides(["measure.sample=never"]))
+    result = run(scenario.with_("measure.sample=never"))
     assert result.samples.is_empty()
     assert result.samples.schema == polars_schema("samples")
     assert "Goodput by subflow" not in result.report()

@@ -73,18 +73,18 @@ def test_results_are_equal_when_all_that_was_found_is(scenario: Scenario) -> Non
     one = run(scenario, repeat=2)
     assert one == run(scenario, repeat=2)
     assert one.runs[0][1] != one.runs[1][1]
-    lossy = scenario.with_overrides(["link.wifi.loss=1 %"])
+    lossy = scenario.with_("link.wifi.loss=1 %")
     assert one.runs[0][1] != run(lossy).runs[0][1]
 
 
 def test_another_seed_is_as_if_it_stood_in_the_file(scenario: Scenario) -> None:
     text = scenario.to_toml()
     for seed in (0, 12, 2**64 - 1):
-        quick, thorough = scenario.with_seed(seed), scenario.with_overrides([f"seed={seed}"])
+        quick, thorough = scenario.with_(seed=seed), scenario.with_(f"seed={seed}")
         assert (quick.seed, quick.to_toml(), quick.sha256()) == (seed, thorough.to_toml(), thorough.sha256())
         assert quick == thorough
         assert quick.description() == thorough.description()
-        again = (each.with_overrides(["link.wifi.rate=1 Mbit/s"]) for each in (quick, thorough))
+        again = (each.with_("link.wifi.rate=1 Mbit/s") for each in (quick, thorough))
         assert len({each.to_toml() for each in again}) == 1
         assert run(quick).to_json() == run(thorough).to_json() == run(scenario, seed=seed).to_json()
     assert scenario.to_toml() == text, "the scenario itself keeps its seed"
@@ -92,10 +92,10 @@ def test_another_seed_is_as_if_it_stood_in_the_file(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, 2**64, 1.5, True, "x"])
 def test_a_seed_that_is_none_is_told_as_ever(scenario: Scenario, wrong: Any) -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError, match="seed: found ") as told:
         run(scenario, seed=wrong)
     with pytest.raises(ScenarioError) as as_ever:
-        scenario.with_overrides([f"seed={wrong}"])
+        scenario.with_({"seed": wrong})
     assert str(told.value) == str(as_ever.value)
 
 
@@ -117,7 +117,7 @@ def test_the_core_is_told_the_complete_description(
     monkeypatch.setattr(_core, "simulate", simulate)
     monkeypatch.setattr(laws, "check", lambda *_: None)  # the numbers are made up
     if scenario.document.topology is not None:
-        scenario = scenario.with_overrides(["topology.k=4"])
+        scenario = scenario.with_("topology.k=4")
     for through_wire in (False, True):
         run(scenario, repeat=2, seed=4, through_wire=through_wire)
     expected = [scenario.description(seed, through_wire) for through_wire in (False, True) for seed in (4, 5)]
@@ -151,7 +151,7 @@ def test_a_scenario_is_read_and_described_once(scenario: Scenario, monkeypatch: 
 
 def test_a_changed_scenario_is_told_anew(scenario: Scenario) -> None:
     before = run(scenario)
-    slower = scenario.with_overrides(["link.lte.up.rate=1 Mbit/s"])
+    slower = scenario.with_("link.lte.up.rate=1 Mbit/s")
     after = run(slower)
     assert run(Scenario.from_toml(slower.to_toml())).runs == after.runs
     assert after.runs != before.runs

@@ -87,7 +87,7 @@ def test_counts_are_at_least_one(scenario: Scenario, wrong: dict[str, int]) -> N
 
 def test_what_the_simulator_cannot_run_is_refused(scenario: Scenario) -> None:
     program = '{ kind = "program", client = "true", server = "true" }'
-    changed = scenario.with_overrides([f"connection.download.application={program}"])
+    changed = scenario.with_(f"connection.download.application={program}")
     with pytest.raises(mptcplab.UnsupportedError) as refused:
         mptcplab.run(changed)
     assert "program" in str(refused.value.problems[0])

@@ -55,7 +55,7 @@ def test_parquet_gives_the_frames_back(result: Result, saved: Path) -> None:
 
 
 def test_the_saved_scenario_is_the_one_that_ran(scenario: Scenario, made_up_core: None, tmp_path: Path) -> None:
-    run(scenario.with_overrides(["link.wifi.rate=3 Mbit/s"]), seed=11).save(tmp_path / "out")
+    run(scenario.with_("link.wifi.rate=3 Mbit/s"), seed=11).save(tmp_path / "out")
     again = Scenario.load(tmp_path / "out" / "scenario.toml")
     assert again.seed == 11
     assert again.description()["links"][0]["down"]["rate_bps"] == 3_000_000

@@ -95,10 +95,10 @@ def test_tables_that_the_file_does_not_have_are_made() -> None:
 
 def test_the_scenario_itself_is_not_changed() -> None:
     scenario = read()
-    changed = scenario.with_overrides(["link.wifi.rate=1 Mbit/s"])
+    changed = scenario.with_("link.wifi.rate=1 Mbit/s")
     assert scenario == read()
     assert changed != scenario
-    assert changed.with_overrides(["seed=9"]).document.links["wifi"].direction("up").rate_bps == 1_000_000
+    assert changed.with_("seed=9").document.links["wifi"].direction("up").rate_bps == 1_000_000
     assert changed.name == scenario.name == "x"
 
 

@@ -215,7 +215,7 @@ def test_another_value_is_another_scenario() -> None:
     scenario = Scenario.from_toml(EVERYTHING)
     seen = {scenario.sha256()}
     for change in ("seed=1", "link.wifi.rate=26 Mbit/s", "event.0.at=11 s", "connection.neighbour.count=2", "title=x"):
-        seen.add(scenario.with_overrides([change]).sha256())
+        seen.add(scenario.with_(change).sha256())
     assert len(seen) == 6
     assert scenario != "a scenario"
 

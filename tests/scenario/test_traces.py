@@ -57,7 +57,7 @@ def test_the_complete_scenario_has_the_digest_and_finds_a_copy(tmp_path: Path) -
     kept.write_text(scenario.to_toml())
     (tmp_path / "result" / "traces" / "a.trace").write_text("1\n2\n2\n4\n")
     (tmp_path / "result" / "a.trace").write_text("9\n")
-    assert Scenario.load(kept, ['title="x"']) == scenario.with_overrides(['title="x"'])
+    assert Scenario.load(kept, ['title="x"']) == scenario.with_('title="x"')
     other = Scenario.load(scenario_in(tmp_path, content="1\n2\n2\n5\n"))
     assert other.sha256() != scenario.sha256()
 

@@ -49,7 +49,7 @@ def test_the_dataset_of_a_sweep(sweep_file: Path, tmp_path: Path, program: Progr
     scenario = Scenario.load(
         tmp_path / "base.toml", [f"{key}={values[key]}" for key in ("link.one.rate", "link.two.delay")]
     )
-    alone = run_scenario(scenario.with_overrides([f"connection.m.congestion={row['variant']}"]), seed=row["seed"])
+    alone = run_scenario(scenario.with_(f"connection.m.congestion={row['variant']}"), seed=row["seed"])
     assert alone.connections["goodput_bps"].to_list() == [row["goodput_bps"]]
     assert scenario.document.links["one"].direction("down").rate_bps == row["link.one.rate"]
     assert scenario.document.links["two"].direction("up").delay_ns == round(row["link.two.delay"] * 1e9)

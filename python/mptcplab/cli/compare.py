@@ -142,7 +142,7 @@ def compare(
             find(name)
         base = load_scenario(file, overrides)
         compare_settings(
-            base if seed is None else base.with_seed(seed),
+            base if seed is None else base.with_(seed=seed),
             vary,
             named,
             repeat=repeat,
@@ -199,7 +199,7 @@ def _side_by_side(
             except Interrupted as stop:
                 raise Failure(FAILED, f"{name}: {stop}; nothing to compare") from None
     comparison = EngineComparison(results)
-    compared = KernelComparison.of(scenario if seed is None else scenario.with_seed(seed), results)
+    compared = KernelComparison.of(scenario if seed is None else scenario.with_(seed=seed), results)
     if as_json:
         document = {**comparison.to_dict(), **compared.to_dict()}
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
@@ -283,7 +283,7 @@ def _bisect(
         raise Failure(WRONG_INPUT, f"--bound: {error}") from None
     scenario = Scenario.load(file, overrides=overrides)
     if seed is not None:
-        scenario = scenario.with_seed(seed)
+        scenario = scenario.with_(seed=seed)
     try:
         found = search(
             scenario, *tree, bound=told, repeat=repeat, jobs=jobs, tell=lambda tested: print_line(str(tested))

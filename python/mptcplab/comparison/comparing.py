@@ -97,7 +97,7 @@ def compare(
 
     if until is not None and not 0 < until < 1:
         raise ValueError(f"until = {until!r}: expected a part of the mean, such as 0.02 for 2 %")
-    base = scenario if seed is None else scenario.with_seed(seed)
+    base = scenario if seed is None else scenario.with_(seed=seed)
     return compare_settings(
         Sweep.build(base, vary, engine=tuple(engines or ("sim",)), repeat=repeat or REPEAT),
         metric=metric,

@@ -83,7 +83,7 @@ def run(
         captures(engine, scenario, repeat)
         options["capture"] = capture
     if seed is not None:
-        scenario = scenario.with_seed(seed)
+        scenario = scenario.with_(seed=seed)
     chosen.require(scenario)
     series = _Series(scenario, chosen, repeat, options, progress)
     origin = provenance.collect(

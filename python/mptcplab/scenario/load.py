@@ -188,10 +188,11 @@ class Scenario:
         }
         return cls.from_dict({key: value for key, value in parts.items() if value is not None}, name)
 
-    def with_(self, changes: Mapping[str, object] | None = None, /, **keys: object) -> "Scenario":
+    def with_(self, *changes: Mapping[str, object] | str, **keys: object) -> "Scenario":
         """Return a copy of this scenario with some keys changed.
 
-        `changes` uses dotted keys, as in error messages; `keys` are top-level keys. Values are those of `from_dict`.
+        Each of `changes` is a mapping from dotted keys, as in error messages, to values like those of `from_dict`, or
+        text as for `--set`: `"link.wifi.rate=10 Mbit/s"`. `keys` are top-level keys. Of one key the last change counts.
 
         Raises `ScenarioError` if a key or a value is invalid.
 
@@ -199,33 +200,26 @@ class Scenario:
         >>> scenario = Scenario.load("wifi-lte").with_({"link.wifi.rate": "10 Mbit/s"}, duration="30 s", seed=3)
         >>> scenario.to_dict()["link"]["wifi"]["rate"], scenario.seed
         ('10 Mbit/s', 3)
+        >>> scenario.with_("link.wifi.rate=5 Mbit/s", "seed=4").seed
+        4
         """
-        given = [(key, plain(value)) for key, value in {**(changes or {}), **keys}.items()]
-        return self._changed(given)
-
-    def _changed(self, changes: Sequence[str | Change]) -> "Scenario":
-        other = Scenario(self._data, self._text, self.source, changes, self._overridden)
+        if not changes and keys.keys() == {"seed"}:
+            seed = keys["seed"]
+            if type(seed) is int and 0 <= seed < 2**64:
+                return self._with_seed(seed)
+        given: list[str | Change] = []
+        for change in changes:
+            if isinstance(change, str):
+                given.append(change)
+            else:
+                given += [(key, plain(value)) for key, value in change.items()]
+        given += [(key, plain(value)) for key, value in keys.items()]
+        other = Scenario(self._data, self._text, self.source, given, self._overridden)
         other.name = self.name
         return other
 
-    def with_overrides(self, overrides: Sequence[str]) -> "Scenario":
-        """Return a copy of this scenario with keys changed, each given as `key=value`; raises `ScenarioError`.
-
-        >>> from mptcplab import Scenario
-        >>> Scenario.load("wifi-lte").with_overrides(["link.wifi.rate=10 Mbit/s", "duration=30 s"]).duration_ns
-        30000000000
-        """
-        return self._changed(overrides)
-
-    def with_seed(self, seed: int) -> "Scenario":
-        """Return a copy of this scenario with another seed, without checking it again. Raises `ScenarioError`.
-
-        >>> from mptcplab import Scenario
-        >>> [Scenario.load("wifi-lte").with_seed(seed).seed for seed in (1, 2)]
-        [1, 2]
-        """
-        if type(seed) is not int or not 0 <= seed < 2**64:
-            return self.with_overrides([f"seed={seed}"])
+    def _with_seed(self, seed: int) -> "Scenario":
+        """A copy that is not checked again: of many runs each has another seed."""
         other = copy.copy(self)
         other._data = {**self._data, "seed": seed}
         other._overridden = [*self._overridden, ("seed",)]

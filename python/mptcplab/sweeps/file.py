@@ -196,7 +196,7 @@ class Sweep:
         """The scenario with these keys changed. Raises ScenarioError that names the sweep file's line."""
         try:
             # A value is written as TOML: a name such as "1" stays a string.
-            return self.scenario.with_overrides([f"{key}={_toml(value)}" for key, value in values.items()])
+            return self.scenario.with_(*(f"{key}={_toml(value)}" for key, value in values.items()))
         except ScenarioError as error:
             raise ScenarioError([self._own(problem) for problem in error.problems]) from None
 

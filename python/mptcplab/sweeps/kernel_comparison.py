@@ -122,7 +122,7 @@ def part(made: "Plan", network: Network, repeat: int, first: str, other: str) ->
     names = {sweep.name_of(values): values for values in sweep.crossed()}
     keys = [factor.key for factor in sweep.factors]
     scenario = sweep.at({**dict(zip(keys, made.values[point], strict=True)), **names[variant]})
-    scenario = scenario.with_seed(scenario.seed + repeat)
+    scenario = scenario.with_(seed=scenario.seed + repeat)
     captures(f"linux-virtual:{first}", scenario)
     with tempfile.TemporaryDirectory(prefix="mptcplab-kernels-") as place:
         directories = []
