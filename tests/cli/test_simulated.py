@@ -10,6 +10,8 @@ from pathlib import Path
 import mptcplab
 import polars as pl
 import pytest
+from mptcplab import cli
+from mptcplab.engines import runner
 from mptcplab.results.columns import FRAMES, polars_schema
 
 PROGRAM = Path(sys.executable).with_name("mptcplab")
@@ -127,6 +129,25 @@ def test_ctrl_c_stops_a_long_run_and_writes_nothing(scenario_file: Path, tmp_pat
             os.close(terminal)
     assert (process.returncode, out) == (1, "")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [scenario_file.name]
+
+
+def test_a_second_ctrl_c_says_that_nothing_is_kept(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It comes while the first makes a result of the runs that had finished."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    monkeypatch.setattr(runner._Series, "all", interrupted)
+    assert cli.invoke(["run", str(scenario_file), "--out", str(out)]) == 1
+    assert "error: interrupted after 0 of 1 runs" in capsys.readouterr().err
+    monkeypatch.setattr(runner.Interrupted, "__init__", interrupted)
+    assert cli.invoke(["run", str(scenario_file), "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "error: interrupted a second time, while runs were being ended: nothing is kept" in said
+    assert not out.exists()
 
 
 def wait_for(terminal: int, text: bytes) -> None:

@@ -6,12 +6,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 import pytest
 from mptcplab import Scenario
 from mptcplab import run as run_scenario
+from mptcplab.sweeps import carry_out as carrying
 
 KILLS = int(os.environ.get("MPTCPLAB_SWEEP_KILLS", "2"))
 """`make soak-sweep` kills more often."""
@@ -133,6 +134,42 @@ def test_ctrl_c_keeps_what_is_finished(sweep_file: Path, tmp_path: Path, program
     assert f"error: interrupted: {there} of 5000 runs are kept; --resume continues" in said
     assert "Traceback" not in said
     assert not (out / "connections").exists()
+
+
+def test_a_second_ctrl_c_says_what_is_kept(
+    sweep_file: Path, tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the runs are counted that the first has left."""
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    real, count = carrying.carry_out, carrying.tally
+    ended: list[int] = []
+
+    def interrupted(*arguments: Any, progress: Any, **more: Any) -> None:
+        def tell(done: int) -> None:
+            progress(done)
+            if done >= 3:
+                ended.append(done)
+                raise KeyboardInterrupt
+
+        real(*arguments, progress=tell, **more)
+
+    def again(*arguments: Any) -> Any:
+        if ended:
+            raise KeyboardInterrupt
+        return count(*arguments)
+
+    monkeypatch.setattr(carrying, "carry_out", interrupted)
+    monkeypatch.setattr(carrying, "tally", again)
+    done = program.run("sweep", sweep_file, "--out", out, "--jobs", 1)
+    assert done.returncode == 1
+    assert f"error: interrupted: all finished runs are kept in {out}; --resume continues" in done.stderr
+    kept = program.records(out)
+    assert len(kept) >= 3
+    monkeypatch.undo()
+    assert program.run("sweep", sweep_file, "--out", out, "--jobs", 1, "--resume").returncode == 0
+    assert program.records(out)[: len(kept)] == kept, "what was kept is not run again"
+    assert program.run("sweep", sweep_file, "--out", whole, "--jobs", 1).returncode == 0
+    assert program.dataset(out) == program.dataset(whole)
 
 
 def test_nothing_computes_on_after_a_kill(sweep_file: Path, tmp_path: Path, program: Program) -> None:
