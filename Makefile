@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: help setup missing-core run test build-tests test-rust test-python lint lint-rust lint-types lint-python coverage format \
+.PHONY: help setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
   bench bench-compare soak soak-linux-virtual soak-schedulers soak-attack soak-lab soak-live soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
@@ -44,10 +44,15 @@ build-tests:
 test-rust:
 	cargo test --workspace --locked
 
-# On all cores what does not look at the clock, a file at a time; then what does: it mostly waits, so three files at a time.
 JOBS ?= auto
-test-python: setup
+test-python: test-virtual test-live
+
+# On all cores what does not look at the clock, a file at a time.
+test-virtual: setup
 	$(BIN)/python -m pytest -m "not live" --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+
+# What does look at the clock: it mostly waits, so three files at a time.
+test-live: setup
 	$(BIN)/python -m pytest -m live --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## Formatting, lints and types, Rust and Python, two checks at a time

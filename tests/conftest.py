@@ -33,6 +33,7 @@ LIVE = (
 SLOW = (
     "test_add_an_algorithm.py",
     "test_readme.py",
+    "test_add_a_queue.py",
     "speed/",
     "test_site.py",
     "papers/",
