@@ -25,7 +25,7 @@ pub fn set_tun_interface(fd: impl AsFd, name: &str, header: bool) -> io::Result<
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
 }
 
-/// Says what the interface of a TUN device may leave to whoever reads from it (`TUN_F_…` of linux/if_tun.h).
+/// Sets the offloads that a TUN device's interface may leave to the reader (`TUN_F_…` of linux/if_tun.h).
 pub fn set_tun_offloads(fd: impl AsFd, offloads: u32) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes its argument by value.
     check(unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD as _, c_ulong::from(offloads)) }).map(drop)

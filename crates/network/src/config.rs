@@ -1,4 +1,4 @@
-//! What a link is told when it is made, and when it changes.
+//! Configuration of a link, and the changes it accepts during a run.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl LinkConfig {
         }
     }
 
-    /// Whether a link can be made of it.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
     /// The first parameter outside its range.

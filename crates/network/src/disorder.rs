@@ -22,7 +22,7 @@ pub struct DisorderConfig {
 }
 
 impl DisorderConfig {
-    /// Whether a stage can be made of it.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
     /// The first parameter outside its range.

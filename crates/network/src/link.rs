@@ -14,15 +14,15 @@ use crate::queue::{Arrival, DropTail, Entry, Head, Limit, Queue, Tally, Verdict}
 use crate::ring::Ring;
 use crate::transmitter::Transmitter;
 
-/// A stage with disorder.
+/// A stage after the link that reorders and duplicates packets.
 #[derive(Clone, Debug)]
 struct Stage<T> {
     disorder: Disorder,
-    /// The packet that came last, if it comes twice.
+    /// The last packet, if it will be delivered twice.
     twice: Option<Packet<T>>,
 }
 
-/// One direction of a link. Time is an argument of every call and must not fall from call to call; it saturates at
+/// One direction of a link. Every call passes the time, which must not decrease from call to call; it saturates at
 /// `u64::MAX`.
 ///
 /// **Service.** A packet departs at max(arrival, departure of the one before) + 8·size/rate. The remainder of each
@@ -32,22 +32,22 @@ struct Stage<T> {
 ///
 /// **Decisions at the head.** With CoDel a packet's fate is known when it comes to the head of the queue, the moment
 /// the transmitter becomes free. Only the packet being sent has a departure then; the decision about the next one is
-/// made when the link is first looked at at that moment or later, before anything that arrives at or after it, in the
-/// order of time. The oldest packet of a link is always decided, so [`Self::next_arrival_ns`] is exact without a
+/// made at the first call at or after that time, before any later arrival is handled, in the
+/// order of time. The fate of the oldest packet of a link is always known, so [`Self::next_arrival_ns`] is exact without a
 /// further event. A packet dropped at the head leaves the queue and the counters at once; the caller gets it back from
 /// [`Self::deliver`] in its place, as one that left at the moment of the drop, with [`Packet::dropped`].
 ///
-/// **Random numbers.** Drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
-/// if it accepts, loss. What is certain draws nothing: a drop-tail link without loss never touches its stream.
+/// **Random numbers** are drawn from the link's own stream when a packet arrives, in this order: queue discipline, then,
+/// if it accepts the packet, loss. A certain outcome draws nothing: a drop-tail link without loss never uses its stream.
 #[derive(Clone, Debug)]
-// What a packet touches on a plain link comes first, in three lines of the cache (see the assertion below).
+// The fields that a packet touches on a plain link come first, in three cache lines (see the assertion below).
 #[repr(C, align(64))]
 pub struct Link<T> {
     /// When the oldest packet reaches the far end; `u64::MAX` if there is none.
     head_arrival_ns: u64,
     ring: Ring<T>,
-    /// Number of the first packet that has not departed yet as far as is known; those before it are on the wire.
-    /// Numbers are given without gaps, so this is how many packets departed or were dropped at the head.
+    /// Number of the first packet not known to have departed; those before it are on the wire.
+    /// Numbers are consecutive, so this equals the count of packets that departed or were dropped at the head.
     sent: u64,
     /// Bytes of the packets below `sent` that were not dropped.
     sent_bytes: u64,
@@ -56,20 +56,19 @@ pub struct Link<T> {
     /// Σ times of leaving the queue − Σ times of entering it, modulo 2¹²⁸: with length·now added, the integral of the
     /// length.
     queue_packet_ns: u128,
-    /// When packet `sent` departs, so that the ring is not asked; `u64::MAX` without one.
+    /// Departure time of packet `sent`, cached from the ring; `u64::MAX` if there is none.
     next_departure_ns: u64,
-    /// Whether it is alive, drop-tail, of constant rate, and all packets have the same delay: what nearly all links are
-    /// nearly always.
+    /// Whether the link is up, drop-tail, at a constant rate and delay: the common case.
     plain: bool,
     dead: bool,
-    /// Whether a medium says when it sends.
+    /// Whether a medium decides when the link sends.
     shared: bool,
-    /// Whether `loss` can strike.
+    /// Whether `loss` can drop packets.
     lossy: bool,
     propagation: Propagation,
     max_bytes: u64,
     max_packets: u64,
-    /// Of a plain link.
+    /// The queue limit of a plain link.
     limit: DropTail,
     transmitter: Transmitter,
     queue: Queue,
@@ -79,13 +78,13 @@ pub struct Link<T> {
     dropped_early: u64,
     dropped_dead: u64,
     dead_bytes: u64,
-    /// Of a shared link: packets below this number have a departure.
+    /// On a shared link, packets below this number have a departure time.
     granted: u64,
     stage: Option<Box<Stage<T>>>,
     rng: Xoshiro256PlusPlus,
 }
 
-/// Lines of the cache that a packet touches on a plain link: as it enters, and as it leaves.
+/// Cache lines that a packet touches on a plain link: on entry, and on departure.
 const HOT_LINES: usize = 3;
 const HOT_LINES_BEHIND: usize = 2;
 const _: () = assert!(
@@ -96,7 +95,7 @@ const _: () = assert!(
 );
 
 impl<T: Copy + Default> Link<T> {
-    /// An idle link. `rng` is its own stream.
+    /// Creates an idle link; `rng` is its own random number stream.
     ///
     /// # Panics
     /// When [`LinkConfig::check`] fails.
@@ -559,7 +558,7 @@ impl<T: Copy + Default> Link<T> {
         Some(verdict)
     }
 
-    /// The waiting packet `number` is dropped: it leaves the queue before those ahead of it.
+    /// Drops the waiting packet `number`, which leaves the queue before those ahead of it.
     fn drop_waiting(&mut self, number: u64, now_ns: u64) {
         for ahead in (self.sent..number).rev() {
             self.ring.swap(ahead, ahead + 1);

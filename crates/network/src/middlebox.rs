@@ -1,15 +1,14 @@
-//! Boxes between the hosts that do not leave segments as they are. Which there are, and what becomes of Multipath TCP
-//! behind them: C. Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP", NSDI
-//! 2012; M. Honda et al., "Is it Still Possible to Extend TCP?", IMC 2011; RFC 8684 §3.7 and §6.
+//! Middleboxes: devices between the hosts that modify segments. For a survey, and their effect on Multipath TCP, see
+//! C. Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP", NSDI 2012; M. Honda et al., "Is it Still Possible to Extend TCP?", IMC 2011; RFC 8684 §3.7 and §6.
 //!
-//! A box stands at a place of a path, knows two [`Way`]s, and is handed each segment that comes by
-//! ([`Middlebox::process`]). What it lets out, in order, may be nothing, the segment, others, and segments of the
-//! other way. Boxes act at once and without a delay, but for [`Coalescing`], which holds a segment for a while:
+//! A box has a place on a path, handles both directions ([`Way`]), and is passed each segment
+//! ([`Middlebox::process`]). Its output, in order, may be nothing, the segment, other segments, and segments in the
+//! opposite direction. Boxes act at once and without a delay, but for [`Coalescing`], which holds a segment for a while:
 //! [`Middlebox::next_timeout_ns`] and [`Middlebox::handle_timeout`]. They know connections by their two ends and by
-//! their SYNs; what belongs to no SYN they saw passes as it is, unless said otherwise. A box forgets no connection,
-//! but a new SYN begins anew.
+//! their SYNs; segments of a connection whose SYN they did not see pass unchanged unless stated otherwise. A box keeps
+//! the state of a connection until a new SYN replaces it.
 //!
-//! Links do not know of boxes: who has none pays nothing.
+//! Links know nothing about boxes, so a scenario without boxes pays nothing for them.
 //!
 //! # What a box can do to content
 //!
@@ -51,7 +50,7 @@ pub use strip::{Strip, Stripped};
 pub use syn_filter::{SynFilter, Unwanted};
 
 words! {
-    /// Which way a segment goes.
+    /// Direction of a segment.
     #[derive(PartialOrd, Ord)]
     pub enum Way {
         /// From client to server.
@@ -65,7 +64,7 @@ words! {
 const MOST_CONTENT: i64 = 65_455;
 
 impl Way {
-    /// The other way.
+    /// The opposite direction.
     #[must_use]
     pub const fn back(self) -> Self {
         match self {
@@ -99,19 +98,19 @@ impl Ends {
     }
 }
 
-/// A segment on its way past a box. The ports of the segment are those of its ends.
+/// A segment at a middlebox. Its ports are those of `ends`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transit<P> {
-    /// Which way it goes.
+    /// Direction of the segment.
     pub way: Way,
-    /// Between whom.
+    /// The two hosts' addresses and ports.
     pub ends: Ends,
     /// The segment.
     pub segment: Segment<P>,
 }
 
 impl<P: Malleable> Transit<P> {
-    /// A segment without options or content, as a box sends of itself.
+    /// A segment without options or payload that the box itself sends.
     fn bare(way: Way, ends: Ends, seq: u32, ack: u32, flags: Flags) -> Self {
         let (source, destination) = ends.of(way);
         let (src_port, dst_port) = (source.port(), destination.port());
@@ -123,7 +122,7 @@ impl<P: Malleable> Transit<P> {
 }
 
 algorithm::kinds! {
-    /// A box of any kind with its settings.
+    /// Kind and settings of a middlebox.
     #[derive(Copy)]
     pub enum MiddleboxConfig of "middlebox" {
         Strip(Strip) = strip::ABOUT,
@@ -139,31 +138,31 @@ algorithm::kinds! {
     }
 }
 
-/// The first port that a NAT gives away: none of the well-known ones.
+/// The first port that a NAT assigns; well-known ports are not used.
 const FIRST_OUTSIDE_PORT: u16 = 1024;
 
-/// A box of any kind.
+/// A middlebox.
 #[derive(Clone, Debug)]
 pub enum Middlebox<P> {
-    /// Takes Multipath TCP's options away.
+    /// Removes Multipath TCP options.
     Strip(Strip),
-    /// Gives clients another address.
+    /// Translates the clients' addresses.
     Nat(Nat),
-    /// Gives each connection other initial sequence numbers.
+    /// Rewrites each connection's initial sequence numbers.
     SequenceRewriting(SequenceRewriting),
-    /// Cuts segments into smaller ones.
+    /// Splits segments into smaller ones.
     Splitting(Splitting),
-    /// Puts two segments into one.
+    /// Merges two segments into one.
     Coalescing(Coalescing<P>),
-    /// Changes content, and its length.
+    /// Rewrites payload, including its length.
     PayloadRewriting(PayloadRewriting),
     /// Acknowledges before the receiver does.
     ProactiveAcks(ProactiveAcks),
-    /// Ends connections.
+    /// Resets connections.
     ResetInjection(ResetInjection),
     /// Drops SYNs of Multipath TCP.
     SynFilter(SynFilter),
-    /// Swallows content.
+    /// Drops payload.
     Captive(Captive),
 }
 

@@ -33,9 +33,9 @@ pub struct Trace {
 pub struct TraceError {
     /// Number of the line, from 1; where the whole trace is meant, of the last one.
     pub line: usize,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// What would do.
+    /// The value expected.
     pub expected: &'static str,
 }
 

@@ -46,7 +46,7 @@ impl Agenda {
         Agenda { actions, next_sample_ns: sample_ns, sample_ns }
     }
 
-    /// When the next action is due; `u64::MAX` when there is none.
+    /// Time of the next action; `u64::MAX` if there is none.
     pub fn next_ns(&self) -> u64 {
         self.actions.last().map_or(u64::MAX, |&(at_ns, _)| at_ns).min(self.next_sample_ns)
     }

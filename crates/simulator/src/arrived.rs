@@ -5,7 +5,7 @@ pub const COUNTED: u32 = 1 << 31;
 /// Beside a slot: the packet arrived with CE (RFC 3168 §5).
 pub const MARKED: u32 = 1 << 30;
 
-/// A packet that has come to the end of its route. Its segment is to be taken with `Fabric::take`.
+/// A packet at the end of its route. Take its segment with `Fabric::take`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
     /// The slot of its segment, with [`COUNTED`] and [`MARKED`].

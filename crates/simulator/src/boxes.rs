@@ -88,7 +88,8 @@ impl Boxes {
         })
     }
 
-    /// The next chain of `path` on its way up is that of `link`. Answers the entries of its routes up and down.
+    /// Adds the chain of `link` as the next one of `path` in the up direction; returns the
+    /// entries of its routes up and down.
     pub fn add_crossing(&mut self, path: usize, link: usize) -> [u32; 2] {
         let number = self.crossings.len() as u32;
         let place = self.of_path[path].len() as u32;

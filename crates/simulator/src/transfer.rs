@@ -101,7 +101,7 @@ impl Transfer {
     }
 }
 
-/// A simulated connection takes any amount at once: it is told how much there will be.
+/// A simulated connection accepts any amount of data at once: the application only passes its length.
 fn offer(now_ns: u64, stream: &Stream, connection: &mut Connection<Span>) {
     match stream.amount() {
         // Stopped before it could begin: the stream is empty.

@@ -2,7 +2,7 @@
 
 use crate::Payload;
 
-/// Payload bytes generated at a time: a span has none until they are needed.
+/// Payload bytes generated at a time: a span generates its bytes only when they are needed.
 const CHUNK: usize = 256;
 
 /// A running ones-complement sum of 16-bit words. Parts may be of any length: a word may span two of them.

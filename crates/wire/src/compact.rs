@@ -12,7 +12,7 @@ pub const HAS_DATA_ACK: u8 = 4;
 pub const HAS_MAPPING: u8 = 8;
 /// The DSS has the flag of the DATA_FIN.
 pub const HAS_DATA_FIN: u8 = 16;
-/// All of them. The other bits of [`Compact::parts`] are free for whoever stores the segment.
+/// All of them. The other bits of [`Compact::parts`] are free for use by the owner of the segment.
 const PARTS: u8 = 31;
 
 /// A segment without SACK blocks, rare options, short data numbers, checksum and urgent data. The fields of absent
@@ -35,7 +35,7 @@ pub struct Compact<P> {
     pub echo: u32,
     /// Subflow sequence number of the mapping.
     pub ssn: u32,
-    /// Free for whoever stores the segment.
+    /// Free for use by the owner of the segment.
     pub tag: u32,
     /// Source port.
     pub src_port: u16,

@@ -32,7 +32,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Begins to emulate the links of `description`; time 0 is that of `clock`.
+    /// Starts to emulate the links of `description`; time 0 is the origin of `clock`.
     ///
     /// # Errors
     /// When `network` does not fit the description, or the machine refuses a thread.

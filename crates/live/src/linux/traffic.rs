@@ -65,7 +65,7 @@ pub trait Endpoint: Sized {
     /// The server of a kind has accepted a connection.
     fn accept(traffic: &mut Traffic<'_, Self>, kind: usize, socket: OwnedFd, peer: SocketAddr) -> io::Result<()>;
 
-    /// A caller that was [watched](Traffic::watch_caller) has said something.
+    /// A caller that is [watched](Traffic::watch_caller) has sent data.
     fn hear_caller(_traffic: &mut Traffic<'_, Self>, _caller: u64) -> io::Result<()> {
         Ok(())
     }

@@ -19,7 +19,7 @@ pub struct Transfer {
     pub account: Account,
     /// Client and server; the latter is there when it was accepted.
     ends: [Option<OwnedFd>; 2],
-    /// Whether the kernel has said that an end may write.
+    /// Whether the kernel has reported that an end may write.
     pub writable: [bool; 2],
     /// Bytes that its sender had reinjected at the last look before a path ended.
     repeated_bytes: Option<u64>,

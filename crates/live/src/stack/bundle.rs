@@ -1,4 +1,4 @@
-//! Segments that go to a device in one piece: the kernel, or whoever is at the other end of the device, cuts them apart.
+//! Segments passed to a device as one large packet: the kernel, or the process at the other end, segments it.
 //!
 //! They follow one another on one subflow at one moment and differ in nothing but their sequence numbers, content and
 //! mappings: acknowledgment, window, timestamps are the same as no packet arrived between them.
@@ -90,7 +90,7 @@ impl Bundle {
         fits
     }
 
-    /// Whether options are those of the segments that wait, but for the mapping of new data, which goes on.
+    /// Whether the options equal those of the waiting segments, except for the mapping of new data, which continues.
     fn continues(&self, options: &Options) -> bool {
         let mut expected = self.head.options.dss;
         if let Some(mapping) = expected.as_mut().and_then(|dss| dss.mapping.as_mut())

@@ -145,7 +145,7 @@ impl Device {
         }
     }
 
-    /// When the next packet's delay is over; `u64::MAX`: there is none.
+    /// Time at which the next packet's delay ends; `u64::MAX` if there is none.
     pub(super) fn next_release_ns(&self) -> u64 {
         self.impairment.next_ns()
     }

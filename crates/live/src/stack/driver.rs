@@ -95,7 +95,7 @@ impl Driver {
         &self.devices
     }
 
-    /// A device, to change it. Panics if there is none with this number.
+    /// The device with this number, mutable. Panics if there is none.
     pub fn device_mut(&mut self, number: usize) -> &mut Device {
         &mut self.devices[number]
     }
@@ -106,7 +106,7 @@ impl Driver {
     }
 
     /// Opens a connection from the addresses with these ids, or from all; the first of the peer's family opens it.
-    /// None: there is no such address, no port is free, or the peer's address is not that of one host (RFC 9293, MUST-46).
+    /// Returns None if there is no such address, no port is free, or the peer's address is not unicast (RFC 9293, MUST-46).
     pub fn connect(&mut self, now_ns: u64, config: Config, from: &[u8], remote: SocketAddr) -> Option<ConnectionId> {
         if !transport::is_unicast(remote.ip()) {
             return None;
@@ -194,24 +194,24 @@ impl Driver {
         self.touch(id);
     }
 
-    /// A connection. Panics if there is none with this id.
+    /// The connection with this id. Panics if there is none.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> &Connection<Chunk> {
         self.host.connection(id)
     }
 
-    /// A connection, to act on it; it is touched. Panics if there is none with this id.
+    /// The connection with this id, mutable, and marked as touched. Panics if there is none.
     pub fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.touch(id);
         self.host.connection_mut(id)
     }
 
-    /// A connection that is being served, without touching it. Panics if there is none with this id.
+    /// The connection with this id, mutable, without marking it as touched. Panics if there is none.
     pub(crate) fn serving(&mut self, id: ConnectionId) -> &mut Connection<Chunk> {
         self.host.connection_mut(id)
     }
 
-    /// The connection is to be served: read, written, and made to transmit.
+    /// Schedules the connection to be served: read, written, and made to transmit.
     pub fn touch(&mut self, id: ConnectionId) {
         let place = id.0 as usize;
         if self.slots.len() <= place {

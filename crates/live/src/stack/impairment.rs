@@ -120,7 +120,7 @@ impl Impairment {
         take(&mut self.outward, now_ns)
     }
 
-    /// When the next packet is due; `u64::MAX` if there is none.
+    /// Time at which the next packet is due; `u64::MAX` if there is none.
     pub(super) fn next_ns(&self) -> u64 {
         let first = |held: &Held| held.first_key_value().map_or(u64::MAX, |((at_ns, _), _)| *at_ns);
         first(&self.inward).min(first(&self.outward))

@@ -56,13 +56,13 @@ pub(super) struct State {
     pub(super) ended: Option<Ended>,
     pub(super) shut_down: bool,
     pub(super) events: Vec<Event>,
-    /// The program has accepted the connection; before, nothing is read from it, so that its window closes.
+    /// Whether the program has accepted the connection; until then nothing is read from it, so its window closes.
     accepted: bool,
     /// The program has let go of the socket.
     pub(super) orphaned: bool,
     /// When the stack looks whether the connection goes on without it, and what was unacknowledged at the last look.
     orphan: Option<(u64, u64)>,
-    /// How the connection stood when the stack let go of it.
+    /// State of the connection when the stack released it.
     pub(super) last: Option<ConnectionState>,
     /// Bytes that were written and not acknowledged when the stack last looked, and what the budget knows of both directions.
     unacknowledged: u64,
@@ -94,7 +94,7 @@ impl Shared {
         Arc::new(shared)
     }
 
-    /// The number of the connection; none before the stack has seen it, and after the stack has let go of it.
+    /// The connection's number; none before the stack has seen it and after the stack has released it.
     pub(super) fn id(&self) -> Option<ConnectionId> {
         self.lock().id
     }
@@ -109,7 +109,7 @@ impl Shared {
         self.lock().ended
     }
 
-    /// Returns whether the program has let go of the socket and that is new; it is to be looked at again at `at_ns`.
+    /// Returns whether the program has just released the socket; the next check is due at `at_ns`.
     pub(super) fn orphan(&self, at_ns: u64) -> bool {
         let mut state = self.lock();
         let new = state.orphaned && state.orphan.is_none();
@@ -119,7 +119,7 @@ impl Shared {
         new
     }
 
-    /// When it is to be looked at again.
+    /// Time of the next check.
     pub(super) fn orphan_ns(&self) -> Option<u64> {
         self.lock().orphan.map(|(at_ns, _)| at_ns)
     }
@@ -131,7 +131,7 @@ impl Shared {
         state.orphan.replace((at_ns, now)).is_some_and(|(_, before)| now < before)
     }
 
-    /// How the connection stood when the stack let go of it.
+    /// State of the connection when the stack released it.
     pub(super) fn last(&self) -> Option<ConnectionState> {
         self.lock().last.clone()
     }

@@ -350,8 +350,8 @@ mod tests {
         (Stack::start(&settings, vec![near.into()]).unwrap(), far)
     }
 
-    /// Nobody waits for a minute for a thread that is no more, and everybody hears why: whoever waits already, and whoever comes
-    /// later.
+    /// No caller waits a minute for a thread that has ended, and every caller learns why: those already
+    /// waiting, and those that come later.
     #[test]
     fn a_thread_that_panics_wakes_everybody_with_the_error() {
         let (stack, _far) = alone();

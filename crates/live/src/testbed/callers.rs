@@ -20,7 +20,7 @@ struct Caller {
     length: usize,
 }
 
-/// A caller that has said what for.
+/// A caller that has named its purpose.
 pub struct Introduced {
     pub socket: OwnedFd,
     pub peer: SocketAddr,
@@ -48,7 +48,7 @@ impl Callers {
         number
     }
 
-    /// The socket of one that is there.
+    /// The socket of a caller that is connected.
     pub fn socket(&self, number: u64) -> Option<&OwnedFd> {
         self.waiting.get(&number).map(|caller| &caller.socket)
     }

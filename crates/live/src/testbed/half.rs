@@ -21,7 +21,7 @@ pub struct Half {
     /// Which end this is, [`CLIENT`] or [`SERVER`].
     end: usize,
     socket: Option<OwnedFd>,
-    /// Whether the kernel has said that it may write.
+    /// Whether the kernel has reported that the socket is writable.
     stands: bool,
     /// The client's opening and questions that wait to be written.
     outbox: Vec<u8>,

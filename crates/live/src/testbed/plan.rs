@@ -1,4 +1,4 @@
-//! What an agent is told of a run.
+//! An agent's part of a run, as the controller sends it.
 
 use std::net::{IpAddr, SocketAddr};
 

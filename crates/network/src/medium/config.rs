@@ -1,4 +1,4 @@
-//! What a medium is told when it is made.
+//! Configuration of a shared medium.
 
 use algorithm::declare::{MICROSECOND, MILLISECOND, SECOND, packets, time, word};
 use algorithm::{About, ConfigError, Declared, declared, words};
@@ -33,7 +33,7 @@ impl MediumConfig {
         About::new("medium", "links of which one sends at a time", "Heusse 2003; Høiland-Jørgensen 2017")
             .parameters(Self::PARAMETERS);
 
-    /// Whether a medium can be made of it.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
     /// The first parameter outside its range.

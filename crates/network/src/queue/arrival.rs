@@ -3,38 +3,38 @@
 use crate::packet::{Ecn, Flow};
 use crate::transmitter::Transmitter;
 
-/// What a discipline may look at when a packet arrives.
+/// What a discipline sees of an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// When it arrives.
+    /// Time of arrival.
     pub now_ns: u64,
     /// Size of the arriving packet in bytes.
     pub size: u16,
     /// Its ECN codepoint.
     pub ecn: Ecn,
-    /// Packets in the queue before it, the one being sent counted.
+    /// Packets already in the queue, including the one being sent.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes already in the queue.
     pub bytes: u64,
-    /// Which flow it belongs to; asked of the caller only for a discipline that tells flows apart.
+    /// The packet's flow; filled in only for a discipline that distinguishes flows.
     pub flow: Flow,
-    /// Whether it waits: behind another packet, or for a medium.
+    /// Whether the packet has to wait, behind another packet or for a medium.
     pub waits: bool,
     /// The rate, and since when it has been idle if the queue is empty.
     pub(crate) transmitter: &'a Transmitter,
 }
 
-/// How a packet enters.
+/// How a packet enters the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// With congestion experienced.
+    /// Marked with congestion experienced.
     Marked,
 }
 
 impl Arrival<'_> {
-    /// When the transmitter will have sent all that is in the queue; of a link on a medium nobody knows.
+    /// When the transmitter will have sent the whole queue; meaningless for a link on a medium, where it is unknown.
     #[must_use]
     pub fn busy_until_ns(&self) -> u64 {
         self.transmitter.busy_until_ns()

@@ -12,7 +12,7 @@ use crate::packet::Ecn;
 /// The packet at the head when the transmitter is free.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// How long it waited.
+    /// Time the packet spent in the queue.
     pub wait_ns: u64,
     /// Bytes in the queue behind it.
     pub bytes_behind: u64,
@@ -27,37 +27,37 @@ pub enum Verdict {
     Send,
     /// Send it with congestion experienced.
     Mark,
-    /// Drop it; the next packet is to be offered at the same time.
+    /// Drop it; the caller then offers the next packet at the same time.
     Drop,
 }
 
 /// What a discipline has done so far, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Marked.
+    /// Packets marked with congestion experienced.
     pub marked: u64,
-    /// Dropped at the head.
+    /// Packets dropped at the head of the queue.
     pub dropped: u64,
-    /// Dropped because the queue was full after they had entered it.
+    /// Packets dropped after they were queued, because the queue became too full.
     pub overflowed: u64,
 }
 
-/// A queue discipline at work. All have a say when a packet arrives; some also when one is at the head.
+/// The state of a queue discipline. Every discipline decides on arrival; some also decide at the head of the queue.
 pub trait Discipline: fmt::Debug + Send {
-    /// A packet arrives: whether it may enter, and how.
+    /// Decides whether an arriving packet may enter the queue, and how.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason for which the packet is dropped.
     fn enqueue(&mut self, arrival: Arrival<'_>, random: &mut Xoshiro256PlusPlus) -> Result<Entry, DropReason>;
 
-    /// Whether it decides at the head too, so that the departure of a waiting packet is not known.
+    /// Whether the discipline also decides at the head, so that the departure time of a waiting packet is unknown.
     fn decides_at_head(&self) -> bool {
         false
     }
 
-    /// Of one that decides at the head: what comes next when the transmitter is free at `now_ns`. How many places behind the
-    /// first waiting packet it stands, and what becomes of it; it has left by then, and the first stands in its place. `head` is the
-    /// first one. None: nothing waits.
+    /// For a discipline that decides at the head: selects the next packet when the transmitter becomes free at `now_ns`.
+    /// Returns its position behind the first waiting packet and its fate; by then it has left the queue, and the first
+    /// packet has taken its place. `head` describes the first packet. Returns None if no packet is waiting.
     fn dequeue(&mut self, _now_ns: u64, _head: Head) -> Option<(usize, Verdict)> {
         Some((0, Verdict::Send))
     }
@@ -65,32 +65,32 @@ pub trait Discipline: fmt::Debug + Send {
     /// Catches up with `now_ns` before the transmitter changes, which would have been busy until `busy_until_ns`.
     fn advance(&mut self, _now_ns: u64, _busy_until_ns: u64) {}
 
-    /// Whether it needs to know which flow a packet belongs to.
+    /// Whether the discipline needs to know the flow of each packet.
     fn tells_flows_apart(&self) -> bool {
         false
     }
 
-    /// The link died with all that waits.
+    /// The link went down and lost all waiting packets.
     fn clear(&mut self) {}
 
-    /// What it has done so far.
+    /// Packets marked and dropped so far.
     fn tally(&self) -> Tally {
         Tally::default()
     }
 
-    /// A copy of it, for the copy of a link.
+    /// A copy of the discipline, for a copy of its link.
     fn copied(&self) -> Box<dyn Discipline>;
 }
 
 /// What the file of a discipline declares.
 pub(crate) trait Declare {
-    /// Its settings.
+    /// The discipline's settings.
     type Config: algorithm::Declared;
-    /// What runs it.
+    /// The type that implements it.
     type Built;
-    /// What it is.
+    /// Its name and description.
     const ABOUT: About;
 
-    /// One for a link whose random numbers are these.
+    /// Creates the discipline for a link with this random number generator.
     fn make(config: Self::Config, random: &mut Xoshiro256PlusPlus) -> Self::Built;
 }

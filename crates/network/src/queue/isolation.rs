@@ -48,7 +48,7 @@ impl Isolation {
         }
     }
 
-    /// It has none any more.
+    /// The queue is empty.
     pub(crate) fn ends(&mut self, hosts: [u32; 2]) {
         for (loads, host) in self.loads.iter_mut().zip(hosts) {
             if let Some(load) = loads.get_mut(&host) {

@@ -42,7 +42,7 @@ impl Bucket {
     }
 
     /// Tokens come at another rate from `now_ns` on. What packets of `taken_bytes` in all took that have not departed is given
-    /// back: they are to be sent anew.
+    /// back: they must be sent again.
     pub(super) fn change_rate(&mut self, now_ns: u64, rate_bps: u64, taken_bytes: u64) {
         let taken = u128::from(taken_bytes) * u128::from(WORK_PER_BYTE);
         let missing = self.full.saturating_sub(taken).saturating_sub(u128::from(now_ns) * self.rate_bps);

@@ -14,7 +14,7 @@ pub(super) struct Opportunities {
     next: usize,
     /// When the last one taken is or was.
     last_ns: u64,
-    /// Bytes left of it.
+    /// Bytes left of the opportunity.
     left: u32,
 }
 
