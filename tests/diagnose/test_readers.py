@@ -113,6 +113,92 @@ def test_endpoints_and_limits() -> None:
     assert (host.limits[0].subflows, host.limits[0].add_addr_accepted) == (2, 0)
 
 
+TEXT_OF_IP = """\
+# ip mptcp endpoint
+10.0.1.1 id 1 subflow backup dev eth1
+10.0.2.1 id 2 signal port 5001
+# ip mptcp limits
+add_addr_accepted 0 subflows 2
+# ip rule
+0: from all lookup local
+32765: from 10.0.1.0/24 lookup 7
+# ip route show table all
+default via 10.0.1.9 dev eth1 table 7 metric 100
+10.0.1.0/24 dev eth1 scope link src 10.0.1.1
+unreachable default table 8 metric 4278198272
+# ip -s link
+2: eth1: <BROADCAST,UP> mtu 1492 state UP
+    RX:  bytes packets errors dropped
+    10 2 0 1
+    TX:  bytes packets errors dropped
+    20 3 0 0
+# nstat
+#kernel
+MPTcpExtMPJoinSynTx 5 0.0
+"""
+JSON_OF_IP = """\
+# ip -j mptcp endpoint
+[{"address":"10.0.1.1","id":1,"subflow":true,"backup":true,"dev":"eth1"},{"address":"10.0.2.1","id":2,"signal":true,\
+"port":5001}]
+# ip -j mptcp limits
+{"add_addr_accepted":0,"subflows":2}
+# ip -j rule
+[{"priority":0,"src":"all","table":"local"},{"priority":32765,"src":"10.0.1.0","srclen":24,"table":"7"}]
+# ip -j -p route show table all
+[ {
+        "dst": "default",
+        "gateway": "10.0.1.9",
+        "dev": "eth1",
+        "table": "7",
+        "metric": 100,
+        "flags": [ ]
+    },{
+        "dst": "10.0.1.0/24",
+        "dev": "eth1",
+        "scope": "link",
+        "prefsrc": "10.0.1.1",
+        "flags": [ ]
+    },{
+        "type": "unreachable",
+        "dst": "default",
+        "table": "8",
+        "metric": 4278198272,
+        "flags": [ ]
+    } ]
+# ip -j -s link
+[{"ifindex":2,"ifname":"eth1","flags":["BROADCAST","UP"],"mtu":1492,"operstate":"UP","stats64":{"rx":{"bytes":10,\
+"packets":2,"errors":0,"dropped":1},"tx":{"bytes":20,"packets":3,"errors":0,"dropped":0}}}]
+# nstat -j
+{"kernel":{"MPTcpExtMPJoinSynTx":5}}
+"""
+
+
+def test_what_ip_prints_as_json_says_the_same() -> None:
+    (plain, _), (document, reading) = of(TEXT_OF_IP), of(JSON_OF_IP)
+    assert (reading.unread_count, reading.unknown_fields) == (0, {})
+    said = [
+        (
+            [(each.address, each.number, each.flags, each.device, each.port) for each in host.endpoints],
+            [(each.subflows, each.add_addr_accepted) for each in host.limits],
+            [(each.priority, each.source, each.table, each.simple) for each in host.rules],
+            [(each.kind, each.network, each.device, each.table, each.metric, each.source) for each in host.routes],
+            [(each.name, each.up, each.mtu, each.counts) for each in host.devices],
+            host.counted("MPJoinSynTx")[0],
+        )
+        for host in (plain, document)
+    ]
+    assert said[0] == said[1]
+    assert len(said[0][3]) == 3
+
+
+def test_json_that_is_no_answer_of_ip_is_shown() -> None:
+    host, reading = of('# ip -j mptcp endpoint\n[]\n{"colour":"red"}\n[{"address":\n10.0.0.1 id 1 subflow\n[\n')
+    assert [each.number for each in reading.unread] == [3, 4, 6]
+    assert [each.address for each in host.endpoints] == ["10.0.0.1"]
+    _, reading = of("[" * 100_000 + "\n" + "]" * 100_000 + "\n" + "10.0.0.1 id 1 subflow\n")
+    assert reading.unread_count == 2
+
+
 def test_monitor() -> None:
     host, reading = of(
         "[       SF_CLOSED] token=ff00 remid=0 locid=1 saddr4=1.1.1.1 daddr4=2.2.2.2 sport=1 backup=0 "

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import textwrap
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -148,11 +149,70 @@ def with_returns(line: bytes) -> bytes:
     return line + b"\r"
 
 
-@pytest.mark.parametrize("change", [quoted, stamped, with_returns])
+def indented(line: bytes) -> bytes:
+    return b"    " + line if line else line
+
+
+def without_indentation(line: bytes) -> bytes:
+    return line.strip()
+
+
+def dated(line: bytes) -> bytes:
+    return b"May  1 12:00:01 " + line if line else line
+
+
+def journalled(line: bytes) -> bytes:
+    return b"May 01 12:00:01 router collect[123]: " + line if line else line
+
+
+def logged(line: bytes) -> bytes:
+    return b"Fri May  1 12:00:01 2026 user.notice collect: " + line if line else line
+
+
+def coloured(line: bytes) -> bytes:
+    return re.sub(rb"(\d+\.\d+\.\d+\.\d+)", b"\x1b[1;35m\\1\x1b[0m", line)
+
+
+def broken(line: bytes) -> bytes:
+    """As mail programs break lines."""
+    return b"\n".join(part.encode() for part in textwrap.wrap(line.decode(), 80))
+
+
+AROUND = [
+    quoted,
+    stamped,
+    with_returns,
+    indented,
+    without_indentation,
+    dated,
+    journalled,
+    logged,
+    coloured,
+    broken,
+]
+
+
+@pytest.mark.parametrize("change", AROUND)
 @pytest.mark.parametrize("name", NAMES[::5])
 def test_what_stands_around_lines_does_not_matter(name: str, change: Callable[[bytes], bytes]) -> None:
     texts = [b"\n".join(map(change, data.split(b"\n"))) for data in recorded(name)]
     assert causes(diagnosed(texts)) == causes(diagnosed(recorded(name)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.decode().encode("utf-16"),
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: data.replace(b"\n", b"\r"),
+        lambda data: data.replace(b"<", b"&lt;").replace(b">", b"&gt;"),
+    ],
+    ids=["of PowerShell", "with a byte order mark", "of a serial console", "of a web page"],
+)
+def test_how_a_file_is_coded_does_not_matter(change: Callable[[bytes], bytes]) -> None:
+    for name in NAMES[::9]:
+        found = diagnosed([change(data) for data in recorded(name)])
+        assert (causes(found), found.reading.unread_count) == (causes(diagnosed(recorded(name))), 0)
 
 
 @pytest.mark.parametrize("name", NAMES[::5])

@@ -9,6 +9,7 @@ from mptcplab.diagnose import text
 from mptcplab.diagnose.facts import Counters, Cpu, Host, Line, Reading, Socket
 from mptcplab.diagnose.readers import counters, devices, logs, parameters, path_manager, routes, sockets
 from mptcplab.diagnose.readers.context import Context
+from mptcplab.diagnose.readers.documents import Documents
 from mptcplab.errors import Error
 
 _READERS: Final[Sequence[Callable[[Line, Host, Context], bool]]] = (
@@ -18,7 +19,6 @@ _READERS: Final[Sequence[Callable[[Line, Host, Context], bool]]] = (
     routes.read,
     devices.read,
     parameters.read,
-    logs.read,
 )
 _CAPTURES: Final = (
     b"\x0a\x0d\x0d\x0a",
@@ -67,37 +67,58 @@ def read_text(data: bytes, source: str, reading: Reading) -> list[Host]:
     hosts: dict[str, Host] = {}
     context = Context(unknown=reading.unknown_fields)
     host = hosts.setdefault("", Host(""))
+    documents = Documents()
     framed = False
     for position, raw in enumerate(text.lines(data), start=1):
-        begun = text.begin(raw)
+        bare, second = text.bare(raw)
+        forms = [bare, *text.logged(raw)]
+        begun = next((found for each in forms if (found := text.begin(each))), None)
         if begun is not None:
             host = hosts.setdefault(begun.host, Host(begun.host))
             host.kernel, context = begun.kernel, Context(unknown=reading.unknown_fields)
             continue
-        if set(raw) == {"="} and len(raw) >= _RULER:
+        if set(forms[-1]) == {"="} and len(forms[-1]) >= _RULER:
             framed = True
             continue
-        bare, second = text.bare(raw)
-        line = Line(source, position, bare)
-        asked = text.command(bare) or (text.command(f"# {bare}") if framed else None)
+        commands = (text.command(each) or (text.command(f"# {each}") if framed else None) for each in forms)
+        asked = next((found for found in commands if found), None)
         framed = False
         if asked is not None:
             if asked.host:
                 host = hosts.setdefault(asked.host, Host(asked.host))
             time_s = asked.time_s if asked.time_s is not None else second
             context = Context(asked.words, time_s, fresh=True, unknown=reading.unknown_fields)
-            host.asked.setdefault(_plain(asked.words), line)
+            host.asked.setdefault(_plain(asked.words), Line(source, position, bare))
             continue
         if second is not None and context.time_s is None:
             context.time_s = second
-        if not bare or bare in ("```", "---", "^C") or set(bare) == {"="}:
+        if not bare or bare in ("```", "---", "^C") or set(forms[-1]) <= {"="}:
             continue
-        if not any(reader(line, host, context) for reader in _READERS):
+        of_document = documents.take(position, bare)
+        if of_document is not None:
+            for each in of_document:
+                _take([Line(source, position, each)], host, context)
+        elif not _take([Line(source, position, each) for each in forms], host, context):
             context.socket = None
-            reading.unread_count += 1
-            if len(reading.unread) < _KEPT:
-                reading.unread.append(line)
+            _unread(Line(source, position, bare), reading)
+    documents.give_up()
+    for position, each in documents.lost:
+        _unread(Line(source, position, each), reading)
     return [each for each in hosts.values() if each.name or _has(each)]
+
+
+def _unread(line: Line, reading: Reading) -> None:
+    reading.unread_count += 1
+    if len(reading.unread) < _KEPT:
+        reading.unread.append(line)
+
+
+def _take(forms: list[Line], host: Host, context: Context) -> bool:
+    """Whether a reader knows the line, in one of the forms that it may have."""
+    reader = next((reader for form in forms for reader in _READERS if reader(form, host, context)), None)
+    if reader is not None and reader is not sockets.read:
+        context.socket = None
+    return reader is not None or logs.read(forms[0], host, context)
 
 
 def _plain(command: str) -> str:

@@ -1,12 +1,14 @@
 """Lines of text that anybody may have written: bounded, and without what a terminal would obey."""
 
+import html
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MAX_BYTES: Final = 32 << 20
 """Of one file; a day of `ip mptcp monitor` has a few MB."""
 MAX_LINE: Final = 8192
+MAX_DOCUMENT: Final = 4 << 20
+"""Of a line that is a whole JSON document."""
 
 
 def names(words: str) -> frozenset[str]:
@@ -19,6 +21,8 @@ _STAMP: Final = re.compile(
     r"\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]"
     r"|\[ {0,8}\d{1,10}\.\d{6}\] "
 )
+_DATED: Final = re.compile(r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: \d{4})? ")
+_LOGGED: Final = re.compile(r"(?:[a-z]{2,9}\d?\.[a-z]{2,7} |[\w.-]{1,64} )?[\w./-]{1,64}(?:\[\d{1,8}\])?: ")
 _QUOTED: Final = re.compile(r"(?:> ?){1,8}")
 _PROMPT: Final = re.compile(
     r"(?:\[?(?P<user>[\w.-]{1,32})@(?P<host>[\w.-]{1,64})[^#$\n]{0,120})?(?P<mark>[#$])[ \t]+(?P<command>\S.{0,500})"
@@ -47,16 +51,37 @@ class Begin(NamedTuple):
     kernel: str
 
 
-def lines(data: bytes) -> Iterator[str]:
-    """The lines, without escape sequences of colours; what is not UTF-8 is replaced."""
-    for text in data[:MAX_BYTES].decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n"):
-        yield _uncoloured(text[:MAX_LINE]).rstrip()
+def lines(data: bytes) -> list[str]:
+    """The lines, without colours and without the indentation of whole paragraphs; what is no text is replaced."""
+    data = data[:MAX_BYTES]
+    coding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    text = re.sub("\r{1,3}\n|\r", "\n", data.decode(coding, errors="replace"))
+    found = [
+        _plain(line[: MAX_DOCUMENT if line[:2] in ("[{", '{"') else MAX_LINE]).rstrip() for line in text.split("\n")
+    ]
+    _dedent(found)
+    return found
 
 
-def _uncoloured(text: str) -> str:
-    if "\x1b" not in text:
-        return text
-    return re.sub(r"\x1b\[[0-9;]{0,16}[A-Za-z]", "", text)
+def _plain(text: str) -> str:
+    if "\x1b" in text:
+        text = re.sub(r"\x1b\[[0-9;]{0,16}[A-Za-z]", "", text)
+    return html.unescape(text) if "&lt;" in text or "&gt;" in text else text
+
+
+def _dedent(found: list[str]) -> None:
+    """Take away what the lines of a paragraph have in common, as code in Markdown and in mails is indented."""
+    begin = 0
+    while begin < len(found):
+        end = begin
+        if found[begin][:1] in (" ", "\t") and (begin == 0 or not found[begin - 1]):
+            while end < len(found) and (not found[end] or found[end][0] in " \t"):
+                end += 1
+            spaces = {line[: len(line) - len(line.lstrip())] for line in found[begin:end] if line}
+            least = min(spaces, key=len)
+            common = len(least) if all(each.startswith(least) for each in spaces) else 0
+            found[begin:end] = [line[common:] for line in found[begin:end]]
+        begin = max(end, begin + 1)
 
 
 def bare(text: str) -> tuple[str, float | None]:
@@ -68,6 +93,17 @@ def bare(text: str) -> tuple[str, float | None]:
     if stamp is None:
         return text, None
     return text[stamp.end() :], _second(stamp.group())
+
+
+def logged(text: str) -> list[str]:
+    """What stands in a line behind the date of a log, and behind host and program: other output that was logged."""
+    dated = _DATED.match(text)
+    stamp = dated or _STAMP.match(text)
+    if stamp is None:
+        return []
+    rest = text[stamp.end() :]
+    named = _LOGGED.match(rest)
+    return [*([rest] if dated else []), *([rest[named.end() :]] if named else [])]
 
 
 def _second(stamp: str) -> float | None:

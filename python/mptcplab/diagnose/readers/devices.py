@@ -10,6 +10,9 @@ _COLUMNS: Final = ("bytes", "packets", "errors", "dropped")
 _MAX: Final = 5000
 _NOISE: Final = ("link/", "altname ", "alias ", "inet ", "inet6 ", "valid_lft ", "RX errors:", "TX errors:")
 
+_DETAILS: Final = ("qlen", "addrgenmode", "numtxqueues", "promiscuity")
+"""Words of what `ip -d link` adds, and of a first line that was broken."""
+
 
 def read(line: Line, host: Host, context: Context) -> bool:
     """Whether the line is of an interface or of its queue."""
@@ -31,7 +34,7 @@ def _link(line: Line, host: Host, context: Context) -> bool:
     if inner.startswith(("RX:", "TX:")) and "bytes" in inner:
         context.counts = inner[:2].lower()
         return True
-    if inner.startswith(_NOISE):
+    if inner.startswith(_NOISE) or ("<" not in inner and any(word in words for word in _DETAILS)):
         return True
     values = [number(word) for word in words]
     if not context.counts or len(values) < 4 or None in values:
@@ -50,7 +53,7 @@ def _qdisc(line: Line, host: Host, context: Context) -> bool:
         context.counts = words[words.index("dev") + 1][:40]
         context.device = "qdisc"
         return True
-    if context.device != "qdisc" or not words or line.text[0] not in " \t":
+    if context.device != "qdisc" or not words or (line.text[0] not in " \t" and words[0] not in ("Sent", "backlog")):
         return False
     if words[0] == "Sent" and "(dropped" in words[:-1]:
         dropped = number(words[words.index("(dropped") + 1].rstrip(","))

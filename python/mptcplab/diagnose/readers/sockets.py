@@ -17,6 +17,7 @@ _STATES: Final = names(
     "ESTAB SYN-SENT SYN-RECV FIN-WAIT-1 FIN-WAIT-2 TIME-WAIT UNCONN CLOSE-WAIT LAST-ACK LISTEN CLOSING"
 )
 _HEADERS: Final = ("Netid State", "State Recv-Q", "Netid  State", "State ", "Recv-Q Send-Q")
+_ARROWS: Final = ("<->", "-->", "---")
 _RATES: Final = frozenset(("send", "pacing_rate", "delivery_rate"))
 _WORDS: Final = names(
     "ts usec_ts sack ecn ecnseen fastopen app_limited fallback remote_key bidir tcp-ulp-mptcp accecn tcp-ulp-tls"
@@ -38,13 +39,11 @@ _MAX_TOKENS: Final = 400
 
 def read(line: Line, host: Host, context: Context) -> bool:
     """Whether the line is of ss."""
-    if line.text[:1] in ("\t", " "):
-        if context.socket is None:
-            return False
-        context.socket.detail = line
+    if context.socket is not None and _is_detail(line.text, context.socket):
+        context.socket.detail = context.socket.detail or line
         _details(line.text.split()[:_MAX_TOKENS], context.socket, context)
-        context.socket = None
         return True
+    line = line._replace(text=line.text.strip())
     if line.text.startswith(_HEADERS):
         return "Address:Port" in line.text
     found = _first(line, context)
@@ -54,6 +53,18 @@ def read(line: Line, host: Host, context: Context) -> bool:
         host.sockets.append(found)
     context.socket = found
     return True
+
+
+def _is_detail(text: str, socket: Socket) -> bool:
+    """Whether a line goes on with a socket: it is indented, or lost that, or was broken, and has names of details."""
+    words = text.split()[:_MAX_TOKENS]
+    if not words or (words[0] in ("tcp", "mptcp") and len(words) > 4) or words[0] in _STATES:
+        return False
+    if text[0] in " \t" and socket.detail is None:
+        return True
+    known = sum(word.partition(":")[0] in _KNOWN and ":" in word for word in words)
+    known += sum(word in _WORDS or word in _RATES or word in _ARROWS or word.endswith("bps") for word in words)
+    return 2 * known >= len(words)
 
 
 def _first(line: Line, context: Context) -> Socket | None:
@@ -118,7 +129,7 @@ def _details(words: list[str], found: Socket, context: Context) -> None:
         elif word.isalnum() or "-" in word or "_" in word:
             if found.congestion is None and word[0].isalpha():
                 found.congestion = word[:40]
-            elif word not in ("<->", "-->", "---"):
+            elif word not in _ARROWS:
                 context.pass_over(word)
     if not found.kind:
         if "tcp-ulp-mptcp" in found.words or found.congestion or "cwnd" in found.fields:
