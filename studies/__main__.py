@@ -18,6 +18,7 @@ from . import (
     guest_cost,
     kernel_delay,
     kernel_fairness,
+    kernel_infos,
     khalili_scenarios,
     lia_two_paths,
     linux_virtual,
@@ -32,6 +33,7 @@ from . import (
     suspicions,
     tc_links,
     trust,
+    tshark,
 )
 from .runs import PRINTED
 from .tables import Results, draw_pages
@@ -44,6 +46,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "shared-detection": shared_detection.main,
     "kernel-fairness": kernel_fairness.main,
     "kernel-delay": kernel_delay.main,
+    "kernel-infos": kernel_infos.main,
     "khalili-scenarios": khalili_scenarios.main,
     "model-scenarios": model_scenarios.main,
     "olia-traces": olia_traces.main,
@@ -61,6 +64,7 @@ STUDIES: Final[Mapping[str, Callable[[], None]]] = {
     "suspicions": suspicions.main,
     "tc-links": tc_links.main,
     "trust": trust.main,
+    "tshark": tshark.main,
 }
 
 IN_GUESTS: Final = frozenset({"linux-virtual", "single-path", "suspicions", "guest-cost", "tc-links"})

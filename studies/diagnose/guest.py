@@ -15,6 +15,8 @@ from mptcplab.kernels import store
 
 from studies.diagnose import ALL, table
 
+_AT_A_TIME = 8
+"""Situations of a guest: Linux 6.1 comes to a stop after some twenty, whichever they are."""
 _ROOT = Path(__file__).parents[2]
 _CODE = (
     "import runpy, sys; sys.path.insert(0, {root!r}); sys.argv = ['studies.diagnose', {out!r}, *{names!r}]; "
@@ -28,8 +30,13 @@ def record(kernel: str, place: Path, names: list[str]) -> None:
     Raises EngineUnavailableError without that kernel, GuestError when the guest does not end well.
     """
     chosen = names or [each.name for each in ALL if each.cause != "cpu"]
+    for begin in range(0, len(chosen), _AT_A_TIME):
+        _in_one_guest(kernel, place, chosen[begin : begin + _AT_A_TIME])
+
+
+def _in_one_guest(kernel: str, place: Path, names: list[str]) -> None:
     guest = Path(tempfile.mkdtemp(prefix="mptcplab-diagnose-"))
-    code = _CODE.format(root=str(_ROOT), out=f"{HOST}/out", names=chosen)
+    code = _CODE.format(root=str(_ROOT), out=f"{HOST}/out", names=names)
     search = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
     try:
         (guest / "out").mkdir()

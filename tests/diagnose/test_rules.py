@@ -196,3 +196,17 @@ def test_a_table_that_was_not_shown_cannot_be_told() -> None:
     with pytest.raises(UnknownError):
         lookup(host, "2.2.2.2", "8.8.8.8")
     assert owner(host, "2.2.2.2") == ""
+
+
+def test_an_unanswered_first_syn_is_no_join() -> None:
+    """Linux 6.1 goes on sending it with MP_CAPABLE."""
+    found = diagnosed(
+        "# ss -ntMiem\n"
+        "tcp   SYN-SENT 0      1           10.0.0.1:56378   10.0.255.1:5001 timer:(on,794ms,2) ino:10310 sk:1d <->\n"
+        "\t cubic rto:4000 backoff:2 mss:524 cwnd:1 segs_out:3 unacked:1 retrans:1/2 lost:1 tcp-ulp-mptcp flags:m "
+        "token:0000(id:0)/8c31761c(id:0) seq:0 sfseq:0 ssnoff:0 maplen:0\n"
+        "mptcp SYN-SENT 0      0           10.0.0.1:56378   10.0.255.1:5001 ino:10310 sk:1e <->\n"
+        "\t skmem:(r0,rb131072,t0,tb16384,f2816,w1280,o0,bl0,d0) token:8c31761c write_seq:0 snd_una:0 rcv_nxt:0\n"
+    )
+    assert causes(found) == ["syn-blocked"]
+    assert not found.findings[0].sure

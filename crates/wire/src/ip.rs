@@ -109,6 +109,8 @@ pub struct Captured<'a> {
     pub payload_len: usize,
     /// The IP header has the length 0, and that of the frame was taken instead.
     pub len_of_frame: bool,
+    /// The IP header states more bytes than the frame had: one of the two is wrong.
+    pub beyond_frame: bool,
     /// What is known of the checksums.
     pub checksums: ChecksumState,
 }
@@ -206,7 +208,9 @@ pub fn decode_headers(bytes: &[u8]) -> Result<Captured<'_>, DecodeError> {
 /// # Errors
 /// See [`decode`].
 pub fn decode_frame(bytes: &[u8], frame_len: usize) -> Result<Captured<'_>, DecodeError> {
-    captured(Packet::locate_in(bytes, Some(frame_len))?)
+    let packet = Packet::locate_in(bytes, Some(frame_len))?;
+    let beyond_frame = packet.tcp_offset + packet.tcp_len > frame_len;
+    Ok(Captured { beyond_frame, ..captured(packet)? })
 }
 
 /// What an IP packet carries: the protocol after IPv6's extension headers, and where it begins.
@@ -240,7 +244,8 @@ fn captured(packet: Packet<'_>) -> Result<Captured<'_>, DecodeError> {
     };
     let missing = packet.tcp_len - packet.tcp.len();
     let payload_len = segment.payload.len() + missing;
-    Ok(Captured { ip: packet.ip, payload_len, len_of_frame: packet.len_of_frame, segment, checksums })
+    let Packet { ip, len_of_frame, .. } = packet;
+    Ok(Captured { ip, payload_len, len_of_frame, beyond_frame: false, segment, checksums })
 }
 
 fn ipv4_header(bytes: &[u8]) -> Result<(Ipv4Header, &[u8]), DecodeError> {

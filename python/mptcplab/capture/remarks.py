@@ -59,6 +59,11 @@ def _of_file(file: Mapping[str, Any]) -> Iterator[str]:
             f"{file['lengths_of_frames']} packets have IP length 0, as before segmentation offload or with BIG TCP; "
             "the length of the frame was taken"
         )
+    if file.get("lengths_beyond_frames"):
+        yield (
+            f"{file['lengths_beyond_frames']} packets are longer by their IP header than their frame was, as in a "
+            "capture that was edited; the length of the IP header was taken"
+        )
     # A few alike are nothing special, such as acknowledgments that say the same again.
     if file["duplicates"] and file["duplicates"] * 20 >= file["tcp"]:
         yield (

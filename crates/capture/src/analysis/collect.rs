@@ -139,6 +139,7 @@ impl Collector {
         file.tcp += 1;
         file.wrong_checksums += u64::from(captured.checksums == wire::ChecksumState::Wrong);
         file.lengths_of_frames += u64::from(captured.len_of_frame);
+        file.lengths_beyond_frames += u64::from(captured.beyond_frame);
         let next = self.numbers.len() as u32;
         let point = *self.numbers.entry((number, interface, seen_by)).or_insert_with(|| {
             self.points.push(Point::default());

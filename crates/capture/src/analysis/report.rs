@@ -41,6 +41,8 @@ pub struct File {
     pub duplicates: u64,
     /// Packets whose IP header has the length 0, before segmentation offload or of BIG TCP: that of the frame was taken.
     pub lengths_of_frames: u64,
+    /// Packets whose IP header states more bytes than the frame had: that of the header was taken.
+    pub lengths_beyond_frames: u64,
     /// How often the clock was set while packets were captured.
     pub clock_was_set: u64,
     /// The first of those.

@@ -12,7 +12,8 @@ const WAYS: usize = 4;
 const THROUGH_NS: u64 = 2_000_000_000;
 /// With the same timestamp, whose unit is a millisecond as a rule.
 const SAME_STAMP_NS: u64 = 1_000_000;
-/// With nothing that tells two packets from one: no round trip is shorter.
+/// With nothing that tells two packets from one, such as resets, of which every packet to a closed end is answered by one
+/// that says the same: no round trip is shorter.
 const NO_ROUND_TRIP_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +49,7 @@ impl Twice {
         let other_hops = place.hop_limit != packet.ip.hop_limit;
         let limit_ns = if (identified && packet.ip.identification != 0) || other_hops {
             THROUGH_NS
-        } else if packet.segment.options.timestamps.is_some() {
+        } else if packet.segment.options.timestamps.is_some() && !packet.segment.flags.rst() {
             SAME_STAMP_NS
         } else {
             NO_ROUND_TRIP_NS

@@ -31,8 +31,11 @@ pub fn payload(mut kind: u16, mut rest: &[u8]) -> Network<'_> {
             // PPPoE's session: version, code, session and length, then PPP.
             0x8864 => return rest.get(6..).map_or(CUT, ppp::payload),
             0x8847 | 0x8848 => return labelled(rest),
-            0x6558 => {
-                let Some((kind_of_inner, behind)) = rest.get(12..).and_then(<[u8]>::split_first_chunk::<2>) else {
+            // A provider's backbone: the service's tag, then the customer's whole frame (IEEE 802.1ah).
+            0x6558 | 0x88e7 => {
+                let skipped = if kind == 0x88e7 { 4 } else { 0 };
+                let Some((kind_of_inner, behind)) = rest.get(skipped + 12..).and_then(<[u8]>::split_first_chunk::<2>)
+                else {
                     return CUT;
                 };
                 (kind, rest) = (u16::from_be_bytes(*kind_of_inner), behind);
@@ -82,7 +85,6 @@ const fn name(kind: u16) -> &'static str {
         0x9000 => "loopback test frames",
         0x894f => "NSH frames",
         0x22eb => "TRILL frames",
-        0x88e7 => "provider backbone bridge frames (802.1ah)",
         0x8137 => "IPX",
         0x809b => "AppleTalk",
         0xcafe => "frames of EtherType 0xcafe",

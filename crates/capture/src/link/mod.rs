@@ -10,7 +10,7 @@ mod wireless;
 pub use tunnel::tunnelled;
 
 /// The link types that are read.
-pub const KNOWN: [(u32, &str); 21] = [
+pub const KNOWN: [(u32, &str); 27] = [
     (0, "NULL"),
     (1, "Ethernet"),
     (9, "PPP"),
@@ -26,12 +26,18 @@ pub const KNOWN: [(u32, &str); 21] = [
     (127, "RadioTap"),
     (149, "PKTAP"),
     (166, "PPP with direction"),
+    (192, "PPI"),
     (204, "PPP with direction"),
     (228, "IPV4"),
     (229, "IPV6"),
     (239, "NFLOG"),
+    (242, "IP over InfiniBand"),
     (258, "PKTAP"),
     (276, "Linux SLL2"),
+    (281, "Ethernet with Broadcom's switch tag"),
+    (282, "Ethernet behind Broadcom's switch tag"),
+    (284, "Ethernet with Marvell's switch tag"),
+    (285, "Ethernet with Marvell's switch tag and EtherType"),
 ];
 
 /// A frame's network layer.
@@ -61,7 +67,12 @@ pub fn network(link_type: u32, frame: &[u8]) -> Network<'_> {
         105 => wireless::frame(frame),
         127 => wireless::radiotap(frame),
         149 | 258 => pktap(frame),
+        192 => ppi(frame),
         239 => nflog::frame(frame),
+        242 => infiniband(frame),
+        // The tag of a switch's port: four bytes behind the addresses or before them; eight with an EtherType of its own.
+        281 | 282 | 284 => ether::at(frame, 16),
+        285 => ether::at(frame, 20),
         _ => Network::UnknownLink,
     }
 }
@@ -79,7 +90,6 @@ pub const fn name(link_type: u32) -> &'static str {
         129 => "ARCNET frames",
         138 => "IP over FireWire frames",
         163 => "802.11 frames with an AVS header",
-        192 => "PPI frames",
         195 | 215 | 230 | 283 => "802.15.4 frames",
         189 | 220 | 249 => "USB frames",
         _ => "frames of a link type that is not read",
@@ -132,8 +142,26 @@ fn pktap(frame: &[u8]) -> Network<'_> {
     let Some(inner) = frame.get(length as usize..) else { return CUT };
     match link_type {
         // No header within a header of its own kind.
-        149 | 258 => Network::NotRead("PKTAP frames in PKTAP frames"),
+        149 | 192 | 258 => Network::NotRead("frames with headers in headers"),
         _ => network(link_type, inner),
+    }
+}
+
+/// Per-packet information (CACE's PPI): version and flags, the header's length, the link type of the frame behind it.
+fn ppi(frame: &[u8]) -> Network<'_> {
+    let Some((&[_, _, low, high, a, b, c, d], _)) = frame.split_first_chunk::<8>() else { return CUT };
+    let Some(inner) = frame.get(usize::from(u16::from_le_bytes([low, high]))..) else { return CUT };
+    match u32::from_le_bytes([a, b, c, d]) {
+        149 | 192 | 258 => Network::NotRead("frames with headers in headers"),
+        link_type => network(link_type, inner),
+    }
+}
+
+/// A global route header of 40 bytes, then the EtherType and two bytes that are reserved (RFC 4391 §6).
+fn infiniband(frame: &[u8]) -> Network<'_> {
+    match frame.get(40..).and_then(<[u8]>::split_first_chunk::<4>) {
+        Some((&[high, low, _, _], rest)) => ether::payload(u16::from_be_bytes([high, low]), rest),
+        None => CUT,
     }
 }
 

@@ -42,6 +42,7 @@ fn headers() -> Vec<(u32, Vec<u8>, u32)> {
         (1, [&ethernet(0x8864)[..], &session].concat(), 0),
         (1, [&ethernet(0x8100)[..], &[0, 7, 0x88, 0x64], &session].concat(), 0),
         (1, [&ethernet(1000)[..], &snap].concat(), 0),
+        (1, [&ethernet(0x88e7)[..], &[0, 0, 0, 9], &ethernet(0x0800)].concat(), 0),
         (1, [&ethernet(0x8847)[..], &[0, 1, 0, 64, 0, 1, 1, 64]].concat(), 0),
         (9, vec![0xff, 3, 0, 0x21], 0),
         (9, vec![0, 0x21], 0),
@@ -56,6 +57,13 @@ fn headers() -> Vec<(u32, Vec<u8>, u32)> {
         (113, sll_session, 0),
         (276, sll2, 7),
         (276, sll2_tagged, 7),
+        (281, [&[0; 12][..], &[9; 4], &[8, 0]].concat(), 0),
+        (282, [&[9; 4][..], &[0; 12], &[8, 0]].concat(), 0),
+        (284, [&[0; 12][..], &[9; 4], &[8, 0]].concat(), 0),
+        (285, [&[0; 12][..], &[0xda, 0xda, 0, 0], &[9; 4], &[8, 0]].concat(), 0),
+        (242, [&[0; 40][..], &[8, 0, 0, 0]].concat(), 0),
+        (192, [&[0, 0, 8, 0, 1, 0, 0, 0][..], &ethernet(0x0800)].concat(), 0),
+        (192, vec![0, 0, 12, 0, 101, 0, 0, 0, 1, 0, 0, 0], 0),
         (0, vec![2, 0, 0, 0], 0),
         (0, vec![0, 0, 0, 30], 0),
         (108, vec![0, 0, 0, 24], 0),
@@ -122,6 +130,13 @@ fn tunnels() -> Vec<Vec<u8>> {
         udp(4789, &[&[8, 0, 0, 0, 0, 0, 9, 0][..], &ethernet(0x0800)].concat()),
         udp(6081, &[&[1, 0, 0x65, 0x58, 0, 0, 9, 0][..], &[0; 4], &ethernet(0x0800)].concat()),
         udp(6081, &[0, 0, 8, 0, 0, 0, 9, 0]),
+        // WCCP without a header of its own, and with it.
+        ip(47, &[0, 0, 0x88, 0x3e]),
+        ip(47, &[0, 0, 0x88, 0x3e, 0, 0, 0, 1]),
+        udp(6635, &[0, 1, 1, 64]),
+        // L2TP: the shortest header; one with length, numbers and an offset of two bytes.
+        udp(1701, &[0, 2, 0, 1, 0, 1, 0xff, 3, 0, 0x21]),
+        udp(1701, &[&[0x4a, 2, 0, 40, 0, 1, 0, 1, 0, 5, 0, 6, 0, 2, 9, 9][..], &[0xff, 3, 0, 0x21]].concat()),
         udp(2152, &[0x30, 255, 0, 20, 0, 0, 0, 1]),
         udp(2152, &[&[0x34, 255, 0, 28, 0, 0, 0, 1][..], &[0, 0, 0, 0x85], &[1, 0, 0, 0]].concat()),
     ]
@@ -147,13 +162,26 @@ fn what_is_not_read_is_named() {
         (9, vec![0xc0, 0x21, 1], "PPP control frames (LCP, IPCP, authentication)"),
         (105, vec![0x80, 0], "802.11 management frames"),
         (105, vec![0x08, 0x40], "encrypted 802.11 frames"),
-        (258, vec![12, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0], "PKTAP frames in PKTAP frames"),
+        (258, vec![12, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0], "frames with headers in headers"),
     ] {
         assert_eq!(network(link_type, &frame), Network::NotRead(name));
     }
     assert_eq!(network(147, &IP), Network::UnknownLink);
     assert_eq!(tunnelled(&ip(50, &[])), Network::NotRead("IPsec packets (ESP, encrypted)"));
     assert_eq!(tunnelled(&udp(53, &[])), Network::NotRead("UDP"));
+    assert_eq!(tunnelled(&udp(1701, &[0xc8, 2, 0, 20])), Network::NotRead("L2TP control messages"));
+    assert_eq!(tunnelled(&udp(1701, &[0, 3, 0, 0])), Network::NotRead("L2TP packets of version 3"));
+}
+
+#[test]
+fn ipv6_in_teredo() {
+    let inner = [&[0x60, 0, 0, 0, 0, 0, 59, 64][..], &[0; 32]].concat();
+    let authentication = [&[0, 1, 2, 3][..], &[7; 5], &[0; 9]].concat();
+    let origin = [0, 0, 0x12, 0x34, 1, 2, 3, 4];
+    for header in [vec![], authentication.clone(), origin.to_vec(), [&authentication[..], &origin].concat()] {
+        assert_eq!(tunnelled(&udp(3544, &[&header[..], &inner].concat())), Network::Ip(&inner, 0), "{header:02x?}");
+    }
+    assert_eq!(tunnelled(&udp(3544, &IP)), Network::NotRead("UDP"));
 }
 
 proptest! {

@@ -1,5 +1,5 @@
 //! IP packets in IP packets: IP in IP (RFC 2003, RFC 4213), GRE (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), GENEVE
-//! (RFC 8926), GTP-U.
+//! (RFC 8926), GTP-U, L2TP, Teredo, and MPLS (RFC 7510).
 
 use super::{CUT, Network, ether, ppp, raw};
 
@@ -54,6 +54,11 @@ fn gre(bytes: &[u8]) -> Network<'_> {
     match kind {
         0x88be => rest.get(if flags & 0x10 != 0 { 8 } else { 0 }..).map_or(CUT, ether::frame),
         0x22eb => rest.get(12..).map_or(CUT, ether::frame),
+        // WCCP: the packet, in version 2 behind a header of four bytes, which does not begin as an IP packet does.
+        0x883e => match rest.first().map(|first| first >> 4) {
+            Some(4 | 6) => raw(rest),
+            _ => rest.get(4..).map_or(CUT, raw),
+        },
         _ => ether::payload(kind, rest),
     }
 }
@@ -63,13 +68,52 @@ fn udp(bytes: &[u8]) -> Network<'_> {
     let Some((&[_, _, high, low, _, _, _, _], rest)) = bytes.split_first_chunk::<8>() else { return CUT };
     match u16::from_be_bytes([high, low]) {
         4789 | 8472 => vxlan(rest),
+        1701 => l2tp(rest),
+        3544 => teredo(rest),
+        6635 => ether::payload(0x8847, rest),
         6081 => geneve(rest),
         2152 => gtp(rest),
         51_820 => Network::NotRead("UDP to WireGuard's port (encrypted)"),
         500 | 4500 => Network::NotRead("UDP to IPsec's ports (encrypted)"),
-        1701 => Network::NotRead("UDP to L2TP's port"),
         1194 => Network::NotRead("UDP to OpenVPN's port (encrypted)"),
         _ => Network::NotRead("UDP"),
+    }
+}
+
+/// Data of L2TP's version 2 (RFC 2661 §3.1): what the flags say, tunnel and session, then PPP.
+fn l2tp(bytes: &[u8]) -> Network<'_> {
+    let Some((&[flags, version], rest)) = bytes.split_first_chunk::<2>() else { return CUT };
+    match (version & 0x0f, flags & 0x80) {
+        (2, 0) => {}
+        (2, _) => return Network::NotRead("L2TP control messages"),
+        // Only the two ends know how long its cookie is.
+        (3, _) => return Network::NotRead("L2TP packets of version 3"),
+        _ => return Network::NotRead("UDP"),
+    }
+    let mut length = 4;
+    for (present, bytes) in [(0x40, 2), (0x08, 4)] {
+        length += if flags & present != 0 { bytes } else { 0 };
+    }
+    if flags & 0x02 != 0 {
+        let Some(&[high, low]) = rest.get(length..length + 2) else { return CUT };
+        length += 2 + usize::from(u16::from_be_bytes([high, low]));
+    }
+    rest.get(length..).map_or(CUT, ppp::payload)
+}
+
+/// IPv6 in UDP (RFC 4380 §5.1.1), perhaps behind authentication and the origin's address.
+fn teredo(mut bytes: &[u8]) -> Network<'_> {
+    if let Some((&[0, 1, client, authentication], rest)) = bytes.split_first_chunk::<4>() {
+        let Some(behind) = rest.get(usize::from(client) + usize::from(authentication) + 9..) else { return CUT };
+        bytes = behind;
+    }
+    if let Some((&[0, 0, ..], behind)) = bytes.split_first_chunk::<8>() {
+        bytes = behind;
+    }
+    match bytes.first().map(|first| first >> 4) {
+        Some(6) => raw(bytes),
+        Some(_) => Network::NotRead("UDP"),
+        None => CUT,
     }
 }
 

@@ -61,7 +61,12 @@ def _waits(case: Case) -> tuple[View, Flow] | None:
     """A subflow whose SYN was sent again."""
     for view, flow in case.flows():
         last = flow.last
-        if last.state == "SYN-SENT" and flow.opened_here and (last.number("backoff") or last.number("retrans")):
+        if (
+            last.state == "SYN-SENT"
+            and flow.opened_here
+            and "m" not in last.mptcp_flags
+            and (last.number("backoff") or last.number("retrans"))
+        ):
             return view, flow
     return None
 

@@ -136,6 +136,19 @@ def options_stripped(case: Case) -> Iterator[Finding]:
 def syn_blocked(case: Case) -> Iterator[Finding]:
     """The kernel gave up SYNs with MP_CAPABLE, or does not even try any more."""
     lines = told(case.client, "MPCapableSYNTXDrop", "MPCapableSYNTXDisabled", "Blackhole")
+    for view, flow in case.flows():
+        last = flow.last
+        if last.state == "SYN-SENT" and "m" in last.mptcp_flags and (last.number("backoff") or last.number("retrans")):
+            yield Finding(
+                "syn-blocked",
+                case.name,
+                f"no answer to the SYN with MP_CAPABLE from {last.local} to {last.remote}; Linux before 6.12 does not "
+                "try without it, so whether the server answers at all is not known",
+                [last.evidence, *told(view.host, "MPCapableSYNTX")],
+                f"ping -I {last.local.address} {last.remote.address}; the same program with TCP; {CAPTURE}",
+                sure=False,
+            )
+            return
     if not _fell_back(case):
         return
     client = case.client

@@ -30,46 +30,67 @@ fn addresses_of_both_families() {
     assert_eq!(address(&[0; 128]), None);
 }
 
-/// What Linux 6.18 answered at the sender of 100,000 bytes on two subflows: the array of `tcp_info`, asked for with 248 bytes
-/// each, and `mptcp_info`.
-fn recorded() -> [Vec<u8>; 2] {
-    let mut lines = include_str!("linux-6.18.hex").lines().map(|line| {
-        let digits = line.as_bytes().chunks_exact(2);
-        digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
-    });
-    [lines.next().unwrap(), lines.next().unwrap()]
-}
+/// What kernels answered at the sender of 100,000 bytes on two subflows (`python -m studies kernel-infos`), with what is
+/// right: bytes of `tcp_info` that they know of those asked for, whether it counts timeouts, bytes of `mptcp_info`.
+const RECORDED: [(&str, usize, bool, usize); 3] = [
+    (include_str!("linux-6.1.hex"), 232, false, 48),
+    (include_str!("linux-6.12.hex"), 248, true, 96),
+    (include_str!("linux-6.18.hex"), 248, true, 96),
+];
 
-/// The same as a kernel answers that knows fewer bytes of each element, as long as it has been asked for more.
-fn of_older(answer: &[u8], size: usize) -> Vec<u8> {
-    let sizes = |size: usize| (size as u32).to_ne_bytes();
-    let elements = answer[HEADER..].chunks_exact(248).flat_map(|element| &element[..size]);
-    [&answer[..8], &sizes(size), &sizes(size)].concat().into_iter().chain(elements.copied()).collect()
+/// The answer to one option.
+fn recorded(text: &str, option: &str) -> Vec<u8> {
+    let line = text.lines().find_map(|line| line.strip_prefix(option)).expect("each was recorded");
+    let digits = line.trim().as_bytes().chunks_exact(2);
+    digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
 }
 
 #[test]
-fn every_size_of_tcp_info_is_read_by_its_own() {
-    let [answer, _] = recorded();
-    // The sizes of Linux 5.5 to 6.1, 6.2 to 6.6, 6.7 on; what 6.18 has beyond was not asked for.
-    for (size, counts_timeouts) in [(232, false), (240, false), (248, true)] {
-        let answer = if size == 248 { answer.clone() } else { of_older(&answer, size) };
-        let infos: Vec<TcpInfo> = split::<INFO>(&answer).iter().map(|(info, known)| read_info(info, *known)).collect();
-        let [first, second] = infos[..] else { panic!("{size}: {} subflows", infos.len()) };
-        assert_eq!((first.retransmissions, second.retransmissions), (0, 0), "{size}");
-        assert_eq!((first.cwnd_segments, second.cwnd_segments), (13, 10), "{size}");
-        assert_eq!(first.bytes_acked + second.bytes_acked, 100_000 + 2, "{size}: and the SYN of each");
-        assert!(first.data_segments_sent > 0 && first.srtt_us > 0 && second.srtt_us > 0, "{size}: {infos:?}");
-        assert_eq!((first.has_timeouts, second.has_timeouts), (counts_timeouts, counts_timeouts), "{size}");
+fn what_kernels_answered_is_read() {
+    for (text, size, counts_timeouts, bytes_of_mptcp_info) in RECORDED {
+        let name = text.lines().next().unwrap();
+        let infos = split::<INFO>(&recorded(text, "tcp_info"));
+        let ends = split::<ADDRESSES>(&recorded(text, "addresses"));
+        let subflows: Vec<Subflow> = infos.iter().zip(&ends).filter_map(|(info, ends)| subflow(info, ends)).collect();
+        let [first, second] = subflows[..] else { panic!("{name}: {subflows:?}") };
+        assert!(infos.iter().all(|(_, known)| *known == size), "{name}");
+        assert_eq!(first.remote.ip(), Ipv4Addr::LOCALHOST, "{name}");
+        assert_eq!(second.remote.ip(), Ipv4Addr::new(10, 9, 9, 1), "{name}");
+        let acked = first.tcp.bytes_acked + second.tcp.bytes_acked;
+        assert!((100_000..=100_002).contains(&acked), "{name}: {acked}, with the SYN of each");
+        for tcp in [first.tcp, second.tcp] {
+            assert_eq!((tcp.retransmissions, tcp.timeouts, tcp.in_flight_segments), (0, 0, 0), "{name}: {tcp:?}");
+            assert!(tcp.cwnd_segments >= 10 && tcp.srtt_us > 0, "{name}: {tcp:?}");
+            assert_eq!((tcp.bytes_received, tcp.has_timeouts), (0, counts_timeouts), "{name}: {tcp:?}");
+        }
+        assert!(first.tcp.data_segments_sent > 0, "{name}: {subflows:?}");
+        let info = recorded(text, "mptcp_info");
+        assert_eq!(info.len(), bytes_of_mptcp_info, "{name}");
+        assert_eq!(read_repeated(&info, info.len()), (bytes_of_mptcp_info >= 56).then_some(0), "{name}");
+        if info.len() >= 64 {
+            assert_eq!(u64_at(&info, 56), 100_000, "{name}: bytes sent, where they stand");
+        }
     }
     assert!(split::<INFO>(&[0; HEADER + INFO]).is_empty(), "a kernel that says nothing");
 }
 
+/// Kernels that were not recorded tell other parts of the same structures, which only grow.
 #[test]
-fn every_size_of_mptcp_info_is_read_by_its_own() {
-    let [_, info] = recorded();
-    // Linux 5.16 to 6.4 tell 44 or 48 bytes, 6.5 to 6.9 80, later ones 96.
-    for (known, expected) in [(44, None), (48, None), (80, Some(0)), (96, Some(0))] {
+fn every_size_between_is_read_by_its_own() {
+    let answer = recorded(RECORDED[2].0, "tcp_info");
+    for size in [192, 224, 232, 240, 244, 248] {
+        let sizes = (size as u32).to_ne_bytes();
+        let elements = answer[HEADER..].chunks_exact(INFO).flat_map(|element| &element[..size]);
+        let older: Vec<u8> = answer[..8].iter().chain(&sizes).chain(&sizes).chain(elements).copied().collect();
+        let infos: Vec<TcpInfo> = split::<INFO>(&older).iter().map(|(info, known)| read_info(info, *known)).collect();
+        let whole: Vec<TcpInfo> = split::<INFO>(&answer).iter().map(|(info, known)| read_info(info, *known)).collect();
+        assert_eq!(infos.len(), 2, "{size}");
+        for (info, whole) in infos.iter().zip(&whole) {
+            assert_eq!(*info, TcpInfo { has_timeouts: size >= 242, ..*whole }, "{size}");
+        }
+    }
+    let info = recorded(RECORDED[2].0, "mptcp_info");
+    for (known, expected) in [(43, None), (48, None), (80, Some(0)), (88, Some(0)), (96, Some(0))] {
         assert_eq!(read_repeated(&info, known), expected, "{known}");
     }
-    assert_eq!(u64_at(&info, 56), 100_000, "bytes sent, where they stand");
 }

@@ -1,0 +1,63 @@
+"""Each guest kernel that is built, from Linux 6.1 on: what it answers is read by the sizes that it states."""
+
+import os
+
+import pytest
+from mptcplab import kernels
+from mptcplab.engines.runner import run
+from mptcplab.scenario import Scenario
+
+from studies import kernel_infos
+
+RECORDED = {file.stem.removeprefix("linux-"): file for file in kernel_infos.KEPT.glob("linux-*.hex")}
+BUILT = {kernel_infos.branch(kernel.version): kernel for kernel in kernels.kernels()}
+
+TWO_PATHS = """
+duration = "6 s"
+[link.one]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "30 ms"
+[link.two]
+rate = "10 Mbit/s"
+delay = "20 ms"
+queue = "30 ms"
+[connection.m]
+paths = ["one", "two"]
+congestion = "reno"
+[measure]
+warmup = "1 s"
+"""
+
+
+def built(version: str) -> kernels.Kernel:
+    if version not in BUILT:
+        pytest.skip(f"no guest kernel {version} is built here (mptcplab kernel build {version}, or a tree of it)")
+    return BUILT[version]
+
+
+@pytest.mark.parametrize("version", sorted(RECORDED))
+def test_both_subflows_are_told(version: str) -> None:
+    result = run(Scenario.from_toml(TWO_PATHS, "paths.toml"), f"linux-virtual:{built(version).name}")
+    (whole,) = result.connections["goodput_bps"]
+    assert whole == pytest.approx(19e6, rel=0.03)
+    assert sum(result.subflows["goodput_bps"]) == pytest.approx(whole, rel=0.015)  # what waits at the receiver
+    assert sum(result.subflows["share"]) == pytest.approx(1)
+    assert all(sent > 1000 for sent in result.subflows["segments_sent"])
+    assert all(again < 0.1 * sent for again, sent in result.subflows.select("retransmissions", "segments_sent").rows())
+    counts_timeouts = kernel_infos.sizes(kernel_infos.answers(RECORDED[version]))["tcp_info"] >= 248
+    assert all((timeouts is not None) == counts_timeouts for timeouts in result.subflows["timeouts"])
+
+
+@pytest.mark.parametrize("version", sorted(RECORDED))
+def test_its_structures_have_the_sizes_that_were_recorded(version: str) -> None:
+    found = kernel_infos.parsed(kernel_infos.in_guest(built(version)))
+    assert kernel_infos.sizes(found) == kernel_infos.sizes(kernel_infos.answers(RECORDED[version]))
+
+
+def test_the_running_kernel_too() -> None:
+    version = kernel_infos.branch(os.uname().release)
+    if os.geteuid() != 0 or version not in RECORDED:
+        pytest.skip(f"needs root and one of Linux {', '.join(sorted(RECORDED))}")
+    found = kernel_infos.parsed(kernel_infos.running())
+    assert kernel_infos.sizes(found) == kernel_infos.sizes(kernel_infos.answers(RECORDED[version]))
