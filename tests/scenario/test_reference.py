@@ -10,7 +10,7 @@ from mptcplab import registry
 from mptcplab.engines.catalogue import REMOTE
 from mptcplab.scenario import Scenario, ScenarioError, units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import Table
+from mptcplab.scenario.value_types import Table
 
 REFERENCE = (Path(__file__).parents[2] / "docs" / "scenario-format.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", REFERENCE, flags=re.MULTILINE | re.DOTALL)

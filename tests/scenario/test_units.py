@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mptcplab.scenario import units
-from mptcplab.scenario.kinds import quantity
 from mptcplab.scenario.units import UnreadableError
+from mptcplab.scenario.value_types import quantity
 
 DIMENSIONS = st.sampled_from(units.DIMENSIONS)
 

@@ -1,6 +1,6 @@
 """Figures 4.7 to 4.10, 5.1 to 5.12, 5.25 and 5.26, section 6.1: throughput with each path and with both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import altair as alt
@@ -14,7 +14,6 @@ from .parameters import value
 from .study import Judged, Results, Study, number, truth
 
 DIRECTIONS: Final = {"up": "upload", "down": "download"}
-Trio = Mapping[str, Cell]
 
 
 def trio(scene: str, direction: str) -> dict[str, Cell]:

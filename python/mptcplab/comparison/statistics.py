@@ -32,11 +32,6 @@ class Estimate:
         """Half of the interval's width."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether 0 lies outside of the interval."""
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
     def interval(self) -> list[float] | None:
         """For a JSON document."""
         return None if self.low is None or self.high is None else [self.low, self.high]

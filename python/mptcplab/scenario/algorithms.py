@@ -9,7 +9,7 @@ from typing import Any
 from mptcplab import registry
 from mptcplab.registry import Parameter, Value
 from mptcplab.scenario.errors import did_you_mean, one_of, show
-from mptcplab.scenario.kinds import Kind, Wrong, attempt, fault, faults
+from mptcplab.scenario.value_types import ValueType, Wrong, attempt, fault, faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _is_installed(family: str, name: str) -> bool:
     return any(kind.family == family and name in loading.installed(key) for key, kind in loading.KINDS.items())
 
 
-class Algorithm(Kind):
+class Algorithm(ValueType):
     """An algorithm of a family: its name, or a table of its name and parameters.
 
     The names are read from the registry when a value, an error or the schema needs them.

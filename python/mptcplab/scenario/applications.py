@@ -11,11 +11,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import (
+from mptcplab.scenario.value_types import (
     HOUR,
     SECOND,
-    Kind,
     Table,
+    ValueType,
     Wrong,
     attempt,
     boolean,
@@ -29,8 +29,8 @@ from mptcplab.scenario.kinds import (
     told,
 )
 
-SIZE: Kind = quantity(units.SIZE, 1, 10**15)
-FREQUENCY: Kind = quantity(units.FREQUENCY, Fraction(1, 10**6), 10**6)
+SIZE: ValueType = quantity(units.SIZE, 1, 10**15)
+FREQUENCY: ValueType = quantity(units.FREQUENCY, Fraction(1, 10**6), 10**6)
 
 Size = Annotated[int, SIZE]
 Frequency = Annotated[Fraction, FREQUENCY]
@@ -207,7 +207,7 @@ _OBJECTS_EXPECTED = (
     f'an array of 1 to {_OBJECTS_MOST} objects, the document first, such as [{{ size = "30 kB" }}, '
     '{ size = "20 kB", count = 10 }]'
 )
-_OBJECTS = Kind(
+_OBJECTS = ValueType(
     _OBJECTS_EXPECTED,
     _objects,
     lambda objects: [each.written() for each in objects],
@@ -257,7 +257,7 @@ def _ladder(value: object) -> tuple[int, ...]:
     return tuple(known)
 
 
-_LADDER = Kind(
+_LADDER = ValueType(
     _LADDER_EXPECTED,
     _ladder,
     lambda rates: [_RATE.write(rate) for rate in rates],
@@ -323,8 +323,8 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _FILE_SIZE = quantity(units.SIZE, 0, 10**10)
 
 
-def _command() -> Kind:
-    kind = 'a command, such as "iperf3 --client {server}", or an array of its words'
+def _command() -> ValueType:
+    expected = 'a command, such as "iperf3 --client {server}", or an array of its words'
 
     def validate(value: object) -> tuple[str, ...]:
         words: object = value
@@ -332,21 +332,21 @@ def _command() -> Kind:
             try:
                 words = shlex.split(value)
             except ValueError:
-                raise fault(f"{show(value)} (an unterminated quotation)", kind) from None
+                raise fault(f"{show(value)} (an unterminated quotation)", expected) from None
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         if not words[0] or any("\0" in word for word in words):
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         return tuple(words)
 
     words = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    return Kind(kind, validate, shlex.join, {"anyOf": [{"type": "string"}, words]})
+    return ValueType(expected, validate, shlex.join, {"anyOf": [{"type": "string"}, words]})
 
 
 def _files(value: object) -> dict[str, int]:
-    kind = 'a table of names with sizes, such as { "data" = "20 MB" }'
+    expected = 'a table of names with sizes, such as { "data" = "20 MB" }'
     if not isinstance(value, dict):
-        raise fault(show(value), kind)
+        raise fault(show(value), expected)
     wrong: list[Wrong] = []
     files = {}
     for name, size in value.items():
@@ -360,7 +360,7 @@ def _files(value: object) -> dict[str, int]:
 
 
 _COMMAND = _command()
-_FILES = Kind(
+_FILES = ValueType(
     'a table of names with sizes, such as { "data" = "20 MB" }',
     _files,
     lambda files: {name: _FILE_SIZE.write(size) for name, size in files.items()},

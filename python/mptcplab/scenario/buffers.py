@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar
 
 from mptcplab.scenario import units
-from mptcplab.scenario.kinds import Kind, Table, attempt, choice, fault, number, quantity
+from mptcplab.scenario.value_types import Table, ValueType, attempt, choice, fault, number, quantity
 
 _SIZE = quantity(units.SIZE, 88, 65_535 * 2**14)
 
@@ -17,7 +17,7 @@ class BufferRule(Table):
     rmem_max: Annotated[int, _SIZE] = 6_291_456
 
 
-def _buffer() -> Kind:
+def _buffer() -> ValueType:
     expected = f'"auto", {_SIZE.expected}, or a rule such as {{ rule = "paths" }}'
 
     def validate(value: object) -> object:
@@ -34,7 +34,7 @@ def _buffer() -> Kind:
     def write(value: object) -> object:
         return "auto" if value is None else value.written() if isinstance(value, BufferRule) else _SIZE.write(value)
 
-    return Kind(expected, validate, write, {"anyOf": [{"const": "auto"}, _SIZE.schema, BufferRule]})
+    return ValueType(expected, validate, write, {"anyOf": [{"const": "auto"}, _SIZE.schema, BufferRule]})
 
 
 BUFFER = _buffer()

@@ -13,10 +13,11 @@ from mptcplab.scenario.applications import APPLICATION, DIALOGUES, Application, 
 from mptcplab.scenario.buffers import BUFFER, BufferRule
 from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import one_of, show
-from mptcplab.scenario.kinds import (
+from mptcplab.scenario.tcp import TCP, defaults
+from mptcplab.scenario.value_types import (
     SECOND,
-    Kind,
     Table,
+    ValueType,
     Wrong,
     attempt,
     boolean,
@@ -27,12 +28,11 @@ from mptcplab.scenario.kinds import (
     name_list,
     quantity,
 )
-from mptcplab.scenario.tcp import TCP, defaults
 
 LONGEST = 30 * 24 * 3600 * SECOND
 """The longest run, 30 days: no virtual time overflows, and a slip of the unit is found."""
 
-MOMENT: Kind = quantity(units.TIME, 0, LONGEST)
+MOMENT: ValueType = quantity(units.TIME, 0, LONGEST)
 
 # 40 bytes of TCP options come out of the MSS (RFC 6691), so less than 88 leaves hardly any data; an IPv4 packet of
 # 65 535 bytes less two headers of 20 bytes bounds it above.
@@ -43,15 +43,15 @@ _MSS = quantity(units.SIZE, 88, 65_495)
 _SHARE = quantity(units.PERCENTAGE, Fraction(1, 1_000_000), 1, "a part of the hosts")
 
 
-def _start() -> Kind:
-    kind = 'a time such as "0 s", or a range to draw it from, such as ["0 s", "5 s"]'
+def _start() -> ValueType:
+    expected = 'a time such as "0 s", or a range to draw it from, such as ["0 s", "5 s"]'
 
     def validate(value: object) -> tuple[int, int]:
         if not isinstance(value, list):
             moment = MOMENT.validate(value)
             return (moment, moment)
         if len(value) != 2:
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         wrong: list[Wrong] = []
         first = attempt(MOMENT.validate, value[0], (0,), wrong)
         last = attempt(MOMENT.validate, value[1], (1,), wrong)
@@ -66,14 +66,14 @@ def _start() -> Kind:
         return first if first == last else [first, last]
 
     two = {"type": "array", "items": MOMENT.schema, "minItems": 2, "maxItems": 2}
-    return Kind(kind, validate, write, {"anyOf": [MOMENT.schema, two]})
+    return ValueType(expected, validate, write, {"anyOf": [MOMENT.schema, two]})
 
 
-def _named(kind: Kind, for_tcp: str, for_mptcp: str) -> Callable[[dict[str, Any]], Named]:
+def _named(value_type: ValueType, for_tcp: str, for_mptcp: str) -> Callable[[dict[str, Any]], Named]:
     """A default that depends on the protocol."""
 
     def default(data: dict[str, Any]) -> Named:
-        named: Named = kind.validate(for_tcp if data["protocol"] == "tcp" else for_mptcp)
+        named: Named = value_type.validate(for_tcp if data["protocol"] == "tcp" else for_mptcp)
         return named
 
     return default

@@ -15,9 +15,9 @@ from mptcplab import registry
 from mptcplab.registry import Entry, Parameter
 from mptcplab.scenario import units
 from mptcplab.scenario.errors import did_you_mean, one_of, show
-from mptcplab.scenario.kinds import (
-    Kind,
+from mptcplab.scenario.value_types import (
     Table,
+    ValueType,
     Wrong,
     amount,
     boolean,
@@ -28,7 +28,7 @@ from mptcplab.scenario.kinds import (
     or_word,
     quantity,
 )
-from mptcplab.scenario.kinds import number as number_kind
+from mptcplab.scenario.value_types import number as number_type
 from mptcplab.scenario.written import QUANTITIES
 
 PERCENTAGE = quantity(units.PERCENTAGE, 0, 1)
@@ -54,7 +54,9 @@ class Declared(Table):
             low, high = (getattr(self, name) for name in (order.low, order.high))
             if low is None or high is None:
                 continue
-            written = [show(_kind(parameters[name]).write(getattr(self, name))) for name in (order.low, order.high)]
+            written = [
+                show(_value_type(parameters[name]).write(getattr(self, name))) for name in (order.low, order.high)
+            ]
             if parameters[order.low].kind == "length":
                 # Lengths of two dimensions are compared when the whole scenario is known (checks.py).
                 if low.dimension is not high.dimension:
@@ -71,12 +73,12 @@ class Declared(Table):
 
 
 @cache
-def _kind(parameter: Parameter) -> Kind:
+def _value_type(parameter: Parameter) -> ValueType:
     kind = _value(parameter)
     return or_word("none", kind) if parameter.absent == "none" else kind
 
 
-def _value(parameter: Parameter) -> Kind:
+def _value(parameter: Parameter) -> ValueType:
     low, high = parameter.minimum, parameter.maximum
     match parameter.kind:
         case "flag":
@@ -97,8 +99,8 @@ def _value(parameter: Parameter) -> Kind:
         return integer(int(low), int(high), parameter.noun or "a whole number")
     unit = f", in {parameter.unit}" if parameter.unit else ""
     if parameter.above_minimum:
-        return number_kind(lambda x: low < x <= high, f"a number above {low:g} and at most {high:g}{unit}")
-    return number_kind(lambda x: low <= x <= high, f"a number from {low:g} to {high:g}{unit}")
+        return number_type(lambda x: low < x <= high, f"a number above {low:g} and at most {high:g}{unit}")
+    return number_type(lambda x: low <= x <= high, f"a number from {low:g} to {high:g}{unit}")
 
 
 def _default(parameter: Parameter) -> Any:  # noqa: ANN401  # of any kind
@@ -120,7 +122,7 @@ def _table(entry: Entry, base: type[Declared], name: str, expected: str, *, tagg
     for parameter in entry.parameters:
         if parameter.kind == "largest packet":
             continue
-        required: Any = Annotated[Any, _kind(parameter)]
+        required: Any = Annotated[Any, _value_type(parameter)]
         optional: Any = Optional[required]  # noqa: UP045 - `|` is not known of what is made at run time
         fields[parameter.name] = (optional if parameter.absent == "left out" else required, _default(parameter))
         if parameter.kind == "limit":
@@ -134,7 +136,7 @@ def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("-"))
 
 
-class Family(Kind):
+class Family(ValueType):
     """A table whose `kind` is an entry of a family of the registry, or a string that `short` reads."""
 
     def __init__(
@@ -198,7 +200,7 @@ def described(table: Declared, given: Mapping[str, Callable[[Any], Any]] | None 
     return told
 
 
-class Settings(Kind):
+class Settings(ValueType):
     """A table of what has parameters and is no family: `tcp`, `media`."""
 
     def __init__(self, name: str, expected: str, table_expected: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any, Final
 from pydantic_core import PydanticUndefined
 
 from mptcplab.scenario.connections import Connection, Traffic
-from mptcplab.scenario.kinds import Table, fields
 from mptcplab.scenario.links import MEDIUM, Link
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import Event, Head, Measure, Path, Topology
+from mptcplab.scenario.value_types import Table, fields
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 

@@ -10,10 +10,13 @@ from pydantic import Field, model_validator
 from mptcplab.scenario import units
 from mptcplab.scenario.declared import LENGTH, PERCENTAGE, Declared, Family, Settings
 from mptcplab.scenario.errors import Part, show
-from mptcplab.scenario.kinds import (
+from mptcplab.scenario.machines import INTERFACES, Interfaces
+from mptcplab.scenario.middleboxes import BOXES, Middlebox
+from mptcplab.scenario.traces import TRACE, TraceFile
+from mptcplab.scenario.value_types import (
     HOUR,
-    Kind,
     Table,
+    ValueType,
     Wrong,
     attempt,
     boolean,
@@ -25,9 +28,6 @@ from mptcplab.scenario.kinds import (
     table_of,
     text,
 )
-from mptcplab.scenario.machines import INTERFACES, Interfaces
-from mptcplab.scenario.middleboxes import BOXES, Middlebox
-from mptcplab.scenario.traces import TRACE, TraceFile
 from mptcplab.scenario.variation import VARIATION, Variation
 
 Way = Literal["down", "up"]
@@ -112,7 +112,7 @@ def _shaped(value: object) -> int:
     return int(rate)
 
 
-SHAPED = Kind(
+SHAPED = ValueType(
     f'"none" or {RATE.expected}',
     _shaped,
     lambda rate: RATE.write(rate) if rate else "none",

@@ -3,13 +3,13 @@
 from typing import Annotated, Any, ClassVar
 
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import Kind, Table, fault, integer, text
+from mptcplab.scenario.value_types import Table, ValueType, fault, integer, text
 from mptcplab.testbed import DATA_PORT, KEY_FILE, PORT, is_interface_name
 
 _NAME = r"^[A-Za-z0-9_.:@-]{1,15}$"
 
 
-def _name() -> Kind:
+def _name() -> ValueType:
     expected = 'the name of a network interface, such as "wlan0"'
 
     def validate(value: object) -> str:
@@ -17,7 +17,7 @@ def _name() -> Kind:
             raise fault(show(value), expected)
         return value
 
-    return Kind(expected, validate, schema={"type": "string", "pattern": _NAME})
+    return ValueType(expected, validate, schema={"type": "string", "pattern": _NAME})
 
 
 _INTERFACE = _name()
@@ -35,7 +35,7 @@ class Interfaces(Table):
         return self.client if self.server is None else self.table()
 
 
-def _interfaces() -> Kind:
+def _interfaces() -> ValueType:
     expected = 'the client\'s interface, such as "wlan0", or { client = "wlan0", server = "eth0" }'
 
     def validate(value: object) -> Interfaces:
@@ -48,7 +48,7 @@ def _interfaces() -> Kind:
     def write(value: Interfaces) -> Any:  # noqa: ANN401 - a string or a table
         return value.written()
 
-    return Kind(expected, validate, write, {"anyOf": [_INTERFACE.schema, Interfaces]})
+    return ValueType(expected, validate, write, {"anyOf": [_INTERFACE.schema, Interfaces]})
 
 
 INTERFACES = _interfaces()
@@ -71,7 +71,7 @@ def address(value: str) -> tuple[str, int]:
     return host, number
 
 
-def _agent() -> Kind:
+def _agent() -> ValueType:
     expected = 'where an agent listens, such as "192.168.1.20" or "server.example.org:7413"'
 
     def validate(value: object) -> str:
@@ -83,7 +83,7 @@ def _agent() -> Kind:
             raise fault(show(value), expected) from None
         return value
 
-    return Kind(expected, validate, schema={"type": "string", "minLength": 1})
+    return ValueType(expected, validate, schema={"type": "string", "minLength": 1})
 
 
 class Testbed(Table):

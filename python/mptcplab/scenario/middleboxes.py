@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.scenario.declared import Declared, Family
 from mptcplab.scenario.errors import show
-from mptcplab.scenario.kinds import Kind, Wrong, fault, faults, told
+from mptcplab.scenario.value_types import ValueType, Wrong, fault, faults, told
 
 
 class Middlebox(Declared):
@@ -57,7 +57,7 @@ def _boxes(value: object) -> tuple[Any, ...]:
     return tuple(boxes)
 
 
-BOXES = Kind(
+BOXES = ValueType(
     _LIST,
     _boxes,
     lambda boxes: [box.written() for box in boxes],

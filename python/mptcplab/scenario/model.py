@@ -14,21 +14,6 @@ from mptcplab.scenario.connections import LONGEST, MOMENT, Connection, Traffic
 from mptcplab.scenario.declared import Declared
 from mptcplab.scenario.errors import show
 from mptcplab.scenario.fat_tree import FatTree
-from mptcplab.scenario.kinds import (
-    MICROSECOND,
-    Kind,
-    Table,
-    boolean,
-    choice,
-    fault,
-    faults,
-    integer,
-    name_list,
-    number,
-    or_word,
-    quantity,
-    text,
-)
 from mptcplab.scenario.links import (
     LOSS,
     QUEUE,
@@ -45,11 +30,27 @@ from mptcplab.scenario.links import (
 )
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.traces import Trace
+from mptcplab.scenario.value_types import (
+    MICROSECOND,
+    Table,
+    ValueType,
+    boolean,
+    choice,
+    fault,
+    faults,
+    integer,
+    name_list,
+    number,
+    or_word,
+    quantity,
+    table_of,
+    text,
+)
 
 if TYPE_CHECKING:
     from mptcplab.plugins.loading import Source
 
-DURATION: Kind = quantity(units.TIME, 1, LONGEST)
+DURATION: ValueType = quantity(units.TIME, 1, LONGEST)
 LINKS_BY = ("emulator", "tc")
 """Whose links are: the laboratory's emulator's, or the kernel's queueing disciplines."""
 _SAMPLE = or_word("never", quantity(units.TIME, MICROSECOND, LONGEST))
@@ -91,8 +92,7 @@ class Change(Table):
         return self.down if self.address is None else not self.address
 
 
-def _change(value: object) -> Change:
-    return Change.model_validate(value)
+_CHANGE = table_of(Change, "what changes, such as { down = true }")
 
 
 class Event(Table):
@@ -101,7 +101,7 @@ class Event(Table):
     expected: ClassVar[str] = "an event"
     at: Annotated[int, MOMENT]
     link: Annotated[str, text("the name of a link")]
-    set: Annotated[Change, Kind("what changes, such as { down = true }", _change, Change.written, {"anyOf": [Change]})]
+    set: Annotated[Change, _CHANGE]
     direction: Annotated[str, choice("down", "up")] | None = None
     over: Annotated[int, quantity(units.TIME, MICROSECOND, LONGEST)] | None = None
 

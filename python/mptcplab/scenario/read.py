@@ -15,12 +15,12 @@ from mptcplab.scenario.buffers import BufferRule
 from mptcplab.scenario.checks import Parts
 from mptcplab.scenario.connections import Connection, Sender, Traffic, traffic_key
 from mptcplab.scenario.errors import Part, Problem, ScenarioError, show
-from mptcplab.scenario.kinds import Table, told
 from mptcplab.scenario.lines import Places
 from mptcplab.scenario.links import MEDIUM, WAYS, Link, Side
 from mptcplab.scenario.machines import Testbed
 from mptcplab.scenario.model import DURATION, Document, Event, Head, Measure, Path, Topology
 from mptcplab.scenario.traces import Trace, TraceFile, TraceFileError
+from mptcplab.scenario.value_types import Table, told
 
 if TYPE_CHECKING:
     from mptcplab.plugins.loading import Source

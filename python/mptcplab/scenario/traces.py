@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from mptcplab import _core, files
 from mptcplab.scenario.errors import searched, show
-from mptcplab.scenario.kinds import Kind, Table, fault, text
+from mptcplab.scenario.value_types import Table, ValueType, fault, text
 
 FOLDER = "traces"
 """Where a trace is looked for that is not beside the scenario, and where a result keeps its traces."""
@@ -20,7 +20,7 @@ def _digest(value: object) -> str:
     return value
 
 
-_DIGEST = Kind("the SHA-256 of the file", _digest, schema={"type": "string", "pattern": "^[0-9a-f]{64}$"})
+_DIGEST = ValueType("the SHA-256 of the file", _digest, schema={"type": "string", "pattern": "^[0-9a-f]{64}$"})
 
 
 class TraceFile(Table):
@@ -28,10 +28,7 @@ class TraceFile(Table):
 
     expected: ClassVar[str] = "a trace"
     file: Annotated[str, text("the name of a Mahimahi trace file")]
-    sha256: (
-        Annotated[str, Kind("the SHA-256 of the file", _digest, schema={"type": "string", "pattern": "^[0-9a-f]{64}$"})]
-        | None
-    ) = None
+    sha256: Annotated[str, _DIGEST] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +97,6 @@ def _trace(value: object) -> TraceFile:
     return TraceFile.model_validate({"file": value} if isinstance(value, str) else value)
 
 
-TRACE: Kind = Kind(
+TRACE: ValueType = ValueType(
     "the name of a Mahimahi trace file", _trace, TraceFile.written, {"anyOf": [{"type": "string"}, TraceFile]}
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from mptcplab.scenario import units
-from mptcplab.scenario.kinds import HOUR, Table, choice, number, one_kind, quantity
+from mptcplab.scenario.value_types import HOUR, Table, choice, number, one_kind, quantity
 
 
 class TwoState(Table):

@@ -1,6 +1,6 @@
-"""The kinds of values in a scenario file, as annotated types for the models.
+"""The types of values in a scenario file, as annotated types for the models.
 
-Each kind validates its own values and reports the value found and the value expected; messages of the validation
+Each type validates its own values and reports the value found and the value expected; messages of the validation
 library do not reach users. `Table` is the base of every model: it explains unknown and missing keys.
 """
 
@@ -43,8 +43,8 @@ def _written(*dimensions: Dimension) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of value, to be put into `Annotated`."""
+class ValueType:
+    """A type of value, to be put into `Annotated`."""
 
     expected: str
     """The expected value, for the error of a missing key."""
@@ -58,13 +58,13 @@ class Kind:
         return no_info_plain_validator_function(self.validate)
 
 
-def _kind(field: FieldInfo) -> tuple[Kind, bool]:
-    """The kind of a model's field, and whether `None` stands for an absent key."""
-    own = next((item for item in field.metadata if isinstance(item, Kind)), None)
+def _value_type(field: FieldInfo) -> tuple[ValueType, bool]:
+    """The type of a model's field, and whether `None` stands for an absent key."""
+    own = next((item for item in field.metadata if isinstance(item, ValueType)), None)
     if own is not None:
         return own, False
     members = [item for member in get_args(field.annotation) for item in getattr(member, "__metadata__", ())]
-    return next(item for item in members if isinstance(item, Kind)), True
+    return next(item for item in members if isinstance(item, ValueType)), True
 
 
 def fault(found: str, expected: str) -> PydanticCustomError:
@@ -109,10 +109,10 @@ class Table(BaseModel):
     def table(self) -> dict[str, Any]:
         """Every key with its value as the file has it."""
         table = {}
-        for name, key, kind, optional in _columns(type(self)):
+        for name, key, value_type, optional in _columns(type(self)):
             value = getattr(self, name)
             if value is not None or not optional:
-                table[key] = kind.write(value)
+                table[key] = value_type.write(value)
         return table
 
     @model_validator(mode="wrap")
@@ -138,14 +138,14 @@ class Table(BaseModel):
             return where, f"an unknown key {show(str(key))}", f"one of the keys {', '.join(cls.keys())}{hint}"
         if detail["type"] == "missing":
             field = next(field for name, field in cls.model_fields.items() if key in (name, field.alias))
-            return where, "nothing", _kind(field)[0].expected
-        raise AssertionError(f"a kind without words of its own: {detail['type']} at {dotted(where)}")
+            return where, "nothing", _value_type(field)[0].expected
+        raise AssertionError(f"a type without words of its own: {detail['type']} at {dotted(where)}")
 
 
-def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, noun: str = "") -> Kind:
+def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, noun: str = "") -> ValueType:
     """A quantity of this dimension in its base unit, a whole number unless it is a percentage or so."""
     noun = noun or dimension.noun
-    kind = f'{noun} with its unit, such as "{dimension.example}"'
+    expected = f'{noun} with its unit, such as "{dimension.example}"'
     bounds = f"{noun} from {units.write(dimension, low)} to {units.write(dimension, high)}"
     fractional = dimension in (units.PERCENTAGE, units.BDP, units.FREQUENCY)
 
@@ -154,7 +154,7 @@ def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, no
             _, number = units.read(value, [dimension])
         except UnreadableError as problem:
             known = f" ({units.unit_names([dimension])})" if "no such unit" in problem.found else ""
-            raise fault(problem.found, f"{kind}{known}{problem.hint}") from None
+            raise fault(problem.found, f"{expected}{known}{problem.hint}") from None
         if not low <= number <= high:
             raise fault(show(value), bounds)
         if fractional:
@@ -163,20 +163,20 @@ def quantity(dimension: Dimension, low: Fraction | int, high: Fraction | int, no
             raise fault(show(value), f"{noun} that is a whole number of {dimension.base}")
         return int(number)
 
-    return Kind(kind, validate, partial(units.write, dimension), _written(dimension))
+    return ValueType(expected, validate, partial(units.write, dimension), _written(dimension))
 
 
-def amount(fractional_packets: bool = False) -> Kind:
+def amount(fractional_packets: bool = False) -> ValueType:
     """A length of a queue as a time, packets, a size or a multiple of the BDP."""
     dimensions = (units.TIME, units.PACKETS, units.SIZE, units.BDP)
-    kind = 'a length with its unit, such as "100 ms", "64 packets", "300 kB" or "1 BDP"'
+    expected = 'a length with its unit, such as "100 ms", "64 packets", "300 kB" or "1 BDP"'
     most = {units.TIME: HOUR, units.PACKETS: 10**9, units.SIZE: 10**12, units.BDP: 1000}
 
     def validate(value: object) -> Amount:
         try:
             dimension, number = units.read(value, dimensions)
         except UnreadableError as problem:
-            raise fault(problem.found, f"{kind}{problem.hint}") from None
+            raise fault(problem.found, f"{expected}{problem.hint}") from None
         if not 0 <= number <= most[dimension]:
             zero, high = units.write(dimension, 0), units.write(dimension, most[dimension])
             raise fault(show(value), f"a length from {zero} to {high}")
@@ -185,90 +185,90 @@ def amount(fractional_packets: bool = False) -> Kind:
             raise fault(show(value), f"a length that is a whole number of {dimension.base}")
         return Amount(dimension, number)
 
-    return Kind(kind, validate, str, _written(*dimensions))
+    return ValueType(expected, validate, str, _written(*dimensions))
 
 
-def integer(low: int, high: int, what: str) -> Kind:
+def integer(low: int, high: int, what: str) -> ValueType:
     """A whole number."""
-    kind = f"{what} from {low} to {high}"
+    expected = f"{what} from {low} to {high}"
 
     def validate(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         return value
 
-    return Kind(kind, validate, schema={"type": "integer", "minimum": low, "maximum": high})
+    return ValueType(expected, validate, schema={"type": "integer", "minimum": low, "maximum": high})
 
 
-def number(accept: Callable[[float], bool], kind: str) -> Kind:
+def number(accept: Callable[[float], bool], expected: str) -> ValueType:
     """A finite number without a unit."""
 
     def validate(value: object) -> float:
         # A comparison with NaN is false, so `accept` refuses it; infinities it refuses by its bounds.
         if isinstance(value, bool) or not isinstance(value, int | float) or not accept(value):
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         return float(value)
 
-    return Kind(kind, validate, schema={"type": "number"})
+    return ValueType(expected, validate, schema={"type": "number"})
 
 
-def boolean(kind: str = "true or false") -> Kind:
+def boolean(expected: str = "true or false") -> ValueType:
     """True or false, nothing that resembles them."""
 
     def validate(value: object) -> bool:
         if not isinstance(value, bool):
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         return value
 
-    return Kind(kind, validate, schema={"type": "boolean"})
+    return ValueType(expected, validate, schema={"type": "boolean"})
 
 
-def text(kind: str) -> Kind:
+def text(expected: str) -> ValueType:
     """A string that is not blank."""
 
     def validate(value: object) -> str:
         if not isinstance(value, str) or not value.strip():
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         return value
 
-    return Kind(kind, validate, schema={"type": "string", "minLength": 1})
+    return ValueType(expected, validate, schema={"type": "string", "minLength": 1})
 
 
-def choice(*names: str) -> Kind:
+def choice(*names: str) -> ValueType:
     """One of these strings."""
-    kind = one_of([show(name) for name in names])
+    expected = one_of([show(name) for name in names])
 
     def validate(value: object) -> str:
         if value not in names or not isinstance(value, str):
             hint = did_you_mean(value, names) if isinstance(value, str) else ""
-            raise fault(show(value), f"{kind}{hint}")
+            raise fault(show(value), f"{expected}{hint}")
         return value
 
-    return Kind(kind, validate, schema={"enum": list(names)})
+    return ValueType(expected, validate, schema={"enum": list(names)})
 
 
-def name_list(kind: str) -> Kind:
+def name_list(expected: str) -> ValueType:
     """An array of at least one name, none twice."""
 
     def validate(value: object) -> tuple[str, ...]:
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise fault(show(value), kind)
+            raise fault(show(value), expected)
         twice = next((item for index, item in enumerate(value) if item in value[:index]), None)
         if twice is not None:
-            raise fault(f"{show(twice)} twice", f"{kind}, each once")
+            raise fault(f"{show(twice)} twice", f"{expected}, each once")
         return tuple(value)
 
     names = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
-    return Kind(kind, validate, list, names)
+    return ValueType(expected, validate, list, names)
 
 
 def one_kind(
     tables: Mapping[str, type[Table]],
     default: str | None,
     short: Callable[[str], Table],
-    kind: str,
+    expected: str,
     tag: str = "kind",
-) -> Kind:
+) -> ValueType:
     """A table whose `tag` chooses among models, or a string that `short` reads."""
     names = one_of([show(name) for name in tables])
 
@@ -277,7 +277,7 @@ def one_kind(
             return short(value)
         if not isinstance(value, dict):
             bare = " (a bare number)" if isinstance(value, int | float) and not isinstance(value, bool) else ""
-            raise fault(f"{show(value)}{bare}", kind)
+            raise fault(f"{show(value)}{bare}", expected)
         chosen = value.get(tag, default)
         if not isinstance(chosen, str) or chosen not in tables:
             hint = did_you_mean(chosen, tables) if isinstance(chosen, str) else ""
@@ -286,12 +286,12 @@ def one_kind(
         return tables[chosen].model_validate({**value, tag: chosen})
 
     schema = {"anyOf": [{"type": "string"}, *tables.values()]}
-    return Kind(kind, validate, lambda table: table.written(), schema)
+    return ValueType(expected, validate, lambda table: table.written(), schema)
 
 
-def table_of(model: type[Table], kind: str) -> Kind:
+def table_of(model: type[Table], expected: str) -> ValueType:
     """A table of one model."""
-    return Kind(kind, model.model_validate, lambda value: value.written(), {"anyOf": [model]})
+    return ValueType(expected, model.model_validate, lambda value: value.written(), {"anyOf": [model]})
 
 
 def attempt(validate: Callable[[object], T], value: object, where: tuple[Part, ...], wrong: list[Wrong]) -> T | None:
@@ -304,36 +304,38 @@ def attempt(validate: Callable[[object], T], value: object, where: tuple[Part, .
         return None
 
 
-def or_word(word: str, kind: Kind) -> Kind:
-    """What `kind` reads, or a word that stands for `None`."""
-    expected = f"{show(word)} or {kind.expected}"
+def or_word(word: str, value_type: ValueType) -> ValueType:
+    """What `value_type` reads, or a word that stands for `None`."""
+    expected = f"{show(word)} or {value_type.expected}"
 
     def validate(value: object) -> object:
         if value == word:
             return None
         wrong: list[Wrong] = []
-        result = attempt(kind.validate, value, (), wrong)
+        result = attempt(value_type.validate, value, (), wrong)
         for _, found, want in wrong:
             raise fault(found, f"{show(word)} or {want}")
         return result
 
-    schema = {"anyOf": [{"const": word}, kind.schema]}
-    return Kind(expected, validate, lambda value: word if value is None else kind.write(value), schema)
+    def write(value: object) -> object:
+        return word if value is None else value_type.write(value)
+
+    return ValueType(expected, validate, write, {"anyOf": [{"const": word}, value_type.schema]})
 
 
-def fields(table: type[Table]) -> list[tuple[str, FieldInfo, Kind | None]]:
-    """The keys of a table with their kinds; None where the key holds a table or anything."""
+def fields(table: type[Table]) -> list[tuple[str, FieldInfo, ValueType | None]]:
+    """The keys of a table with the types of their values; None where the key holds a table or anything."""
     found = []
     for name, each in table.model_fields.items():
         members = (each, *get_args(each.annotation))
         inside = [item for part in members for item in getattr(part, "metadata", getattr(part, "__metadata__", ()))]
-        found.append((each.alias or name, each, next((item for item in inside if isinstance(item, Kind)), None)))
+        found.append((each.alias or name, each, next((item for item in inside if isinstance(item, ValueType)), None)))
     return found
 
 
 @cache
-def _columns(table: type[Table]) -> list[tuple[str, str, Kind, bool]]:
-    """The fields of a table: attribute, key in the file, kind, and whether `None` stands for an absent key."""
+def _columns(table: type[Table]) -> list[tuple[str, str, ValueType, bool]]:
+    """The fields of a table: attribute, key in the file, type, and whether `None` stands for an absent key."""
     # What says which table this is comes first, though a base class may have declared other keys before.
     fields = sorted(table.model_fields.items(), key=lambda item: item[0] not in _FIRST)
-    return [(name, field.alias or name, *_kind(field)) for name, field in fields]
+    return [(name, field.alias or name, *_value_type(field)) for name, field in fields]
