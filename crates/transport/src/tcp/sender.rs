@@ -425,9 +425,9 @@ impl<P: Stream> Subflow<P> {
             let outstanding = self.board.outstanding();
             let safe = self.validation.lost(outstanding, group[r].cwnd, self.statistics.retransmissions);
             if let Some(safe) = safe {
-                group[r].cwnd = safe;
+                self.set_cwnd(now_ns, safe, &mut group[r]);
             } else if 2.0 * f64::from(outstanding) < group[r].cwnd && !self.validation.is_linux() {
-                group[r].cwnd = f64::from(outstanding).max(1.0);
+                self.set_cwnd(now_ns, f64::from(outstanding).max(1.0), &mut group[r]);
             }
             let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             // Linux's proportion is that of the window, filled or not.
@@ -476,7 +476,8 @@ impl<P: Stream> Subflow<P> {
         self.losses.get_or_insert_default().frto = frto;
         if recovering {
             // Once more, from the window that the recovery aimed at. An undo returns to the one before the recovery.
-            group[r].cwnd = group[r].ssthresh;
+            let aim = group[r].ssthresh;
+            self.set_cwnd(now_ns, aim, &mut group[r]);
             let ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
             group[r].ssthresh = ssthresh.min(group[r].ssthresh);
         } else if fresh {
@@ -484,7 +485,7 @@ impl<P: Stream> Subflow<P> {
             if let Some(safe) =
                 self.validation.lost(self.board.outstanding(), group[r].cwnd, self.statistics.retransmissions)
             {
-                group[r].cwnd = safe;
+                self.set_cwnd(now_ns, safe, &mut group[r]);
             }
             group[r].ssthresh = self.whole(controller.on_timeout(group, r, now_ns));
             let view = &mut group[r];

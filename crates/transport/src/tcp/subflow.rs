@@ -492,8 +492,13 @@ impl<P: Stream> Subflow<P> {
 
     /// Sets the window and keeps its mean over time.
     pub fn set_window(&mut self, now_ns: u64, window: Window, view: &mut View) {
-        self.statistics.extend_cwnd(view.cwnd, now_ns);
-        view.cwnd = window.cwnd;
+        self.set_cwnd(now_ns, window.cwnd, view);
         view.ssthresh = window.ssthresh;
+    }
+
+    /// As [`set_window`](Self::set_window), without the threshold.
+    pub fn set_cwnd(&mut self, now_ns: u64, cwnd: f64, view: &mut View) {
+        self.statistics.extend_cwnd(view.cwnd, now_ns);
+        view.cwnd = cwnd;
     }
 }

@@ -2,6 +2,7 @@
 //! harness checks the place of every span that is read.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
@@ -201,6 +202,53 @@ proptest! {
         prop_assert!(differ.is_none(), "{:?}", differ.map(|n| (&short[n], &long[n])));
         prop_assert_eq!(short.len(), long.len());
         prop_assert_eq!(short_known, long_known);
+    }
+
+    /// The integral of a window over time is that of the windows seen after each event, whatever ends them: losses,
+    /// timeouts, and pauses of an application that does not fill its window.
+    #[test]
+    fn the_mean_window_is_that_of_the_windows(
+        seed: u64,
+        client in config(),
+        server in config(),
+        paths in prop::collection::vec(path(), 1..5),
+        pieces in prop::collection::vec((0u64..100_000, 0u64..5_000), 1..8),
+    ) {
+        let mut pair = Pair::new(seed, [client, server], paths);
+        let mut seen: BTreeMap<(usize, u8), (u64, f64, f64)> = BTreeMap::new();
+        let mut wrong = None;
+        let mut compare = |pair: &mut Pair| {
+            for side in [CLIENT, SERVER] {
+                let Some(id) = pair.ids[side] else { continue };
+                let (now_ns, connection) = (pair.now_ns, pair.hosts[side].connection(id));
+                for r in 0..connection.subflow_count() as u8 {
+                    let s = connection.statistics(SubflowId(r));
+                    if s.established_ns == 0 {
+                        continue;
+                    }
+                    let counted =
+                        s.cwnd_integral_segment_ns + s.cwnd_segments * (now_ns - s.cwnd_integral_until_ns) as f64;
+                    let (since_ns, cwnd, sum) = seen.entry((side, r)).or_insert((now_ns, 0.0, counted));
+                    *sum += *cwnd * (now_ns - *since_ns) as f64;
+                    (*since_ns, *cwnd) = (now_ns, s.cwnd_segments);
+                    if (*sum - counted).abs() > 1e-9 * *sum {
+                        wrong.get_or_insert((now_ns, side, r, *sum, counted));
+                    }
+                }
+            }
+            false
+        };
+        pair.run_until(SECOND, &mut compare);
+        for (bytes, pause_ms) in pieces {
+            for side in [CLIENT, SERVER] {
+                if pair.ids[side].is_some() {
+                    pair.connection(side).offer(bytes);
+                }
+            }
+            let until_ns = pair.now_ns + pause_ms * MS;
+            pair.run_until(until_ns, &mut compare);
+        }
+        prop_assert!(wrong.is_none(), "{wrong:?}");
     }
 }
 
