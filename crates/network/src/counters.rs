@@ -1,43 +1,43 @@
-//! What a link returns and what it counts.
+//! Results of a link's calls, and its counters.
 
-/// What became of a packet at the entrance of a link.
+/// Fate of a packet that arrives at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Enqueue {
-    /// It will come out at the far end.
+    /// The packet will arrive at the far end.
     Accepted {
-        /// Nothing was under way before it: the caller schedules [`crate::Link::next_arrival_ns`].
+        /// Whether no packet was in flight before; then the caller schedules [`crate::Link::next_arrival_ns`].
         first: bool,
     },
-    /// It will come out at the far end of a stage with disorder.
+    /// The packet will arrive at the far end of a stage that reorders.
     Disordered {
-        /// [`crate::Link::next_arrival_ns`] is another than before: the caller schedules it anew.
+        /// Whether [`crate::Link::next_arrival_ns`] changed; then the caller reschedules it.
         reschedule: bool,
-        /// It comes twice: the caller makes a copy of what it stands for and hands it to [`crate::Link::enqueue_copy`].
+        /// Whether the packet is duplicated: the caller copies its content and passes it to [`crate::Link::enqueue_copy`].
         twice: bool,
     },
-    /// It waits for the medium that the link shares: the caller lets the medium serve ([`crate::Medium::serve`]).
+    /// The packet waits for the link's shared medium: the caller calls [`crate::Medium::serve`].
     Waiting,
-    /// It is gone; the caller frees what it stands for.
+    /// The packet was dropped; the caller frees its content.
     Dropped(DropReason),
 }
 
 /// Why a packet did not enter the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// The queue holds no more.
+    /// The queue was full.
     Full,
-    /// Active queue management chose it.
+    /// Active queue management dropped it.
     Early,
-    /// The link is dead.
+    /// The link is down.
     Dead,
 }
 
-/// Totals since the link was made, so that a caller subtracts two snapshots for an interval.
+/// Totals since the link was created; for an interval, subtract two snapshots.
 /// `arrived_packets` = the three kinds of drops + `sent_packets` + packets in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that came to the entrance.
+    /// Packets that arrived at the link.
     pub arrived_packets: u64,
     /// Packets dropped because the queue was full.
     pub dropped_full: u64,
@@ -46,26 +46,26 @@ pub struct Counters {
     /// Packets that active queue management let pass with congestion experienced where it would have dropped them. One
     /// that came with it counts, so that this is the number of signals. A marked packet may still be lost on the wire.
     pub marked: u64,
-    /// Packets that came to a dead link, or were in its queue when it died.
+    /// Packets that arrived while the link was down, or were queued when it went down.
     pub dropped_dead: u64,
     /// Their bytes.
     pub dead_bytes: u64,
-    /// Departed packets that do not reach the far end.
+    /// Packets that departed and were lost on the wire.
     pub lost_on_wire: u64,
-    /// Packets that departed, those lost on the wire too. A packet counts as a whole when its last bit leaves.
+    /// Packets that departed, including those lost on the wire. A packet counts as a whole when its last bit leaves.
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Integral of the packets in the queue, the one being sent counted, over time: packets × nanoseconds.
+    /// Time integral of the queue length, including the packet being sent: packets × nanoseconds.
     pub queue_packet_ns: u128,
-    /// The most packets in the queue at once since [`crate::Link::reset_max`]: no total.
+    /// Maximum queue length in packets since [`crate::Link::reset_max`]; not a total.
     pub queue_max_packets: u64,
-    /// The most bytes in the queue at once since [`crate::Link::reset_max`]: no total.
+    /// Maximum queue length in bytes since [`crate::Link::reset_max`]; not a total.
     pub queue_max_bytes: u64,
 }
 
 impl Counters {
-    /// Those of a link with a stage `before` it, as if both were one. (The maxima need not have been at one moment.)
+    /// Combined counters of a link and the stage `before` it. (The two maxima may have occurred at different times.)
     #[must_use]
     pub const fn behind(mut self, before: &Self) -> Self {
         self.arrived_packets = before.arrived_packets;

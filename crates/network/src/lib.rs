@@ -1,5 +1,5 @@
-//! What lies between hosts: links with a queue, a rate, a propagation delay and loss. A link has no clock of its own:
-//! whoever owns the time (the simulator's virtual time, the emulator's real time) hands it in, and asks when
+//! The network between hosts: links with a queue, a rate, a propagation delay and loss. A link has no clock of its own:
+//! the caller (the simulator in virtual time, the emulator in real time) passes the time in, and asks when
 //! the next packet arrives. All times are integer nanoseconds (`_ns`), rates are in bits per second (`_bps`), sizes
 //! in bytes with all headers.
 //!
@@ -8,7 +8,7 @@
 //! queue is brought up to date when it is asked for, each departure at its exact time; CoDel's decisions too, which are
 //! made when a packet comes to the head of the queue.
 //!
-//! [`middlebox`] has boxes that change the segments themselves; links do not look into packets.
+//! [`middlebox`] contains boxes that modify segments; links do not inspect packets.
 //!
 //! ```
 //! use network::{Ecn, Enqueue, Limit, Link, LinkConfig, LossConfig, Packet, QueueConfig, Xoshiro256PlusPlus};

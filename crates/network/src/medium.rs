@@ -21,7 +21,7 @@ mod config;
 use crate::link::Link;
 pub use config::{MediumConfig, Share};
 
-/// What a station's credit grows by in a round.
+/// Credit that a station gains per round.
 const QUANTUM_NS: i64 = 300_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -31,18 +31,18 @@ struct Station {
     airtime_ns: u64,
 }
 
-/// A medium. It has no clock and no links of its own: both are handed to it.
+/// A shared medium. The caller passes the time and the links to each call.
 #[derive(Clone, Debug)]
 pub struct Medium {
     config: MediumConfig,
     stations: Vec<Station>,
-    /// Whose turn it is.
+    /// The station whose turn it is.
     turn: usize,
     free_ns: u64,
 }
 
 impl Medium {
-    /// A free medium between `links`, by their places in the array that [`Self::serve`] is given.
+    /// Creates an idle medium shared by `links`, given as indexes into the array passed to [`Self::serve`].
     ///
     /// # Panics
     /// When [`MediumConfig::check`] fails.
@@ -53,13 +53,13 @@ impl Medium {
         Self { config, stations, turn: 0, free_ns: 0 }
     }
 
-    /// When it is free again, or has been since.
+    /// Time at which the medium becomes free, or since which it has been free.
     #[must_use]
     pub const fn free_ns(&self) -> u64 {
         self.free_ns
     }
 
-    /// The airtime of one of its links so far, its last aggregate as a whole.
+    /// Airtime used by one of its links so far, including the whole of its last aggregate.
     #[must_use]
     pub fn airtime_ns(&self, link: usize) -> u64 {
         self.stations.iter().find(|station| station.link == link).map_or(0, |station| station.airtime_ns)
@@ -81,13 +81,13 @@ impl Medium {
         while let Some(number) = self.choose(now_ns, links) {
             let station = &mut self.stations[number];
             let link = &mut links[station.link];
-            // What is on the wire goes before what is sent now.
+            // Packets on the wire come before those sent now.
             let known = link.next_arrival_ns().is_some();
             let end_ns = link.transmit(now_ns, &self.config);
             if let Some(next_ns) = link.next_arrival_ns().filter(|_| !known) {
                 schedule(station.link, next_ns);
             }
-            // Where the queue dropped all, nothing was sent.
+            // If the queue dropped every packet, nothing was sent.
             let Some(end_ns) = end_ns else { continue };
             station.airtime_ns += end_ns - now_ns;
             station.credit_ns -= i64::try_from(end_ns - now_ns).unwrap_or(i64::MAX);

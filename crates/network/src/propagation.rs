@@ -1,4 +1,4 @@
-//! The wire: each packet takes the delay that holds when it departs, and none overtakes another.
+//! Propagation: a packet takes the delay in force when it departs, and never overtakes another.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 pub(crate) struct Propagation {
     /// Delay of the packets numbered below `until`.
     delay_ns: u64,
-    /// When the packet before the oldest one arrived; 0 where no packet could arrive earlier.
+    /// Arrival time of the packet before the oldest one; 0 if no packet could arrive earlier.
     last_arrival_ns: u64,
     until: u64,
-    /// Later delays, each with the number of the first packet that takes it: as many as changes while a packet is
-    /// under way.
+    /// Later delays, each with the number of the first packet it applies to; one entry for each change while a packet
+    /// is in flight.
     #[expect(clippy::box_collection, reason = "it is rare, and a link's first lines of the cache are dear")]
     later: Option<Box<VecDeque<(u64, u64)>>>,
 }
@@ -21,7 +21,7 @@ impl Propagation {
         Self { delay_ns, until: u64::MAX, later: None, last_arrival_ns: 0 }
     }
 
-    /// When the oldest packet, numbered `number`, reaches the far end. Numbers must not fall from call to call.
+    /// Arrival time of the oldest packet, numbered `number`. Numbers must not decrease from call to call.
     #[inline]
     pub(crate) fn arrival_ns(&mut self, number: u64, departure_ns: u64) -> u64 {
         if number >= self.until {
@@ -30,18 +30,18 @@ impl Propagation {
         departure_ns.saturating_add(self.delay_ns).max(self.last_arrival_ns)
     }
 
-    /// Whether every packet from the oldest one on has the same delay, and none could overtake the one before it.
+    /// Whether all packets from the oldest one on have the same delay, so that none could overtake its predecessor.
     pub(crate) fn is_steady(&self) -> bool {
         self.until == u64::MAX && self.last_arrival_ns == 0
     }
 
-    /// As [`Self::arrival_ns`], while it is steady; nobody need tell then what [`Self::arrived`].
+    /// Like [`Self::arrival_ns`] in the steady case, in which [`Self::arrived`] need not be called.
     #[inline]
     pub(crate) const fn steady_arrival_ns(&self, departure_ns: u64) -> u64 {
         departure_ns.saturating_add(self.delay_ns)
     }
 
-    /// The oldest packet reached the far end.
+    /// Records that the oldest packet reached the far end.
     #[inline]
     pub(crate) const fn arrived(&mut self, at_ns: u64) {
         self.last_arrival_ns = at_ns;
@@ -57,7 +57,7 @@ impl Propagation {
         }
     }
 
-    /// Packets numbered `first` and above take `delay_ns`; `first` must not fall from call to call.
+    /// Packets numbered `first` and above take `delay_ns`; `first` must not decrease from call to call.
     pub(crate) fn change(&mut self, first: u64, delay_ns: u64) {
         let later = self.later.get_or_insert_default();
         if later.back().is_some_and(|&(number, _)| number == first) {

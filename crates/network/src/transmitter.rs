@@ -1,4 +1,4 @@
-//! The sending end of a link: when does the last bit of each packet leave?
+//! The sending end of a link: computes when the last bit of each packet leaves.
 //!
 //! Work is counted in units of 10⁻⁹ bit, so that `rate_bps` units are done in a nanosecond and every quantity is an
 //! integer: a packet of `size` bytes is `size`·8·10⁹ units. The time that a whole busy period takes is rounded down
@@ -16,7 +16,7 @@ pub use bucket::BucketConfig;
 use opportunities::Opportunities;
 use work::WORK_PER_BYTE;
 
-/// The time of a byte if it is a whole number of nanoseconds, else 0.
+/// Time to send one byte if that is a whole number of nanoseconds, else 0.
 const fn ns_per_byte(rate_bps: u64) -> u64 {
     match WORK_PER_BYTE.checked_rem(rate_bps) {
         Some(0) => WORK_PER_BYTE / rate_bps,
@@ -24,7 +24,7 @@ const fn ns_per_byte(rate_bps: u64) -> u64 {
     }
 }
 
-/// What does not send at a constant rate.
+/// Transmitters whose rate is not constant.
 #[derive(Clone, Debug)]
 enum Unsteady {
     Trace(Opportunities),
@@ -36,13 +36,13 @@ enum Unsteady {
 pub(crate) struct Transmitter {
     /// When the last packet accepted so far departs, rounded down.
     busy_until_ns: u64,
-    /// What is left of its work then: less than a nanosecond's, `< rate_bps`.
+    /// Work left at that time: less than one nanosecond's worth, `< rate_bps`.
     remainder: u64,
-    /// What a byte takes, where it is a whole number of nanoseconds, as it is at most rates that people choose; else 0.
+    /// Time to send one byte if that is a whole number of nanoseconds, as at most common rates; else 0.
     ns_per_byte: u64,
-    /// With a trace, its mean.
+    /// With a trace, the mean rate.
     rate_bps: u64,
-    /// What a packet of `size` bytes takes, and what is left of its work then: mostly the next has the same size.
+    /// Cached time to send a packet of `size` bytes, and the remainder: the next packet usually has the same size.
     service_ns: u64,
     fraction: u64,
     unsteady: Option<Box<Unsteady>>,
@@ -50,7 +50,7 @@ pub(crate) struct Transmitter {
 }
 
 impl Transmitter {
-    /// Of it, what every packet touches where a byte takes whole nanoseconds.
+    /// The part that every packet touches if a byte takes a whole number of nanoseconds.
     pub(crate) const HOT_BYTES: usize = std::mem::offset_of!(Transmitter, rate_bps);
 
     pub(crate) const fn new(rate_bps: u64) -> Self {
@@ -73,7 +73,7 @@ impl Transmitter {
         self.unsteady.is_none()
     }
 
-    /// Whether its rate cannot be changed.
+    /// Whether the rate is fixed.
     pub(crate) fn has_fixed_rate(&self) -> bool {
         matches!(self.unsteady.as_deref(), Some(Unsteady::Trace(_)))
     }
@@ -88,7 +88,7 @@ impl Transmitter {
         true
     }
 
-    /// Whether a packet that comes at `now_ns` is dropped because it would have to wait for tokens.
+    /// Whether a packet that arrives at `now_ns` is dropped because it would have to wait for tokens.
     pub(crate) fn polices(&self, now_ns: u64, size: u16) -> bool {
         match self.unsteady.as_deref() {
             Some(Unsteady::Bucket(bucket)) => bucket.polices() && bucket.departure_ns(now_ns, size) > now_ns,
@@ -106,8 +106,7 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// Takes one more packet, which arrived at `now_ns`, and tells when it departs. Saturates at the end of time,
-    /// `u64::MAX`.
+    /// Accepts a packet that arrived at `now_ns` and returns its departure time, which saturates at `u64::MAX`.
     pub(crate) fn send(&mut self, now_ns: u64, size: u16) -> u64 {
         self.busy_until_ns = match self.unsteady.as_deref_mut() {
             None => return self.send_at_rate(now_ns, size),
@@ -117,7 +116,7 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// As [`Self::send`], for one that has no trace.
+    /// Like [`Self::send`], for a transmitter without a trace.
     #[inline]
     pub(crate) fn send_at_rate(&mut self, now_ns: u64, size: u16) -> u64 {
         // At now = busy_until the last packet's remainder is still to be sent: the busy period goes on.
@@ -133,7 +132,7 @@ impl Transmitter {
         self.busy_until_ns
     }
 
-    /// The time that a packet takes where a byte takes no whole nanoseconds; what it leaves goes to the remainder.
+    /// Time to send a packet if a byte does not take a whole number of nanoseconds; the rest goes to the remainder.
     #[inline(never)]
     fn divide(&mut self, size: u16) -> u64 {
         if size != self.size {
@@ -150,7 +149,7 @@ impl Transmitter {
         self.service_ns
     }
 
-    /// Gives up at `now_ns` whatever is being sent, if anything is, the remainder of the last departure too.
+    /// Abandons at `now_ns` the packet being sent, if any, and the remainder of the last departure.
     pub(crate) fn stop(&mut self, now_ns: u64) {
         self.busy_until_ns = self.busy_until_ns.min(now_ns);
         self.remainder = 0;
@@ -159,11 +158,11 @@ impl Transmitter {
         }
     }
 
-    /// Takes a new rate for the packets to come, nothing being sent.
+    /// Sets a new rate for later packets while nothing is being sent.
     pub(crate) fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
         self.ns_per_byte = ns_per_byte(rate_bps);
-        // Of no packet: what is known is that of the old rate.
+        // Invalidate the cache, which holds the time at the old rate.
         (self.size, self.service_ns, self.fraction) = (0, 0, 0);
     }
 

@@ -1,18 +1,18 @@
-//! Several boxes one behind the other.
+//! Several middleboxes in series.
 
 use std::collections::VecDeque;
 
 use super::{Malleable, Middlebox, Transit, Way};
 
-/// The boxes of a path, the one nearest to the client first. Segments up pass them in this order, segments down in the
-/// reverse one, also those that a box sends of itself.
+/// The boxes of a path, the one nearest to the client first. Upstream segments pass them in this order, downstream
+/// segments in reverse, including segments that a box generates.
 #[derive(Clone, Debug)]
 pub struct Chain<P> {
     boxes: Vec<Middlebox<P>>,
 }
 
 impl<P: Malleable> Chain<P> {
-    /// A chain of these boxes.
+    /// Creates a chain of these boxes.
     #[must_use]
     pub const fn new(boxes: Vec<Middlebox<P>>) -> Self {
         Self { boxes }
@@ -24,7 +24,7 @@ impl<P: Malleable> Chain<P> {
         &self.boxes
     }
 
-    /// A segment enters the chain at its end; what leaves it, at either end, is added to `out`.
+    /// Passes a segment through the chain; segments that leave it, at either end, are appended to `out`.
     pub fn process(&mut self, now_ns: u64, transit: Transit<P>, out: &mut Vec<Transit<P>>) {
         let enters = match transit.way {
             Way::Up => Some(0),
@@ -33,13 +33,13 @@ impl<P: Malleable> Chain<P> {
         self.run(now_ns, VecDeque::from([(enters, transit)]), out);
     }
 
-    /// As [`Middlebox::next_timeout_ns`].
+    /// See [`Middlebox::next_timeout_ns`].
     #[must_use]
     pub fn next_timeout_ns(&self) -> Option<u64> {
         self.boxes.iter().filter_map(Middlebox::next_timeout_ns).min()
     }
 
-    /// As [`Middlebox::handle_timeout`].
+    /// See [`Middlebox::handle_timeout`].
     pub fn handle_timeout(&mut self, now_ns: u64, out: &mut Vec<Transit<P>>) {
         for at in 0..self.boxes.len() {
             let mut released = Vec::new();
@@ -63,7 +63,7 @@ impl<P: Malleable> Chain<P> {
     }
 }
 
-/// The box after number `at` on this way.
+/// The box after number `at` in this direction.
 const fn next(at: usize, way: Way) -> Option<usize> {
     match way {
         Way::Up => Some(at + 1),

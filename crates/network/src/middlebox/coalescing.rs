@@ -1,8 +1,8 @@
-//! A box that puts two neighbouring segments into one and keeps the options of the first, as traffic normalisers and
+//! A box that merges two adjacent segments and keeps the options of the first, as traffic normalisers and
 //! careless offload engines do (Honda 2011; Raiciu 2012). The second one's DSS is lost: its bytes arrive
-//! without a mapping, unless the first one's covers them, and have to be sent again on the level of data.
+//! without a mapping, unless the first one's covers them, and must be retransmitted at the connection level.
 //!
-//! The first one is held until the next segment of its connection and way comes by, or for a time.
+//! The first segment is held until the next one of the same connection and direction arrives, or until a timeout.
 
 use algorithm::declare::{MILLISECOND, SECOND, size, time};
 use algorithm::{About, Declared, declared};
@@ -27,17 +27,17 @@ pub(super) const ABOUT: About =
     About::new("coalescing", "merges two adjacent segments, keeping the options of the first", "Raiciu 2012")
         .parameters(Config::PARAMETERS);
 
-/// Joins pairs of segments with content. Acknowledgment, window and PSH and FIN of the result are the second's.
+/// Merges pairs of segments with payload. The result has the second one's acknowledgment, window, PSH and FIN.
 #[derive(Clone, Debug)]
 pub struct Coalescing<P> {
     hold_ns: u64,
     max_bytes: usize,
-    /// The segment held, and until when.
+    /// The held segment and its deadline.
     held: BTreeMap<(Ends, Way), (Segment<P>, u64)>,
 }
 
 impl<P: Malleable> Coalescing<P> {
-    /// Holds a segment for `hold_ns` nanoseconds; joins up to `max_bytes` bytes of content.
+    /// Creates a box that holds a segment for `hold_ns` and merges up to `max_bytes` bytes of payload.
     #[must_use]
     pub const fn new(hold_ns: u64, max_bytes: u16) -> Self {
         Self { hold_ns, max_bytes: max_bytes as usize, held: BTreeMap::new() }

@@ -24,22 +24,22 @@ pub(super) const ABOUT: About = About::new(
 )
 .parameters(Config::PARAMETERS);
 
-/// Translates the client's address and port; what it knows nothing of, it drops.
+/// Translates the client's address and port; drops segments without a mapping.
 #[derive(Clone, Debug)]
 pub struct Nat {
     outside: IpAddr,
-    /// The next port to give; `None` when all are given.
+    /// The next port to assign; `None` when all are in use.
     next_port: Option<u16>,
-    /// Inside address and port by outside port, and the reverse.
+    /// Inside address and port by outside port, and the reverse mapping.
     inside: BTreeMap<u16, SocketAddr>,
     ports: BTreeMap<SocketAddr, u16>,
-    /// Outside port and server it was used to.
+    /// Pairs of outside port and server that the client has called.
     called: BTreeSet<(u16, SocketAddr)>,
     dropped: u64,
 }
 
 impl Nat {
-    /// Clients look as if they were at `outside`, with ports from `first_port` on.
+    /// Creates a NAT whose clients appear at address `outside`, with ports from `first_port` on.
     #[must_use]
     pub const fn new(outside: IpAddr, first_port: u16) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Nat {
         }
     }
 
-    /// Segments dropped: inwards without a mapping, or outwards without a port left.
+    /// Segments dropped: inbound without a mapping, or outbound without a free port.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped

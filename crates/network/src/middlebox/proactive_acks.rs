@@ -1,6 +1,6 @@
 //! A proxy that acknowledges data to its sender before the receiver has it (Raiciu 2012; RFC 8684 §3.3.2). The
-//! acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has one: what is lost behind the
-//! proxy only the level of data can send again, for this proxy keeps nothing.
+//! acknowledgment is the subflow's and carries no DATA_ACK, which is why Multipath TCP has one: data lost behind the
+//! proxy can only be retransmitted at the connection level, since this proxy keeps no copy.
 
 use algorithm::{About, Declared, declared};
 use std::collections::BTreeMap;
@@ -19,34 +19,34 @@ pub(super) const ABOUT: About =
     About::new("proactive-acks", "acknowledges data before the receiver has it, and keeps no copy", "Raiciu 2012")
         .parameters(Config::PARAMETERS);
 
-/// Acknowledges data that comes in order, as soon as it comes; all segments pass as they are, the receiver's own late
-/// acknowledgments too. Out of order nothing is sent: duplicates are left to the receiver.
+/// Acknowledges in-order data on arrival. All segments pass unchanged, including the receiver's later acknowledgments.
+/// Out-of-order data is not acknowledged: duplicate ACKs are left to the receiver.
 #[derive(Clone, Debug, Default)]
 pub struct ProactiveAcks {
-    /// Of each way what is known of its sender.
+    /// State of the sender in each direction.
     connections: BTreeMap<Ends, [Sender; 2]>,
     sent: u64,
 }
 
-/// What a proxy knows of an end from what it sent.
+/// What the proxy has learned about an end from its segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
-    /// The next sequence number expected of it; `None` before its SYN.
+    /// Next expected sequence number; `None` before the SYN.
     next: Option<u32>,
-    /// Its window field on segments after the SYN.
+    /// Window field of its segments after the SYN.
     window: u16,
-    /// Its last timestamp.
+    /// Last timestamp value received.
     timestamp: Option<u32>,
 }
 
 impl ProactiveAcks {
-    /// A proxy that knows of no connection yet.
+    /// Creates a proxy without any connections.
     #[must_use]
     pub const fn new() -> Self {
         Self { connections: BTreeMap::new(), sent: 0 }
     }
 
-    /// Acknowledgments sent by itself.
+    /// Acknowledgments that the proxy has sent.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.sent

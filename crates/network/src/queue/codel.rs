@@ -81,20 +81,20 @@ impl Discipline for CoDel {
     }
 }
 
-/// CoDel at work.
+/// State of CoDel.
 #[derive(Clone, Debug)]
 pub(crate) struct CoDel {
     limit: DropTail,
     control: Config,
-    /// When packets may be dropped if all are above until then; `None` while they are not.
+    /// Time from which packets may be dropped if all stay above the target until then; `None` while they do not.
     first_above_ns: Option<u64>,
-    /// Whether an episode of dropping is on.
+    /// Whether CoDel is in the dropping state.
     dropping: bool,
-    /// When the next drop of the episode is due.
+    /// Time of the next drop.
     drop_next_ns: u64,
-    /// n of the control law.
+    /// The n of the control law: drops in this episode.
     count: u64,
-    /// `count` when the episode began.
+    /// Value of `count` when the episode began.
     first_count: u64,
     /// What was dropped at this very moment.
     just: Just,
@@ -105,7 +105,7 @@ pub(crate) struct CoDel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Just {
     Nothing,
-    /// The first packet of an episode: the next one is sent, whatever it waited.
+    /// The first packet of an episode: the next one is sent, however long it waited.
     First,
     /// One more: if the next one is above, the time of the drop after it is to be found.
     Further,
@@ -138,7 +138,7 @@ impl CoDel {
         Ok(Entry::Plain)
     }
 
-    /// Decides about the packet at the head at `now_ns`.
+    /// Decides the fate of the packet at the head at `now_ns`.
     pub(crate) fn decide(&mut self, now_ns: u64, head: Head) -> Verdict {
         let may_drop = self.may_drop(now_ns, head);
         match std::mem::replace(&mut self.just, Just::Nothing) {
@@ -165,14 +165,14 @@ impl CoDel {
         if self.marks(head) { Verdict::Mark } else { self.drop(Just::First) }
     }
 
-    /// The queue turned out to be empty when it was to be served (RFC 8289 §5.6): no episode goes on.
+    /// The queue was empty when it was served: the dropping state ends (RFC 8289 §5.6).
     pub(crate) const fn emptied(&mut self) {
         self.first_above_ns = None;
         self.dropping = false;
         self.just = Just::Nothing;
     }
 
-    /// Keeps `first_above_ns`; whether all packets were above for an interval.
+    /// Updates `first_above_ns`; returns whether all packets were above the target for an interval.
     fn may_drop(&mut self, now_ns: u64, head: Head) -> bool {
         if head.wait_ns < self.control.target_ns || head.bytes_behind <= u64::from(self.control.mtu_bytes) {
             self.first_above_ns = None;
@@ -182,7 +182,7 @@ impl CoDel {
         now_ns >= at_ns
     }
 
-    /// Begins an episode.
+    /// Enters the dropping state.
     fn begin(&mut self, now_ns: u64) {
         self.dropping = true;
         let drops = self.count - self.first_count;

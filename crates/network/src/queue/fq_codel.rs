@@ -56,7 +56,7 @@ declared! {
 }
 
 impl Config {
-    /// Of the queue of one flow, which has no limit of its own.
+    /// Settings of one flow's CoDel, which has no limit of its own.
     const fn of_flow(&self) -> codel::Config {
         let Config { target_ns, interval_ns, mtu_bytes, ecn, .. } = *self;
         codel::Config { limit: Limit::Packets(u64::MAX), target_ns, interval_ns, mtu_bytes, ecn }
@@ -104,7 +104,7 @@ impl Discipline for FqCoDel {
     }
 }
 
-/// Most packets dropped at once.
+/// Maximum number of packets dropped at once.
 const BATCH: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ struct FlowQueue {
     /// Of `packets`, in the order of arrival.
     waiting: VecDeque<u32>,
     bytes: u64,
-    /// What it may still send in this round; negative after a packet larger than that.
+    /// Bytes the queue may still send in this round; negative after a larger packet.
     credit: i64,
     listed: bool,
     /// Of the flow that had the first of its packets.
@@ -120,7 +120,7 @@ struct FlowQueue {
     control: CoDel,
 }
 
-/// FQ-CoDel at work, or Cake.
+/// State of FQ-CoDel, or of Cake.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCoDel {
     limit: DropTail,
@@ -128,13 +128,13 @@ pub(crate) struct FqCoDel {
     quantum: i64,
     key: u64,
     isolation: Option<Isolation>,
-    /// The queue of each value of the hash, made when it is first needed.
+    /// The queue of each hash value, created on first use.
     queue_of: Box<[Option<u32>]>,
     queues: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     waiting: Places,
-    /// Dropped because of the limit, and still in the ring.
+    /// Packets dropped because of the limit that are still in the ring.
     overflow: VecDeque<u32>,
     dropped: u64,
     overflowed: u64,
@@ -167,14 +167,14 @@ impl FqCoDel {
         Self { isolation: Some(Isolation::new(queues)), ..self }
     }
 
-    /// The packet enters; with nothing before it, it is in service at once.
+    /// Enqueues a packet; if the queue is empty, the packet enters service at once.
     pub(crate) fn admit(&mut self, arrival: Arrival<'_>) -> Result<Entry, DropReason> {
         let fits = self.fits(arrival);
         let number = self.queue_of(arrival.flow.number);
         let queue = &self.queues[number as usize];
         let bytes = queue.bytes + u64::from(arrival.size);
         if !fits && queue.waiting.is_empty() && self.queues.iter().all(|other| other.bytes <= bytes) {
-            // It is itself the head of the longest queue.
+            // The arriving packet is itself the head of the longest queue.
             return Err(DropReason::Full);
         }
         self.push(number, arrival);
@@ -238,7 +238,7 @@ impl FqCoDel {
         }
     }
 
-    /// All that waits is gone.
+    /// Discards all waiting packets.
     fn empty(&mut self) {
         for list in [&mut self.new, &mut self.old] {
             list.clear();
@@ -262,7 +262,7 @@ impl FqCoDel {
         self.limit.admits(packets, arrival.bytes - gone + u64::from(arrival.size))
     }
 
-    /// The queue of a flow, made if it is the first with its hash.
+    /// The queue of a flow, created if the flow is the first with its hash.
     fn queue_of(&mut self, flow: u64) -> u32 {
         let hash = mixed(flow ^ self.key);
         let place = match &mut self.isolation {
@@ -301,7 +301,7 @@ impl FqCoDel {
         self.old.push_back(number);
     }
 
-    /// They leave the ring when the packet in service has.
+    /// They leave the ring after the packet in service has left.
     fn drop_from_longest(&mut self) {
         // The first of those with the most: the order of arrival decides, not that of the hash.
         let Some(most) = self.queues.iter().map(|queue| queue.bytes).max() else { return };
@@ -319,7 +319,7 @@ impl FqCoDel {
     }
 }
 
-/// Spreads flows over the values of the hash: the finaliser of SplitMix64.
+/// Hashes a flow with the finaliser of SplitMix64.
 const fn mixed(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

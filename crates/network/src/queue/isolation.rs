@@ -15,9 +15,9 @@ const WAYS: usize = 8;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Isolation {
-    /// Of each queue the flow that it was given to last.
+    /// For each queue, the flow that used it last.
     owners: Box<[Option<u64>]>,
-    /// How many queues with packets a host has, as source and as destination.
+    /// Number of non-empty queues of each host, as source and as destination.
     loads: [BTreeMap<u32, i64>; 2],
 }
 
@@ -26,7 +26,7 @@ impl Isolation {
         Self { owners: vec![None; usize::from(queues)].into(), loads: [BTreeMap::new(), BTreeMap::new()] }
     }
 
-    /// The queue of a flow with this hash; `is_taken`: whether a queue has packets.
+    /// The queue of a flow with this hash; `is_taken` says whether a queue has packets.
     pub(crate) fn place(&mut self, hash: u64, flow: u64, is_taken: impl Fn(usize) -> bool) -> usize {
         let sets = self.owners.len().div_ceil(WAYS);
         let first = (hash % sets as u64) as usize * WAYS;
@@ -41,14 +41,14 @@ impl Isolation {
         free
     }
 
-    /// A queue of a flow between these hosts has packets now.
+    /// Records that a queue of a flow between these hosts became non-empty.
     pub(crate) fn begins(&mut self, hosts: [u32; 2]) {
         for (loads, host) in self.loads.iter_mut().zip(hosts) {
             *loads.entry(host).or_default() += 1;
         }
     }
 
-    /// The queue is empty.
+    /// Records that a queue of a flow between these hosts became empty.
     pub(crate) fn ends(&mut self, hosts: [u32; 2]) {
         for (loads, host) in self.loads.iter_mut().zip(hosts) {
             if let Some(load) = loads.get_mut(&host) {
@@ -60,13 +60,13 @@ impl Isolation {
         }
     }
 
-    /// What one of its flows may send in a round: at least a byte.
+    /// Bytes that one flow of these hosts may send in a round, at least one.
     pub(crate) fn quantum(&self, quantum: i64, hosts: [u32; 2]) -> i64 {
         let load = self.loads.iter().zip(hosts).filter_map(|(loads, host)| loads.get(&host)).max();
         (quantum / load.copied().unwrap_or(1).max(1)).max(1)
     }
 
-    /// No queue has packets.
+    /// All queues became empty.
     pub(crate) fn clear(&mut self) {
         self.loads.iter_mut().for_each(BTreeMap::clear);
     }
