@@ -99,6 +99,7 @@ impl<P: Stream> Connection<P> {
 
     /// The mode and what hangs on it.
     pub(super) fn become_tcp(&mut self, r: usize) {
+        self.usual.forget();
         self.mode = Mode::Tcp;
         self.fallback.set_subflow(r);
         self.lift_own_windows();
@@ -152,6 +153,7 @@ impl<P: Stream> Connection<P> {
             return;
         }
         self.fallback.receive_single();
+        self.usual.forget();
         let context = &mut self.contexts[r];
         context.next_offset = place;
         let held = context.held.take().map(|held| held.pieces);
@@ -169,6 +171,7 @@ impl<P: Stream> Connection<P> {
     /// The peer still speaks MPTCP while we do not: it has not seen the infinite mapping.
     pub(super) fn tell_infinite_again(&mut self, r: usize) {
         if r == self.fallback.subflow() {
+            self.usual.forget();
             self.fallback.tell_again();
         }
     }

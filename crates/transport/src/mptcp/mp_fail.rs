@@ -49,6 +49,7 @@ impl<P: Stream> Connection<P> {
         if self.mode == Mode::Tcp {
             // It was lost.
             if r == self.fallback.subflow() && self.fallback.tell_anew() {
+                self.usual.forget();
                 self.owe_acknowledgment(r);
             }
             return;
