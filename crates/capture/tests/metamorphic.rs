@@ -200,6 +200,32 @@ fn packets_that_are_there_twice_count_once() {
     }
 }
 
+/// At the receiver, a packet that the network let pass another is neither sent again nor lost.
+#[test]
+fn overtaken_packets_are_not_sent_again() {
+    for plan in plans().filter(|plan| plan.loss_percent == 0 && plan.segments > 3) {
+        let mut seen = at(&generate(plan), false);
+        let whole = one(&seen);
+        let data: Vec<usize> = (0..seen.len()).filter(|&at| !seen[at].up && seen[at].has_data).collect();
+        let ports = |seen: &Seen| seen.bytes[20..24].to_vec();
+        let pair = data.windows(2).find(|pair| ports(&seen[pair[0]]) == ports(&seen[pair[1]])).unwrap();
+        let (first, second) = (pair[0], pair[1]);
+        seen[first].time_ns = seen[second].time_ns + 1000;
+        seen.sort_by_key(|seen| seen.time_ns);
+        let overtaken = one(&seen);
+        let (before, after) = (&whole.connections[0], &overtaken.connections[0]);
+        let reordered = |connection: &capture::analysis::report::Connection| -> u64 {
+            connection.subflows.iter().map(|subflow| subflow.flows[1].reordered).sum()
+        };
+        assert_eq!((reordered(before), reordered(after)), (0, 1), "{plan:?}");
+        for (before, after) in before.streams.iter().zip(&after.streams) {
+            assert_eq!(after.bytes, before.bytes, "{plan:?}");
+            assert_eq!(after.segments_sent, before.segments_sent, "{plan:?}");
+            assert_eq!(after.retransmissions, before.retransmissions, "{plan:?}");
+        }
+    }
+}
+
 #[test]
 fn a_lost_mapping_that_comes_again_later_is_used() {
     for plan in plans().filter(|plan| plan.subflows > 0) {

@@ -32,7 +32,7 @@ pub struct TcpInfo {
     pub data_segments_sent: u32,
     pub bytes_acked: u64,
     pub bytes_received: u64,
-    /// 0 before Linux 6.7, which does not count them.
+    /// 0 where the kernel does not count them: Linux 6.1 does not, 6.6.63 does.
     pub timeouts: u16,
     /// Whether it counts them.
     pub has_timeouts: bool,

@@ -32,8 +32,9 @@ fn addresses_of_both_families() {
 
 /// What kernels answered at the sender of 100,000 bytes on two subflows (`python -m studies kernel-infos`), with what is
 /// right: bytes of `tcp_info` that they know of those asked for, whether it counts timeouts, bytes of `mptcp_info`.
-const RECORDED: [(&str, usize, bool, usize); 3] = [
+const RECORDED: [(&str, usize, bool, usize); 4] = [
     (include_str!("linux-6.1.hex"), 232, false, 48),
+    (include_str!("linux-6.6.hex"), 248, true, 80),
     (include_str!("linux-6.12.hex"), 248, true, 96),
     (include_str!("linux-6.18.hex"), 248, true, 96),
 ];
@@ -77,7 +78,7 @@ fn what_kernels_answered_is_read() {
 /// Kernels that were not recorded tell other parts of the same structures, which only grow.
 #[test]
 fn every_size_between_is_read_by_its_own() {
-    let answer = recorded(RECORDED[2].0, "tcp_info");
+    let answer = recorded(RECORDED[3].0, "tcp_info");
     for size in [192, 224, 232, 240, 244, 248] {
         let sizes = (size as u32).to_ne_bytes();
         let elements = answer[HEADER..].chunks_exact(INFO).flat_map(|element| &element[..size]);
@@ -89,7 +90,7 @@ fn every_size_between_is_read_by_its_own() {
             assert_eq!(*info, TcpInfo { has_timeouts: size >= 242, ..*whole }, "{size}");
         }
     }
-    let info = recorded(RECORDED[2].0, "mptcp_info");
+    let info = recorded(RECORDED[3].0, "mptcp_info");
     for (known, expected) in [(43, None), (48, None), (80, Some(0)), (88, Some(0)), (96, Some(0))] {
         assert_eq!(read_repeated(&info, known), expected, "{known}");
     }

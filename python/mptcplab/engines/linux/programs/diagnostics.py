@@ -68,7 +68,7 @@ class TcpSocket:
     """By the peer; a SYN or FIN of its own is one of them."""
     bytes_received: int
     timeouts: int | None
-    """None before Linux 6.7."""
+    """None where the kernel does not count them, as 6.1."""
 
 
 class LostError(Exception):
