@@ -347,6 +347,7 @@ def simulate(
     capture: str | PathLike[str] | None = None,
     snap_length: int = 128,
     plugins: Sequence[Given] | None = None,
+    trace: str | PathLike[str] | None = None,
 ) -> SimulatedOutcome:
     """Simulate one complete description (JSON of `scenario::description`).
 
@@ -356,10 +357,12 @@ def simulate(
     Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
     `snap_length` bytes.
 
+    Into the directory `trace`, where there is one, goes what each end of each connection decides, as qlog.
+
     `plugins` are algorithms in Python that the description names.
 
     Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
-    capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
+    capture or a trace cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     """
 
 @type_check_only
@@ -557,11 +560,14 @@ def run_testbed_end(plan: str, progress: Callable[[float], None] | None = None) 
     """
 
 def run_stack(
-    plan: str, progress: Callable[[float], None] | None = None, plugins: Sequence[Given] | None = None
+    plan: str,
+    progress: Callable[[float], None] | None = None,
+    plugins: Sequence[Given] | None = None,
+    trace: str | PathLike[str] | None = None,
 ) -> Outcome:
     """Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
 
-    The GIL is released; signals and `progress` as for `simulate`. Descriptors stay the caller's.
+    The GIL is released; signals, `progress` and `trace` as for `simulate`. Descriptors stay the caller's.
 
     Raises ValueError for a plan that is not one, SimulationError when the machine fails on the way.
     """

@@ -1,10 +1,12 @@
 """The engine stack, for real: what it answers beside the engine sim's."""
 
 import os
+from pathlib import Path
 
 import pytest
 from mptcplab import machine
 from mptcplab.engines import catalogue, runner
+from mptcplab.qlog import read
 from mptcplab.scenario import Scenario, UnsupportedError
 
 MISSING = [finding.what for finding in machine.live() if not finding.good]
@@ -103,3 +105,18 @@ application = "bulk"
     if not MISSING:
         with pytest.raises(UnsupportedError):
             runner.run(tree, "stack")
+
+
+@live
+def test_a_traced_run_tells_its_choices_by_the_names_of_its_paths(tmp_path: Path) -> None:
+    runner.run(scenario(TWO_PATHS.format(direction="down")), "stack", trace=tmp_path)
+    traces = {file.stem: read(file) for file in tmp_path.iterdir()}
+    ends = ("client", "server")
+    assert {f"{name}-{end}" for name in ("c", "files", "voice") for end in ends} <= set(traces)
+    told = traces["c-server"]
+    assert set(told.names.values()) == {"a", "b"}
+    chosen = [told.names[r] for event in told.events if event.name == "mptcp:scheduled" for r in event.data["chosen"]]
+    assert {"a", "b"} == set(chosen)
+    assert traces["voice-client"].names == {0: "a"}
+    # Each file that is asked for has a connection of its own.
+    assert "files-1-server" in traces

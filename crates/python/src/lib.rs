@@ -68,12 +68,14 @@ mod _core {
     /// Into the directory `capture`, where there is one, go the packets of each interface, as pcapng, each cut to
     /// `snap_length` bytes.
     ///
+    /// Into the directory `trace`, where there is one, goes what each end of each connection decides, as qlog.
+    ///
     /// `plugins` are algorithms in Python that the description names (`mptcplab.plugins.running.Given`).
     ///
     /// Raises ValueError for a description that is not one, SimulationError when the simulation fails, OSError when a
-    /// capture cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
+    /// capture or a trace cannot be written, mptcplab.plugins.PluginError when a plug-in fails.
     #[pyfunction]
-    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None))]
+    #[pyo3(signature = (description, progress=None, capture=None, snap_length=128, plugins=None, trace=None))]
     fn simulate<'py>(
         py: Python<'py>,
         description: &str,
@@ -81,6 +83,7 @@ mod _core {
         capture: Option<std::path::PathBuf>,
         snap_length: u32,
         plugins: Option<Vec<Given>>,
+        trace: Option<std::path::PathBuf>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
         let mut watch = Watch::new(progress);
@@ -93,12 +96,14 @@ mod _core {
                 Some(directory) => Some(Box::new(Files::create(directory, &description, snap_length)?) as _),
                 None => None,
             };
-            let simulated = simulator::simulate_with(&description, &plugins, go_on, tap);
+            let traces = trace.map(qlog::Folder::new);
+            let simulated = simulator::simulate_traced(&description, &plugins, go_on, tap, traces.clone());
             watchdog.stop();
             let outcome = simulated.map_err(|error| match error {
                 SimulateError::Invalid(_) => PyValueError::new_err(error.to_string()),
                 _ => SimulationError::new_err(error.to_string()),
             })?;
+            traces.map_or(Ok(()), |traces| traces.finish())?;
             Answer::new(outcome)
         });
         match watchdog.take_error(py).or(watch.into_error()) {

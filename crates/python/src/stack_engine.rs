@@ -13,26 +13,28 @@ use crate::watch::Watch;
 
 /// Run a plan of the engine stack (JSON of `live::stack_engine::Plan`) to its end, by the machine's clock.
 ///
-/// The GIL is released; signals, `progress` and `plugins` as for `simulate`. Descriptors stay the caller's.
+/// The GIL is released; signals, `progress`, `plugins` and `trace` as for `simulate`. Descriptors stay the caller's.
 ///
 /// Raises ValueError for a plan that is not one, SimulationError when it fails on the way,
 /// mptcplab.plugins.PluginError when a plug-in fails.
 #[pyfunction]
-#[pyo3(signature = (plan, progress=None, plugins=None))]
+#[pyo3(signature = (plan, progress=None, plugins=None, trace=None))]
 pub fn run_stack<'py>(
     py: Python<'py>,
     plan: &str,
     progress: Option<Py<PyAny>>,
     plugins: Option<Vec<Given>>,
+    trace: Option<std::path::PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan: Plan = serde_json::from_str(plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let tuns = plan.ports.iter().map(|port| copy(port.tun)).collect::<PyResult<Vec<_>>>()?;
     let hosts = [copy(plan.client)?, copy(plan.server)?];
     let (plugins, mut watchdog) = Watchdog::over(plugins.unwrap_or_default(), progress.as_ref())?;
     let mut watch = Watch::new(progress);
+    let traces = trace.map(qlog::Folder::new);
     let ran = py.detach(|| {
         let go_on = &mut |now_ns| !watchdog.calls().have_failed() && watch.go_on(now_ns);
-        let ran = live::stack_engine::run(&plan, &plugins, tuns, hosts, go_on);
+        let ran = live::stack_engine::run(&plan, &plugins, tuns, hosts, go_on, traces.clone());
         watchdog.stop();
         ran
     });
@@ -43,5 +45,6 @@ pub fn run_stack<'py>(
         StackError::Invalid(problem) => PyValueError::new_err(problem),
         other => SimulationError::new_err(other.to_string()),
     })?;
+    traces.map_or(Ok(()), |traces| traces.finish())?;
     answer(py, outcome, Form::Arrays)
 }

@@ -18,6 +18,7 @@ mod slab;
 mod summary;
 mod tap;
 mod through_wire;
+mod traces;
 mod transfer;
 mod validate;
 mod world;
@@ -112,11 +113,29 @@ pub fn simulate_with(
     watch: &mut dyn FnMut(u64) -> bool,
     tap: Option<Box<dyn Tap>>,
 ) -> Result<Outcome, SimulateError> {
+    simulate_traced(description, plugins, watch, tap, None)
+}
+
+/// As [`simulate_with`]; what the connections decide is written to the folder, where there is one. Whether all of it was, tells
+/// [`qlog::Folder::finish`]. The outcome is the same.
+///
+/// # Errors
+/// As [`simulate_tapped`].
+pub fn simulate_traced(
+    description: &Description,
+    plugins: &Plugins,
+    watch: &mut dyn FnMut(u64) -> bool,
+    tap: Option<Box<dyn Tap>>,
+    traces: Option<qlog::Folder>,
+) -> Result<Outcome, SimulateError> {
     validate::check(description)?;
     let mut world = world::World::new(description, plugins)?;
     let tapped = tap.is_some();
     if let Some(tap) = tap {
         world.tap(tap);
+    }
+    if let Some(folder) = traces {
+        world.trace(folder);
     }
     world.run(watch)?;
     if tapped {

@@ -13,6 +13,7 @@ use crate::huge_pages::HugePages;
 use crate::in_flight;
 use crate::probe::{Probe, View};
 use crate::tap::{Tap, Tapped};
+use crate::traces::Traces;
 use crate::transfer::Transfer;
 use crate::{SimulateError, summary};
 use application::{Action, Amount, Application, CLIENT, News, Runtime, SERVER, Stream, random};
@@ -64,6 +65,7 @@ pub struct World<'d> {
     configs: Vec<[Arc<Config>; 2]>,
     agenda: Agenda,
     probe: Probe,
+    traces: Option<Box<Traces>>,
     huge_pages: HugePages,
     /// The segment that is just being sent or received.
     outgoing: Outgoing<Span>,
@@ -117,6 +119,7 @@ impl<'d> World<'d> {
             runtime,
             configs,
             probe: Probe::new(description, columns),
+            traces: None,
             huge_pages: HugePages::new(),
             outgoing: Outgoing::default(),
             description,
@@ -126,6 +129,21 @@ impl<'d> World<'d> {
     /// From now on `tap` sees every packet at the hosts.
     pub fn tap(&mut self, tap: Box<dyn Tap>) {
         self.fabric.set_tap(Tapped::new(tap));
+    }
+
+    /// What connections decide from now on is written to the folder.
+    pub fn trace(&mut self, folder: qlog::Folder) {
+        self.traces = Some(Box::new(Traces::new(folder)));
+    }
+
+    /// The connection at `endpoint` exists: whoever wants to hears of it.
+    fn trace_end(&mut self, endpoint: usize, id: ConnectionId) {
+        if let Some(traces) = &self.traces {
+            let (number, side) = (endpoint / 2, endpoint % 2);
+            let of = (number as u32, &self.transfers[number]);
+            let trace = traces.of(self.description, &self.runtime, of, side);
+            self.hosts[side].connection_mut(id).set_trace(self.now_ns, trace);
+        }
     }
 
     /// The tap has seen all; an error is what kept it from its work.
@@ -445,6 +463,10 @@ impl<'d> World<'d> {
         let config = self.configs[kind][CLIENT].clone();
         let id = self.hosts[CLIENT].connect(now_ns, config, &addresses, from_port, server);
         self.endpoints[2 * number + CLIENT].open(id);
+        if let Some(traces) = &mut self.traces {
+            traces.opened(number as u32, &self.transfers[number]);
+        }
+        self.trace_end(2 * number + CLIENT, id);
         self.drive(2 * number + CLIENT)
     }
 
@@ -650,6 +672,9 @@ impl<'d> World<'d> {
             );
             subflow.handles[side] = Some(handle);
             self.fabric.flows[flow as usize].handle = Some(handle);
+            if self.endpoints[to].id.is_none() {
+                self.trace_end(to, handle.connection);
+            }
             self.endpoints[to].open(handle.connection);
             self.endpoints[to].set_flow(handle.subflow, flow ^ 1);
         }

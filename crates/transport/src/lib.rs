@@ -35,6 +35,7 @@ mod secrets;
 mod statistics;
 mod tcp;
 mod time_wait;
+pub mod trace;
 mod unicast;
 mod waits;
 
@@ -50,5 +51,6 @@ pub use names::{ConnectionId, Handle, SubflowId, Tuple};
 pub use path_manager::LocalAddress;
 pub use queue::{ByteQueue, Kept, SendQueue, SpanLen, SpanQueue, Stream, worth_joining};
 pub use statistics::{DelayHistogram, Statistics};
+pub use trace::{Trace, TraceEvent};
 pub use unicast::is_unicast;
 pub use waits::{Sending, Waited};

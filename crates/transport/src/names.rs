@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 pub struct ConnectionId(pub u32);
 
 /// A subflow of a connection, in the order they were opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, serde::Serialize)]
 pub struct SubflowId(pub u8);
 
 /// Where a segment belongs.

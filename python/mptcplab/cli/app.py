@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "import": ("import_files:app", "Convert Minitopo files into scenario files."),
     "export": ("export:export", "Write a scenario as a script of network namespaces."),
     "lab": ("lab:lab", "Open the laboratory in the browser."),
+    "trace": ("trace:trace", "Show why connections chose a path, from run --trace."),
     "analyze": ("analyze:analyze", "Analyse packet captures."),
     "diagnose": ("diagnose:diagnose", "Say what limits connections, from output of ss, nstat and ip."),
     "advise": ("advise:advise", "Recommend settings for a network, with reasons."),

@@ -70,6 +70,12 @@ _BESIDE_THE_RESULT = ""
     default=SNAP_LENGTH,
     help="Bytes of each packet to keep in captures; 0 keeps all.",
 )
+@click.option(
+    "--trace",
+    type=FILE_PATH,
+    metavar="DIR",
+    help="Write why connections decide as they do to DIR, as qlog; `mptcplab trace DIR` shows it.",
+)
 def run(
     file: Path | None,
     engine: str,
@@ -83,6 +89,7 @@ def run(
     through_wire: bool,
     capture: str | None,
     snap_length: int,
+    trace: Path | None,
 ) -> None:
     """Run a scenario.
 
@@ -115,9 +122,12 @@ def run(
         except ValueError as error:
             raise Failure(WRONG_INPUT, str(error)) from None
     captures = _captures(capture, out)
+    if trace is not None:
+        runner.traces(engine)
+    traces = _traces(trace, out, capture)
     chosen.require(scenario)
     interrupted = None
-    with captures as directory:
+    with captures as directory, traces as told:
         with Progress(f"{scenario.name} on {engine}", sys.stderr) as progress:
             try:
                 result = runner.run(
@@ -129,6 +139,7 @@ def run(
                     progress=progress.update,
                     through_wire=through_wire,
                     capture=None if directory is None else Capture(directory, snap_length),
+                    trace=told,
                 )
             except runner.Interrupted as stop:
                 if stop.finished is None:
@@ -156,6 +167,8 @@ def run(
         say(f"wrote {out / 'report.html'}")
     if capture:
         say(f"wrote {Path(capture) / '*.pcapng'}")
+    if trace is not None:
+        say(f"wrote {trace}; mptcplab trace {trace} shows it")
     if interrupted is not None:
         raise Failure(FAILED, f"{interrupted}; the runs finished before are shown above")
     if result.failures:
@@ -174,15 +187,29 @@ def _captures(capture: str | None, out: Path | None) -> AbstractContextManager[P
         return store.beside(out)
     place = Path(capture)
     if out is not None:
-        inner, outer = place.resolve(), out.resolve()
-        if inner.is_relative_to(outer) or outer.is_relative_to(inner):
-            raise Failure(
-                WRONG_INPUT,
-                f"--capture {place} and --out {out}: one is inside the other; "
-                f"--capture without a directory writes to {out / 'captures'}",
-            )
+        _keep_apart("--capture", place, "--out", out, f"; --capture without a directory writes to {out / 'captures'}")
     store.check_captures(place)
     return store.replaced(place, store.check_captures)
+
+
+def _traces(trace: Path | None, out: Path | None, capture: str | None) -> AbstractContextManager[Path | None]:
+    """The directory for what connections decide, which takes its place when the run is done."""
+    from mptcplab.results import directory as store
+
+    if trace is None:
+        return nullcontext()
+    if out is not None:
+        _keep_apart("--trace", trace, "--out", out)
+    if capture:
+        _keep_apart("--trace", trace, "--capture", Path(capture))
+    store.check_traces(trace)
+    return store.replaced(trace, store.check_traces)
+
+
+def _keep_apart(option: str, place: Path, other_option: str, other: Path, hint: str = "") -> None:
+    inner, outer = place.resolve(), other.resolve()
+    if inner.is_relative_to(outer) or outer.is_relative_to(inner):
+        raise Failure(WRONG_INPUT, f"{option} {place} and {other_option} {other}: one is inside the other{hint}")
 
 
 def _seeds(result: "Result") -> str:

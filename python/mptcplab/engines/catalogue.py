@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Runner(Protocol):
     """Runs one scenario with one seed; `progress` is called with the scenario's time in seconds.
 
-    An engine that `captures` also takes `capture`, one of mptcplab.capture.settings.
+    An engine that `captures` also takes `capture`, one of mptcplab.capture.settings; one that `traces` takes `trace`,
+    an empty directory.
     """
 
     def __call__(
@@ -66,6 +67,8 @@ class Engine:
     """Whether its clock is virtual, so that several runs at a time do not disturb one another."""
     captures: bool = False
     """Whether it can write the packets of its hosts."""
+    traces: bool = False
+    """Whether it can write what its connections decide."""
     through_wire: bool = False
     """Whether it can encode, decode and compare every segment."""
     listens_for_signals: bool = False
@@ -121,6 +124,7 @@ ENGINES: Final[Mapping[str, Engine]] = {
             "mptcplab.engines.sim",
             virtual_time=True,
             captures=True,
+            traces=True,
             through_wire=True,
             listens_for_signals=True,
         ),
@@ -137,6 +141,7 @@ ENGINES: Final[Mapping[str, Engine]] = {
             "mptcplab.engines.stack",
             requirements=machine.live,
             captures=True,
+            traces=True,
         ),
         Engine(
             "linux",

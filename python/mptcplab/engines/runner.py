@@ -4,11 +4,13 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mptcplab import provenance
 from mptcplab.capture.settings import INTERFACES, Capture
 from mptcplab.engines.catalogue import ALL, Engine, find
+from mptcplab.errors import EngineUnavailableError
 from mptcplab.results import laws
 from mptcplab.results.result import Result, Run
 from mptcplab.scenario import describe
@@ -44,6 +46,15 @@ def captures(engine: str, scenario: "Scenario", repeat: int = 1) -> None:
         raise ValueError(f"the hosts have {2 * paths} interfaces on {paths} paths; at most {INTERFACES} are captured")
 
 
+def traces(engine: str) -> None:
+    """Raise EngineUnavailableError unless the engine can write what its connections decide."""
+    if not find(engine).traces:
+        able = ", ".join(name for name, each in ALL.items() if each.traces)
+        raise EngineUnavailableError(
+            f"the engine {engine} does not tell why its connections decide as they do; {able} can be traced"
+        )
+
+
 def run(
     scenario: "Scenario",
     engine: str = "sim",
@@ -54,13 +65,15 @@ def run(
     progress: Callable[[float], None] | None = None,
     through_wire: bool = False,
     capture: Capture | None = None,
+    trace: Path | None = None,
 ) -> Result:
     """Run `scenario` on `engine`, `repeat` times with the seeds `seed`, `seed` + 1, …
 
     `seed` replaces the scenario's own. Up to `jobs` runs are executed in parallel; the result does not depend on it.
     `progress` is called from time to time with the fraction that is done, 0 to 1. `through_wire` encodes, decodes and
     compares every segment (engine `sim` only; otherwise ValueError). `capture` determines where the packets of one run
-    are written, one pcapng file per interface of the hosts.
+    are written, one pcapng file per interface of the hosts. `trace` is an existing, empty directory for what the
+    connections decide, as qlog: a file for each end, with several runs in `run-0`, `run-1`, …
 
     Returns a Result with the frames `connections`, `subflows`, `links` and `samples`; docs/results.md describes them.
 
@@ -82,10 +95,12 @@ def run(
     if capture is not None:
         captures(engine, scenario, repeat)
         options["capture"] = capture
+    if trace is not None:
+        traces(engine)
     if seed is not None:
         scenario = scenario.with_(seed=seed)
     chosen.require(scenario)
-    series = _Series(scenario, chosen, repeat, options, progress)
+    series = _Series(scenario, chosen, repeat, options, progress, trace)
     origin = provenance.collect(
         scenario_sha256=scenario.sha256(),
         engine=engine,
@@ -114,6 +129,7 @@ class _Series:
         repeat: int,
         options: Mapping[str, Any],
         progress: Callable[[float], None] | None,
+        trace: Path | None,
     ) -> None:
         self.finished: dict[int, Run] = {}
         self._scenario = scenario
@@ -124,6 +140,7 @@ class _Series:
         )
         self._runner = engine.runner
         self._options = options
+        self._trace = trace
         self._on_a_thread = not engine.listens_for_signals
         self._repeat = repeat
         self._progress = progress
@@ -175,8 +192,13 @@ class _Series:
 
         if self._cancel.is_set():
             raise _Cancelled
+        options = dict(self._options)
+        if self._trace is not None:
+            options["trace"] = self._trace if self._repeat == 1 else self._trace / f"run-{number}"
         try:
-            run = self._runner(self._scenario, seed=self._scenario.seed + number, progress=watch, **self._options)
+            if self._trace is not None:
+                options["trace"].mkdir(exist_ok=True)
+            run = self._runner(self._scenario, seed=self._scenario.seed + number, progress=watch, **options)
             laws.check(self._description, {name: run.rows(name) for name in ("connections", "subflows", "links")})
         except BaseException:
             self._cancel.set()

@@ -14,7 +14,7 @@ from mptcplab.results.inventory import OccupiedError
 if TYPE_CHECKING:
     from mptcplab.results.result import Result
 
-__all__ = ["OccupiedError", "beside", "check", "check_captures", "replaced", "save"]
+__all__ = ["OccupiedError", "beside", "check", "check_captures", "check_traces", "replaced", "save"]
 
 _PLOTS = "plots"
 _TRACES = "traces"
@@ -36,6 +36,14 @@ def check_captures(directory: Path) -> None:
     """
     captures = sorted(file.name for file in directory.glob("*.pcapng"))
     inventory.check(directory, "captures of a run", captures[0] if captures else "*.pcapng")
+
+
+def check_traces(directory: Path) -> None:
+    """Raise OccupiedError unless traces may be written to `directory`: absent, empty, or with nothing but earlier
+    ones.
+    """
+    traces = sorted(str(file.relative_to(directory)) for file in directory.rglob("*.sqlog"))
+    inventory.check(directory, "traces of a run", traces[0] if traces else "*.sqlog")
 
 
 @contextmanager

@@ -31,7 +31,8 @@ use world::World;
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
 /// `hosts` those of the clients' and the servers' stack, or, of the one that the plan makes the kernel's, of its
 /// network namespace. `plugins` are algorithms from outside, which the description names. `watch` is called every 20 ms
-/// with the time in nanoseconds; when it returns false the run ends with [`StackError::Stopped`].
+/// with the time in nanoseconds; when it returns false the run ends with [`StackError::Stopped`]. What connections decide is
+/// written to the folder `traces`, where there is one.
 ///
 /// # Errors
 /// [`StackError`].
@@ -41,11 +42,13 @@ pub fn run(
     tuns: Vec<OwnedFd>,
     hosts: [OwnedFd; 2],
     watch: &mut dyn FnMut(u64) -> bool,
+    traces: Option<qlog::Folder>,
 ) -> Result<Outcome, StackError> {
     let description = Arc::new(plan.description.clone());
     let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = Clock::start_in(SET_OFF);
     let mut world = World::new(plan, plugins, hosts, clock, network.translations.clone())?;
+    world.traces = traces;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let play = |stop: &AtomicBool| {
         world.run(stop)?;

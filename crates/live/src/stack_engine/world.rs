@@ -57,6 +57,9 @@ pub struct World<'p> {
     opened: u32,
     pub agenda: Agenda,
     pub samples: SubflowSamples,
+    /// Where what connections decide is written, and by transfer which of its application's it is.
+    pub traces: Option<qlog::Folder>,
+    trace_numbers: BTreeMap<usize, u32>,
     pub end_ns: u64,
 }
 
@@ -138,6 +141,8 @@ impl<'p> World<'p> {
             opened: 0,
             agenda,
             samples,
+            traces: None,
+            trace_numbers: BTreeMap::new(),
             end_ns: description.duration_ns,
         })
     }
@@ -226,6 +231,7 @@ impl<'p> World<'p> {
                 if let Some(transfer) = &mut self.transfers[number] {
                     transfer.ids[side] = Some(id);
                 }
+                self.trace_end(now_ns, side, id, number);
                 number
             }
         };
@@ -434,7 +440,25 @@ impl<'p> World<'p> {
         self.transfer_of[CLIENT].insert(id, place);
         self.callers.insert(SocketAddr::new(local[0].address, port), place);
         self.transfers[place] = Some(transfer);
+        if let Some(folder) = &self.traces {
+            self.trace_numbers.insert(place, folder.next_number(number));
+            self.trace_end(now_ns, CLIENT, id, place);
+        }
         Ok(())
+    }
+
+    /// The connection at one end of transfer `place` exists: what it decides is written.
+    fn trace_end(&mut self, now_ns: u64, side: usize, id: ConnectionId, place: usize) {
+        let (Some(folder), Some(transfer)) = (&self.traces, &self.transfers[place]) else { return };
+        let application = &self.runtime.applications[transfer.application as usize];
+        let number = self.trace_numbers.get(&place).copied().unwrap_or(0);
+        let of = qlog::Of { kind: application.kind as usize, index: application.index, number };
+        let (plan, translations) = (self.plan.clone(), self.translations.clone());
+        let path_of = move |local: SocketAddr, remote: SocketAddr| {
+            plan.path_of(if side == CLIENT { local } else { translations.inside(remote) }.ip())
+        };
+        let trace = folder.file(self.description, of, side == CLIENT, Box::new(path_of));
+        self.drivers[side].serving(id).set_trace(now_ns, trace);
     }
 
     fn warm_up_ends(&mut self, now_ns: u64) {

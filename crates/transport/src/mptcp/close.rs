@@ -8,6 +8,7 @@ use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::reorder::Reorder;
 use crate::tcp::subflow::State;
+use crate::trace::ReinjectionReason;
 
 /// Twice the maximum segment lifetime, as Linux takes it (RFC 9293 §3.4.2 names 4 minutes).
 pub(super) const TIME_WAIT_NS: u64 = 60_000_000_000;
@@ -177,30 +178,36 @@ impl<P: Stream> Connection<P> {
             return;
         }
         self.contexts[r].transient = transient;
-        self.reinject_all(r);
+        self.reinject_all(now_ns, r, ReinjectionReason::SubflowFailed);
         self.ending.repeat_data_fin();
         self.subflow_closed(now_ns, r);
     }
 
     /// Everything that a subflow carried and the peer has not acknowledged at the data level is to go out again on
     /// others.
-    pub(super) fn reinject_all(&mut self, r: usize) {
+    pub(super) fn reinject_all(&mut self, now_ns: u64, r: usize, why: ReinjectionReason) {
         if self.mode == Mode::Tcp {
             return;
         }
+        let mut reach = None;
         for sent in self.subflows[r].board.iter() {
             // What was selectively acknowledged has arrived, but on a dead subflow it may never be delivered.
             let end = sent.offset + sent.data_len();
             if end > self.tx.una() {
                 self.reinjections.add(sent.offset.max(self.tx.una()), end, r);
+                let (first, last) = reach.unwrap_or((sent.offset, end));
+                reach = Some((first.min(sent.offset), last.max(end)));
             }
+        }
+        if let Some((first, last)) = reach {
+            self.tell_queued(now_ns, Some(r), (first.max(self.tx.una()), last), why);
         }
         self.due.data = true;
     }
 
     /// What was sent, is not acknowledged at the data level, and is under way on no subflow that works: it was
     /// acknowledged on a subflow by someone who did not deliver it, or not yet.
-    pub(super) fn reinject_uncarried(&mut self) {
+    pub(super) fn reinject_uncarried(&mut self, now_ns: u64, why: ReinjectionReason) {
         if self.mode == Mode::Tcp {
             return;
         }
@@ -218,10 +225,12 @@ impl<P: Stream> Connection<P> {
         for (from, to) in carried {
             if from > at {
                 self.reinjections.add_untried(at, from.min(self.tx.nxt()));
+                self.tell_queued(now_ns, None, (at, from.min(self.tx.nxt())), why);
             }
             at = at.max(to);
         }
         self.reinjections.add_untried(at, self.tx.nxt());
+        self.tell_queued(now_ns, None, (at, self.tx.nxt()), why);
         self.due.data = true;
     }
 }

@@ -19,6 +19,7 @@ use super::state::reinjection::Reinjections;
 use super::state::send_stream::SendStream;
 use super::state::silence::Silence;
 use super::state::stream_timers::StreamTimers;
+use super::state::tracing::Tracing;
 use super::state::usual::Usual;
 use crate::algorithm::Capability;
 use crate::congestion::{CongestionControl, Controller, Feedback, View};
@@ -129,6 +130,8 @@ pub struct Connection<P: Stream> {
     pub(super) narrow: SubflowSet,
     /// The scheduler asked to be asked again then.
     pub(super) wait_until_ns: u64,
+    /// Who hears what is decided, and what was told.
+    pub(super) trace: Option<Box<Tracing>>,
 }
 
 impl<P: Stream> Connection<P> {
@@ -185,6 +188,7 @@ impl<P: Stream> Connection<P> {
             window_blocks: 0,
             narrow: SubflowSet::default(),
             wait_until_ns: NEVER,
+            trace: None,
             config,
         }
     }

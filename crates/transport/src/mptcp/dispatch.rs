@@ -7,12 +7,14 @@ use super::state::fallback::Mode;
 use super::state::plan::SendPlan;
 use super::state::silence::Silence;
 use crate::congestion::{Phase, Window};
+use crate::names::SubflowId;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{
     Carried, Context, Counters, Decision, Demand, Lookup, MinRtt, PacketScheduler, SubflowSet, usable,
 };
 use crate::tcp::subflow::Subflow;
+use crate::trace::{Pause, Sent, TraceEvent, WindowReason};
 use crate::waits::Sending;
 
 /// Where a scheduler looks up what subflows have counted.
@@ -77,21 +79,6 @@ enum Answer {
     /// Something was bound: ask again.
     More,
     Pause(Pause),
-}
-
-/// Why nothing is sent.
-#[derive(Clone, Copy)]
-enum Pause {
-    /// There is no data.
-    NoData,
-    /// The connection-level window is closed.
-    Closed,
-    /// It would cut a segment short.
-    Short,
-    /// No subflow can take any.
-    Blocked,
-    /// The scheduler or Nagle's rule waits.
-    Waits,
 }
 
 /// The context of a question about what begins at `place`.
@@ -174,7 +161,7 @@ impl<P: Stream> Connection<P> {
                     let context = context!(self, now_ns, self.tx.nxt(), 0);
                     self.scheduler.when_dry(&self.views, &context);
                 }
-                return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::Closed });
+                return Answer::Pause(if unsent == 0 { Pause::NoData } else { Pause::ConnectionWindow });
             }
             Asked { source: Source::New, demand: Demand::New, from: self.tx.nxt(), available: unsent.min(open) }
         };
@@ -198,7 +185,7 @@ impl<P: Stream> Connection<P> {
                 let Some(first) = first.pop().filter(|_| bytes > 0) else { return Answer::Pause(Pause::Waits) };
                 let len = bytes.min(asked.available);
                 if len < bytes && self.is_cut_short(&asked, len, first) {
-                    return Answer::Pause(Pause::Short);
+                    return Answer::Pause(Pause::ShortSegment);
                 }
                 self.take(&asked, len);
                 self.bind(on, asked.from, asked.from + len, asked.source == Source::Reinjection);
@@ -228,11 +215,17 @@ impl<P: Stream> Connection<P> {
             return best.map_or(Decision::Blocked, |r| Decision::Send { on: SubflowSet::one(r), burst: 1 });
         }
         let (on, burst) = self.burst;
-        if burst > 0 && asked.demand == Demand::New && self.all_usable(on) {
-            return Decision::Send { on, burst };
+        let goes_on = burst > 0 && asked.demand == Demand::New && self.all_usable(on);
+        let decision = if goes_on {
+            Decision::Send { on, burst }
+        } else {
+            let context = context!(self, now_ns, asked.from, asked.available);
+            self.scheduler.choose(asked.demand, &self.views, &context)
+        };
+        if self.trace.is_some() {
+            self.tell_decision(now_ns, (asked.demand, asked.from, asked.available), &decision, goes_on);
         }
-        let context = context!(self, now_ns, asked.from, asked.available);
-        self.scheduler.choose(asked.demand, &self.views, &context)
+        decision
     }
 
     fn all_usable(&self, mut set: SubflowSet) -> bool {
@@ -270,7 +263,7 @@ impl<P: Stream> Connection<P> {
         let mss = u64::from(self.views[r].mss);
         let len = asked.available.min(mss);
         if self.is_cut_short(asked, len, r) {
-            return Answer::Pause(Pause::Short);
+            return Answer::Pause(Pause::ShortSegment);
         }
         if self.config.tcp.nagle
             && asked.source == Source::New
@@ -307,6 +300,7 @@ impl<P: Stream> Connection<P> {
             self.note_fin(r);
         }
         self.first_transmission(now_ns, r, from, payload, fin, out);
+        self.tell_sent(now_ns, r, (from, len, fin), if again { Sent::Reinjection } else { Sent::New });
         if again {
             self.subflows[r].board.note_reinjection();
             out.sending = Sending::Reinjection;
@@ -339,20 +333,26 @@ impl<P: Stream> Connection<P> {
             let window = Window { cwnd: (v.cwnd / 2.0).max(1.0), ssthresh };
             if v.phase == Phase::Open {
                 self.subflows[r].set_window(now_ns, window, &mut self.views[r]);
+                self.subflows[r].notes.window(WindowReason::Penalty);
+                let ssthresh_segments = ssthresh.is_finite().then_some(ssthresh);
+                let (subflow, cwnd_segments) = (SubflowId(r as u8), window.cwnd);
+                self.tell(now_ns, |_| TraceEvent::Penalised { subflow, cwnd_segments, ssthresh_segments });
+                self.observe(now_ns, Some(r));
             }
         }
     }
 
     /// Nothing is sent now, but for the end of the stream.
     fn pause(&mut self, now_ns: u64, pause: Pause, out: &mut Outgoing<P>) -> Option<usize> {
+        self.tell_pause(now_ns, pause);
         match pause {
             Pause::NoData if self.plan.as_ref().is_some_and(|plan| plan.never_sent().next().is_some()) => {}
             Pause::NoData => return self.transmit_data_fin(now_ns, out),
-            Pause::Closed => {
+            Pause::ConnectionWindow => {
                 self.note_window_blocked();
                 self.arm_probe(now_ns);
             }
-            Pause::Short => self.note_window_blocked(),
+            Pause::ShortSegment => self.note_window_blocked(),
             Pause::Blocked => self.note_blocked(SubflowSet(u64::MAX)),
             Pause::Waits => {}
         }

@@ -7,11 +7,13 @@ use super::connection::Connection;
 use super::state::context::Run;
 use super::state::fallback::Mode;
 use super::state::reset::ResetReason;
+use crate::names::SubflowId;
 use crate::numbers::Dsn;
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::trace::{FallbackReason, TraceEvent};
 
 impl<P: Stream> Connection<P> {
     /// Whether nothing of the stream, in either direction, can have gone another way than by subflow 0.
@@ -46,7 +48,7 @@ impl<P: Stream> Connection<P> {
         let fallen = self.mode == Mode::Tcp && r == self.fallback.subflow();
         // What was sent a second time at the data level has no place in the sequence of the stream.
         let straight = self.contexts[r].next_offset.octets() + 1 == self.first_undelivered(r);
-        if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r))) {
+        if straight && (fallen || (self.only_the_first(r) && self.fall_back(now_ns, r, FallbackReason::OptionsLost))) {
             return Ok(());
         }
         if self.subflows[r].state != State::Closed {
@@ -67,14 +69,14 @@ impl<P: Stream> Connection<P> {
     }
 
     /// TCP from now on, on subflow `r`. False: what is in flight is not contiguous, so the subflow was reset.
-    pub(super) fn fall_back(&mut self, now_ns: u64, r: usize) -> bool {
+    pub(super) fn fall_back(&mut self, now_ns: u64, r: usize, why: FallbackReason) -> bool {
         self.unbind();
         let Some(run) = self.contiguous(r) else {
             self.reset_for_middlebox(now_ns, r);
             return false;
         };
         self.contexts[r].run = run;
-        self.become_tcp(r);
+        self.become_tcp(r, why);
         if self.keys.remote.is_some() {
             let at = self.tx.una().max(run.offset);
             let ssn = run.seq + (at - run.offset);
@@ -98,7 +100,8 @@ impl<P: Stream> Connection<P> {
     }
 
     /// The mode and what hangs on it.
-    pub(super) fn become_tcp(&mut self, r: usize) {
+    pub(super) fn become_tcp(&mut self, r: usize, why: FallbackReason) {
+        self.tell(self.clock_ns, |_| TraceEvent::Fallback { subflow: SubflowId(r as u8), why });
         self.usual.forget();
         self.mode = Mode::Tcp;
         self.fallback.set_subflow(r);
@@ -149,7 +152,7 @@ impl<P: Stream> Connection<P> {
             self.reset_subflow(now_ns, r, ResetReason::MptcpError, true);
             return;
         };
-        if self.mode == Mode::Mptcp && !self.fall_back(now_ns, r) {
+        if self.mode == Mode::Mptcp && !self.fall_back(now_ns, r, FallbackReason::InfiniteMapping) {
             return;
         }
         self.fallback.receive_single();

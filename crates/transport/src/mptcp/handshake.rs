@@ -19,6 +19,7 @@ use crate::reassembly::{Piece, UNMAPPED};
 use crate::secrets::Secrets;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::{State, Subflow};
+use crate::trace::FallbackReason;
 use crate::{Config, LocalAddress};
 
 /// The least MSS a peer may announce that is taken at its word (RFC 9293 §3.7.1 lets it be absurdly small): options
@@ -142,7 +143,7 @@ impl<P: Stream> Connection<P> {
             }
             // "If a SYN/ACK … does not contain the MP_CAPABLE option" it is TCP (RFC 8684 §3.1, §3.7).
             _ => {
-                self.become_tcp(r);
+                self.become_tcp(r, FallbackReason::NotCapable);
                 self.fallback.receive_single();
             }
         }
@@ -243,7 +244,7 @@ impl<P: Stream> Connection<P> {
         if self.subflows[r].join.is_some() {
             return; // a join is never answered by a bare SYN
         }
-        self.become_tcp(r);
+        self.become_tcp(r, FallbackReason::SimultaneousOpen);
         self.fallback.receive_single();
         negotiate(&self.config, self.rx.window.scale(), &mut self.subflows[r], syn);
         self.subflows[r].state = State::SynReceived;
@@ -273,7 +274,7 @@ impl<P: Stream> Connection<P> {
             if SeqNumber::sent(segment.seq) == self.subflows[r].their_number(0) && !segment.flags.ack() {
                 if self.mode == Mode::Mptcp && r == 0 && capable(segment).is_none() {
                     // The peer has given up MP_CAPABLE after losses: so do we (RFC 8684 §3.1).
-                    self.become_tcp(r);
+                    self.become_tcp(r, FallbackReason::NoAnswer);
                     self.fallback.receive_single();
                 }
                 self.subflows[r].syn_due = true; // our SYN/ACK was lost
@@ -314,7 +315,7 @@ impl<P: Stream> Connection<P> {
                 None if segment.options.dss.is_some() => return false,
                 // A third ACK without the keys: the path or the peer does not speak MPTCP (RFC 8684 §3.1, §3.7).
                 _ => {
-                    self.become_tcp(r);
+                    self.become_tcp(r, FallbackReason::NotCapable);
                     self.fallback.receive_single();
                 }
             }

@@ -32,5 +32,6 @@ impl<P: Stream> Connection<P> {
             }
             kind => self.tell_once(Event::SoftError(subflow, kind)),
         }
+        self.observe(now_ns, Some(r));
     }
 }

@@ -30,6 +30,7 @@ mod smallest_rtt;
 mod stale;
 mod state;
 mod timers;
+mod tracing;
 mod transmit;
 mod tuning;
 

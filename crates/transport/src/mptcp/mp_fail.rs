@@ -8,6 +8,7 @@ use super::state::fallback::Mode;
 use crate::numbers::{Dsn, Ours};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
+use crate::trace::FallbackReason;
 
 /// MP_FAIL is sent so many times more by itself before the subflow is given up.
 const FAIL_RETRIES: u32 = 6;
@@ -60,7 +61,7 @@ impl<P: Stream> Connection<P> {
         }
         if self.live_subflows() > 1 {
             self.reset_for_middlebox(now_ns, r);
-        } else if self.fall_back(now_ns, r) && self.contexts[r].held.is_none() {
+        } else if self.fall_back(now_ns, r, FallbackReason::ChecksumFailed) && self.contexts[r].held.is_none() {
             let dsn = self.numbers.theirs(self.rx.nxt()).on_wire();
             self.signal(r, MptcpOption::MpFail { dsn });
         }

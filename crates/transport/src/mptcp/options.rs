@@ -18,6 +18,7 @@ use super::connection::Connection;
 use super::transmit::{CAPABLE_B, CAPABLE_H};
 use crate::numbers::Dsn;
 use crate::queue::Stream;
+use crate::trace::Direction;
 
 /// Address ids in one REMOVE_ADDR: what fits beside timestamps.
 const MAX_REMOVED: usize = 8;
@@ -48,6 +49,7 @@ impl<P: Stream> Connection<P> {
     /// The options of a segment within the window, DSS apart. A new option is entered here: the match names them all.
     pub(super) fn receive_options(&mut self, now_ns: u64, r: usize, segment: &Segment<P>) {
         for option in mptcp_options(segment) {
+            self.tell_option(now_ns, r, option, Direction::Received);
             match option {
                 MptcpOption::AddAddr(add) => self.receive_add_addr(now_ns, r, add),
                 MptcpOption::RemoveAddr(ids) => {

@@ -6,6 +6,7 @@ use crate::path_manager::{PathAction, PathContext, PathEvent, PathPolicy};
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::trace::ReinjectionReason;
 
 use super::connection::{Connection, Event};
 use super::state::ending::AbortReason;
@@ -53,6 +54,7 @@ impl<P: Stream> Connection<P> {
                 self.arm_control(self.control.path_ns);
             }
         }
+        self.observe(now_ns, None);
     }
 
     /// Ends the subflows between two addresses in order: "a subflow that is still functioning MUST be closed with a
@@ -113,7 +115,7 @@ impl<P: Stream> Connection<P> {
         }
         self.control.interrupted_until_ns = NEVER;
         self.ending.repeat_data_fin();
-        self.reinject_uncarried();
+        self.reinject_uncarried(now_ns, ReinjectionReason::Resumed);
         self.timers.backoff = 0;
         self.arm_data_timer(now_ns);
         self.announcement_timer(now_ns);

@@ -7,6 +7,7 @@ use super::state::plan::{Kind, SendPlan};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::{Repair, SubflowSet, usable};
+use crate::trace::{ReinjectionReason, Sent};
 use crate::waits::Sending;
 
 /// What became of what waits on a subflow with room.
@@ -194,6 +195,7 @@ impl<P: Stream> Connection<P> {
             let payload = self.tx.slice(from, len);
             self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
+            self.tell_sent(now_ns, r, (from, len, false), if new { Sent::New } else { Sent::Reinjection });
             if new && from + len == first.to && first.is_last_in_row() {
                 // All that was bound in a row has left: PSH, as Linux has it at the end of what it hands to a subflow.
                 out.push();
@@ -225,6 +227,7 @@ impl<P: Stream> Connection<P> {
         let again = plan.give_back(r, leaves, works);
         for (from, to) in again {
             self.reinjections.add(from.max(self.tx.una()), to, r);
+            self.tell_queued(self.clock_ns, Some(r), (from.max(self.tx.una()), to), ReinjectionReason::GivenBack);
         }
         self.note_queued(r);
         self.due.data = true;

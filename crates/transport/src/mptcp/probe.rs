@@ -5,6 +5,7 @@ use super::outgoing::Outgoing;
 use super::transmit::Carried;
 use crate::queue::Stream;
 use crate::tcp::recovery::Frto;
+use crate::trace::Sent;
 
 impl<P: Stream> Connection<P> {
     /// A probe on subflow `r`: new data when there is some and the peer has room, whatever the congestion window;
@@ -30,6 +31,7 @@ impl<P: Stream> Connection<P> {
             self.arm_data_timer(now_ns);
             self.first_transmission(now_ns, r, from, payload, false, out);
             self.subflows[r].probe_sent(now_ns, false);
+            self.tell_sent(now_ns, r, (from, len, false), Sent::New);
         } else {
             let Some(sent) = self.subflows[r].board.last(now_ns) else { return false };
             let (seq, offset, payload, fin) = (sent.seq, sent.offset, sent.payload(), sent.fin);
@@ -47,6 +49,9 @@ impl<P: Stream> Connection<P> {
                 rate.sent_again(now_ns, end, in_flight, false);
             }
             subflow.probe_sent(now_ns, true);
+            if self.trace.is_some() {
+                self.tell_segment(now_ns, r, (seq, offset, payload.len() as u64, fin), Sent::Probe);
+            }
             self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
         }
         let deadline_ns = self.subflows[r].deadline_ns();

@@ -15,6 +15,7 @@ use crate::queue::Stream;
 use crate::reassembly::UNMAPPED;
 use crate::tcp::arrival::{Arrival, known};
 use crate::tcp::subflow::State;
+use crate::trace::FallbackReason;
 
 /// Between two challenge ACKs of a subflow.
 const CHALLENGE_INTERVAL_NS: u64 = 500_000_000;
@@ -239,6 +240,7 @@ impl<P: Stream> Connection<P> {
         if self.ending.read_closed {
             self.refuse_data(now_ns);
         }
+        self.observe(now_ns, None);
         let deadline_ns = self.subflows[r].deadline_ns();
         self.wake_by(deadline_ns);
     }
@@ -463,6 +465,9 @@ impl<P: Stream> Connection<P> {
         } else if !usual {
             subflow.last_window = arrival.window; // with SACK it says nothing
         }
+        if !usual {
+            self.observe(now_ns, Some(r));
+        }
         if self.mode == Mode::Tcp && (usual || r == self.fallback.subflow()) {
             // For TCP the acknowledgment of the subflow is that of the data; SYN and FIN take a number each.
             let fin = u64::from(!usual && self.subflows[r].fin_sent && ack == self.subflows[r].snd_nxt);
@@ -559,7 +564,7 @@ impl<P: Stream> Connection<P> {
             }
             None if self.initiator && !self.fully_established && !segment.payload.is_empty() && r == 0 => {
                 // Data without DSS before anything of MPTCP was seen: the peer or the path speaks TCP (RFC 8684 §3.7).
-                self.fall_back(now_ns, r);
+                self.fall_back(now_ns, r, FallbackReason::OptionsLost);
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ use super::state::reset::ResetReason;
 use crate::path_manager::PathEvent;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
+use crate::trace::ReinjectionReason;
 
 impl<P: Stream> Connection<P> {
     /// The interface with a local address is gone, says whoever drives the connection: the path manager decides what is
@@ -62,7 +63,7 @@ impl<P: Stream> Connection<P> {
                 // Until then it is treated like one whose timer has expired: others carry what it has.
                 self.views[r].potentially_failed = true;
                 self.give_back(r, false);
-                self.reinject_all(r);
+                self.reinject_all(now_ns, r, ReinjectionReason::AddressRemoved);
             }
         }
         if known || used {

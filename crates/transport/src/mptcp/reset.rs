@@ -8,6 +8,7 @@ use super::state::ending::AbortReason;
 use super::state::reset::{ResetReason, TRANSIENT};
 use crate::queue::Stream;
 use crate::tcp::subflow::{ResetAnswer, State};
+use crate::trace::ReinjectionReason;
 
 /// Whether a reset says that the path may be tried again. One that says nothing may come from a middlebox: it may.
 fn is_transient<P>(segment: &Segment<P>) -> bool {
@@ -23,7 +24,7 @@ impl<P: Stream> Connection<P> {
         let failed = mptcp_options(segment).any(|o| matches!(o, MptcpOption::MpFail { .. }));
         self.fail_subflow(now_ns, r, is_transient(segment));
         if failed {
-            self.reinject_uncarried();
+            self.reinject_uncarried(now_ns, ReinjectionReason::ChecksumFailed);
         }
     }
 

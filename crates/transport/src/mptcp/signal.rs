@@ -8,6 +8,7 @@ use super::state::fallback::Mode;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::trace::Direction;
 
 /// Options that wait on a subflow; a peer that asks for more answers than this does not get them.
 const MAX_SIGNALS: usize = 8;
@@ -66,6 +67,7 @@ impl<P: Stream> Connection<P> {
                 if let Some(option) = signalling.and_then(|signalling| signalling.options.pop_front()) {
                     let seq = self.subflows[r].snd_nxt;
                     let mut segment = self.segment(now_ns, r, seq, Flags::ACK);
+                    self.tell_option(now_ns, r, &option, Direction::Sent);
                     attach(&mut segment, option);
                     return Some((r, segment));
                 }

@@ -8,6 +8,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::scheduler::SubflowSet;
 use crate::tcp::subflow::Subflow;
+use crate::trace::ReinjectionReason;
 
 /// The data of a page of the socket.
 const PAGE_BYTES: u64 = 32_768;
@@ -59,10 +60,11 @@ impl<P: Stream> Connection<P> {
             let una = self.tx.una();
             let to = self.tx.nxt().min(Offset::after((una.octets() / PAGE_BYTES + 1).saturating_mul(PAGE_BYTES)));
             self.reinjections.add_held(una, to, others);
+            self.tell_queued(self.clock_ns, None, (una, to), ReinjectionReason::DataTimeout);
         }
         for r in stale {
             self.give_back(r, true);
-            self.reinject_all(r);
+            self.reinject_all(self.clock_ns, r, ReinjectionReason::Stale);
         }
     }
 

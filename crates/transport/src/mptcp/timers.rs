@@ -13,6 +13,7 @@ use crate::queue::Stream;
 use crate::scheduler::Repair;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::trace::{FallbackReason, ReinjectionReason};
 
 impl<P: Stream> Connection<P> {
     /// To be called at [`next_timeout_ns`](Self::next_timeout_ns); then `transmit`. Called too early, it only finds
@@ -34,6 +35,9 @@ impl<P: Stream> Connection<P> {
 
     fn expire(&mut self, now_ns: u64) {
         self.usual.forget();
+        if self.trace.is_some() {
+            self.tell_expired(now_ns);
+        }
         for r in 0..self.subflows.len() {
             if self.subflows[r].ack.deadline_ns <= now_ns {
                 self.subflows[r].ack.expire();
@@ -71,6 +75,7 @@ impl<P: Stream> Connection<P> {
         if self.control.next_ns <= now_ns {
             self.control_timer(now_ns);
         }
+        self.observe(now_ns, None);
         self.next_timeout_ns = self.earliest_ns();
     }
 
@@ -98,7 +103,7 @@ impl<P: Stream> Connection<P> {
                     let (opens, tried) = (subflow.state == State::SynSent, subflow.retries);
                     if opens && r == 0 && self.mode == Mode::Mptcp && tried > self.config.tcp.mptcp_syn_retries {
                         // The path may drop SYNs with options that it does not know (RFC 8684 §3.1).
-                        self.become_tcp(r);
+                        self.become_tcp(r, FallbackReason::NoAnswer);
                         self.fallback.receive_single();
                     }
                 }
@@ -133,9 +138,10 @@ impl<P: Stream> Connection<P> {
                 }
                 self.due.attention.insert(r);
                 self.note_retry(r);
+                self.observe(now_ns, Some(r));
                 if self.repair() == Repair::Prompt {
                     if first {
-                        self.reinject_all(r);
+                        self.reinject_all(now_ns, r, ReinjectionReason::SubflowTimeout);
                     }
                     self.give_back(r, false);
                 }
@@ -195,7 +201,7 @@ impl<P: Stream> Connection<P> {
         if self.tx.is_outstanding() {
             self.reset_deceivers(now_ns);
             match self.repair() {
-                Repair::Prompt => self.reinject_uncarried(),
+                Repair::Prompt => self.reinject_uncarried(now_ns, ReinjectionReason::DataTimeout),
                 Repair::Kernel => self.retransmit_oldest_page(),
             }
         } else if self.ending.is_data_fin_outstanding() {

@@ -14,6 +14,7 @@ use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::tcp::acknowledge::NEVER;
 use crate::tcp::subflow::State;
+use crate::trace::Sent;
 use crate::waits::Sending;
 
 /// What a data segment carries.
@@ -68,6 +69,7 @@ impl<P: Stream> Connection<P> {
         if self.due.is_before_data()
             && let Some(r) = self.transmit_first(now_ns, out)
         {
+            self.observe(now_ns, Some(r));
             return Some(r);
         }
         if self.due.data {
@@ -90,6 +92,7 @@ impl<P: Stream> Connection<P> {
                     self.compact_acknowledgment(now_ns, r, out);
                 } else {
                     self.acknowledgment(now_ns, r, &mut out.segment);
+                    self.observe(now_ns, Some(r));
                 }
                 return Some(r);
             }
@@ -165,6 +168,11 @@ impl<P: Stream> Connection<P> {
             self.pace(now_ns, r, payload.len());
             let deadline_ns = self.subflows[r].deadline_ns();
             self.wake_by(deadline_ns);
+            if self.trace.is_some() {
+                let again = self.subflows[r].board.sending_of(seq);
+                let why = if again == Sending::Timeout { Sent::Timeout } else { Sent::Retransmission };
+                self.tell_segment(now_ns, r, (seq, offset, payload.len() as u64, fin), why);
+            }
             self.data_segment::<false>(now_ns, r, Carried { seq, offset, payload, fin, part, new: false }, out);
             return true;
         }
@@ -265,6 +273,7 @@ impl<P: Stream> Connection<P> {
         self.note_fin(r);
         let offset = self.tx.nxt();
         self.first_transmission(now_ns, r, offset, P::empty(), true, out);
+        self.tell_sent(now_ns, r, (offset, 0, true), Sent::New);
     }
 
     /// The FIN goes out (RFC 9293 §3.10.4).

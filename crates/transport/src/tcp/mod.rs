@@ -5,6 +5,7 @@ pub mod arrival;
 pub mod earned;
 pub mod ecn;
 pub mod losses;
+pub mod notes;
 pub mod pacing;
 pub mod rack;
 pub mod ranges;

@@ -645,6 +645,12 @@ impl<P: Stream> Scoreboard<P> {
         self.sent.iter().filter(|s| s.is(LOST) && !s.is(RETRANSMITTED)).map(Sent::end)
     }
 
+    /// The lost segments that were not sent again.
+    pub fn lost(&self) -> impl Iterator<Item = &Sent<P>> {
+        let waiting = if self.has_unrepaired() { self.sent.len() } else { 0 };
+        self.sent.iter().take(waiting).filter(|s| s.is(LOST) && !s.is(RETRANSMITTED))
+    }
+
     /// Whether a lost segment waits for its retransmission.
     pub fn has_unrepaired(&self) -> bool {
         self.lost > self.retransmitted

@@ -12,6 +12,7 @@ use crate::LossDetection;
 use crate::congestion::{Ack, Controller, Delivery, Phase, Sample, View, Window};
 use crate::numbers::SeqNumber;
 use crate::queue::Stream;
+use crate::trace::{Spurious, WindowReason};
 
 /// RFC 6675 §2: DupThresh.
 const DUP_THRESH: u32 = 3;
@@ -163,7 +164,8 @@ impl<P: Stream> Subflow<P> {
         if duplicate_reported {
             self.rack.duplicate_reported(self.snd_una, self.snd_nxt);
         }
-        if self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
+        if let Some(spurious) = self.is_spurious(arrival, &delivered, duplicate_end, group[r].phase) {
+            self.notes.spurious = Some(spurious);
             self.undo(now_ns, group, r, controller);
         }
         self.recover(now_ns, &delivered, group, r, controller);
@@ -324,6 +326,7 @@ impl<P: Stream> Subflow<P> {
         let window = controller.on_ack(group, r, &ack);
         self.set_window(now_ns, window, &mut group[r]);
         if !cwnd_limited && let Some(window) = self.validation.reduced(now_ns, &group[r]) {
+            self.notes.window(WindowReason::Validation);
             self.set_window(now_ns, window, &mut group[r]);
         }
     }
@@ -343,6 +346,7 @@ impl<P: Stream> Subflow<P> {
         let view = &mut group[r];
         view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
         self.losses.get_or_insert_default().marks += 1;
+        self.notes.window(WindowReason::Ecn);
         self.set_window(now_ns, Window { cwnd: ssthresh.min(view.cwnd), ssthresh }, view);
     }
 
@@ -365,6 +369,7 @@ impl<P: Stream> Subflow<P> {
                 let again = self.statistics.retransmissions;
                 let safe = self.validation.repaired(ssthresh, again);
                 let cwnd = safe.map_or(ssthresh, |safe| safe.min(ssthresh));
+                self.notes.window(WindowReason::Recovered);
                 self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
             }
             Phase::Loss if over => self.end_recovery(&mut group[r]),
@@ -445,6 +450,7 @@ impl<P: Stream> Subflow<P> {
             let pipe = self.pipe();
             let recovery = &mut self.losses.get_or_insert_default().recovery;
             let cwnd = recovery.window(delivered.announced, pipe, ssthresh, delivered.advanced, first);
+            self.notes.window(if first { WindowReason::Loss } else { WindowReason::Recovery });
             self.set_window(now_ns, Window { cwnd, ssthresh }, &mut group[r]);
         }
     }
@@ -512,6 +518,7 @@ impl<P: Stream> Subflow<P> {
         group[r].potentially_failed = true;
         group[r].in_flight = self.pipe();
         let ssthresh = group[r].ssthresh;
+        self.notes.window(WindowReason::Timeout);
         self.set_window(now_ns, Window { cwnd: 1.0, ssthresh }, &mut group[r]);
         self.retries += 1;
         self.rtt.backoff += 1;
@@ -542,44 +549,44 @@ impl<P: Stream> Subflow<P> {
         delivered: &Delivered,
         duplicate_end: Option<u64>,
         phase: Phase,
-    ) -> bool {
-        let Some(losses) = &mut self.losses else { return false };
-        let (Some(undo), point) = (&mut losses.undo, losses.recovery.point) else { return false };
+    ) -> Option<Spurious> {
+        let losses = self.losses.as_mut()?;
+        let (Some(undo), point) = (&mut losses.undo, losses.recovery.point) else { return None };
         if phase == Phase::Open {
-            return false;
+            return None;
         }
         if let (true, Some(stamp), Some(t)) = (self.timestamps && delivered.advanced, undo.stamp, arrival.timestamps)
             && t.echo != 0
             && (t.echo.wrapping_sub(stamp) as i32) < 0
         {
-            return true;
+            return Some(Spurious::Timestamps);
         }
         // Of this recovery: a duplicate from an earlier one must not end it, or each would call for the next.
         if duplicate_end.is_some_and(|end| end > undo.from) && undo.retransmissions > 0 {
             undo.retransmissions -= 1;
             if undo.retransmissions == 0 {
-                return true;
+                return Some(Spurious::DuplicateSacks);
             }
         }
         let ack = arrival.ack;
         match losses.frto {
-            Frto::Off => false,
+            Frto::Off => None,
             // Without SACK the first acknowledgment may cover what had arrived before the timeout and waited for the segment
             // that was lost: only the second one says something (RFC 5682 §2.1 step 3).
             Frto::Waiting if !self.sack && delivered.advanced && ack < point => {
                 losses.frto = Frto::NewDataOnly(self.snd_nxt);
-                false
+                None
             }
             // What was delivered lies beyond the first segment and was never sent again: it was not lost (§3.1).
-            _ if delivered.original_end > 0 && delivered.original_end <= point && ack < point => true,
+            _ if delivered.original_end > 0 && delivered.original_end <= point && ack < point => Some(Spurious::FRto),
             Frto::Waiting if delivered.advanced => {
                 losses.frto = Frto::NewDataOnly(self.snd_nxt);
-                false
+                None
             }
             _ => {
                 // Step 2a or 3a: a duplicate, or all is acknowledged: an ordinary timeout.
                 losses.frto = Frto::Off;
-                false
+                None
             }
         }
     }
@@ -597,6 +604,7 @@ impl<P: Stream> Subflow<P> {
         group[r].bytes_since_loss += undo.bytes.0;
         group[r].bytes_between_losses = undo.bytes.1;
         let window = Window { cwnd: group[r].cwnd.max(undo.cwnd), ssthresh: group[r].ssthresh.max(undo.ssthresh) };
+        self.notes.window(WindowReason::Undo);
         self.set_window(now_ns, window, &mut group[r]);
         controller.on_undo(group, r, now_ns);
     }
@@ -661,6 +669,7 @@ impl<P: Stream> Subflow<P> {
             let ssthresh = self.whole(controller.on_loss(group, r, now_ns));
             let view = &mut group[r];
             view.bytes_between_losses = std::mem::take(&mut view.bytes_since_loss);
+            self.notes.window(WindowReason::TailLossProbe);
             self.set_window(now_ns, Window { cwnd: ssthresh, ssthresh }, &mut group[r]);
         }
     }

@@ -6,6 +6,7 @@ use super::acknowledge::{Acknowledging, NEVER};
 use super::earned::Earned;
 use super::ecn::Ecn;
 use super::losses::Losses;
+use super::notes::Notes;
 use super::pacing::Pacing;
 use super::rack::Rack;
 use super::rate::RateSampler;
@@ -21,6 +22,7 @@ use crate::numbers::{Ours, SeqNumber, Theirs};
 use crate::offset::Offset;
 use crate::queue::Stream;
 use crate::statistics::Counts;
+use crate::trace::WindowReason;
 use crate::{LossDetection, TcpOptions};
 
 /// States of a TCP connection (RFC 9293 §3.3.2). LISTEN is the host's.
@@ -161,6 +163,7 @@ pub struct Subflow<P: Stream> {
     pub fin_sent: bool,
     /// A reset is to be sent.
     pub reset_due: bool,
+    pub notes: Notes,
 }
 
 impl<P: Stream> Subflow<P> {
@@ -223,6 +226,7 @@ impl<P: Stream> Subflow<P> {
             earned: Earned::whole(mss),
             statistics: Counts::default(),
             losses: None,
+            notes: Notes::default(),
         }
     }
 
@@ -423,6 +427,7 @@ impl<P: Stream> Subflow<P> {
             self.validation.resumed(now_ns, view)
         };
         if let Some(window) = window {
+            self.notes.window(WindowReason::IdleRestart);
             self.set_window(now_ns, window, view);
         }
     }

@@ -24,5 +24,6 @@ mod send_plan;
 mod sender_laws;
 mod tcp_scripted;
 mod tcp_timeouts;
+mod tracing;
 mod transfer;
 mod window_validation;

@@ -9,7 +9,8 @@ use crate::common::{CLIENT, MS, Pair, Path, SECOND, SERVER};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use transport::congestion::Choice;
-use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, scheduler};
+use transport::trace::{Recovery, Sent};
+use transport::{Config, Event, LossDetection, Protocol, ReceiveBuffer, SubflowId, TcpOptions, TraceEvent, scheduler};
 
 fn path() -> impl Strategy<Value = Path> {
     (
@@ -137,6 +138,43 @@ fn config_with_shortcuts() -> impl Strategy<Value = Config> {
     prop_oneof![3 => plain, 1 => config()]
 }
 
+/// What was heard agrees with what the ends have counted: data sent and sent again, timeouts, losses undone, reinjections; and
+/// windows, as the last change has left them.
+fn check_traces(traces: &[Vec<(u64, TraceEvent)>; 2], pair: &Pair) -> Result<(), TestCaseError> {
+    for (side, events) in traces.iter().enumerate() {
+        let Some(id) = pair.ids[side] else { continue };
+        let connection = pair.hosts[side].connection(id);
+        prop_assert!(events.is_sorted_by_key(|(at_ns, _)| *at_ns));
+        for r in (0..connection.subflow_count() as u8).map(SubflowId) {
+            let counted = connection.statistics(r);
+            let count = |is: &dyn Fn(&TraceEvent) -> bool| events.iter().filter(|(_, event)| is(event)).count() as u64;
+            let sent = |wanted: Sent| {
+                let is = |event: &TraceEvent| match event {
+                    TraceEvent::SegmentSent { subflow, bytes, why, .. } => {
+                        *subflow == r && *bytes > 0 && *why == wanted
+                    }
+                    _ => false,
+                };
+                count(&is)
+            };
+            let again = sent(Sent::Retransmission) + sent(Sent::Timeout) + sent(Sent::Probe);
+            prop_assert_eq!(again, counted.retransmissions);
+            prop_assert_eq!(sent(Sent::Reinjection), counted.reinjections);
+            prop_assert_eq!(again + sent(Sent::Reinjection) + sent(Sent::New), counted.data_segments_sent);
+            let undone = count(&|event| matches!(event, TraceEvent::LossSpurious { subflow, .. } if *subflow == r));
+            prop_assert_eq!(undone, counted.undone);
+            let entered = |event: &TraceEvent| matches!(event, TraceEvent::RecoveryEntered { subflow, after: Recovery::Timeout, .. } if *subflow == r);
+            prop_assert_eq!(count(&entered), counted.timeouts);
+            let windows = events.iter().rev().filter_map(|(_, event)| match event {
+                TraceEvent::WindowChanged { subflow, cwnd_segments, .. } if *subflow == r => Some(*cwnd_segments),
+                _ => None,
+            });
+            prop_assert_eq!(windows.into_iter().next(), Some(counted.cwnd_segments));
+        }
+    }
+    Ok(())
+}
+
 /// All segments that were sent, and when, and what the ends know and have counted at the end.
 fn played(
     seed: u64,
@@ -144,8 +182,10 @@ fn played(
     paths: Vec<Path>,
     bytes: [u64; 2],
     pause_ms: u64,
+    traced: bool,
 ) -> Result<(Vec<String>, String), TestCaseError> {
     let mut pair = Pair::new(seed, configs, paths);
+    let traces = traced.then(|| [CLIENT, SERVER].map(|side| pair.trace(side)));
     let log = Rc::new(RefCell::new(Vec::new()));
     let sent = Rc::clone(&log);
     pair.tap(move |now_ns, side, path, segment| {
@@ -161,6 +201,9 @@ fn played(
         let statistics: Vec<_> = subflows.map(|r| connection.statistics(SubflowId(r))).collect();
         let (views, timeout_ns) = (connection.views(), connection.next_timeout_ns());
         known += &format!("\n{statistics:?} {views:?} {timeout_ns} {:?}", connection.out_of_order_delays());
+    }
+    if let Some(traces) = traces {
+        check_traces(&traces.map(|trace| trace.events()), &pair)?;
     }
     Ok((log.take(), known))
 }
@@ -194,7 +237,7 @@ proptest! {
     ) {
         let ways = [true, false].map(|shortcuts| {
             let configs = [&client, &server].map(|c| Config { tcp: TcpOptions { shortcuts, ..c.tcp }, ..c.clone() });
-            played(seed, configs, paths.clone(), [bytes.0, bytes.1], pause_ms)
+            played(seed, configs, paths.clone(), [bytes.0, bytes.1], pause_ms, false)
         });
         let [short, long] = ways;
         let ((short, short_known), (long, long_known)) = (short?, long?);
@@ -249,6 +292,23 @@ proptest! {
             pair.run_until(until_ns, &mut compare);
         }
         prop_assert!(wrong.is_none(), "{wrong:?}");
+    }
+
+    /// Whether somebody hears why, every segment is the same, at the same time; and what is heard adds up.
+    #[test]
+    fn a_trace_changes_nothing(
+        seed: u64,
+        configs in [config(), config()],
+        paths in prop::collection::vec(path(), 1..5),
+        bytes in [0u64..400_000, 0u64..400_000],
+        pause_ms in prop_oneof![Just(0u64), 0u64..5_000],
+    ) {
+        let [off, on] = [false, true].map(|traced| played(seed, configs.clone(), paths.clone(), bytes, pause_ms, traced));
+        let ((off, off_known), (on, on_known)) = (off?, on?);
+        let differ = off.iter().zip(&on).position(|(a, b)| a != b);
+        prop_assert!(differ.is_none(), "{:?}", differ.map(|n| (&off[n], &on[n])));
+        prop_assert_eq!(off.len(), on.len());
+        prop_assert_eq!(off_known, on_known);
     }
 }
 

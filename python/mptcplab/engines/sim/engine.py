@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mptcplab import _core
@@ -24,10 +25,12 @@ def run(
     through_wire: bool = False,
     progress: Callable[[float], None] | None = None,
     capture: Capture | None = None,
+    trace: Path | None = None,
 ) -> Run:
     """Simulate one scenario with one seed; `progress` gets the virtual time in seconds now and then.
 
-    `capture` says where packets are written, as pcapng, a file for each interface of the hosts.
+    `capture` says where packets are written, as pcapng, a file for each interface of the hosts; `trace` where it is
+    written what each end of each connection decides, as qlog.
 
     Raises mptcplab.scenario.UnsupportedError for what the simulator has not learnt, SimulationError when it fails,
     mptcplab.plugins.PluginError when one of its plug-ins does.
@@ -37,6 +40,8 @@ def run(
     options: dict[str, Any] = {}
     if capture is not None:
         options = {"capture": capture.directory, "snap_length": capture.snap_length}
+    if trace is not None:
+        options["trace"] = trace
     if scenario.document.plugins:
         from mptcplab.plugins import running  # for scenarios that have some
 

@@ -38,10 +38,12 @@ def run(
     through_wire: bool = False,
     progress: Callable[[float], None] | None = None,
     capture: Capture | None = None,
+    trace: Path | None = None,
     kernel_end: End | None = None,
 ) -> Run:
     """Run one scenario in real time; `seed` gives the draws of links, applications and hosts.
     `capture` says where the packets are written, a file for each path at the clients' side and one at the servers'.
+    `trace` says where it is written what each end of each connection decides.
     `kernel_end` says which of the two hosts is the kernel's own TCP and Multipath TCP; None: both are ours.
 
     Raises mptcplab.scenario.UnsupportedError for what the engine cannot do, EngineUnavailableError when the kernel
@@ -68,7 +70,7 @@ def run(
         if capture is not None:
             used = [description["paths"][path]["name"] for path in Layout(description).used]
             of_ports(plan["ports"], [*(f"client-{path}" for path in used), "server"], capture)
-        outcome = _core.run_stack(json.dumps(plan), progress, _plugins(scenario))
+        outcome = _core.run_stack(json.dumps(plan), progress, _plugins(scenario), trace)
         dropped = sum(_dropped(host) for host in hosts)
         counters = {host.name: kernel.counters(host) for host in hosts if peer is not None and host.name == peer.host}
     judged = timing.judge(description, json.loads(outcome["summary"])["emulation"], dropped)

@@ -16,6 +16,7 @@ pub mod reset;
 pub mod send_stream;
 pub mod silence;
 pub mod stream_timers;
+pub mod tracing;
 pub mod tuning;
 pub mod usual;
 pub mod verifying;

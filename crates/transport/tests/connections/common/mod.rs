@@ -5,13 +5,14 @@ pub mod tcp_peer;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::congestion::View;
 use transport::plugin::Kind;
 use transport::scheduler::{Choice, Context, Decision, Demand, PacketScheduler, SubflowSet, usable};
-use transport::{Config, Connection, ConnectionId, Event, Host, LocalAddress, Tuple};
+use transport::{Config, Connection, ConnectionId, Event, Host, LocalAddress, Trace, TraceEvent, Tuple};
 use wire::{IpHeader, Segment, Span};
 
 pub const MS: u64 = 1_000_000;
@@ -73,6 +74,24 @@ impl Crossing {
     }
 }
 
+/// Keeps what a connection decides.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Vec<(u64, TraceEvent)>>>);
+
+impl Trace for Recorder {
+    fn event(&mut self, now_ns: u64, event: &TraceEvent) {
+        self.0.lock().unwrap().push((now_ns, event.clone()));
+    }
+}
+
+impl Recorder {
+    /// All that was heard.
+    #[allow(dead_code)]
+    pub fn events(&self) -> Vec<(u64, TraceEvent)> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 /// What stands on the paths: (now, sending side, path, segment) to what goes on from there.
 pub type Middlebox = Box<dyn FnMut(u64, usize, usize, Segment<Span>) -> Vec<Crossing>>;
 
@@ -101,6 +120,8 @@ pub struct Pair {
     /// The server's first connection is the one that is driven, also when others are opened.
     pub follow_first: bool,
     pub segments: u64,
+    /// Who hears what each end decides, from its beginning.
+    pub traces: [Option<Recorder>; 2],
 }
 
 impl Pair {
@@ -136,6 +157,7 @@ impl Pair {
             checking: true,
             follow_first: false,
             segments: 0,
+            traces: [None, None],
         }
     }
 
@@ -148,6 +170,14 @@ impl Pair {
     /// Looks at what arrives.
     pub fn listen(&mut self, ear: impl FnMut(u64, usize, usize, &Segment<Span>) + 'static) {
         self.ear = Some(Box::new(ear));
+    }
+
+    /// What `side` decides from now on, or from the beginning of the connection.
+    #[allow(dead_code)]
+    pub fn trace(&mut self, side: usize) -> Recorder {
+        let recorder = Recorder::default();
+        self.traces[side] = Some(recorder.clone());
+        recorder
     }
 
     /// Puts a middlebox on all paths.
@@ -234,6 +264,9 @@ impl Pair {
                 self.send(side, tuple, segment);
             }
             let Some(id) = self.ids[side] else { continue };
+            if let Some(trace) = self.traces[side].take() {
+                self.hosts[side].connection_mut(id).set_trace(self.now_ns, Box::new(trace));
+            }
             loop {
                 while self.reading[side] {
                     let Some(span) = self.hosts[side].connection_mut(id).read() else { break };
