@@ -8,7 +8,7 @@ OUT    := out/wifi-lte
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
 .PHONY: help setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
-  bench bench-compare soak soak-linux-virtual soak-schedulers soak-attack soak-lab soak-live soak-sweep soak-papers \
+  bench bench-compare soak soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
 help:  ## This list
@@ -145,6 +145,10 @@ interop: setup  ## Our transport against the kernel's, every case, INTEROP_BYTES
 SWEEP_KILLS ?= 10
 soak-sweep: setup  ## Kill a sweep SWEEP_KILLS (10) times at random moments, resume it, and compare with one left alone
 	MPTCPLAB_SWEEP_KILLS=$(SWEEP_KILLS) $(BIN)/python -m pytest tests/sweeps -k killed_again
+
+KILLS ?= 100
+soak-kill: setup  ## Kill each command that writes KILLS (100) times at random moments: the old state or the new, never a mixture
+	nice -n 15 $(BIN)/python -m tools.soak kill $(KILLS)
 
 FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz the codec for FUZZ_SECONDS (60) a target; needs nightly Rust and cargo-fuzz

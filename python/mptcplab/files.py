@@ -4,21 +4,26 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import io
 import os
+import re
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from mptcplab.errors import Error
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _PART: Final = ".part"
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
-
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
 
 MOST_BYTES: Final = 64 << 20
 """Of a file that is read as a whole: more than any that somebody wrote or recorded on purpose."""
@@ -71,8 +76,10 @@ def check_target(path: Path, *, new: bool = False) -> None:
 
 
 @contextmanager
-def written(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
+def written(path: Path, *, new: bool = False, private: bool = False) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of `path` at the end; after an error what was there stays.
+
+    With `private` a new file is for its owner only.
 
     Raises TargetError, also where `new` forbids that there is a file already, and OSError with the name of the file.
     """
@@ -85,7 +92,7 @@ def written(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
             return
         draft = place.with_name(f".{place.name}.{os.getpid()}{_PART}")
         try:
-            with draft.open("wb") as opened:
+            with _begun(draft, place, 0o600 if private else 0o666) as opened:
                 yield opened
             if place.exists():
                 draft.chmod(place.stat().st_mode & 0o777)
@@ -97,6 +104,38 @@ def written(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
             raise TargetError(f"{path}: exists already; expected a new file") from None
         finally:
             draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _begun(draft: Path, place: Path, mode: int) -> Iterator[BinaryIO]:
+    """The draft of a file, opened; those that killed processes left there go first."""
+    with held(place.parent):
+        for left in place.parent.glob(f"{_literally(f'.{place.name}.')}*{_PART}"):
+            _remove_abandoned(left)
+        opened = os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode), "wb")
+        fcntl.flock(opened, fcntl.LOCK_EX)
+    with opened:
+        yield opened
+
+
+def write_parquet(frame: "pl.DataFrame", path: Path) -> None:
+    """Write a frame; polars itself has errors without a file's name, or without the system's reason."""
+    content = io.BytesIO()
+    frame.write_parquet(content, statistics=True)
+    with named(path):
+        path.write_bytes(content.getbuffer())
+
+
+@contextmanager
+def named_by_core(directory: Path) -> Iterator[None]:
+    """Give an error of the core that has the system's reason that reason's type, and the name `directory`."""
+    try:
+        yield
+    except Error as error:
+        number = _OS_ERROR.search(str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(directory)) from None
 
 
 def write_text(path: Path, text: str, *, new: bool = False) -> None:
@@ -169,15 +208,18 @@ def exchange(fresh: Path, place: Path) -> None:
 
 
 def _remove_abandoned(work: Path) -> None:
-    """Remove a directory of `beside` that no process holds any more."""
+    """Remove what `beside` or `written` made and no process holds any more."""
     with contextlib.suppress(OSError), _descriptor(work) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(work, ignore_errors=True)
+        if work.is_dir():
+            shutil.rmtree(work, ignore_errors=True)
+        else:
+            work.unlink()
 
 
 @contextmanager
-def _descriptor(directory: Path) -> Iterator[int]:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def _descriptor(place: Path) -> Iterator[int]:
+    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         yield descriptor
     finally:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from mptcplab import _core
+from mptcplab import _core, files
 from mptcplab.capture import frames, remarks
 from mptcplab.errors import Error
 from mptcplab.results import inventory
@@ -91,7 +92,7 @@ class Analysis:
         with replaced(place, check) as fresh:
             for name in (*frames.SCHEMAS, "sent", "received", "acks"):
                 frame: pl.DataFrame = getattr(self, name)
-                frame.write_parquet(fresh / f"{name}.parquet")
+                files.write_parquet(frame, fresh / f"{name}.parquet")
             _write(fresh / "report.html", self.report())
             _write(fresh / "analysis.json", self.to_json())
         return place
@@ -140,10 +141,7 @@ def analyze(
         raise CaptureError(f"to_s is {to_s:g} and from_s is {from_s:g}: the interval is empty")
     names = [os.fspath(path) for path in several]
     for name in names:
-        if Path(name).is_dir():
-            raise CaptureError(
-                f"{name}: a directory; name the captures in it, for instance {name.rstrip('/')}/*.pcapng"
-            )
+        _check(name)
     if names.count("-") > 1:
         raise CaptureError("the standard input (-) can be read once only")
     size = sum(Path(name).stat().st_size for name in names if name != "-") or 1
@@ -160,6 +158,20 @@ def analyze(
         broken = [f"connection {number}, {text}" for number, text in answer["broken_laws"]]
         raise LawError(broken, "the captures (`editcap -s 128` keeps the headers only) and `mptcplab --version`")
     return Analysis(tuple(names), summary, **frames.series(answer))
+
+
+def _check(name: str) -> None:
+    """Raise CaptureError for what has no end or may never begin, and for a directory; OSError where nothing is."""
+    if name == "-":
+        return
+    try:
+        mode = Path(name).stat().st_mode
+    except ValueError as error:
+        raise CaptureError(f"{name!r}: {error} in the name") from None
+    if stat.S_ISDIR(mode):
+        raise CaptureError(f"{name}: a directory; name the captures in it, for instance {name.rstrip('/')}/*.pcapng")
+    if not stat.S_ISREG(mode):
+        raise CaptureError(f"{name}: not a regular file; - is the standard input")
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from mptcplab import files
 from mptcplab.capture import frames
 from mptcplab.capture.analysis import Analysis, CaptureError, analyze
 from mptcplab.results import inventory
@@ -49,7 +50,7 @@ class Bulk:
         place = Path(directory)
         with replaced(place, check) as fresh:
             for name in TABLES:
-                self.frame(name).write_parquet(fresh / f"{name}.parquet")
+                files.write_parquet(self.frame(name), fresh / f"{name}.parquet")
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             (fresh / "captures.json").write_text(text, encoding="utf-8")
         return place
@@ -79,9 +80,9 @@ def analyze_folder(
         raise CaptureError(f"{folder}: no captures ({', '.join(SUFFIXES)}) in it")
     analyses: dict[str, Analysis] = {}
     refused: dict[str, str] = {}
-    for number, (name, files) in enumerate(groups.items()):
+    for number, (name, paths) in enumerate(groups.items()):
         try:
-            analyses[name] = analyze(files, from_s=from_s, to_s=to_s, series=False)
+            analyses[name] = analyze(paths, from_s=from_s, to_s=to_s, series=False)
         except CaptureError as error:
             refused[name] = "; ".join(map(str, error.args))
         if progress is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
+from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say, with_file
 from mptcplab.cli.progress import Progress
 from mptcplab.results import inventory
 
@@ -75,6 +75,8 @@ def analyze(
             raise Failure(WRONG_INPUT, *map(str, error.args)) from None
         except FileNotFoundError as error:
             raise Failure(WRONG_INPUT, f"{error.filename}: no such file") from None
+        except OSError as error:
+            raise Failure(WRONG_INPUT, with_file(error)) from None
     count = len(analysis.summary["connections"])
     if connection is not None and connection >= count:
         raise Failure(

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import click
 
 import mptcplab
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
+from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line, with_file
 from mptcplab.errors import BusyError, EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
 
 COMMANDS: Final = {
@@ -134,7 +134,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        return _fail(FAILED, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _fail(FAILED, with_file(error))
     return status if isinstance(status, int) else 0
 
 

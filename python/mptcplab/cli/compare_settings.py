@@ -5,7 +5,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.cli.common import FAILED, WRONG_INPUT, Failure, baselines, console, part_of_one, print_line, say, value_of
+from mptcplab.cli.common import (
+    FAILED,
+    WRONG_INPUT,
+    Failure,
+    baselines,
+    console,
+    part_of_one,
+    print_line,
+    say,
+    value_of,
+    with_file,
+)
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -68,6 +79,9 @@ def compare_settings(
         except KeyboardInterrupt:
             kept = "nothing is kept without --out" if out is None else f"finished runs are in {out}; --resume continues"
             raise Failure(FAILED, f"interrupted: {kept}") from None
+        except OSError as error:
+            more = () if out is None else (f"finished runs are in {out}; --resume continues",)
+            raise Failure(FAILED, with_file(error), *more) from None
         except (MetricError, BusyError) as error:
             raise Failure(WRONG_INPUT, str(error)) from None
         except (RunsFailedError, WorkerError) as error:

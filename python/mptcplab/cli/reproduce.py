@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, complete, console, say
+from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, complete, console, say, with_file
 from mptcplab.cli.progress import Progress
 from mptcplab.shipped import paper_names
 
@@ -78,6 +78,10 @@ def reproduce(paper: str, item: tuple[str, ...], quick: bool, out: Path | None, 
     except KeyboardInterrupt:
         raise Failure(
             FAILED, f"interrupted; {directory} keeps the finished runs: run the same command to resume"
+        ) from None
+    except OSError as error:
+        raise Failure(
+            FAILED, with_file(error), f"{directory} keeps the finished runs: run the same command to resume"
         ) from None
     except (RunsFailedError, WorkerError) as error:
         raise Failure(FAILED, str(error)) from None

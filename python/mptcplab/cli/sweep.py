@@ -21,6 +21,7 @@ from mptcplab.cli.common import (
     print_line,
     say,
     there,
+    with_file,
 )
 from mptcplab.cli.compare_settings import show
 from mptcplab.cli.progress import Progress
@@ -114,6 +115,8 @@ def sweep(
             found = _summary(out)
     except BusyError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
+    except OSError as error:
+        raise Failure(FAILED, with_file(error), f"the finished runs are kept in {out}; --resume continues") from None
     except KeyboardInterrupt:
         raise Failure(FAILED, f"interrupted: all finished runs are kept in {out}; --resume continues") from None
     if as_json:

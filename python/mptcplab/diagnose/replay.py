@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mptcplab import files
 from mptcplab.diagnose.connections import Connection, Flow, View
 from mptcplab.diagnose.diagnosis import Diagnosis
 from mptcplab.diagnose.rules.paths import active
@@ -46,7 +47,7 @@ def replay(found: Diagnosis, out: Path) -> list[str]:
     """Write the scenario to `out`, simulate it, and say how it compares. Raises ReplayError, OSError."""
     connection, view = _busiest(found)
     text, observed_bps, notes = scenario(found, connection, view)
-    out.write_text(text, encoding="utf-8")
+    files.write_text(out, text)
     import mptcplab  # loads the core
 
     result = mptcplab.run(mptcplab.Scenario.load(out))

@@ -8,7 +8,7 @@ from importlib.metadata import version as package_version
 from os import PathLike
 from pathlib import Path
 
-from mptcplab import _core, provenance
+from mptcplab import _core, files, provenance
 from mptcplab.engines.catalogue import available
 from mptcplab.reproduce.context import Context
 from mptcplab.reproduce.papers import Paper, load_paper
@@ -43,7 +43,7 @@ def repeat(
     # Before the first item, which may take minutes on the simulator.
     available(engine)
     done = []
-    with Journal(directory / RUNS) as journal, Pool(jobs) as pool:
+    with files.named(directory), Journal(directory / RUNS) as journal, Pool(jobs) as pool:
         for name, study in chosen.items():
             began_s = time.monotonic()
             item = paper.published.items[name]

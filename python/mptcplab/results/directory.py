@@ -84,7 +84,7 @@ def save(result: "Result", directory: Path, captures: Path | None = None) -> Pat
 
     with replaced(directory, check) as fresh:
         for name in FRAMES:
-            getattr(result, name).write_parquet(fresh / f"{name}.parquet", statistics=True)
+            files.write_parquet(getattr(result, name), fresh / f"{name}.parquet")
         (fresh / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
         figures = plots.figures(result)
         (fresh / "report.html").write_text(report.render(result, figures), encoding="utf-8")

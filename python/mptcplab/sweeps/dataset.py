@@ -132,7 +132,7 @@ def write(directory: Path, made: Plan, journal: Journal) -> None:
             runs = collect(made.labels[some], made.runs[some], journal)
             for name in TABLES:
                 frame: pl.DataFrame = getattr(runs, name)
-                frame.write_parquet(work / name / f"part-{number:05}.parquet", statistics=True)
+                files.write_parquet(frame, work / name / f"part-{number:05}.parquet")
         drop(directory)
         for name in TABLES:
             (work / name).rename(directory / name)

@@ -5,7 +5,6 @@ other: whoever has the file belongs to the testbed, and nobody else does.
 """
 
 import hashlib
-import os
 import shutil
 import ssl
 import stat
@@ -13,7 +12,9 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from mptcplab import files
 from mptcplab.errors import EngineUnavailableError
+from mptcplab.files import TargetError
 
 _DAYS: Final = 3650
 
@@ -25,7 +26,7 @@ class KeyFileError(EngineUnavailableError):
 def make(path: Path) -> str:
     """Write a new key to `path`, readable by its owner only; answers its fingerprint.
 
-    Raises KeyFileError when there is a file already or it cannot be written, EngineUnavailableError without openssl.
+    Raises KeyFileError where there is a file already or can be none, EngineUnavailableError without openssl, OSError.
     """
     if shutil.which("openssl") is None:
         raise EngineUnavailableError(
@@ -38,13 +39,10 @@ def make(path: Path) -> str:
         raise KeyFileError(f"openssl could not make a key: {made.stderr.decode(errors='replace').strip()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise KeyFileError(f"{path} exists already; choose another file, or remove it") from None
-    except OSError as error:
-        raise KeyFileError(f"{path}: {error.strerror}") from None
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(made.stdout)
+        with files.written(path, new=True, private=True) as file:
+            file.write(made.stdout)
+    except TargetError as error:
+        raise KeyFileError(str(error)) from None
     return fingerprint(path)
 
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from mptcplab import _core
+from mptcplab import _core, files
 from mptcplab.capture.settings import Capture
 from mptcplab.results.outcome_rows import Names
 from mptcplab.results.result import Run
@@ -46,7 +47,8 @@ def run(
         from mptcplab.plugins import running  # for scenarios that have some
 
         options["plugins"] = running.given(running.described(scenario.document))
-    outcome = _core.simulate(description, progress, **options)
+    with nullcontext() if capture is None else files.named_by_core(capture.directory):
+        outcome = _core.simulate(description, progress, **options)
     return Run(seed, OutcomeTables(told.names, outcome))
 
 

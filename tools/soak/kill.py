@@ -1,0 +1,150 @@
+"""Each command that writes is killed at random moments: what is there then is the old or the new, never a mixture."""
+
+import ctypes
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tools.soak import writers
+from tools.soak.writers import SCENARIOS, WRITERS, Writer, call, quietly, state
+
+_VARIES: Final = ("runs/", "figures/", "plots/")
+"""Folders whose files are not the same bytes each time: journals have times, SVG and PDF numbers of their own."""
+_LISTS: Final = ("files.sha256",)
+_COSTS: Final = ("claims.json", "report.html")
+"""Of a paper, these say how many runs were kept from before."""
+_DATASET: Final = (
+    "sweep.toml",
+    "scenario.toml",
+    "design.csv",
+    "provenance.json",
+    "connections/",
+    "links/",
+    "subflows/",
+)
+_LAST: Final = "comparison.json"
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_GRACE_S: Final = 20.0
+
+State = Mapping[str, str]
+
+
+class MixtureError(Exception):
+    """What is there is neither the old nor the new."""
+
+
+def kill(name: str, count: int, place: Path, dice: random.Random) -> Counter[str]:
+    """Kill the command `count` times; how often the old was there, the new, or what goes on; what else was left."""
+    writer = WRITERS[name]
+    if not (place / "new.toml").exists():
+        whole(place, partial(writers.prepare, place))
+    out, reference = place / "out" / "target", place / "reference"
+    for folder in (out.parent, reference):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    lasts = {}
+    for scenario in SCENARIOS:
+        began = time.monotonic()
+        whole(place, partial(call, writer, reference / scenario, scenario))
+        lasts[scenario] = time.monotonic() - began
+    finals = {scenario: state(reference / scenario) for scenario in SCENARIOS}
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whoever loses its parent becomes a child of this process
+    before = "" if writer.target == "absent" else "old"
+    if before:
+        whole(place, lambda: call(writer, out, "old"))
+    found: Counter[str] = Counter()
+    for _ in range(count):
+        after = "new" if before != "new" else "old"
+        child = quietly(place / "log", partial(call, writer, out, after, *writer.again.split()))
+        time.sleep(dice.uniform(0.05, 1.0) * lasts[after])
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        found["killed" if os.WIFSIGNALED(status) else "was done already"] += 1
+        found["processes left"] += _left()
+        found["files left"] += sum(entry.name != out.name for entry in out.parent.iterdir())
+        which = _which(name, writer, state(out), finals, after)
+        told = "nothing there" if not which else "the old" if which == before else which
+        found["the new" if which == after else told] += 1
+        if which in SCENARIOS:
+            before = which
+            if writer.target == "absent":
+                out.unlink()
+                before = ""
+    # The last time it is let alone, and nothing that was left stays.
+    if before and writer.target == "absent":
+        out.unlink()
+    whole(place, lambda: call(writer, out, "new", *writer.again.split()))
+    if _which(name, writer, state(out), finals, "new") != "new":
+        raise MixtureError(f"{name}: what it wrote after being killed is not what it writes")
+    remain = [entry.name for entry in out.parent.iterdir() if entry.name != out.name]
+    remain += [entry for entry in state(out) if ".part" in entry]
+    if remain:
+        raise MixtureError(f"{name}: {', '.join(remain)} stay for ever")
+    return found
+
+
+def whole(place: Path, work: Callable[[], int]) -> None:
+    """Do it in a process that nobody kills."""
+    _, status = os.waitpid(quietly(place / "log", work), 0)
+    if status != 0:
+        raise RuntimeError((place / "log").read_text(encoding="utf-8"))
+
+
+def _left() -> int:
+    """Processes that the killed one began and that do not end with it."""
+    until = time.monotonic() + _GRACE_S
+    while time.monotonic() < until:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        if not ended:
+            time.sleep(0.01)
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    return len(children)
+
+
+def _which(name: str, writer: Writer, found: State, finals: Mapping[str, State], after: str) -> str:
+    """Which of the two is there; nothing, or for what is resumed `goes on`. Raises MixtureError."""
+    if not found and writer.target != "resumed":
+        if writer.target == "absent":
+            return ""
+        raise MixtureError(f"{name}: the old is gone, and the new is not there")
+    if writer is WRITERS["agent --new-key"]:
+        return after  # other bytes each time, by its nature: that it is whole is seen below
+    if writer is WRITERS["export"] or writer is WRITERS["import"] or name == "reproduce":
+        finals = {after: finals["new"]}  # there is only one
+    for scenario in (after, *SCENARIOS):
+        if scenario in finals and _same(found, finals[scenario]):
+            return scenario
+    if writer.target != "resumed" or _LAST in found:
+        raise MixtureError(f"{name}: neither the old nor the new: {sorted(found)}")
+    if name == "reproduce":
+        theirs = {file: each for file, each in _fixed({**found, "claims.json": ""}).items() if ".part" not in file}
+        if any(finals[after].get(file) != digest for file, digest in theirs.items()):
+            raise MixtureError(f"{name}: other files than those of a whole run: {sorted(theirs)}")
+    elif "provenance.json" in found:
+        parts = [{k: v for k, v in each.items() if k.startswith(_DATASET)} for each in (found, *finals.values())]
+        if parts[0] not in parts[1:]:
+            raise MixtureError(f"{name}: a mixture of datasets: {sorted(found)}")
+    return "goes on with --resume"
+
+
+def _fixed(found: State) -> dict[str, str]:
+    varies = (*_LISTS, *_COSTS) if "claims.json" in found else _LISTS
+    return {name: digest for name, digest in found.items() if name not in varies and not name.startswith(_VARIES)}
+
+
+def _same(found: State, whole: State) -> bool:
+    """Whether all files of the one are there with the same bytes, but for those that vary."""
+    if _fixed(found) != _fixed(whole):
+        return False
+    varying = {name for name in whole if name not in _fixed(whole) and not name.startswith("runs/")}
+    return varying == {name for name in found if name not in _fixed(found) and not name.startswith("runs/")}
