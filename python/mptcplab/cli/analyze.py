@@ -60,7 +60,7 @@ def analyze(
     from mptcplab.capture import analysis as captures  # polars loads slowly
     from mptcplab.capture import tables
 
-    if len(files) == 1 and files[0].is_dir():
+    if len(files) == 1 and _is_folder(files[0]):
         _folder(files[0], as_json=as_json, out=out, from_s=from_s, to_s=to_s)
         return
     files = _without_inventory(files)
@@ -95,6 +95,13 @@ def analyze(
         say(f"note: {note}")
     if out is not None:
         say(f"wrote {out / 'report.html'}")
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _without_inventory(files: tuple[Path, ...]) -> tuple[Path, ...]:
