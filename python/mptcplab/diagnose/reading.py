@@ -1,5 +1,6 @@
 """Files in, facts by host out: each line goes to the reader that knows it, whatever the order they come in."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -135,9 +136,8 @@ def _has(host: Host) -> bool:
 def _expanded(files: Iterable[str]) -> list[str]:
     found = []
     for name in files:
-        path = Path(name)
-        if name != "-" and path.is_dir():
-            found += [str(each) for each in sorted(path.rglob("*")) if each.is_file()]
+        if name != "-" and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+            found += [str(each) for each in sorted(Path(name).rglob("*")) if each.is_file()]
         else:
             found.append(name)
     if not found:
