@@ -90,7 +90,7 @@ impl Medium {
             // If the queue dropped every packet, nothing was sent.
             let Some(end_ns) = end_ns else { continue };
             station.airtime_ns += end_ns - now_ns;
-            station.credit_ns -= i64::try_from(end_ns - now_ns).unwrap_or(i64::MAX);
+            station.credit_ns = station.credit_ns.saturating_sub_unsigned(end_ns - now_ns);
             if self.config.share == Share::Frames {
                 self.turn = number + 1;
             }
@@ -100,8 +100,22 @@ impl Medium {
         false
     }
 
+    /// The rounds before the one in which a station has airtime again, at once: after a packet of hours there are billions.
+    fn skip_rounds<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) {
+        let waiting = |station: &Station, links: &mut [Link<T>]| links[station.link].is_waiting(now_ns);
+        let rounds = |station: &Station| (station.credit_ns <= 0).then(|| -(station.credit_ns / QUANTUM_NS));
+        let all = self.stations.iter().filter(|station| waiting(station, links));
+        let Some(least) = all.map(|station| rounds(station).unwrap_or(0)).min() else { return };
+        for station in self.stations.iter_mut().filter(|_| least > 0) {
+            station.credit_ns += if waiting(station, links) { least * QUANTUM_NS } else { 0 };
+        }
+    }
+
     /// The station that sends next.
     fn choose<T: Copy + Default>(&mut self, now_ns: u64, links: &mut [Link<T>]) -> Option<usize> {
+        if self.config.share == Share::Airtime {
+            self.skip_rounds(now_ns, links);
+        }
         let count = self.stations.len();
         let mut without_packets = 0;
         while without_packets < count {

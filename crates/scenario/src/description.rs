@@ -194,7 +194,8 @@ impl Connection {
     /// The client's addresses, by number, whose path begins with a link: those that an event of the link concerns.
     pub fn addresses_on<'c>(&'c self, description: &'c Description, link: usize) -> impl Iterator<Item = u8> + 'c {
         let begins = move |&path: &usize| description.paths[path].links.first() == Some(&link);
-        (0..).zip(&self.paths).filter(move |&(_, path)| begins(path)).map(|(id, _)| id)
+        // Numbers second: they end with the paths, of which there may be as many as an octet can count.
+        self.paths.iter().zip(0..).filter(move |&(path, _)| begins(path)).map(|(_, id)| id)
     }
 
     /// Whether subflows from the client's address of this number are backups, because its path begins with a link that is

@@ -318,6 +318,17 @@ impl Fabric {
         self.flows[2 * number as usize..][..2].iter().all(|flow| flow.under_way == 0)
     }
 
+    /// The ends of the subflow of a flow as the host on side `side` has them.
+    pub fn ends(&self, flow: u32, side: usize) -> Tuple {
+        self.subflows[flow as usize / 2].tuple(side)
+    }
+
+    /// The subflow on whose `flow` side `side` has sent is that host's no more: what still comes for it finds what it may.
+    pub fn disown(&mut self, flow: u32, side: usize) {
+        self.subflows[flow as usize / 2].handles[side] = None;
+        self.flows[flow as usize ^ 1].handle = None;
+    }
+
     /// Gives the number of a subflow back; it must be quiet, and nobody sends on it any more.
     pub fn release(&mut self, number: u32) {
         debug_assert!(self.is_quiet(number), "subflow {number} is released with packets on their way");

@@ -35,6 +35,8 @@ const PORTS_EACH: u16 = 256;
 
 /// How many events pass between two questions whether to go on; a power of two.
 const WATCH_EVENTS: u64 = 1 << 16;
+/// So many samples and changes of links do; one takes as long as there are connections.
+const WATCH_ACTIONS: u64 = 1 << 10;
 
 /// A run: all its state.
 pub struct World<'d> {
@@ -54,6 +56,8 @@ pub struct World<'d> {
     free: Vec<u32>,
     /// Transfers that are to leave when both ends are done with the connection and nothing of it is on its way.
     leaving: Vec<u32>,
+    /// Subflows whose joins came to nothing and whose ids others have: of which transfer, and which.
+    former: Vec<(u32, u32)>,
     /// Transfers, each with one that stands for a connection made by mistake of a subflow of it.
     strays: Vec<(u32, u32)>,
     /// Of each application, the number of the client's address on the first path and the port that its next connection
@@ -112,6 +116,7 @@ impl<'d> World<'d> {
             endpoints: Vec::new(),
             free: Vec::new(),
             leaving: Vec::new(),
+            former: Vec::new(),
             strays: Vec::new(),
             callers,
             addresses,
@@ -154,6 +159,7 @@ impl<'d> World<'d> {
     /// Runs to the end of the description's duration.
     pub fn run(&mut self, watch: &mut dyn FnMut(u64) -> bool) -> Result<(), SimulateError> {
         let end_ns = self.description.duration_ns;
+        let mut actions = 0_u64;
         loop {
             let due_ns = self.agenda.next_ns();
             self.run_events(due_ns.min(end_ns), watch).map_err(|error| *error)?;
@@ -164,6 +170,14 @@ impl<'d> World<'d> {
             self.now_ns = due_ns;
             while let Some(action) = self.agenda.take(due_ns) {
                 self.act(action).map_err(|error| *error)?;
+                actions += 1;
+            }
+            // Samples of a network in which nothing happens: it must hear all the same that it shall end.
+            if actions >= WATCH_ACTIONS {
+                actions = 0;
+                if !watch(due_ns) {
+                    return Err(SimulateError::Stopped { at_ns: due_ns });
+                }
             }
         }
     }
@@ -534,7 +548,8 @@ impl<'d> World<'d> {
         // An end that never came to be and to which nothing is on its way will not be.
         let is_over =
             |side: usize| transfer.stream.over[side] || self.endpoints[2 * number as usize + side].id.is_none();
-        let is_quiet = transfer.subflows.iter().all(|&subflow| self.fabric.is_quiet(subflow));
+        let former = self.former.iter().filter(|&&(of, _)| of == number).map(|(_, subflow)| subflow);
+        let is_quiet = transfer.subflows.iter().chain(former).all(|&subflow| self.fabric.is_quiet(subflow));
         let mut strays = self.strays.iter().filter(|&&(parent, _)| parent == number);
         let alone = strays.all(|&(_, stray)| self.transfers[stray as usize].stream.over.contains(&true));
         if !(is_over(CLIENT) && is_over(SERVER) && is_quiet && alone) {
@@ -559,6 +574,9 @@ impl<'d> World<'d> {
         for subflow in std::mem::take(&mut transfer.subflows) {
             self.fabric.release(subflow);
             self.probe.release(subflow);
+        }
+        for (_, subflow) in self.former.extract_if(.., |&mut (of, _)| of == number) {
+            self.fabric.release(subflow);
         }
         // Nothing of it is on its way, so nobody will miss it: TIME-WAIT has nothing to wait for.
         for side in [CLIENT, SERVER] {
@@ -676,6 +694,9 @@ impl<'d> World<'d> {
                 self.trace_end(to, handle.connection);
             }
             self.endpoints[to].open(handle.connection);
+            if let Some(former) = self.endpoints[to].flow(handle.subflow).filter(|&former| former != flow ^ 1) {
+                self.fabric.disown(former, side);
+            }
             self.endpoints[to].set_flow(handle.subflow, flow ^ 1);
         }
         // Whoever is nobody's is answered with a reset, the way it came.
@@ -751,9 +772,12 @@ impl<'d> World<'d> {
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
         while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
-            let flow = match end.flow(subflow) {
-                Some(flow) => flow,
-                None => {
+            let is_new = form == Form::Whole && self.outgoing.segment.flags.syn() && !self.outgoing.segment.flags.ack();
+            let known = end.flow(subflow);
+            let former = known.filter(|&flow| is_new && self.fabric.ends(flow, side) != connection.tuple(subflow));
+            let flow = match known {
+                Some(flow) if former.is_none() => flow,
+                _ => {
                     let application = &mut self.runtime.applications[transfer.application as usize];
                     let paths = &self.description.connections[application.kind as usize].paths;
                     let tuple = connection.tuple(subflow);
@@ -764,7 +788,15 @@ impl<'d> World<'d> {
                         application.record.place(opened.path);
                     }
                     let flow = self.fabric.open(opened) + side as u32;
-                    transfer.subflows.push(flow / 2);
+                    if let Some(former) = former {
+                        // Its join came to nothing, and another one has its id.
+                        let number = former / 2;
+                        transfer.subflows.iter_mut().filter(|each| **each == number).for_each(|each| *each = flow / 2);
+                        self.fabric.disown(former, side);
+                        self.former.push((of.0, number));
+                    } else {
+                        transfer.subflows.push(flow / 2);
+                    }
                     end.set_flow(subflow, flow);
                     flow
                 }

@@ -14,6 +14,8 @@ PACKET_BYTES = 1500
 """What one packet counts where packets and bytes meet: a full IP packet of an Ethernet."""
 
 _BITS_TIMES_NS = 8 * 10**9
+_MOST_BYTES = 2**64 - 1
+"""What the core can count; 1000 BDP of 50 links with a delay of an hour at 1 Tbit/s are more."""
 
 
 def round_trip_ns(link: Link) -> int:
@@ -57,7 +59,8 @@ def limit(queue: Queue, rate_bps: int, rtt_ns: int) -> Mapping[str, int]:
     amounts = [queue.limit] if queue.at_least is None else [queue.limit, queue.at_least]
     if all(amount.dimension is units.PACKETS for amount in amounts):
         return {"packets": max(int(amount.quantity) for amount in amounts)}
-    return {"bytes": max(floor(exact_bytes(amount, rate_bps, rtt_ns)) for amount in amounts)}
+    most = max(floor(exact_bytes(amount, rate_bps, rtt_ns)) for amount in amounts)
+    return {"bytes": min(most, _MOST_BYTES)}
 
 
 def buffer_bytes(rule: BufferRule, document: Document, paths: tuple[str, ...], way: Way) -> int:
@@ -72,4 +75,4 @@ def buffer_bytes(rule: BufferRule, document: Document, paths: tuple[str, ...], w
     links = [[document.links[name] for name in document.path_links(path)] for path in paths]
     rate_bps = sum(min(document.rate_bps(link.direction(way)) for link in path) for path in links)
     rtt_ns = max(sum(round_trip_ns(link) for link in path) for path in links)
-    return ceil(Fraction(rule.factor) * rate_bps * rtt_ns / _BITS_TIMES_NS)
+    return min(ceil(Fraction(rule.factor) * rate_bps * rtt_ns / _BITS_TIMES_NS), _MOST_BYTES)

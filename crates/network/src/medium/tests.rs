@@ -229,3 +229,34 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Whole rounds for those with packets alone, and all but the last: what is left is a matter of one.
+    #[test]
+    fn rounds_without_airtime_are_skipped(credits in prop::collection::vec((any::<bool>(), any::<i64>()), 1..6)) {
+        let mut air = Air::new(MediumConfig { share: Share::Airtime, ..ONE_EACH }, &vec![1_000_000; credits.len()], DROP_TAIL);
+        air.medium.free_ns = u64::MAX; // nothing is sent
+        for (link, &(waits, credit_ns)) in credits.iter().enumerate() {
+            air.medium.stations[link].credit_ns = credit_ns;
+            if waits {
+                air.send(0, link, 0, 1_000);
+            }
+        }
+        air.medium.skip_rounds(0, &mut air.links);
+        let now: Vec<i64> = air.medium.stations.iter().map(|station| station.credit_ns).collect();
+        let mut rounds = Vec::new();
+        for (&(waits, before_ns), &after_ns) in credits.iter().zip(&now) {
+            let given_ns = i128::from(after_ns) - i128::from(before_ns);
+            prop_assert_eq!(given_ns % i128::from(QUANTUM_NS), 0);
+            prop_assert!(after_ns <= 0 || given_ns == 0);
+            if waits {
+                rounds.push(given_ns);
+            } else {
+                prop_assert_eq!(given_ns, 0);
+            }
+        }
+        prop_assert!(rounds.iter().all(|&given_ns| given_ns == rounds[0]));
+        let next = credits.iter().zip(&now).any(|(&(waits, _), &ns)| waits && ns > -QUANTUM_NS);
+        prop_assert!(next || rounds.is_empty(), "{now:?}");
+    }
+}

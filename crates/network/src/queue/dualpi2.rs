@@ -43,8 +43,9 @@ declared! {
         }
         /// target queueing delay
         target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
+        // Linux has none shorter than a jiffy; those while a packet waits are made up for one by one.
         /// time between updates of the drop probability
-        update_ns: u64 = time("update", 15 * MILLISECOND, [1, HOUR]),
+        update_ns: u64 = time("update", 15 * MILLISECOND, [MILLISECOND, HOUR]),
         /// controller gain for the delay error
         alpha_per_s: f64 = number("alpha", 0.15, [0.0, 1000.0]).unit("1/s"),
         /// controller gain for the change of the delay
@@ -204,8 +205,11 @@ impl DualPi2 {
             self.update(delay_ns);
             let idle = self.base == 0.0 && self.low.waiting.is_empty() && self.classic.waiting.is_empty();
             // Where nothing changes until a packet comes, the updates missed need not be made up for one by one.
-            let missed = if idle { (now_ns - at_ns) / self.control.update_ns } else { 0 };
-            self.next_update_ns = at_ns.saturating_add((missed + 1).saturating_mul(self.control.update_ns));
+            let missed = (now_ns - at_ns) / self.control.update_ns;
+            // A packet that waits does so ever longer: above the target the probability stays at 1, and the last update counts.
+            let full = self.base == 1.0 && delay_ns >= self.control.target_ns;
+            let skipped = if idle { missed } else { u64::from(full) * missed.saturating_sub(1) };
+            self.next_update_ns = at_ns.saturating_add((skipped + 1).saturating_mul(self.control.update_ns));
             if self.next_update_ns == u64::MAX {
                 return; // the end of time
             }

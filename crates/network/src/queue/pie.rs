@@ -45,8 +45,9 @@ declared! {
         }
         /// target queueing delay
         target_ns: u64 = time("target", 15 * MILLISECOND, [1, HOUR]),
+        // Linux has none shorter than a jiffy; those while a packet waits are made up for one by one.
         /// time between updates of the drop probability
-        update_ns: u64 = time("update", 15 * MILLISECOND, [1, HOUR]),
+        update_ns: u64 = time("update", 15 * MILLISECOND, [MILLISECOND, HOUR]),
         /// how long a burst passes without drops after a quiet period
         max_burst_ns: u64 = time("max_burst", 150 * MILLISECOND, [0, HOUR]),
         /// controller gain for the delay error
@@ -129,10 +130,15 @@ impl Pie {
     fn catch_up(&mut self, now_ns: u64, busy_until_ns: u64) {
         while self.next_update_ns <= now_ns {
             let at_ns = self.next_update_ns;
+            let missed = (now_ns - at_ns) / self.control.update_ns;
             if self.update(busy_until_ns.saturating_sub(at_ns)) {
                 // Nothing changes any more until a packet comes.
-                let missed = (now_ns - at_ns) / self.control.update_ns;
                 self.next_update_ns = at_ns.saturating_add(missed.saturating_mul(self.control.update_ns));
+            } else {
+                let skipped_ns = self.updates_at_most().min(missed) * self.control.update_ns;
+                self.next_update_ns += skipped_ns;
+                self.delay_ns -= skipped_ns;
+                self.burst_ns = self.burst_ns.saturating_sub(skipped_ns);
             }
             let Some(next_ns) = self.next_update_ns.checked_add(self.control.update_ns) else {
                 // At the end of time: there is no later update.
@@ -141,6 +147,18 @@ impl Pie {
             };
             self.next_update_ns = next_ns;
         }
+    }
+
+    /// How many of the next updates leave the probability at 1, should no packet come: the delay shrinks by an `update` each
+    /// time, and each step stays positive down to target + update · β/α. A queue of hours has millions.
+    fn updates_at_most(&self) -> u64 {
+        if self.probability < 1.0 {
+            return 0;
+        }
+        let Config { target_ns, update_ns, alpha_per_s, beta_per_s, .. } = self.control;
+        let least_s = seconds(target_ns) + seconds(update_ns) * beta_per_s / alpha_per_s;
+        // Two fewer, for rounding; none where α is 0, and the last that is kept is above 0.
+        (((seconds(self.delay_ns) - least_s) / seconds(update_ns)) as u64).saturating_sub(2)
     }
 
     /// §4.1 and §4.4, but for chance.

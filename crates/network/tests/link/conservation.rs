@@ -63,34 +63,42 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
                 queue::fq_codel::Config { limit, target_ns, interval_ns, mtu_bytes, queues, quantum_bytes, ecn };
             if isolates_hosts { QueueConfig::Cake(config) } else { QueueConfig::FqCoDel(config) }
         });
-    let pie =
-        (limit.clone(), 1_u64..20_000_000, 1_u64..50_000_000, 0_u64..200_000_000, 0.0..9.0, 0.0..9.0, any::<bool>())
-            .prop_map(|(limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, ecn)| {
-                QueueConfig::Pie(queue::pie::Config {
-                    limit,
-                    target_ns,
-                    update_ns,
-                    max_burst_ns,
-                    alpha_per_s,
-                    beta_per_s,
-                    mtu_bytes: 1_500,
-                    ecn,
-                })
-            });
-    let dualpi2 = (limit.clone(), (1_u64..20_000_000, 1_u64..50_000_000), 0.0..9.0, 0.0..9.0, 0.1..4.0, 0.0..=1.0)
-        .prop_map(|(limit, (target_ns, update_ns), alpha_per_s, beta_per_s, coupling, classic_share)| {
-            let step_ns = target_ns / 10;
-            QueueConfig::DualPi2(queue::dualpi2::Config {
+    let pie = (
+        limit.clone(),
+        1_u64..20_000_000,
+        1_000_000_u64..50_000_000,
+        0_u64..200_000_000,
+        0.0..9.0,
+        0.0..9.0,
+        any::<bool>(),
+    )
+        .prop_map(|(limit, target_ns, update_ns, max_burst_ns, alpha_per_s, beta_per_s, ecn)| {
+            QueueConfig::Pie(queue::pie::Config {
                 limit,
                 target_ns,
                 update_ns,
+                max_burst_ns,
                 alpha_per_s,
                 beta_per_s,
-                coupling,
-                step_ns,
-                classic_share,
+                mtu_bytes: 1_500,
+                ecn,
             })
         });
+    let dualpi2 =
+        (limit.clone(), (1_u64..20_000_000, 1_000_000_u64..50_000_000), 0.0..9.0, 0.0..9.0, 0.1..4.0, 0.0..=1.0)
+            .prop_map(|(limit, (target_ns, update_ns), alpha_per_s, beta_per_s, coupling, classic_share)| {
+                let step_ns = target_ns / 10;
+                QueueConfig::DualPi2(queue::dualpi2::Config {
+                    limit,
+                    target_ns,
+                    update_ns,
+                    alpha_per_s,
+                    beta_per_s,
+                    coupling,
+                    step_ns,
+                    classic_share,
+                })
+            });
     prop_oneof![
         limit.prop_map(|limit| QueueConfig::DropTail(queue::drop_tail::Config { limit })),
         red,

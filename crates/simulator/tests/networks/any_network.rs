@@ -412,19 +412,13 @@ fn of_seed(seed: u64) -> impl ValueTree<Value = Description> {
     any_network().new_tree(&mut runner).expect("the strategy filters nothing")
 }
 
-fn number(name: &str) -> Option<u64> {
-    #[allow(clippy::disallowed_methods)] // how many cases are run, not what they give
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, found {text}")))
-}
-
 /// Seeds 0 to 399, or up to `ANY_NETWORK_CASES`; or the one seed `ANY_NETWORK_SEED`, whose network is then made smaller as
 /// long as it fails.
 #[test]
 fn every_file_arrives_whole_or_its_connection_ends() {
-    let one = number("ANY_NETWORK_SEED");
-    let from = number("ANY_NETWORK_FROM").unwrap_or(0);
-    let seeds = one.map_or(from..from + number("ANY_NETWORK_CASES").unwrap_or(400), |seed| seed..seed + 1);
+    let one = environment_number("ANY_NETWORK_SEED");
+    let from = environment_number("ANY_NETWORK_FROM").unwrap_or(0);
+    let seeds = one.map_or(from..from + environment_number("ANY_NETWORK_CASES").unwrap_or(400), |seed| seed..seed + 1);
     let mut failed = Vec::new();
     let mut transfers = 0;
     for seed in seeds.clone() {

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use network::{loss, queue};
-use scenario::description::{Application, Description, Limit, LossConfig, Protocol, QueueConfig, Way};
+use scenario::description::{Application, Change, Description, Limit, LossConfig, Protocol, QueueConfig, Way};
 
 /// 5 % both ways.
 const BERNOULLI: LossConfig = LossConfig::Bernoulli(loss::Bernoulli { probability: 0.05 });
@@ -141,4 +141,31 @@ fn files_of_no_and_of_one_byte() {
     let mut description = two_paths(LossConfig::None);
     description.connections = vec![tcp("none", 0, file(0)), tcp("one", 0, file(1)), mptcp("none-m", &[0, 1], file(0))];
     all_complete(&description);
+}
+
+/// Joins from 63 addresses fail, and give the ids back. One of the addresses goes, so that at the next attempt the others take ids
+/// that were another's; then their link works, and the file comes by them.
+#[test]
+fn ids_of_failed_joins_serve_other_addresses() {
+    let late = |name| link(name, MBIT, 5 * MS, Limit::Packets(50));
+    let links = vec![link("good", 100_000, 5 * MS, Limit::Packets(50)), late("gone"), late("late")];
+    let mut network = with_links(description(300 * SECOND), links);
+    network.paths = [0, 1].into_iter().chain([2; 62]).map(|link| network.paths[link].clone()).collect();
+    let all: Vec<usize> = (0..64).collect();
+    network.connections = vec![mptcp("m", &all, file(2_000_000))];
+    network.connections[0].tcp.syn_retries = 0;
+    let gone = Change { address: Some(false), ..Change::default() };
+    network.events = vec![
+        event(0, 1, dead(true)),
+        event(0, 2, dead(true)),
+        event(SECOND, 1, gone),
+        event(10 * SECOND, 2, dead(false)),
+    ];
+    let outcome = run(&network);
+    let connection = &outcome.connections[0];
+    assert_eq!(connection.bytes_delivered, 2_000_000);
+    let paths: Vec<usize> = connection.subflows.iter().map(|subflow| subflow.path).collect();
+    assert!(paths.len() == 64 && paths[1] > 1, "the id of the path that is gone was not given out again: {paths:?}");
+    let late = connection.subflows.iter().filter(|subflow| subflow.path > 1).filter_map(|subflow| subflow.share);
+    assert!(late.sum::<f64>() > 0.5, "{:?}", connection.subflows);
 }

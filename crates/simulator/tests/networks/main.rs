@@ -8,6 +8,7 @@ mod applications;
 mod delivery;
 mod determinism;
 mod efficiency;
+mod extreme;
 mod measurement;
 mod middleboxes;
 mod physics;

@@ -145,3 +145,12 @@ fn mptcp_takes_what_tcp_takes() {
     description.connections[0].protocol = Protocol::Mptcp;
     assert!(try_run(&description).is_ok());
 }
+
+/// 100,000 samples of a link that carries nothing: no event asks whether the run shall go on.
+#[test]
+fn a_run_in_which_nothing_happens_can_be_ended() {
+    let mut idle = with_links(description(SECOND), vec![link("a", MBIT, MS, Limit::Packets(10))]);
+    idle.sample_ns = Some(10_000);
+    let stopped = simulator::simulate(&idle, &mut |_| false);
+    assert!(matches!(stopped, Err(SimulateError::Stopped { at_ns }) if at_ns < 100 * MS), "{stopped:?}");
+}

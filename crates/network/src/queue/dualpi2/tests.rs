@@ -140,3 +140,22 @@ fn what_waits_is_gone_with_the_link() {
     wait(&mut queue, 2, Ecn::Ect1);
     assert_eq!(queue.next(2), Some((0, Verdict::Send)));
 }
+
+/// A packet that waits for an hour, caught up with at once and update by update.
+#[test]
+fn updates_are_skipped_only_where_they_change_nothing() {
+    for (alpha_per_s, beta_per_s, base) in [(0.15, 3.0, 0.0), (1000.0, 0.0, 0.5), (0.0, 0.0, 1.0), (0.0, 0.001, 0.0)] {
+        for now_ns in [14 * MS, 16 * MS, 1_000 * MS + 7, 3_600_000 * MS] {
+            let mut at_once = standard();
+            (at_once.control.alpha_per_s, at_once.control.beta_per_s, at_once.base) = (alpha_per_s, beta_per_s, base);
+            wait(&mut at_once, 0, Ecn::NotEct);
+            let mut each = at_once.clone();
+            at_once.catch_up(now_ns);
+            while each.next_update_ns <= now_ns {
+                each.catch_up(each.next_update_ns);
+            }
+            let state = |queue: &DualPi2| (queue.base, queue.delay_ns, queue.next_update_ns);
+            assert_eq!(state(&at_once), state(&each), "{alpha_per_s} {beta_per_s} {base} {now_ns}");
+        }
+    }
+}

@@ -160,3 +160,24 @@ fn a_long_silence_is_made_up_for_at_once_and_leaves_the_state_of_silence() {
     one.catch_up(u64::MAX, idle.busy_until_ns());
     assert_eq!(one.next_update_ns, u64::MAX);
 }
+
+/// A queue of 100 s, caught up with at once and update by update, to any time and with any gains.
+#[test]
+fn updates_are_skipped_only_where_they_change_nothing() {
+    let until_ns = 100_000 * MS;
+    for (alpha_per_s, beta_per_s, update_ns) in
+        [(0.125, 1.25, 15 * MS), (1000.0, 0.0, MS), (0.0, 1000.0, MS), (0.01, 1000.0, 7 * MS), (0.0, 0.0, 15 * MS)]
+    {
+        for now_ns in [100 * MS, 5_000 * MS + 3, 99_900 * MS, 99_990 * MS, until_ns, 2 * until_ns] {
+            let mut at_once = Pie::new(Config { alpha_per_s, beta_per_s, update_ns, ..STANDARD });
+            at_once.probability = 0.9;
+            let mut each = at_once.clone();
+            at_once.catch_up(now_ns, until_ns);
+            while each.next_update_ns <= now_ns {
+                each.catch_up(each.next_update_ns, until_ns);
+            }
+            let state = |pie: &Pie| (pie.probability, pie.delay_ns, pie.burst_ns, pie.next_update_ns);
+            assert_eq!(state(&at_once), state(&each), "{alpha_per_s} {beta_per_s} {update_ns} {now_ns}");
+        }
+    }
+}

@@ -132,3 +132,10 @@ pub fn event(at_ns: u64, link: usize, set: impl Into<Change>) -> Event {
 pub fn dead(dead: bool) -> network::Change {
     network::Change { dead: Some(dead), ..network::Change::default() }
 }
+
+/// A whole number from the environment.
+pub fn environment_number(name: &str) -> Option<u64> {
+    #[allow(clippy::disallowed_methods)] // how many cases are run, not what they give
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, found {text}")))
+}

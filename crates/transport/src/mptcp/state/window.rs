@@ -11,6 +11,8 @@ use crate::tcp::earned::Earned;
 
 /// Pieces that wait may be smaller than this on average only if they are few.
 const LEAST_MEAN_BYTES: u64 = 128;
+/// What the window field can say at most (RFC 7323 §2.3): a peer never sends more ahead, however large the buffer.
+const LARGEST_BYTES: u64 = 65_535 << 14;
 /// So many in any case.
 const MORE_PIECES: u64 = 256;
 
@@ -45,7 +47,7 @@ impl ReceiveWindow {
     pub fn new(buffer: ReceiveBuffer, first: u64, tuning: Tuning) -> Self {
         let (size, tuning, announced) = match buffer {
             ReceiveBuffer::Auto => (first, Some(tuning), Offset::after(first)),
-            ReceiveBuffer::Fixed(bytes) => (bytes, None, Offset::FIRST),
+            ReceiveBuffer::Fixed(bytes) => (bytes.min(LARGEST_BYTES), None, Offset::FIRST),
         };
         let mut window = ReceiveWindow { size, tuning, read: 0, read_last: (0, 0), announced, told_scale: 0 };
         window.told_scale = window.scale();
@@ -223,5 +225,15 @@ mod tests {
         assert!(!read(&mut w, 10_000), "not for less than a segment");
         assert!(read(&mut w, 10_000));
         assert_eq!(w.announce(Offset::after(10_000), 0), 2_000);
+    }
+
+    /// 65,535 · 2¹⁴ bytes are the most that a peer can be told: a larger buffer is as good as one of this size.
+    #[test]
+    fn a_buffer_beyond_what_can_be_announced_is_no_larger() {
+        for bytes in [1 << 30, 1 << 40, u64::MAX] {
+            let mut w = ReceiveWindow::new(ReceiveBuffer::Fixed(bytes), 0, Tuning::new(1460, true));
+            assert_eq!((w.size(), w.scale()), (65_535 << 14, 14));
+            assert_eq!(w.announce(Offset::after(0), 14), 65_535);
+        }
     }
 }
