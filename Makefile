@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: help setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
+.PHONY: help audit setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
   bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
@@ -110,6 +110,11 @@ soak:  ## SOAK_CASES (20000) random transfers over random networks, middleboxes 
 soak-extreme:  ## SOAK_CASES (20000) legal networks with numbers at the ends of their ranges: no panic, no overflow, two runs equal
 	CARGO_PROFILE_TEST_OPT_LEVEL=3 EXTREME_CASES=$(SOAK_CASES) cargo test --locked --target-dir target/soak -p simulator --test networks extreme \
 	  -- --nocapture
+
+CHECKS ?= advisories bans licenses sources
+audit:  ## The crates of Cargo.lock: security advisories, versions twice, licences, sources (deny.toml); needs cargo-deny
+	@command -v cargo-deny >/dev/null || { echo "make audit needs cargo-deny: cargo install --locked cargo-deny" >&2; exit 3; }
+	cargo deny --locked check $(CHECKS)
 
 soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one
 	$(BIN)/mptcplab kernel build 6.12 --with balia,ewtcp,lia,mppert,olia,pert,wvegas
