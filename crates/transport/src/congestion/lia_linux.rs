@@ -27,6 +27,11 @@ impl Make for LiaLinux {
     }
 }
 
+/// The kernel's 32 bits: at most 537 s.
+fn srtt(v: &View) -> u64 {
+    srtt_eighths(v).min(u64::from(u32::MAX))
+}
+
 impl LiaLinux {
     /// α̂ when the window of `group[r]` is `w`.
     fn alpha(group: &[View], r: usize, w: u64) -> u64 {
@@ -34,15 +39,14 @@ impl LiaLinux {
         let paths = || (0..group.len()).filter(|&i| group[i].active);
         let mut best = None;
         for i in paths() {
-            let srtt = srtt_eighths(&group[i]);
-            let merit = (window(i) << 32) / (srtt * srtt);
+            let merit = (window(i) << 32) / (srtt(&group[i]) * srtt(&group[i]));
             if best.is_none_or(|(greatest, _)| merit > greatest) {
                 best = Some((merit, i));
             }
         }
         let Some((_, best)) = best else { return 1 };
-        let best_srtt = srtt_eighths(&group[best]);
-        let sum: u64 = paths().map(|i| (window(i) << 10) * best_srtt / srtt_eighths(&group[i])).sum();
+        let best_srtt = srtt(&group[best]);
+        let sum: u64 = paths().map(|i| (window(i) << 10).saturating_mul(best_srtt) / srtt(&group[i])).sum();
         let square = u128::from(sum) * u128::from(sum);
         let alpha = (u128::from(window(best)) << 32) / square.max(1);
         (alpha as u64).max(1)
@@ -88,6 +92,16 @@ mod tests {
 
     fn view(cwnd: f64, rtt_ms: u64) -> View {
         View { cwnd, ssthresh: 1.0, srtt_ns: rtt_ms * 1_000_000, active: true, ..View::new(10.0, 1420) }
+    }
+
+    /// The kernel's srtt has 32 bits: an hour is 2³² − 1 eighths of a µs, alone and beside a path of any other length.
+    #[test]
+    fn round_trips_of_an_hour() {
+        let hour = view(1e6, 3_600_000);
+        // Alone: α̂ = ⌊10⁶·2³²/(10⁶·1024)²⌋ = 0, at least 1.
+        assert_eq!(LiaLinux::alpha(&[hour], 0, 1_000_000), 1);
+        // 10·2³²/80 000² = 6 is better than 0: Σ = 10 240 + ⌊10⁶·1024·80 000/(2³² − 1)⌋ = 10 240 + 19 073, α̂ = ⌊10·2³²/29 313²⌋ = 49.
+        assert_eq!(LiaLinux::alpha(&[view(10.0, 10), hour], 0, 10), 49);
     }
 
     #[test]
