@@ -69,7 +69,8 @@ impl Peer {
     }
 
     fn with(&self, flags: Flags, mptcp: Vec<MptcpOption>) -> Segment<Span> {
-        let rare = Some(Box::new(RareOptions { mptcp, mss: Some(1_000), ..RareOptions::default() }));
+        let sack_permitted = flags.syn();
+        let rare = Some(Box::new(RareOptions { mptcp, mss: Some(1_000), sack_permitted, ..RareOptions::default() }));
         Segment { options: Options { rare, ..Options::default() }, ..self.segment(flags) }
     }
 
@@ -295,6 +296,42 @@ fn data_outside_the_window_is_not_taken_at_the_data_level() {
     assert_eq!(taken, 65_000, "of a window that ends at 65,384");
     let Some(Dss { data_ack: Some(number), .. }) = last.unwrap().options.dss else { panic!("no DSS") };
     assert_eq!(number.expand(first), first.wrapping_add(taken));
+}
+
+/// RFC 8684 §3.3.1: a mapping says which octets of the subflow it is of. Data without one makes the only subflow fall back (§3.7),
+/// and that is so where everything before was in order.
+#[test]
+fn a_mapping_of_other_octets_maps_nothing() {
+    let mut peer = Peer::established();
+    let first = wire::keys::idsn(KEY).wrapping_add(1);
+    let mut send = |peer: &mut Peer, at: u64, ssn: u32| {
+        let dsn = DataNumber::Long(first.wrapping_add(at));
+        let mut segment = peer.signal(Flags::ACK, 0, Some(Mapping { dsn, ssn, len: 1_000, checksum: None }), false);
+        segment.payload = Span { offset: at, len: 1_000 };
+        peer.seq = peer.seq.wrapping_add(1_000);
+        peer.send(segment);
+        peer.host.connection(peer.id.unwrap()).bytes_in_order()
+    };
+    assert_eq!(send(&mut peer, 0, 1), 1_000);
+    assert_eq!(send(&mut peer, 1_000, 1_001), 2_000);
+    assert!(!peer.fell_back());
+    // The mapping is of the thousand after these.
+    assert_eq!(send(&mut peer, 3_000, 3_001), 3_000, "what follows on the subflow follows in the stream");
+    assert!(peer.fell_back());
+}
+
+/// RFC 8684 §3.3.2: a DATA_ACK of what was never sent acknowledges nothing.
+#[test]
+fn a_data_ack_beyond_what_was_sent_is_ignored() {
+    let mut peer = Peer::established();
+    peer.send(peer.signal(Flags::ACK, 0, None, false));
+    let id = peer.id.unwrap();
+    peer.host.connection_mut(id).offer(900);
+    assert_eq!(peer.collect().iter().map(|s| s.payload.len).sum::<u32>(), 900);
+    peer.send(peer.signal(Flags::ACK, 5_000, None, false));
+    assert_eq!(peer.host.connection(id).bytes_unacknowledged(), 900);
+    peer.send(peer.signal(Flags::ACK, 900, None, false));
+    assert_eq!(peer.host.connection(id).bytes_unacknowledged(), 0);
 }
 
 /// RFC 8684 §3.3.2, §3.6: what a box acknowledges on the subflow and never delivers has no DATA_ACK. The bytes go out again at
