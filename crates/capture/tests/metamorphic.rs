@@ -200,6 +200,21 @@ fn packets_that_are_there_twice_count_once() {
     }
 }
 
+/// A closed end answers every packet with a reset that says the same, and each is one.
+#[test]
+fn resets_that_say_the_same_are_several() {
+    let mut seen = at(&generate(Plan { timestamps: true, identified: false, ..Plan::plain(3) }), true);
+    let mut reset = seen.iter().rev().find(|seen| seen.up && !seen.has_data).unwrap().clone();
+    reset.bytes[33] = 4; // the flags of TCP behind 20 bytes of IP
+    let (before, end_ns) = (one(&seen), seen.last().unwrap().time_ns);
+    for number in 1..=3 {
+        seen.push(Seen { time_ns: end_ns + number * 600_000, ..reset.clone() });
+    }
+    let after = one(&seen);
+    assert_eq!(after.files[0].duplicates, before.files[0].duplicates);
+    assert_eq!(after.connections[0].subflows.iter().map(|subflow| subflow.resets).sum::<u64>(), 3);
+}
+
 /// At the receiver, a packet that the network let pass another is neither sent again nor lost.
 #[test]
 fn overtaken_packets_are_not_sent_again() {
