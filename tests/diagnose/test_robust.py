@@ -215,6 +215,15 @@ def test_how_a_file_is_coded_does_not_matter(change: Callable[[bytes], bytes]) -
         assert (causes(found), found.reading.unread_count) == (causes(diagnosed(recorded(name))), 0)
 
 
+@pytest.mark.parametrize("name", NAMES[::7])
+def test_two_hosts_may_have_the_same_name(name: str) -> None:
+    texts = [re.sub(rb"(?m)^(=== mptcplab collect \d+, host )\w+", rb"\1OpenWrt", data) for data in recorded(name)]
+    assert texts[0] != recorded(name)[0]
+    found = diagnosed(texts)
+    assert causes(found) == causes(diagnosed(recorded(name)))
+    assert [host.name for host in found.reading.hosts] == ["OpenWrt", "OpenWrt-2"]
+
+
 @pytest.mark.parametrize("name", NAMES[::5])
 def test_both_hosts_in_one_paste_with_chatter_between(name: str) -> None:
     client, server = recorded(name)

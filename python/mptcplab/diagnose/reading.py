@@ -191,9 +191,11 @@ def merged(hosts: list[tuple[str, Host]], reading: Reading) -> list[Host]:
 
 
 def _same(one: Host, other: Host) -> bool:
-    if one.name and other.name:
-        return one.name == other.name
     mine, theirs = one.addresses(), other.addresses()
+    if one.name and other.name:
+        # Two may have the name that their system gives to all, and talk to one another.
+        apart = mine.isdisjoint(theirs) and any(each.remote.address in theirs for each in one.sockets)
+        return one.name == other.name and not apart
     if mine and theirs:
         return bool(mine & theirs)
     return True
