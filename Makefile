@@ -124,7 +124,7 @@ SCHEDULER_CASES ?= 10000
 soak-schedulers:  ## SCHEDULER_CASES (10000) random transfers over random paths with each scheduler
 	SCHEDULER_CASES=$(SCHEDULER_CASES) cargo test --release --locked -p transport --test connections property::every_scheduler -- --nocapture
 
-soak-attack:  ## A stack under attack (SYN flood, slow peers, ignored windows, single bytes), then 100,000 connections one after another
+soak-attack:  ## A stack under eleven attacks (floods, slow peers, holes, contradictory mappings, half-open joins, a hostile server, …), then 100,000 connections one after another
 	cargo run --release --locked -p live --example attack
 
 pictures: setup  ## The pictures of README and the documentation in docs/images; needs Chromium

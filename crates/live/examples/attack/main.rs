@@ -6,7 +6,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // it measures in real time
 
-use std::net::{Ipv4Addr, SocketAddr};
+mod multipath;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command};
@@ -19,6 +21,7 @@ const LONG: Duration = Duration::from_secs(300);
 const PORT: u16 = 80;
 /// What attackers connect to.
 const VICTIM: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
+const VICTIM_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 2);
 const TRANSFER: usize = 128 << 20;
 /// One way, between the peer in good faith and the stack.
 const DELAY_NS: u64 = 10_000_000;
@@ -29,27 +32,57 @@ const ATTACK: Duration = Duration::from_secs(10);
 const SLOW_PEERS: u16 = 1_000;
 const SENDERS: u16 = 100;
 const CHURN: u32 = 100_000;
-const KINDS: [&str; 5] = ["syn", "slow", "window", "bytes", "churn"];
+/// The attacks, with the memory that each may take, MiB: data in sockets has a budget of 256 MiB and 64 KiB for each.
+const ATTACKS: [(&str, f64); 11] = [
+    ("syn", 32.0),
+    ("syn-v6", 32.0),
+    ("slow", 320.0),
+    ("zero-window", 264.0),
+    ("window", 32.0),
+    ("bytes", 32.0),
+    ("holes", 64.0),
+    ("mappings", 64.0),
+    ("nonsense", 32.0),
+    ("half-open", 32.0),
+    ("server", 64.0),
+];
+const CHURN_KIND: &str = "churn";
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let known = |kind: &str| kind == CHURN_KIND || ATTACKS.iter().any(|&(name, _)| name == kind);
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["attacker", kind] => attack(kind),
-        [] => KINDS.into_iter().try_for_each(in_a_process_of_its_own),
-        ref kinds if kinds.iter().all(|kind| KINDS.contains(kind)) => kinds.iter().try_for_each(|kind| run(kind)),
-        _ => Err(format!("usage: attack [{}]...", KINDS.join("|")).into()),
+        ["defend", CHURN_KIND] => churn(),
+        ["defend", kind] => defend(kind),
+        [] => all(&ATTACKS.map(|(name, _)| name)).and_then(|()| in_a_process_of_its_own(CHURN_KIND)),
+        ref kinds if kinds.iter().all(|kind| known(kind)) => all(kinds),
+        _ => Err(format!("usage: attack [{}|{CHURN_KIND}]...", ATTACKS.map(|(name, _)| name).join("|")).into()),
     }
 }
 
-fn run(kind: &str) -> Result<()> {
-    if kind == "churn" { churn() } else { defend(kind) }
+fn all(kinds: &[&str]) -> Result<()> {
+    println!(
+        "{:<12} {:>12} {:>11} {:>11} {:>12} {:>10} {:>11} {:>8} {:>8} {:>6}",
+        "attack",
+        "packets/s",
+        "before MiB",
+        "at most MiB",
+        "connections",
+        "half-open",
+        "sockets MiB",
+        "alone s",
+        "beside s",
+        "times"
+    );
+    kinds.iter().try_for_each(|kind| in_a_process_of_its_own(kind))
 }
 
 /// The allocator keeps what a process has freed, so that one attack's memory would hide the next one's.
 fn in_a_process_of_its_own(kind: &str) -> Result<()> {
-    let status = Command::new(std::env::current_exe()?).arg(kind).status()?;
+    let status = Command::new(std::env::current_exe()?).args(["defend", kind]).status()?;
     if status.success() { Ok(()) } else { Err(format!("{kind}: {status}").into()) }
 }
 
@@ -60,7 +93,8 @@ fn stage() -> Result<(Stack, Stack, UnixDatagram)> {
     let (near, far) = UnixDatagram::pair()?;
     let (attacked, attacker) = UnixDatagram::pair()?;
     let address = |address: [u8; 4], device, id| Address { id, address: address.into(), device, backup: false };
-    let addresses = vec![address([10, 0, 0, 2], 0, 0), address(VICTIM.octets(), 1, 1)];
+    let v6 = Address { id: 2, address: VICTIM_V6.into(), device: 1, backup: false };
+    let addresses = vec![address([10, 0, 0, 2], 0, 0), address(VICTIM.octets(), 1, 1), v6];
     let server = Stack::start(&Settings { addresses, seed: 1 }, vec![near.into(), attacked.into()])?;
     let addresses = vec![address([10, 0, 0, 1], 0, 0)];
     let client = Stack::start(&Settings { addresses, seed: 2 }, vec![far.into()])?;
@@ -114,7 +148,7 @@ fn defend(kind: &str) -> Result<()> {
         while begun.elapsed() < ATTACK + Duration::from_secs(1) || !beside.is_finished() {
             play_program(kind, &server, &mut victims);
             let now = server.held();
-            (held.half_open, held.dropped) = (held.half_open.max(now.half_open), now.dropped);
+            held.half_open = held.half_open.max(now.half_open);
             held.connections = held.connections.max(now.connections);
             held.bytes = held.bytes.max(now.bytes);
             most_mib = most_mib.max(memory_mib()?);
@@ -125,18 +159,19 @@ fn defend(kind: &str) -> Result<()> {
     child.wait()?;
     let taken = server.counters()[1].received;
     println!(
-        "{kind}: memory {before_mib:.0} MiB before, at most {most_mib:.0} MiB; {} connections, {} half-open, {} dropped, {:.0} MiB in \
-         sockets; {:.0} packets/s taken; transfer of {} MiB {:.2} s alone, {:.2} s beside the attack: {:.2} times",
+        "{kind:<12} {:>12.0} {before_mib:>11.0} {most_mib:>11.0} {:>12} {:>10} {:>11.0} {:>8.2} {:>8.2} {:>6.2}",
+        taken as f64 / begun.elapsed().as_secs_f64(),
         held.connections,
         held.half_open,
-        held.dropped,
         held.bytes as f64 / f64::from(1 << 20),
-        taken as f64 / begun.elapsed().as_secs_f64(),
-        TRANSFER >> 20,
         alone.as_secs_f64(),
         beside.as_secs_f64(),
         beside.as_secs_f64() / alone.as_secs_f64()
     );
+    let bound_mib = ATTACKS.iter().find(|&&(name, _)| name == kind).map_or(0.0, |&(_, mib)| mib);
+    if most_mib - before_mib > bound_mib {
+        return Err(format!("{kind} took {:.0} MiB, more than {bound_mib} MiB", most_mib - before_mib).into());
+    }
     Ok(())
 }
 
@@ -145,7 +180,11 @@ fn play_program(kind: &str, server: &Stack, victims: &mut Vec<Socket>) {
     while let Ok(socket) = server.accept(PORT + 1, Duration::ZERO) {
         victims.push(socket);
     }
-    if kind == "slow" {
+    if kind == "server" && victims.len() < usize::from(SENDERS) {
+        let config = Options::default().config().expect("the defaults");
+        victims.push(server.connect(config, vec![1], ([10, 1, 0, 1], PORT + 1).into()));
+    }
+    if kind == "slow" || kind == "zero-window" {
         for socket in victims.iter() {
             let _ = socket.write(Chunk::from(vec![9; 8 << 10]), Duration::ZERO);
         }
@@ -159,7 +198,14 @@ fn attack(kind: &str) -> Result<()> {
     let device = UnixDatagram::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let end = Instant::now() + Duration::from_secs(120); // the parent kills it before
     match kind {
-        "syn" => flood(&device, end),
+        "syn" => flood(&device, end, |n| Ipv4Addr::from_bits(0x0b00_0000 + n as u32).into()),
+        "syn-v6" => flood(&device, end, |n| Ipv6Addr::from_bits((0x2001_0db8_0002 << 80) + u128::from(n)).into()),
+        "zero-window" => multipath::zero_window(&device, end),
+        "holes" => multipath::holes(&device, end),
+        "mappings" => multipath::mappings(&device, end),
+        "nonsense" => multipath::nonsense(&device, end),
+        "half-open" => multipath::half_open(&device, end),
+        "server" => multipath::server(&device, end),
         "slow" => stand_still(device, end),
         "window" => send_at_will(&device, end, |n| (u64::from(n) * 1_460, 1_460)),
         // Every other byte from the end of a window to its beginning, and again.
@@ -170,7 +216,8 @@ fn attack(kind: &str) -> Result<()> {
 fn packet(from: SocketAddr, segment: Segment<Vec<u8>>) -> Result<Vec<u8>> {
     let mut packet = Vec::new();
     let segment = Segment { src_port: from.port(), dst_port: PORT + 1, window: 60_000, ..segment };
-    wire::encode(&IpHeader::new(from.ip(), VICTIM.into()), &segment, &mut packet)?;
+    let victim: IpAddr = if from.is_ipv4() { VICTIM.into() } else { VICTIM_V6.into() };
+    wire::encode(&IpHeader::new(from.ip(), victim), &segment, &mut packet)?;
     Ok(packet)
 }
 
@@ -180,14 +227,13 @@ fn syn(seq: u32) -> Segment<Vec<u8>> {
 }
 
 /// SYNs from everywhere, at a fixed rate; what the device does not take is lost.
-fn flood(device: &UnixDatagram, end: Instant) -> Result<()> {
+fn flood(device: &UnixDatagram, end: Instant, address: fn(u64) -> IpAddr) -> Result<()> {
     device.set_nonblocking(true)?;
     let (begun, mut sent, mut buffer) = (Instant::now(), 0_u64, [0; 2_048]);
     while Instant::now() < end {
         let due = (begun.elapsed().as_micros() as u64 * PACKETS_PER_SECOND / 1_000_000).min(sent + 64);
         while sent < due {
-            let from =
-                SocketAddr::from((Ipv4Addr::from_bits(0x0b00_0000 + sent as u32), 1_024 + (sent % 60_000) as u16));
+            let from = SocketAddr::new(address(sent), 1_024 + (sent % 60_000) as u16);
             let _ = device.send(&packet(from, syn(sent as u32))?);
             sent += 1;
         }
