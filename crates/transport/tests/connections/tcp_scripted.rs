@@ -108,6 +108,17 @@ fn the_window_of_an_old_segment_is_not_taken() {
     assert_eq!(peer.ranges(&more).last().map(|r| r.1), Some(18_001));
 }
 
+/// RFC 9293 §3.9.1.2 (SHLD-28): the last segment of what was written says PSH, the others do not.
+#[test]
+fn the_last_of_what_was_written_is_pushed() {
+    let mut peer = Peer::established(tcp(), SACK);
+    for round in 0..2 {
+        let sent = peer.write(2_500);
+        assert_eq!(sent.iter().map(|s| s.flags.psh()).collect::<Vec<_>>(), [false, false, true]);
+        peer.send(peer.segment(ACK, 1, 2_501 + 2_500 * round));
+    }
+}
+
 /// RFC 9293 §3.8.6.2.2: what was read is told when it opens the window. A window field of 16 bits cannot tell more than
 /// 65 535 << scale: an acknowledgment that says nothing new would count as a duplicate at the peer.
 #[test]
