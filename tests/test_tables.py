@@ -15,7 +15,10 @@ FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 NUMBER = re.compile(r"[*+−\-–<>≈(]*\d")
 KEPT = sorted(RESULTS.glob("*.json"))
-OTHERS = {"advise.md": "rounded from what studies.advise and studies.advise_linux print of docs/data"}
+OTHERS = {
+    "advise.md": "rounded from what studies.advise and studies.advise_linux print of docs/data",
+    "security.md": "what the tests that it names print, with the day; test_security.py looks for them",
+}
 """Pages whose tables are not drawn here, and where they come from."""
 
 
