@@ -304,7 +304,7 @@ fn data_outside_the_window_is_not_taken_at_the_data_level() {
 fn a_mapping_of_other_octets_maps_nothing() {
     let mut peer = Peer::established();
     let first = wire::keys::idsn(KEY).wrapping_add(1);
-    let mut send = |peer: &mut Peer, at: u64, ssn: u32| {
+    let send = |peer: &mut Peer, at: u64, ssn: u32| {
         let dsn = DataNumber::Long(first.wrapping_add(at));
         let mut segment = peer.signal(Flags::ACK, 0, Some(Mapping { dsn, ssn, len: 1_000, checksum: None }), false);
         segment.payload = Span { offset: at, len: 1_000 };
