@@ -138,6 +138,11 @@ def named_by_core(directory: Path) -> Iterator[None]:
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(directory)) from None
 
 
+def with_file(error: OSError) -> str:
+    """An error of the system with the file's name, where it has one."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
 def write_text(path: Path, text: str, *, new: bool = False) -> None:
     """Write a text as UTF-8, whole or not at all; see `written`."""
     with written(path, new=new) as file:

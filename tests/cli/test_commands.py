@@ -292,6 +292,7 @@ def test_help_names_the_commands_and_no_others(call: Call) -> None:
         "import",
         "export",
         "lab",
+        "trace",
         "analyze",
         "diagnose",
         "advise",

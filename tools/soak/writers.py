@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from mptcplab import cli
+from mptcplab.files import with_file
 from mptcplab.lab.opened import Opened
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -96,7 +97,7 @@ def call(writer: Writer, out: Path, scenario: str, *more: str) -> int:
         try:
             Opened(out, writable=True).save(text)
         except OSError as error:  # as the page shows it
-            sys.stderr.write(f"error: {error}\n")
+            sys.stderr.write(f"error: {with_file(error)}\n")
             return 1
         return 0
     new = scenario == "new"

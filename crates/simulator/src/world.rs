@@ -772,33 +772,46 @@ impl<'d> World<'d> {
             return Err(Box::new(misplaced.into_error(name, application.index)));
         }
         while let Some((subflow, form)) = connection.transmit_either(now_ns, &mut self.outgoing) {
-            let is_new = form == Form::Whole && self.outgoing.segment.flags.syn() && !self.outgoing.segment.flags.ack();
-            let known = end.flow(subflow);
-            let former = known.filter(|&flow| is_new && self.fabric.ends(flow, side) != connection.tuple(subflow));
-            let flow = match known {
-                Some(flow) if former.is_none() => flow,
-                _ => {
-                    let application = &mut self.runtime.applications[transfer.application as usize];
-                    let paths = &self.description.connections[application.kind as usize].paths;
-                    let tuple = connection.tuple(subflow);
-                    let handle = Handle { connection: id, subflow };
-                    let of = (number as u32, application.kind);
-                    let opened = subflow_of(tuple, side, of, transfer.first_address, paths, handle);
-                    if application.content.repeats() {
-                        application.record.place(opened.path);
+            let flow = match end.flow(subflow) {
+                Some(flow) if form != Form::Whole => flow,
+                known => {
+                    // A SYN may be of another subflow that has the id of one whose join came to nothing.
+                    let flags = self.outgoing.segment.flags;
+                    let is_new = flags.syn() && !flags.ack();
+                    let former = match known {
+                        Some(flow) if is_new && self.fabric.ends(flow, side) != connection.tuple(subflow) => known,
+                        _ => None,
+                    };
+                    match known {
+                        Some(flow) if former.is_none() => flow,
+                        _ => {
+                            let application = &mut self.runtime.applications[transfer.application as usize];
+                            let paths = &self.description.connections[application.kind as usize].paths;
+                            let tuple = connection.tuple(subflow);
+                            let handle = Handle { connection: id, subflow };
+                            let of = (number as u32, application.kind);
+                            let opened = subflow_of(tuple, side, of, transfer.first_address, paths, handle);
+                            if application.content.repeats() {
+                                application.record.place(opened.path);
+                            }
+                            let flow = self.fabric.open(opened) + side as u32;
+                            if let Some(former) = former {
+                                // Its join came to nothing, and another one has its id.
+                                let number = former / 2;
+                                transfer
+                                    .subflows
+                                    .iter_mut()
+                                    .filter(|each| **each == number)
+                                    .for_each(|each| *each = flow / 2);
+                                self.fabric.disown(former, side);
+                                self.former.push((of.0, number));
+                            } else {
+                                transfer.subflows.push(flow / 2);
+                            }
+                            end.set_flow(subflow, flow);
+                            flow
+                        }
                     }
-                    let flow = self.fabric.open(opened) + side as u32;
-                    if let Some(former) = former {
-                        // Its join came to nothing, and another one has its id.
-                        let number = former / 2;
-                        transfer.subflows.iter_mut().filter(|each| **each == number).for_each(|each| *each = flow / 2);
-                        self.fabric.disown(former, side);
-                        self.former.push((of.0, number));
-                    } else {
-                        transfer.subflows.push(flow / 2);
-                    }
-                    end.set_flow(subflow, flow);
-                    flow
                 }
             };
             let ecn = connection.last_ecn();

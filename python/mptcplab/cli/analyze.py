@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say, with_file
+from mptcplab.cli.common import FILE_PATH, WRONG_INPUT, Failure, console, print_line, say
 from mptcplab.cli.progress import Progress
+from mptcplab.files import with_file
 from mptcplab.results import inventory
 
 

@@ -13,8 +13,9 @@ from typing import Any, Final, NoReturn
 import click
 
 import mptcplab
-from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line, with_file
+from mptcplab.cli.common import CANNOT, FAILED, WRONG_INPUT, Failure, print_line
 from mptcplab.errors import BusyError, EngineUnavailableError, Error, PluginLoadError, UnknownEngineError
+from mptcplab.files import with_file
 
 COMMANDS: Final = {
     "run": ("run:run", "Run a scenario on one engine."),

@@ -104,11 +104,6 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def with_file(error: OSError) -> str:
-    """An error of the system with the file's name, where it has one."""
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-
-
 def part_of_one(option: str, text: str) -> float:
     """A fraction above 0 and below 1, also as per cent."""
     from mptcplab.scenario.units import PERCENTAGE, UnreadableError, read

@@ -15,9 +15,9 @@ from mptcplab.cli.common import (
     print_line,
     say,
     value_of,
-    with_file,
 )
 from mptcplab.cli.progress import Progress
+from mptcplab.files import with_file
 
 if TYPE_CHECKING:
     from mptcplab.comparison.settings import Comparison

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, complete, console, say, with_file
+from mptcplab.cli.common import AT_LEAST_1, FAILED, FILE_PATH, WRONG_INPUT, Failure, complete, console, say
 from mptcplab.cli.progress import Progress
+from mptcplab.files import with_file
 from mptcplab.shipped import paper_names
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from mptcplab.cli.common import (
     print_line,
     say,
     there,
-    with_file,
 )
 from mptcplab.cli.compare_settings import show
 from mptcplab.cli.progress import Progress
+from mptcplab.files import with_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,9 +32,9 @@ def trace(
     beginning of the run.
 
     \b
-    Example: mptcplab run wifi-dies --trace out/why
-             mptcplab trace out/why --from 10 --to 11 --why
+    Example: mptcplab trace out/why --from 10 --to 11 --why
              mptcplab trace out/why --at 10.5
+    after:   mptcplab run wifi-dies --trace out/why
     """
     from mptcplab.qlog import reading, text
 

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mptcplab.files import TargetError
+from mptcplab.files import TargetError, with_file
 from mptcplab.lab import choices, requests, tour
 from mptcplab.lab.documents import OPENED, Origin, read
 from mptcplab.lab.gate import Gate
@@ -136,8 +136,10 @@ class Lab:
             raise BadRequestError(422, f"nothing was written: {error}") from None
         try:
             self._opened.save(text)
-        except (ChangedError, TargetError, OSError) as error:
+        except (ChangedError, TargetError) as error:
             raise BadRequestError(409, str(error)) from None
+        except OSError as error:
+            raise BadRequestError(409, with_file(error)) from None
         return JSONResponse({"saved": self._opened.file.name})
 
     def _work(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
