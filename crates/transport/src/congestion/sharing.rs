@@ -252,12 +252,14 @@ impl<C: CongestionControl> Shared<C> {
     /// What follows from the groups.
     fn act(&mut self, group: &[View]) {
         self.held.clear();
+        // A subflow that has not joined yet is in no group, and shares with nobody.
+        let shares_with = |r: usize| self.sharers.get(r).copied().unwrap_or(r);
         for r in 0..group.len() {
             let rate = |i: usize| group[i].cwnd / group[i].srtt_ns as f64;
             let better = (0..group.len()).any(|i| {
                 i != r
                     && group[i].active
-                    && self.sharers[i] == self.sharers[r]
+                    && shares_with(i) == shares_with(r)
                     && (rate(i) > rate(r) || (rate(i) == rate(r) && i < r))
             });
             let suppressed = (self.action.suppress && better) || self.little.is_suppressed(r);

@@ -165,3 +165,17 @@ fn the_faster_ones_samples_are_averaged_between_the_slower_ones() {
     );
     assert_eq!(pair.average(0, 1), None, "nothing is averaged in the first two windows");
 }
+
+/// A join is on its way, and a subflow that brings little is found meanwhile: the one that has not joined is in no group.
+#[test]
+fn a_subflow_that_has_not_joined_yet_shares_with_nobody() {
+    let mut control = Shared::new(Classic::new(Lia), &Sharing { suppress_below: 0.1, ..Sharing::new(SUPPRESS) });
+    let joined = [view(20.0), view(10.0)];
+    (0..2).for_each(|r| control.on_join(&joined, r, 0));
+    let ack = |now_ns, acked_segments| Ack { now_ns, acked_segments, rtt_ns: None, cwnd_limited: true };
+    let opening = [view(20.0), view(10.0), View { active: false, ..view(1.0) }];
+    control.on_ack(&opening, 1, &ack(MS, 1.0));
+    control.on_ack(&opening, 1, &ack(2 * MS, 1.0));
+    control.on_ack(&opening, 0, &ack(20_000 * MS, 99.0));
+    assert_eq!(control.held(), [false, true, false]);
+}
