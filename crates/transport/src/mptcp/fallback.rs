@@ -82,6 +82,7 @@ impl<P: Stream> Connection<P> {
             let ssn = run.seq + (at - run.offset);
             let until_seq = self.subflows[r].snd_nxt;
             self.fallback.tell(self.numbers.ours(at), ssn as u32, until_seq);
+            self.set_tcp_mss(r);
             self.owe_acknowledgment(r);
         }
         // "In practice, this means that all MPTCP subflows will have to be terminated except one" (RFC 8684 §3.7).

@@ -120,6 +120,8 @@ pub struct Pair {
     /// The server's first connection is the one that is driven, also when others are opened.
     pub follow_first: bool,
     pub segments: u64,
+    /// The MSS that each end announces.
+    mss: [u16; 2],
     /// Who hears what each end decides, from its beginning.
     pub traces: [Option<Recorder>; 2],
 }
@@ -130,6 +132,7 @@ impl Pair {
         let mut host = || Host::new(Xoshiro256PlusPlus::seed_from_u64(rng.next_u64()));
         let mut hosts = [host(), host()];
         let [client, server] = config;
+        let mss = [client.mss, server.mss];
         hosts[SERVER].listen(PORT, server);
         let local: Vec<_> = (0..paths.len() as u8)
             .map(|id| LocalAddress { id, address: IpAddr::V4(Ipv4Addr::new(10, 0, id, 2)), backup: false })
@@ -157,6 +160,7 @@ impl Pair {
             checking: true,
             follow_first: false,
             segments: 0,
+            mss,
             traces: [None, None],
         }
     }
@@ -292,6 +296,8 @@ impl Pair {
         self.segments += 1;
         assert!(self.segments < 3_000_000, "a storm of segments: side {side}, {segment:?}");
         through_wire(tuple, &segment);
+        let (len, most) = (segment.header_len() + segment.payload.len as usize, 20 + usize::from(self.mss[1 - side]));
+        assert!(segment.payload.len == 0 || len <= most, "{len} bytes of TCP where the MSS allows {most}: {segment:?}");
         let path = path_of(side, tuple);
         if let Some(tap) = &mut self.tap
             && !tap(self.now_ns, side, path, &mut segment)
