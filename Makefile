@@ -156,7 +156,7 @@ soak-sweep: setup  ## Kill a sweep SWEEP_KILLS (10) times at random moments, res
 	MPTCPLAB_SWEEP_KILLS=$(SWEEP_KILLS) $(BIN)/python -m pytest tests/sweeps -k killed_again
 
 KILLS ?= 100
-soak-kill: setup  ## Kill each command that writes KILLS (100) times at random moments: the old state or the new, never a mixture
+soak-kill: setup  ## Kill each command that writes KILLS (100) times, at random moments and, with strace, at the system calls that change files: the old state or the new, never a mixture
 	nice -n 15 $(BIN)/python -m tools.soak kill $(KILLS)
 
 FUZZ_SECONDS ?= 60

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mptcplab import _core
 from mptcplab.results.result import Result
 from mptcplab.scenario import Scenario
 
+from tests import left
 from tests.networks import WIFI_AND_LTE
 
 # No test is about the time that it takes, and the same cases are drawn everywhere, so that a red run can be repeated.
@@ -60,6 +62,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return len(SLOW)
 
     items.sort(key=rank)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    """No test leaves processes, also when it fails: they would disturb those that follow."""
+    left.adopt()
+    before = {os.getpid(), *left.family(os.getpid())}
+    yield
+    found = left.remaining(before)
+    left.end(found)
+    assert not found, f"processes that the tests of this module left: {found}"
 
 
 TWO_PATHS = (

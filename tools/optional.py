@@ -16,7 +16,7 @@ from typing import Final
 PROGRAMS: Final = (
     *("ab", "apache2", "curl", "iperf3", "lftp", "mptcpize", "nginx", "vsftpd", "wget"),
     *("chromium", "chromium-browser", "dumpcap", "tcpdump", "tshark"),
-    *("clang", "openssl", "valgrind"),
+    *("clang", "openssl", "strace", "valgrind"),
     *("bpftool", "ethtool", "ip", "ip6tables", "iptables", "nft", "nstat", "ping", "ss", "tc"),
 )
 """What is not on a machine that has the toolchains only."""

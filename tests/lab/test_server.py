@@ -7,6 +7,8 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import url2pathname
 
@@ -14,6 +16,7 @@ import pytest
 from mptcplab.lab.impatience import MOST_WAITING, REQUEST_S
 
 from tests.lab.conftest import first_line
+from tests.left import family
 
 PROGRAM = str(Path(sys.executable).with_name("mptcplab"))
 AT_MOST_S = 120.0
@@ -21,34 +24,28 @@ TOKEN = "a-token-that-nobody-may-see"
 KILLS = int(os.environ.get("MPTCPLAB_KILLS", "3"))
 
 
-def started(place: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+@contextmanager
+def started(place: Path, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A server, which also ends when the test fails."""
     (place / "temporary").mkdir(exist_ok=True)
-    return subprocess.Popen(
+    with subprocess.Popen(
         [PROGRAM, "lab", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(place / "temporary"), **variables},
-    )
-
-
-def family(process: int) -> list[int]:
-    """The processes that it began."""
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    except OSError:
-        return []
-    return [each for child in children for each in (int(child), *family(int(child)))]
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # its workers end with it
 
 
 def ended(process: subprocess.Popen[str], place: Path, sign: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
     """The status and what it said, once it has been told to end; nothing of it is left."""
     workers = family(process.pid)
     process.send_signal(sign)
-    try:
-        _, said = process.communicate(timeout=AT_MOST_S)
-    finally:
-        process.kill()
+    _, said = process.communicate(timeout=AT_MOST_S)
     until = time.monotonic() + AT_MOST_S
     while any(Path(f"/proc/{each}/cmdline").exists() for each in workers) and time.monotonic() < until:
         time.sleep(0.01)
@@ -60,17 +57,17 @@ def ended(process: subprocess.Popen[str], place: Path, sign: signal.Signals = si
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("turn", range(KILLS))
 def test_it_ends_at_the_moment_of_its_line(tmp_path: Path, turn: int, sign: signal.Signals) -> None:
-    process = started(tmp_path, "--no-browser")
-    assert first_line(process).startswith("http://127.0.0.1:")
-    time.sleep(turn * 0.05)
-    assert ended(process, tmp_path, sign) == (0, "")
+    with started(tmp_path, "--no-browser") as process:
+        assert first_line(process).startswith("http://127.0.0.1:")
+        time.sleep(turn * 0.05)
+        assert ended(process, tmp_path, sign) == (0, "")
 
 
 @pytest.mark.parametrize("turn", range(KILLS))
 def test_it_ends_before_its_line(tmp_path: Path, turn: int) -> None:
-    process = started(tmp_path, "--no-browser")
-    time.sleep(0.2 + turn * 0.4)
-    status, said = ended(process, tmp_path)
+    with started(tmp_path, "--no-browser") as process:
+        time.sleep(0.2 + turn * 0.4)
+        status, said = ended(process, tmp_path)
     assert status in (0, -signal.SIGTERM)
     assert said == ""
 
@@ -83,24 +80,23 @@ def test_no_one_sees_the_token_in_what_the_browser_is_started_with(tmp_path: Pat
         f'#!/bin/sh\necho "$@" > {tmp_path}/said.part\nmv {tmp_path}/said.part {tmp_path}/said\nread x\n'
     )
     browser.chmod(0o755)
-    process = started(tmp_path, "--token", TOKEN, BROWSER=f"{browser} %s")
-    address = first_line(process)
-    until = time.monotonic() + AT_MOST_S
-    while not (tmp_path / "said").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    said = (tmp_path / "said").read_text(encoding="utf-8").strip()
-    assert said.startswith("file:///")
-    assert TOKEN not in said
-    page = Path(url2pathname(said.removeprefix("file://")))
-    assert f'url={address}"' in page.read_text(encoding="utf-8")
-    assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
-    for started_with in Path("/proc").glob("[0-9]*/cmdline"):
-        if int(started_with.parent.name) != process.pid:  # its own has the token, as it was given on the command line
-            try:
+    with started(tmp_path, "--token", TOKEN, BROWSER=f"{browser} %s") as process:
+        address = first_line(process)
+        until = time.monotonic() + AT_MOST_S
+        while not (tmp_path / "said").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        said = (tmp_path / "said").read_text(encoding="utf-8").strip()
+        assert said.startswith("file:///")
+        assert TOKEN not in said
+        page = Path(url2pathname(said.removeprefix("file://")))
+        assert f'url={address}"' in page.read_text(encoding="utf-8")
+        assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+        for started_with in Path("/proc").glob("[0-9]*/cmdline"):
+            if int(started_with.parent.name) == process.pid:
+                continue  # its own has the token, as it was given
+            with suppress(OSError):
                 assert TOKEN.encode() not in started_with.read_bytes()
-            except OSError:
-                continue
-    assert ended(process, tmp_path) == (0, "")
+        assert ended(process, tmp_path) == (0, "")
 
 
 def test_the_documentation_has_the_limits_of_connections() -> None:

@@ -12,7 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools.soak import writers
+from mptcplab.testbed.key import KeyFileError, context
+
+from tools.soak import moments, writers
+from tools.soak.moments import Gate, Moment
 from tools.soak.writers import SCENARIOS, WRITERS, Writer, call, quietly, state
 
 _VARIES: Final = ("runs/", "figures/", "plots/")
@@ -32,6 +35,8 @@ _DATASET: Final = (
 _LAST: Final = "comparison.json"
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _GRACE_S: Final = 20.0
+_ATTEMPTS: Final = 4
+"""So many times as many as kills: some are over before they are killed."""
 
 State = Mapping[str, str]
 
@@ -41,7 +46,11 @@ class MixtureError(Exception):
 
 
 def kill(name: str, count: int, place: Path, dice: random.Random) -> Counter[str]:
-    """Kill the command `count` times; how often the old was there, the new, or what goes on; what else was left."""
+    """Kill the command `count` times; how often the old was there, the new, or what goes on; what else was left.
+
+    Every second time it is killed at any moment of the time that it takes, else at one of the system calls that change
+    files, each in turn (with strace).
+    """
     writer = WRITERS[name]
     if not (place / "new.toml").exists():
         whole(place, partial(writers.prepare, place))
@@ -59,17 +68,19 @@ def kill(name: str, count: int, place: Path, dice: random.Random) -> Counter[str
     before = "" if writer.target == "absent" else "old"
     if before:
         whole(place, lambda: call(writer, out, "old"))
-    found: Counter[str] = Counter()
-    for _ in range(count):
+    calls = _calls(writer, place) if moments.available() else []
+    turn = moments.shuffled(calls, dice)
+    found: Counter[str] = Counter({"killed": 0, "system calls": len(calls)})
+    for attempt in range(_ATTEMPTS * count):
+        if found["killed"] == count:
+            break
         after = "new" if before != "new" else "old"
-        child = quietly(place / "log", partial(call, writer, out, after, *writer.again.split()))
-        time.sleep(dice.uniform(0.05, 1.0) * lasts[after])
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        found["killed" if os.WIFSIGNALED(status) else "was done already"] += 1
+        at = next(turn) if calls and attempt % 2 else dice.uniform(0.05, 1.0) * lasts[after]
+        status = _kill(place, partial(call, writer, out, after, *writer.again.split()), at)
+        found["killed" if os.WIFSIGNALED(status) else "was done already" if status == 0 else "lost a helper"] += 1
         found["processes left"] += _left()
         found["files left"] += sum(entry.name != out.name for entry in out.parent.iterdir())
-        which = _which(name, writer, state(out), finals, after)
+        which = _which(name, out, finals, after)
         told = "nothing there" if not which else "the old" if which == before else which
         found["the new" if which == after else told] += 1
         if which in SCENARIOS:
@@ -81,13 +92,57 @@ def kill(name: str, count: int, place: Path, dice: random.Random) -> Counter[str
     if before and writer.target == "absent":
         out.unlink()
     whole(place, lambda: call(writer, out, "new", *writer.again.split()))
-    if _which(name, writer, state(out), finals, "new") != "new":
+    if _which(name, out, finals, "new") != "new":
         raise MixtureError(f"{name}: what it wrote after being killed is not what it writes")
     remain = [entry.name for entry in out.parent.iterdir() if entry.name != out.name]
     remain += [entry for entry in state(out) if ".part" in entry]
     if remain:
         raise MixtureError(f"{name}: {', '.join(remain)} stay for ever")
     return found
+
+
+def _calls(writer: Writer, place: Path) -> list[Moment]:
+    """The system calls that change files when the new takes the place of the old."""
+    out, log = place / "watched" / "target", place / "calls"
+    shutil.rmtree(out.parent, ignore_errors=True)
+    out.parent.mkdir()
+    if writer.target == "replaced":
+        whole(place, partial(call, writer, out, "old"))
+    gate = Gate()
+    child = quietly(place / "log", partial(call, writer, out, "new"), gate)
+    tracer = moments.watch(child, log)
+    gate.open()
+    _, status = os.waitpid(child, 0)
+    tracer.wait()
+    if status != 0:
+        raise RuntimeError((place / "log").read_text(encoding="utf-8"))
+    return moments.moments(log, out.parent)
+
+
+def _kill(place: Path, work: Callable[[], int], at: float | Moment) -> int:
+    """Begin it and kill it after a time in seconds or at a system call; how it ended."""
+    if isinstance(at, Moment):
+        gate = Gate()
+        child = quietly(place / "log", work, gate)
+        tracer = moments.kill_at(child, at)
+        gate.open()
+        _, status = os.waitpid(child, 0)
+        tracer.wait(_GRACE_S)
+        return status
+    child = quietly(place / "log", work)
+    time.sleep(at)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return status
+
+
+def _key(name: str, out: Path) -> None:
+    """A key is other bytes each time: it must be one that serves, for its owner only. Raises MixtureError."""
+    if name == "agent --new-key":
+        try:
+            context(out, server=True)
+        except KeyFileError as error:
+            raise MixtureError(f"{name}: {error}") from None
 
 
 def whole(place: Path, work: Callable[[], int]) -> None:
@@ -111,14 +166,16 @@ def _left() -> int:
     return len(children)
 
 
-def _which(name: str, writer: Writer, found: State, finals: Mapping[str, State], after: str) -> str:
+def _which(name: str, out: Path, finals: Mapping[str, State], after: str) -> str:
     """Which of the two is there; nothing, or for what is resumed `goes on`. Raises MixtureError."""
+    writer, found = WRITERS[name], state(out)
     if not found and writer.target != "resumed":
         if writer.target == "absent":
             return ""
         raise MixtureError(f"{name}: the old is gone, and the new is not there")
     if writer is WRITERS["agent --new-key"]:
-        return after  # other bytes each time, by its nature: that it is whole is seen below
+        _key(name, out)
+        return after
     if writer is WRITERS["export"] or writer is WRITERS["import"] or name == "reproduce":
         finals = {after: finals["new"]}  # there is only one
     for scenario in (after, *SCENARIOS):
@@ -131,7 +188,10 @@ def _which(name: str, writer: Writer, found: State, finals: Mapping[str, State],
         if any(finals[after].get(file) != digest for file, digest in theirs.items()):
             raise MixtureError(f"{name}: other files than those of a whole run: {sorted(theirs)}")
     elif "provenance.json" in found:
-        parts = [{k: v for k, v in each.items() if k.startswith(_DATASET)} for each in (found, *finals.values())]
+        parts = [
+            {k: v for k, v in each.items() if k.startswith(_DATASET) and not k.endswith(".part")}
+            for each in (found, *finals.values())
+        ]
         if parts[0] not in parts[1:]:
             raise MixtureError(f"{name}: a mixture of datasets: {sorted(found)}")
     return "goes on with --resume"

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from mptcplab import cli
 from mptcplab.files import with_file
 from mptcplab.lab.opened import Opened
 
+from tools.soak.moments import Gate
+
+_LONGEST_S: Final = 600
+"""That any of them takes."""
 ROOT: Final = Path(__file__).resolve().parents[2]
 SCENARIO: Final = """
 title = "{title}"
@@ -68,7 +73,7 @@ WRITERS: Final = {
     "export": Writer("export plain.toml --to netns --out {out}", "absent"),
     "import": Writer("import minitopo topo --out {out}", "absent"),
     "analyze": Writer("analyze captures-{scenario} --out {out}", "replaced"),
-    "diagnose": Writer("diagnose {data}/no-endpoint --scenario {out}", "replaced"),
+    "diagnose": Writer("diagnose {data}/{situation} --scenario {out}", "replaced"),
     "agent --new-key": Writer("agent --new-key {out}", "absent"),
     "lab": Writer("lab's save of {scenario} to {out}", "replaced"),
 }
@@ -102,6 +107,7 @@ def call(writer: Writer, out: Path, scenario: str, *more: str) -> int:
         return 0
     new = scenario == "new"
     values = {"scenario": scenario, "delay": "40" if new else "80", "y": "1..7" if new else "1..8"}
+    values["situation"] = "no-endpoint" if new else "no-route"
     data = str(ROOT / "tests/diagnose/data")
     words = [word.format(out=out, data=data, **values) for word in shlex.split(writer.words)]
     return cli.invoke([*words, *more])
@@ -119,13 +125,16 @@ def state(place: Path) -> dict[str, str]:
     return found
 
 
-def quietly(log: Path, work: Callable[[], int]) -> int:
+def quietly(log: Path, work: Callable[[], int], gate: Gate | None = None) -> int:
     """Do it in a process of its own, which writes what it says to `log`; the process's number."""
     child = os.fork()
     if child:
         return child
     status = 70
+    signal.alarm(_LONGEST_S)
     try:
+        if gate is not None:
+            gate.pass_through()
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(descriptor, 1)
         os.dup2(descriptor, 2)
