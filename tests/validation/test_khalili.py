@@ -67,6 +67,6 @@ def test_olia_leaves_the_congested_path() -> None:
     olia = olia_traces.measure('"olia"', 10, seconds=300, seeds=5)
     lia = olia_traces.measure('"lia"', 10, seconds=300, seeds=2)
     assert min(trace.share for trace in olia) > max(trace.share for trace in lia)
-    # Figure 8: «the window on the congested path is 1, most of the time». Runs of 300 s have 1.9 to 3.0.
+    # Figure 8: "the window on the congested path is 1, most of the time". Runs of 300 s have 1.9 to 3.0.
     assert np.mean([trace.windows[1] for trace in olia]) < 3
     assert all(trace.windows[1] > 3 for trace in lia)

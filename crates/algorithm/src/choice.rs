@@ -25,7 +25,7 @@ impl Given {
 
     fn get(&self, name: &str) -> Value {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
-        let place = place.unwrap_or_else(|| panic!("the parameter «{name}» is not declared"));
+        let place = place.unwrap_or_else(|| panic!("the parameter \"{name}\" is not declared"));
         self.values.as_ref().map_or_else(|| self.parameters[place].default(), |values| values[place].clone())
     }
 
@@ -35,28 +35,28 @@ impl Given {
     /// When the algorithm has declared none of this name and type; so with the other types.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
-        let Value::Flag(flag) = self.get(name) else { panic!("the parameter «{name}» is no flag") };
+        let Value::Flag(flag) = self.get(name) else { panic!("the parameter \"{name}\" is no flag") };
         flag
     }
 
     /// One that is a word.
     #[must_use]
     pub fn word(&self, name: &str) -> String {
-        let Value::Word(word) = self.get(name) else { panic!("the parameter «{name}» is no word") };
+        let Value::Word(word) = self.get(name) else { panic!("the parameter \"{name}\" is no word") };
         word
     }
 
     /// One that is a whole number.
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
-        let Value::Whole(number) = self.get(name) else { panic!("the parameter «{name}» is no whole number") };
+        let Value::Whole(number) = self.get(name) else { panic!("the parameter \"{name}\" is no whole number") };
         number
     }
 
     /// One that is a number.
     #[must_use]
     pub fn number(&self, name: &str) -> f64 {
-        let Value::Number(number) = self.get(name) else { panic!("the parameter «{name}» is no number") };
+        let Value::Number(number) = self.get(name) else { panic!("the parameter \"{name}\" is no number") };
         number
     }
 
@@ -171,10 +171,10 @@ impl<F: Family> Choice<F> {
         let names = || F::table().iter().map(|row| row.about.name);
         let Some(row) = F::table().iter().find(|row| row.about.name == name) else {
             let expected = format!("{}{}", one_of(&names().collect::<Vec<_>>()), did_you_mean(name, names()));
-            return Err(ChoiceError { place: F::NOUN.to_owned(), found: format!("«{name}»"), expected });
+            return Err(ChoiceError { place: F::NOUN.to_owned(), found: format!("\"{name}\""), expected });
         };
         let declared = row.about.parameters;
-        let place = format!("{} «{name}»", F::NOUN);
+        let place = format!("{} \"{name}\"", F::NOUN);
         let mut values: Option<Vec<Value>> = None;
         for (key, value) in parameters {
             let key = key.as_ref();
@@ -182,7 +182,7 @@ impl<F: Family> Choice<F> {
                 let names: Vec<_> = declared.iter().map(|parameter| parameter.name).collect();
                 let near = did_you_mean(key, names.iter().copied());
                 let expected = if names.is_empty() { "no parameters".to_owned() } else { one_of(&names) + &near };
-                return Err(ChoiceError { place, found: format!("the parameter «{key}»"), expected });
+                return Err(ChoiceError { place, found: format!("the parameter \"{key}\""), expected });
             };
             let value = value.into();
             let found = value.to_string();

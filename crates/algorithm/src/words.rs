@@ -14,7 +14,7 @@ pub(crate) fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>)
     let near = names.map(|candidate| (edits(name, candidate), candidate)).min();
     // A third of the letters may be wrong.
     match near {
-        Some((edits, candidate)) if 3 * edits <= candidate.len().max(3) => format!("; did you mean «{candidate}»?"),
+        Some((edits, candidate)) if 3 * edits <= candidate.len().max(3) => format!("; did you mean \"{candidate}\"?"),
         _ => String::new(),
     }
 }

@@ -118,7 +118,7 @@ pub fn tell<P: transport::Stream>(connection: &mut transport::Connection<P>, now
 /// paths: it is the one with several addresses.
 /// Algorithms that `plugins` has under the names that the connection gives are those, before the built-in ones.
 pub fn transport(connection: &Connection, plugins: &Plugins) -> Result<[Config; 2], Invalid> {
-    let place = |reason: ChoiceError| Invalid(format!("connection «{}»: {reason}", connection.name));
+    let place = |reason: ChoiceError| Invalid(format!("connection \"{}\": {reason}", connection.name));
     let defaults = Config::default();
     let label = &connection.name;
     let mut joins_at_once = false;

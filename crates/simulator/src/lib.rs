@@ -43,7 +43,7 @@ pub enum SimulateError {
     },
     /// A receiving application read a byte in the wrong place: a fault of the transport.
     #[error(
-        "connection «{connection}» number {index}: its {end} read byte {position} of the stream where byte {expected} was due"
+        "connection \"{connection}\" number {index}: its {end} read byte {position} of the stream where byte {expected} was due"
     )]
     Corrupt {
         /// The connection's name.

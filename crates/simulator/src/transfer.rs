@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(error(&[(CLIENT, span(0, 50)), (CLIENT, span(50, 50))]), None);
         let text = |end, position, due| {
             format!(
-                "connection «download» number 2: its {end} read byte {position} of the stream where byte {due} was due"
+                "connection \"download\" number 2: its {end} read byte {position} of the stream where byte {due} was due"
             )
         };
         // Doubled, left out, out of order, beyond the end, at the end that sends.

@@ -27,10 +27,10 @@ pub fn check(description: &Description) -> Result<(), Invalid> {
     let mut names = BTreeSet::new();
     for connection in &description.connections {
         if !names.insert(&connection.name) {
-            return Err(Invalid(format!("two connections are called «{}»", connection.name)));
+            return Err(Invalid(format!("two connections are called \"{}\"", connection.name)));
         }
         self::connection(description, connection)
-            .map_err(|reason| Invalid(format!("connection «{}»: {reason}", connection.name)))?;
+            .map_err(|reason| Invalid(format!("connection \"{}\": {reason}", connection.name)))?;
     }
     totals(description)?;
     events(description)
@@ -57,20 +57,20 @@ fn links(description: &Description) -> Result<(), Invalid> {
     let mut names = BTreeSet::new();
     let traces = convert::traces(description);
     for medium in &description.media {
-        let named = |error| Invalid(format!("medium «{}»: {error}", medium.name));
+        let named = |error| Invalid(format!("medium \"{}\": {error}", medium.name));
         medium.config.check().map_err(named)?;
     }
     for link in &description.links {
         if let Some(medium) = link.medium.filter(|&medium| medium >= description.media.len()) {
             let count = description.media.len();
-            return Err(Invalid(format!("link «{}»: there is no medium {medium} ({count} media)", link.name)));
+            return Err(Invalid(format!("link \"{}\": there is no medium {medium} ({count} media)", link.name)));
         }
         if !names.insert(&link.name) {
             // Names seed the random numbers: two links of one name would lose the same packets.
-            return Err(Invalid(format!("two links are called «{}»", link.name)));
+            return Err(Invalid(format!("two links are called \"{}\"", link.name)));
         }
         for (way, direction) in [("down", &link.down), ("up", &link.up)] {
-            let invalid = |reason: String| Invalid(format!("link «{}» {way}: {reason}", link.name));
+            let invalid = |reason: String| Invalid(format!("link \"{}\" {way}: {reason}", link.name));
             if let Some(trace) = direction.trace.filter(|&trace| trace >= traces.len()) {
                 return Err(invalid(format!("there is no trace {trace} ({} traces)", traces.len())));
             }
@@ -82,7 +82,9 @@ fn links(description: &Description) -> Result<(), Invalid> {
             }
         }
         for (number, middlebox) in link.middleboxes.iter().enumerate() {
-            middlebox.check().map_err(|error| Invalid(format!("link «{}» middlebox {number}: {error}", link.name)))?;
+            middlebox
+                .check()
+                .map_err(|error| Invalid(format!("link \"{}\" middlebox {number}: {error}", link.name)))?;
         }
     }
     Ok(())
@@ -104,7 +106,7 @@ fn events(description: &Description) -> Result<(), Invalid> {
             };
             checked.map_err(|error| invalid(error.to_string()))?;
             if changes && event.set.shaper_bps.is_some() && direction.shaper.is_none() {
-                return Err(invalid(format!("link «{}» has no shaper to change", link.name)));
+                return Err(invalid(format!("link \"{}\" has no shaper to change", link.name)));
             }
         }
     }
@@ -113,7 +115,7 @@ fn events(description: &Description) -> Result<(), Invalid> {
 
 fn paths(description: &Description) -> Result<(), Invalid> {
     for path in &description.paths {
-        let invalid = |reason: String| Err(Invalid(format!("path «{}»: {reason}", path.name)));
+        let invalid = |reason: String| Err(Invalid(format!("path \"{}\": {reason}", path.name)));
         if path.links.is_empty() {
             return invalid("it has no link".into());
         }
@@ -195,7 +197,7 @@ fn proxies(description: &Description, connection: &Connection) -> Result<(), Str
     for link in links.map(|&link| &description.links[link]) {
         if link.middleboxes.iter().any(|each| matches!(each, MiddleboxConfig::ProactiveAcks(_))) {
             return Err(format!(
-                "it sends down over link «{}», behind whose proxy with proactive ACKs there must be another link",
+                "it sends down over link \"{}\", behind whose proxy with proactive ACKs there must be another link",
                 link.name
             ));
         }

@@ -46,30 +46,30 @@ fn what_there_is_not_is_refused_in_words() {
     let refused = |name: &str, parameters: &[(&str, Value)]| {
         Choice::<Controls>::with(name, parameters.iter().cloned()).unwrap_err().to_string()
     };
-    assert!(refused("vivace", &[]).starts_with("congestion control: found «vivace»; expected reno, cubic, "));
-    assert!(refused("oliya", &[]).ends_with("; did you mean «olia»?"));
+    assert!(refused("vivace", &[]).starts_with("congestion control: found \"vivace\"; expected reno, cubic, "));
+    assert!(refused("oliya", &[]).ends_with("; did you mean \"olia\"?"));
     assert!(!refused("vivace", &[]).contains("did you mean"));
     let cases: [(&str, &str, Value, &str); 5] = [
-        ("reno", "k", 0.5.into(), "congestion control «reno»: found the parameter «k»; expected no parameters"),
+        ("reno", "k", 0.5.into(), "congestion control \"reno\": found the parameter \"k\"; expected no parameters"),
         (
             "lia",
             "varient",
             "linux".into(),
-            "congestion control «lia»: found the parameter «varient»; expected variant, shared, ",
+            "congestion control \"lia\": found the parameter \"varient\"; expected variant, shared, ",
         ),
         (
             "lia",
             "variant",
             "linus".into(),
-            "variant of the congestion control «lia»: found \"linus\"; expected \"paper\" or \"linux\"",
+            "variant of the congestion control \"lia\": found \"linus\"; expected \"paper\" or \"linux\"",
         ),
         (
             "cubic",
             "fast_convergence",
             1_u64.into(),
-            "fast_convergence of the congestion control «cubic»: found 1; expected true or false",
+            "fast_convergence of the congestion control \"cubic\": found 1; expected true or false",
         ),
-        ("wvegas", "variant", true.into(), "variant of the congestion control «wvegas»: found true"),
+        ("wvegas", "variant", true.into(), "variant of the congestion control \"wvegas\": found true"),
     ];
     for (name, key, value, expected) in cases {
         let found = refused(name, &[(key, value)]);

@@ -69,7 +69,7 @@ impl Algorithm {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// An unknown protocol.
-    #[error("protocol: found «{0}»; expected mptcp or tcp")]
+    #[error("protocol: found \"{0}\"; expected mptcp or tcp")]
     Protocol(String),
     /// A code point of more than 6 bits.
     #[error("dscp: found {0}; expected a number from 0 to 63")]
@@ -148,7 +148,7 @@ mod tests {
         assert!(serde_json::from_str::<Options>(r#"{"ttl": 0}"#).is_err(), "nothing would arrive");
         let error = read(r#"{"congestion": "vivace"}"#).unwrap_err();
         assert!(
-            error.to_string().starts_with("congestion: congestion control: found «vivace»; expected reno, "),
+            error.to_string().starts_with("congestion: congestion control: found \"vivace\"; expected reno, "),
             "{error}"
         );
         let config = read(r#"{"path_manager": {"name": "ndiffports", "subflows": 12}}"#).unwrap();

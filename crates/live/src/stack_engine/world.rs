@@ -77,7 +77,7 @@ impl<'p> World<'p> {
             return Err(StackError::Invalid("each path has a network of its clients".into()));
         }
         if let Some(many) = description.connections.iter().find(|each| each.paths.len() > PLACES) {
-            return Err(StackError::Invalid(format!("connection «{}» has more than {PLACES} paths", many.name)));
+            return Err(StackError::Invalid(format!("connection \"{}\" has more than {PLACES} paths", many.name)));
         }
         let configs = description
             .connections
@@ -252,7 +252,7 @@ impl<'p> World<'p> {
                 [self.runtime.applications[transfer.application as usize].kind as usize]
                 .name;
             return Err(StackError::Hosts(io::Error::other(format!(
-                "connection «{name}»: byte {place} of its stream, or one soon after, is not the one that was sent"
+                "connection \"{name}\": byte {place} of its stream, or one soon after, is not the one that was sent"
             ))));
         }
         Ok(())

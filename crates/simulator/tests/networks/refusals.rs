@@ -28,39 +28,39 @@ fn what_is_wrong_is_named() {
         (|d| d.duration_ns = 0, "the duration must be positive"),
         (|d| d.warmup_ns = SECOND, "the warm-up (1000000000 ns) must end before the run does (1000000000 ns)"),
         (|d| d.sample_ns = Some(0), "the distance of samples must be positive"),
-        (|d| d.links.push(d.links[0].clone()), "two links are called «a»"),
-        (|d| d.connections.push(d.connections[0].clone()), "two connections are called «t»"),
-        (|d| d.links[0].down.rate_bps = 0, "link «a» down: rate_bps: found 0"),
+        (|d| d.links.push(d.links[0].clone()), "two links are called \"a\""),
+        (|d| d.connections.push(d.connections[0].clone()), "two connections are called \"t\""),
+        (|d| d.links[0].down.rate_bps = 0, "link \"a\" down: rate_bps: found 0"),
         (
             |d| d.links[0].up.loss = LossConfig::Bernoulli(loss::Bernoulli { probability: 1.5 }),
-            "link «a» up: probability: found 1.5",
+            "link \"a\" up: probability: found 1.5",
         ),
-        (|d| d.paths[0].links.clear(), "path «a»: it has no link"),
-        (|d| d.paths[0].links = vec![1], "path «a»: there is no link 1 (1 links)"),
-        (|d| d.paths[0].links = vec![0; 256], "path «a»: at most 255 links, found 256"),
-        (|d| d.paths[0].reversed = vec![true, false], "path «a»: of 1 links, 2 are said to be reversed or not"),
+        (|d| d.paths[0].links.clear(), "path \"a\": it has no link"),
+        (|d| d.paths[0].links = vec![1], "path \"a\": there is no link 1 (1 links)"),
+        (|d| d.paths[0].links = vec![0; 256], "path \"a\": at most 255 links, found 256"),
+        (|d| d.paths[0].reversed = vec![true, false], "path \"a\": of 1 links, 2 are said to be reversed or not"),
         (
             |d| d.connections[0].application = Application::Rate { rate_bps: 0 },
-            "connection «t»: its rate must be positive",
+            "connection \"t\": its rate must be positive",
         ),
         (
             |d| d.connections[0].application = flows(Size::Constant { mean_bytes: 1 }, 0.0),
-            "connection «t»: flows must arrive at 1e-12 to 1e9 per second, found 0",
+            "connection \"t\": flows must arrive at 1e-12 to 1e9 per second, found 0",
         ),
         (
             |d| d.connections[0].application = flows(Size::Pareto { mean_bytes: 1, shape: 1.0 }, 5.0),
-            "connection «t»: the shape of a Pareto distribution with a mean is above 1, found 1",
+            "connection \"t\": the shape of a Pareto distribution with a mean is above 1, found 1",
         ),
-        (|d| d.connections[0].paths.clear(), "connection «t»: it has no path"),
-        (|d| d.connections[0].paths = vec![3], "connection «t»: there is no path 3 (1 paths)"),
-        (|d| d.connections[0].paths = vec![0, 0], "connection «t»: TCP takes one path, found 2"),
-        (|d| d.connections[0].mss_bytes = 40, "connection «t»: the MSS must be 88 to 65495 bytes, found 40"),
-        (|d| d.connections[0].mss_bytes = 65_500, "connection «t»: the MSS must be"),
-        (|d| d.connections[0].receive_buffer_bytes = Some(0), "connection «t»: the receive buffer must be positive"),
-        (|d| d.connections[0].start_ns = [2, 1], "connection «t»: it starts between 2 ns and 1 ns"),
+        (|d| d.connections[0].paths.clear(), "connection \"t\": it has no path"),
+        (|d| d.connections[0].paths = vec![3], "connection \"t\": there is no path 3 (1 paths)"),
+        (|d| d.connections[0].paths = vec![0, 0], "connection \"t\": TCP takes one path, found 2"),
+        (|d| d.connections[0].mss_bytes = 40, "connection \"t\": the MSS must be 88 to 65495 bytes, found 40"),
+        (|d| d.connections[0].mss_bytes = 65_500, "connection \"t\": the MSS must be"),
+        (|d| d.connections[0].receive_buffer_bytes = Some(0), "connection \"t\": the receive buffer must be positive"),
+        (|d| d.connections[0].start_ns = [2, 1], "connection \"t\": it starts between 2 ns and 1 ns"),
         (
             |d| (d.connections[0].start_ns, d.connections[0].stop_ns) = ([0, 9], Some(8)),
-            "connection «t»: it stops at 8 ns, before its latest start at 9 ns",
+            "connection \"t\": it stops at 8 ns, before its latest start at 9 ns",
         ),
         (
             |d| d.connections[0].count = 20_000_000,
@@ -72,39 +72,39 @@ fn what_is_wrong_is_named() {
         ),
         (
             |d| d.connections[0].congestion.name = "vivace".into(),
-            "connection «t»: congestion control: found «vivace»; expected reno, cubic",
+            "connection \"t\": congestion control: found \"vivace\"; expected reno, cubic",
         ),
         (
             |d| d.connections[0].scheduler.name = "nearest".into(),
-            "connection «t»: scheduler: found «nearest»; expected min-rtt, ",
+            "connection \"t\": scheduler: found \"nearest\"; expected min-rtt, ",
         ),
         (
             |d| d.connections[0].path_manager.name = "userspace".into(),
-            "connection «t»: path manager: found «userspace»; expected default, ",
+            "connection \"t\": path manager: found \"userspace\"; expected default, ",
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("k".into(), 1.into())),
-            "connection «t»: congestion control «reno»: found the parameter «k»; expected no parameters",
+            "connection \"t\": congestion control \"reno\": found the parameter \"k\"; expected no parameters",
         ),
         (
             |d| drop(d.connections[0].congestion.parameters.insert("variant".into(), "linux".into())),
-            "connection «t»: congestion control «reno»: found the parameter «variant»; expected no parameters",
+            "connection \"t\": congestion control \"reno\": found the parameter \"variant\"; expected no parameters",
         ),
         (
             |d| d.connections[0].congestion = with("lia", "variant", 3),
-            "connection «t»: variant of the congestion control «lia»: found 3; expected \"paper\" or \"linux\"",
+            "connection \"t\": variant of the congestion control \"lia\": found 3; expected \"paper\" or \"linux\"",
         ),
         (
             |d| drop(d.connections[0].scheduler.parameters.insert("reinjection".into(), "all".into())),
-            "connection «t»: reinjection of the scheduler «min-rtt»: found \"all\"; expected \"none\" or \"orp\"",
+            "connection \"t\": reinjection of the scheduler \"min-rtt\": found \"all\"; expected \"none\" or \"orp\"",
         ),
         (
             |d| drop(d.connections[0].scheduler.parameters.insert("segments".into(), 3.into())),
-            "connection «t»: scheduler «min-rtt»: found the parameter «segments»; expected reinjection",
+            "connection \"t\": scheduler \"min-rtt\": found the parameter \"segments\"; expected reinjection",
         ),
         (
             |d| d.connections[0].path_manager = with("ndiffports", "subflows", 256),
-            "connection «t»: subflows of the path manager «ndiffports»: found 256; expected a whole number from 1 to 255",
+            "connection \"t\": subflows of the path manager \"ndiffports\": found 256; expected a whole number from 1 to 255",
         ),
         (|d| d.events[0].link = 7, "event 0: there is no link 7 (1 links)"),
         (|d| d.events[0].set.link.rate_bps = Some(0), "event 0: rate_bps: found 0"),
@@ -115,9 +115,9 @@ fn what_is_wrong_is_named() {
         spoil(&mut description);
         match try_run(&description) {
             Err(SimulateError::Invalid(Invalid(found))) => {
-                assert!(found.starts_with(expected), "«{found}» for «{expected}»")
+                assert!(found.starts_with(expected), "\"{found}\" for \"{expected}\"")
             }
-            other => panic!("{other:?} for «{expected}»"),
+            other => panic!("{other:?} for \"{expected}\""),
         }
     }
 }
