@@ -81,12 +81,12 @@ pub struct Transfers {
     /// reported.
     pub sender_completion_s: Vec<Option<f64>>,
     /// Its subflows in the order they were opened.
-    pub subflows: Vec<Vec<Carried>>,
+    pub subflows: Vec<Vec<SubflowShare>>,
 }
 
 /// What one subflow did for one transfer, warm-up or not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Carried {
+pub struct SubflowShare {
     /// Index into the scenario's paths.
     pub path: usize,
     /// New application bytes that arrived by it.

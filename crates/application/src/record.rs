@@ -6,14 +6,14 @@ use transport::DelayHistogram;
 
 use crate::content::Content;
 use crate::mark::{Mark, Present};
-use crate::outcome::{Carried, Connection, Transfers};
+use crate::outcome::{Connection, SubflowShare, Transfers};
 use crate::stream::Stream;
 use crate::tally::{Tally, Window};
 
 /// A transfer that was taken in: when it began, its size, how long it took.
 type Key = (u64, u64, u64);
 /// What is known of it then: how long the sender took, and its subflows.
-type Details = (Option<f64>, Vec<Carried>);
+type Details = (Option<f64>, Vec<SubflowShare>);
 
 /// Of columns of a transfer.
 fn key(start_s: f64, size_bytes: u64, completion_s: f64) -> Key {

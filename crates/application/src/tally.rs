@@ -3,7 +3,7 @@
 use transport::{Sending, Waited};
 
 use crate::mark::{Kept, Mark};
-use crate::outcome::{Carried, Subflow};
+use crate::outcome::{Subflow, SubflowShare};
 
 /// The part of the run in which something was active and measured.
 #[derive(Clone, Copy, Debug)]
@@ -202,8 +202,8 @@ impl<F> Tally<F> {
     }
 
     /// What a subflow did for its transfer.
-    pub fn carried(&self) -> Carried {
-        Carried {
+    pub fn carried(&self) -> SubflowShare {
+        SubflowShare {
             path: self.path as usize,
             bytes: self.all_bytes,
             segments: self.segments_sent,

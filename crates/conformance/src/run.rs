@@ -47,7 +47,7 @@ struct Player<'a, S> {
     dialogue: Dialogue,
     iss: u32,
     /// What the host has sent and no line has expected yet.
-    waiting: Option<Heard>,
+    waiting: Option<Received>,
     /// When the last line was done.
     last_ns: u64,
     /// Whether the host has sent anything that the lines since the last action could not expect.
@@ -56,7 +56,7 @@ struct Player<'a, S> {
 
 /// A segment of the host.
 #[derive(Clone)]
-struct Heard {
+struct Received {
     at_ns: u64,
     ends: (SocketAddr, SocketAddr),
     ip: IpHeader,
@@ -195,7 +195,7 @@ impl<S: Subject> Player<'_, S> {
     }
 
     /// The next segment of the host, until then.
-    fn next(&mut self, until_ns: u64) -> Option<Heard> {
+    fn next(&mut self, until_ns: u64) -> Option<Received> {
         if let Some(heard) = self.waiting.take() {
             return Some(heard);
         }
@@ -205,7 +205,7 @@ impl<S: Subject> Player<'_, S> {
                 let Ok((ip, segment)) = wire::decode(&packet) else { continue };
                 let host = SocketAddr::new(ip.src, segment.src_port);
                 let peer = SocketAddr::new(ip.dst, segment.dst_port);
-                return Some(Heard { at_ns, ends: (host, peer), ip, segment });
+                return Some(Received { at_ns, ends: (host, peer), ip, segment });
             }
             if !self.subject.go_on(until_ns) {
                 return None;
@@ -252,7 +252,7 @@ impl<S: Subject> Player<'_, S> {
     }
 
     /// A segment was accounted for.
-    fn took(&mut self, heard: &Heard) {
+    fn took(&mut self, heard: &Received) {
         let line = self.describe(heard);
         self.log.push(line);
         if let Some(index) = self.flow_of(heard) {
@@ -266,7 +266,7 @@ impl<S: Subject> Player<'_, S> {
     }
 
     /// The flow that a segment belongs to: between the same ends, or the first that waits for the host to open it.
-    fn flow_of(&self, heard: &Heard) -> Option<usize> {
+    fn flow_of(&self, heard: &Received) -> Option<usize> {
         let flows = || self.dialogue.flows.iter().enumerate().filter_map(|(i, f)| f.as_ref().map(|f| (i, f)));
         let (host, peer) = heard.ends;
         let same = flows().find(|(_, f)| f.host == host && f.peer == peer);
@@ -275,7 +275,7 @@ impl<S: Subject> Player<'_, S> {
     }
 
     /// Whether a segment is what a line expects.
-    fn judge(&mut self, index: usize, fields: &[Field], heard: &Heard) -> Result<(), String> {
+    fn judge(&mut self, index: usize, fields: &[Field], heard: &Received) -> Result<(), String> {
         match self.flow_of(heard) {
             Some(found) if found == index => {}
             Some(found) => return Err(format!("it is of flow {found}")),
@@ -447,7 +447,7 @@ impl<S: Subject> Player<'_, S> {
         Ok(packet)
     }
 
-    fn describe(&self, heard: &Heard) -> String {
+    fn describe(&self, heard: &Received) -> String {
         let segment = &heard.segment;
         let index = self.flow_of(heard);
         let mut text = format!("{} >", seconds(heard.at_ns));

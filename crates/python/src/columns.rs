@@ -37,11 +37,11 @@ impl Answer {
         let Answer { summary, subflow_samples, link_samples } = self;
         let subflow_samples = match subflow_samples.time_s.is_empty() {
             true => None,
-            false => Some(Bound::new(py, Samples(Held::Subflows(subflow_samples)))?),
+            false => Some(Bound::new(py, Samples(Contents::Subflows(subflow_samples)))?),
         };
         let link_samples = match link_samples.time_s.is_empty() {
             true => None,
-            false => Some(Bound::new(py, Samples(Held::Links(link_samples)))?),
+            false => Some(Bound::new(py, Samples(Contents::Links(link_samples)))?),
         };
         let answer = PyDict::new(py);
         answer.set_item("summary", summary)?;
@@ -53,9 +53,9 @@ impl Answer {
 
 /// Samples of a simulation. They become arrays when they are first used: loading numpy takes longer than a short run.
 #[pyclass(name = "SimulatedSamples", module = "mptcplab._core")]
-pub struct Samples(Held);
+pub struct Samples(Contents);
 
-enum Held {
+enum Contents {
     Subflows(SubflowSamples),
     Links(LinkSamples),
     Columns(Py<PyDict>),
@@ -70,11 +70,11 @@ impl Samples {
         py.import("numpy")?;
         let held = &mut slf.borrow_mut().0;
         let columns = match held {
-            Held::Subflows(samples) => of_subflows(py, std::mem::take(samples), Form::Arrays)?.unbind(),
-            Held::Links(samples) => of_links(py, std::mem::take(samples), Form::Arrays)?.unbind(),
-            Held::Columns(columns) => columns.clone_ref(py),
+            Contents::Subflows(samples) => of_subflows(py, std::mem::take(samples), Form::Arrays)?.unbind(),
+            Contents::Links(samples) => of_links(py, std::mem::take(samples), Form::Arrays)?.unbind(),
+            Contents::Columns(columns) => columns.clone_ref(py),
         };
-        *held = Held::Columns(columns.clone_ref(py));
+        *held = Contents::Columns(columns.clone_ref(py));
         Ok(columns)
     }
 }

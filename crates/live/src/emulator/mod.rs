@@ -9,7 +9,7 @@
 
 mod boxes;
 mod capture;
-mod fabric;
+mod emulated_links;
 mod header;
 mod lateness;
 mod pool;

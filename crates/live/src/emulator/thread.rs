@@ -1,4 +1,4 @@
-//! The thread that drives the fabric by the machine's clock.
+//! The thread that drives the emulated links by the machine's clock.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use scenario::description::Description;
 
-use super::fabric::{Delivery, Fabric};
+use super::emulated_links::{Delivery, EmulatedLinks};
 use super::lateness::Lateness;
 use super::{Captures, EmulatorError, Network, Report};
 use crate::clock::{Clock, sleep_exactly, thread_cpu_ns, timespec};
@@ -37,7 +37,7 @@ impl Running {
     /// # Errors
     /// When `network` does not fit the description, or the machine refuses a thread.
     pub fn start(description: Arc<Description>, network: Network, clock: Clock) -> Result<Running, EmulatorError> {
-        Fabric::new(&description, &network).map_err(EmulatorError::Invalid)?;
+        EmulatedLinks::new(&description, &network).map_err(EmulatorError::Invalid)?;
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
@@ -85,7 +85,7 @@ fn emulate(
     let _awake = stay_awake();
     let real_time = system::schedule_fifo(FIFO_PRIORITY).is_ok();
     sleep_exactly()?;
-    let mut fabric = Fabric::new(description, &network).map_err(EmulatorError::Invalid)?;
+    let mut emulated = EmulatedLinks::new(description, &network).map_err(EmulatorError::Invalid)?;
     let captures = network.captures;
     let tuns: Vec<Tun> = network.ports.into_iter().map(|port| port.tun).collect();
     let waiting = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from)?;
@@ -101,53 +101,53 @@ fn emulate(
         if now_ns >= description.duration_ns || stop.load(Ordering::Relaxed) {
             break;
         }
-        fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
+        emulated.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
         if let Some(error) = exit.error.take() {
             return Err(error.into());
         }
-        let wait_ns = fabric.next_ns().saturating_sub(clock.now_ns()).min(LONGEST_WAIT_NS);
+        let wait_ns = emulated.next_ns().saturating_sub(clock.now_ns()).min(LONGEST_WAIT_NS);
         ready.clear();
         match epoll::wait(&waiting, rustix::buffer::spare_capacity(&mut ready), Some(&timespec(wait_ns))) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
         for event in &ready {
-            take_in(&mut fabric, event.data.u64() as usize, &mut frame, &mut exit)?;
+            take_in(&mut emulated, event.data.u64() as usize, &mut frame, &mut exit)?;
         }
     }
     // What is due at the end is still done; later packets stay on their links.
     let end_ns = description.duration_ns.min(clock.now_ns());
-    fabric.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
-    let (received, unrouted) = (fabric.received, fabric.unrouted);
+    emulated.advance(end_ns, &mut |delivery| exit.hand_over(&delivery));
+    let (received, unrouted) = (emulated.received, emulated.unrouted);
     let (lateness, refused) = (exit.lateness.summary(), exit.refused);
     exit.captures.finish()?;
-    let (links, link_samples, flows) = fabric.finish(end_ns.max(description.warmup_ns + 1));
+    let (links, link_samples, flows) = emulated.finish(end_ns.max(description.warmup_ns + 1));
     let cpu_ns = thread_cpu_ns() - cpu_before_ns;
     Ok(Report { links, link_samples, flows, lateness, received, unrouted, refused, cpu_ns, real_time })
 }
 
 /// Takes in packets of one port, each at the moment it is found. What the host hands over at once as many packets comes in
 /// as many, at one moment.
-fn take_in(fabric: &mut Fabric, port: usize, frame: &mut [u8], exit: &mut Exit) -> Result<(), EmulatorError> {
+fn take_in(emulated: &mut EmulatedLinks, port: usize, frame: &mut [u8], exit: &mut Exit) -> Result<(), EmulatorError> {
     let mut taken = 0;
     while taken < BATCH {
         let Some(length) = exit.tuns[port].receive(frame)? else { return Ok(()) };
         let frame = &frame[..length];
         let now_ns = exit.clock.now_ns();
-        fabric.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
+        emulated.advance(now_ns, &mut |delivery| exit.hand_over(&delivery));
         let Some(mut cut) = Cut::new(frame) else {
-            fabric.unreadable();
+            emulated.unreadable();
             taken += 1;
             continue;
         };
         loop {
-            let slot = fabric.place();
-            let Some(length) = cut.next(frame, fabric.memory(slot)) else {
-                fabric.give_back(slot);
+            let slot = emulated.place();
+            let Some(length) = cut.next(frame, emulated.memory(slot)) else {
+                emulated.give_back(slot);
                 break;
             };
-            exit.captures.incoming(port, now_ns, &mut fabric.memory(slot)[..length])?;
-            fabric.accept(now_ns, port, slot, length.saturating_sub(HEADER_LEN));
+            exit.captures.incoming(port, now_ns, &mut emulated.memory(slot)[..length])?;
+            emulated.accept(now_ns, port, slot, length.saturating_sub(HEADER_LEN));
             taken += 1;
         }
     }

@@ -5,12 +5,12 @@ use std::os::fd::OwnedFd;
 use application::{CLIENT, SERVER};
 
 use super::error::StackError;
+use super::hosts::StackHosts;
 use super::kernel::{Happened, Kernel, LOOK_NS};
-use super::world::World;
 use crate::engine::agenda::Due;
 use crate::engine::kernel_step_bytes;
 
-impl World<'_> {
+impl StackHosts<'_> {
     /// Does what is due on the kernel's side, if there is one. Returns whether there is more.
     pub fn turn_kernel(&mut self) -> Result<bool, StackError> {
         let Some(kernel) = &mut self.kernel else { return Ok(false) };

@@ -6,6 +6,7 @@
 //! hosts with their programs.
 
 mod error;
+mod hosts;
 mod kernel;
 mod kernel_end;
 mod kernel_side;
@@ -13,7 +14,6 @@ mod marks;
 mod outcome;
 mod plan;
 mod transfer;
-mod world;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::emulator::{EmulatorError, Running};
 use crate::engine::outcome::Outcome;
 use crate::engine::{SET_OFF, beside, network};
 pub use error::StackError;
+use hosts::StackHosts;
 pub use plan::Plan;
 use scenario::Plugins;
-use world::World;
 
 /// Runs a plan to its end, by the machine's clock. `tuns` are the emulator's devices in the order of the plan's ports,
 /// `hosts` those of the clients' and the servers' stack, or, of the one that the plan makes the kernel's, of its
@@ -47,15 +47,15 @@ pub fn run(
     let description = Arc::new(plan.description.clone());
     let network = network(&plan.ports, tuns, plan.packet_bytes).map_err(EmulatorError::Machine)?;
     let clock = Clock::start_in(SET_OFF);
-    let mut world = World::new(plan, plugins, hosts, clock, network.translations.clone())?;
-    world.traces = traces;
+    let mut hosts = StackHosts::new(plan, plugins, hosts, clock, network.translations.clone())?;
+    hosts.traces = traces;
     let emulator = Running::start(Arc::clone(&description), network, clock)?;
     let play = |stop: &AtomicBool| {
-        world.run(stop)?;
-        Ok::<World<'_>, StackError>(world)
+        hosts.run(stop)?;
+        Ok::<StackHosts<'_>, StackError>(hosts)
     };
     let played = beside(&emulator, (clock, description.duration_ns), watch, "hosts", play)?;
-    let Some(world) = played else { return Err(StackError::Stopped) };
+    let Some(hosts) = played else { return Err(StackError::Stopped) };
     let report = emulator.finish()?;
-    Ok(world.into_outcome(report))
+    Ok(hosts.into_outcome(report))
 }

@@ -3,17 +3,17 @@
 use application::outcome::Connection;
 use application::{Present, Stream};
 
+use super::hosts::StackHosts;
 use super::transfer::Transfer;
-use super::world::World;
 use crate::emulator::Report;
 use crate::engine::outcome::{Emulation, Outcome, Summary, sent_and_lost};
 
-impl World<'_> {
+impl StackHosts<'_> {
     /// One row for each subflow (of an application that repeats: each path) of a connection that was not complete before
     /// the interval that ends at `now_ns`.
     pub fn sample(&mut self, now_ns: u64) {
         let Some(sample_ns) = self.description.sample_ns else { return };
-        let World { runtime, transfers, drivers, samples, configs, .. } = self;
+        let StackHosts { runtime, transfers, drivers, samples, configs, .. } = self;
         for (number, application) in runtime.applications.iter_mut().enumerate() {
             let completion_ns = application.completion_ns(|place| stream(transfers, place));
             if completion_ns.is_some_and(|at_ns| at_ns < now_ns - sample_ns) {

@@ -106,11 +106,11 @@ pub struct Questions {
 
 /// A peer that does not keep to the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nonsense;
+pub struct Malformed;
 
 impl Questions {
     /// Takes in bytes; `heard` is called with the lengths of each question that is there in full, and of its answer.
-    pub fn read(&mut self, mut bytes: &[u8], mut heard: impl FnMut(u64, u64)) -> Result<(), Nonsense> {
+    pub fn read(&mut self, mut bytes: &[u8], mut heard: impl FnMut(u64, u64)) -> Result<(), Malformed> {
         loop {
             if self.known == 2 {
                 let skipped = self.padding.min(bytes.len() as u64);
@@ -125,14 +125,14 @@ impl Questions {
             let Some((&byte, rest)) = bytes.split_first() else { return Ok(()) };
             bytes = rest;
             if self.length == NUMBER_BYTES {
-                return Err(Nonsense);
+                return Err(Malformed);
             }
             self.numbers[self.known] |= u64::from(byte & 0x7f) << (7 * self.length);
             self.length += 1;
             self.said += 1;
             if byte & 0x80 == 0 {
                 if self.numbers[self.known] > LARGEST_BYTES {
-                    return Err(Nonsense);
+                    return Err(Malformed);
                 }
                 (self.known, self.length) = (self.known + 1, 0);
                 self.padding = self.numbers[0].saturating_sub(self.said);

@@ -1,4 +1,4 @@
-//! The fabric with the test's own time, and devices that nobody opens.
+//! The emulated with the test's own time, and devices that nobody opens.
 
 use std::os::fd::OwnedFd;
 
@@ -56,32 +56,32 @@ pub fn packet(destination: IpAddr) -> Vec<u8> {
     packet
 }
 
-pub fn send(fabric: &mut Fabric, now_ns: u64, port: usize, bytes: &[u8]) {
-    let slot = fabric.place();
-    fabric.memory(slot)[..HEADER_LEN].fill(0);
-    fabric.memory(slot)[HEADER_LEN..][..bytes.len()].copy_from_slice(bytes);
-    fabric.accept(now_ns, port, slot, bytes.len());
+pub fn send(emulated: &mut EmulatedLinks, now_ns: u64, port: usize, bytes: &[u8]) {
+    let slot = emulated.place();
+    emulated.memory(slot)[..HEADER_LEN].fill(0);
+    emulated.memory(slot)[HEADER_LEN..][..bytes.len()].copy_from_slice(bytes);
+    emulated.accept(now_ns, port, slot, bytes.len());
 }
 
-fn arrivals(fabric: &mut Fabric, now_ns: u64) -> Vec<(usize, u64)> {
+fn arrivals(emulated: &mut EmulatedLinks, now_ns: u64) -> Vec<(usize, u64)> {
     let mut arrived = Vec::new();
-    fabric.advance(now_ns, &mut |delivery| arrived.push((delivery.port, delivery.due_ns)));
+    emulated.advance(now_ns, &mut |delivery| arrived.push((delivery.port, delivery.due_ns)));
     arrived
 }
 
 #[test]
 fn a_packet_goes_on_at_the_theoretical_moment_however_late_the_clock_is_read() {
     let description = description(r#"{"packets": 50}"#, "");
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    send(&mut fabric, 0, 0, &packet(SERVER));
-    send(&mut fabric, 0, 0, &packet(SERVER));
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    send(&mut emulated, 0, 0, &packet(SERVER));
+    send(&mut emulated, 0, 0, &packet(SERVER));
     // 1 ms and 10 ms on the access; 2/3 ms and 5 ms on the shared link, which the second finds idle.
-    assert_eq!(fabric.next_ns(), 0, "the warm-up ends at once");
-    assert_eq!(arrivals(&mut fabric, 16_000_000), []);
-    assert_eq!(fabric.next_ns(), 16_666_666);
+    assert_eq!(emulated.next_ns(), 0, "the warm-up ends at once");
+    assert_eq!(arrivals(&mut emulated, 16_000_000), []);
+    assert_eq!(emulated.next_ns(), 16_666_666);
     // Read much too late, both left in time.
-    assert_eq!(arrivals(&mut fabric, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
-    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+    assert_eq!(arrivals(&mut emulated, 500_000_000), [(1, 16_666_666), (1, 17_666_666)]);
+    assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
 }
 
 /// What lies between the two is the kernel's: the packet is handed over at once, and counted where it came in first.
@@ -93,14 +93,14 @@ fn a_route_over_no_link_hands_over_at_once() {
         port.routes[0].path = None;
     }
     network.ports[1].inner = true;
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    assert_eq!(arrivals(&mut fabric, 0), []);
-    send(&mut fabric, 3, 0, &packet(SERVER));
-    send(&mut fabric, 3, 1, &packet(CLIENT));
-    assert_eq!(fabric.next_ns(), 3);
-    assert_eq!(arrivals(&mut fabric, 3), [(1, 3), (0, 3)]);
-    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
-    let (links, _, flows) = fabric.finish(1_000_000_000);
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    assert_eq!(arrivals(&mut emulated, 0), []);
+    send(&mut emulated, 3, 0, &packet(SERVER));
+    send(&mut emulated, 3, 1, &packet(CLIENT));
+    assert_eq!(emulated.next_ns(), 3);
+    assert_eq!(arrivals(&mut emulated, 3), [(1, 3), (0, 3)]);
+    assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
+    let (links, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!(flows.iter().map(|flow| (flow.key.destination.0, flow.data_sent)).collect::<Vec<_>>(), [(SERVER, 1)]);
     assert!(links.iter().all(|link| link.bytes_sent == 0));
 }
@@ -117,12 +117,12 @@ fn a_half_duplex_medium_lets_one_send_at_a_time() {
     };
     description.media.push(air);
     description.links[0].medium = Some(0);
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    send(&mut fabric, 0, 0, &packet(SERVER));
-    send(&mut fabric, 0, 0, &packet(SERVER));
-    send(&mut fabric, 0, 1, &packet(CLIENT));
-    assert_eq!(arrivals(&mut fabric, 500_000_000), [(0, 17_166_666), (1, 17_166_666), (1, 18_666_666)]);
-    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    send(&mut emulated, 0, 0, &packet(SERVER));
+    send(&mut emulated, 0, 0, &packet(SERVER));
+    send(&mut emulated, 0, 1, &packet(CLIENT));
+    assert_eq!(arrivals(&mut emulated, 500_000_000), [(0, 17_166_666), (1, 17_166_666), (1, 18_666_666)]);
+    assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
 }
 
 /// By hand: 1,000 bytes take a shaper of 4 Mbit/s 2 ms, and the first goes at once; behind the second link every packet comes
@@ -134,36 +134,36 @@ fn stages_before_and_behind_links() {
     let queue = QueueConfig::DropTail(network::queue::drop_tail::Config { limit: Limit::Packets(9) });
     description.links[0].up.shaper = Some(Shaper { rate_bps: 4_000_000, burst_bytes: 1_000, polices: false, queue });
     description.links[1].up.disorder = Some(DisorderConfig { jitter_ns: 0, reorder: 0.0, by_ns: 0, duplicate: 1.0 });
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    send(&mut fabric, 0, 0, &packet(SERVER));
-    send(&mut fabric, 0, 0, &packet(SERVER));
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    send(&mut emulated, 0, 0, &packet(SERVER));
+    send(&mut emulated, 0, 0, &packet(SERVER));
     let [first, second] = [(1, 16_666_666), (1, 18_666_666)];
-    assert_eq!(arrivals(&mut fabric, 500_000_000), [first, first, second, second]);
-    assert_eq!((fabric.in_flight(), fabric.next_ns()), (0, u64::MAX));
+    assert_eq!(arrivals(&mut emulated, 500_000_000), [first, first, second, second]);
+    assert_eq!((emulated.in_flight(), emulated.next_ns()), (0, u64::MAX));
 }
 
 #[test]
 fn both_ways_have_their_routes_and_other_packets_none() {
     let description = description(r#"{"packets": 50}"#, "");
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    send(&mut fabric, 0, 1, &packet(CLIENT));
-    send(&mut fabric, 0, 1, &packet(SERVER));
-    send(&mut fabric, 0, 1, b"no packet");
-    assert_eq!(arrivals(&mut fabric, 100_000_000), [(0, 16_666_666)]);
-    assert_eq!((fabric.received, fabric.unrouted, fabric.in_flight()), (3, 2, 0));
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    send(&mut emulated, 0, 1, &packet(CLIENT));
+    send(&mut emulated, 0, 1, &packet(SERVER));
+    send(&mut emulated, 0, 1, b"no packet");
+    assert_eq!(arrivals(&mut emulated, 100_000_000), [(0, 16_666_666)]);
+    assert_eq!((emulated.received, emulated.unrouted, emulated.in_flight()), (3, 2, 0));
 }
 
 #[test]
 fn what_a_queue_drops_counts_for_its_flow_and_gives_its_memory_back() {
     let description = description(r#"{"packets": 2}"#, "");
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    assert_eq!(arrivals(&mut fabric, 0), []);
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    assert_eq!(arrivals(&mut emulated, 0), []);
     for _ in 0..5 {
-        send(&mut fabric, 0, 0, &packet(SERVER));
+        send(&mut emulated, 0, 0, &packet(SERVER));
     }
-    assert_eq!(fabric.in_flight(), 2);
-    assert_eq!(arrivals(&mut fabric, 100_000_000).len(), 2);
-    let (links, _, flows) = fabric.finish(1_000_000_000);
+    assert_eq!(emulated.in_flight(), 2);
+    assert_eq!(arrivals(&mut emulated, 100_000_000).len(), 2);
+    let (links, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!((flows[0].data_sent, flows[0].data_lost, flows.len()), (5, 3, 1));
     // Two packets of 1,000 bytes in a second at 8 Mbit/s, upwards.
     assert_eq!((links[1].drops, links[1].down, links[1].utilization), (3, false, 0.002));
@@ -174,12 +174,12 @@ fn an_event_changes_the_link_at_its_moment_also_when_it_is_seen_late() {
     let event = r#"{"at_ns": 1500000, "link": 0, "down": true, "up": true,
         "set": {"dead": true, "rate_bps": null, "delay_ns": null, "loss": null}}"#;
     let description = description(r#"{"packets": 50}"#, event);
-    let mut fabric = Fabric::new(&description, &network()).unwrap();
-    send(&mut fabric, 0, 0, &packet(SERVER));
-    send(&mut fabric, 0, 0, &packet(SERVER));
+    let mut emulated = EmulatedLinks::new(&description, &network()).unwrap();
+    send(&mut emulated, 0, 0, &packet(SERVER));
+    send(&mut emulated, 0, 0, &packet(SERVER));
     // The first has left the access after 1 ms, the second is being sent at 1.5 ms.
-    assert_eq!(arrivals(&mut fabric, 900_000_000), [(1, 16_666_666)]);
-    assert_eq!(fabric.in_flight(), 0);
+    assert_eq!(arrivals(&mut emulated, 900_000_000), [(1, 16_666_666)]);
+    assert_eq!(emulated.in_flight(), 0);
 }
 
 #[test]
@@ -187,12 +187,12 @@ fn a_network_that_does_not_fit_is_refused() {
     let description = description(r#"{"packets": 2}"#, "");
     let mut wrong = network();
     wrong.ports[0].routes[0].path = Some(1);
-    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no path 1");
+    assert_eq!(EmulatedLinks::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no path 1");
     let mut wrong = network();
     wrong.ports[0].routes[0].port = 7;
-    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no port 7");
+    assert_eq!(EmulatedLinks::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: no port 7");
     let mut wrong = network();
     let again = wrong.ports[0].routes[0];
     wrong.ports[0].routes.push(again);
-    assert_eq!(Fabric::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: twice");
+    assert_eq!(EmulatedLinks::new(&description, &wrong).err().unwrap(), "port 0, route to 10.0.0.2: twice");
 }

@@ -1,4 +1,4 @@
-//! Middleboxes on the routes of the fabric, in the test's own time.
+//! Middleboxes on the routes of the emulated links, in the test's own time.
 
 use std::net::SocketAddr;
 
@@ -48,9 +48,9 @@ fn up(segment: Segment<Vec<u8>>) -> Vec<u8> {
 }
 
 /// What arrives until then: port, time, and the packet, whose checksums are right.
-fn arrivals(fabric: &mut Fabric, now_ns: u64) -> Vec<(usize, u64, IpHeader, Segment<Vec<u8>>)> {
+fn arrivals(emulated: &mut EmulatedLinks, now_ns: u64) -> Vec<(usize, u64, IpHeader, Segment<Vec<u8>>)> {
     let mut arrived = Vec::new();
-    fabric.advance(now_ns, &mut |delivery| {
+    emulated.advance(now_ns, &mut |delivery| {
         let (header, segment) = wire::decode(&delivery.frame[HEADER_LEN..]).expect("a whole packet");
         arrived.push((delivery.port, delivery.due_ns, header, segment));
     });
@@ -61,25 +61,25 @@ fn arrivals(fabric: &mut Fabric, now_ns: u64) -> Vec<(usize, u64, IpHeader, Segm
 fn a_nat_hides_the_client_and_answers_find_back() {
     let description = with(&[MiddleboxConfig::Nat(middlebox::nat::Config {})]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 1, b"")));
-    let [(1, ARRIVES_NS, header, syn)] = &arrivals(&mut fabric, 100_000_000)[..] else { panic!("one packet") };
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    send(&mut emulated, 0, 0, &up(segment(Flags::SYN, 1, b"")));
+    let [(1, ARRIVES_NS, header, syn)] = &arrivals(&mut emulated, 100_000_000)[..] else { panic!("one packet") };
     let outside = SocketAddr::new(header.src, syn.src_port);
     assert_eq!(outside, "100.64.0.1:1024".parse().unwrap());
     assert_eq!(network.translations.inside(outside), CLIENT_END);
     let answer = encoded(SERVER_END, outside, Ecn::NotEct, segment(Flags::ACK, 9, b"yes"));
-    send(&mut fabric, 100_000_000, 1, &answer);
-    let back = arrivals(&mut fabric, 200_000_000);
+    send(&mut emulated, 100_000_000, 1, &answer);
+    let back = arrivals(&mut emulated, 200_000_000);
     let [(0, _, header, data)] = &back[..] else { panic!("{back:?}") };
     assert_eq!((header.dst, data.dst_port, &data.payload[..]), (CLIENT, 4_000, &b"yes"[..]));
     // Nobody is at another port of it, and the server cannot know the address inside.
     let stranger = SocketAddr::new(outside.ip(), 1_025);
-    send(&mut fabric, 200_000_000, 1, &encoded(SERVER_END, stranger, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
-    assert_eq!(fabric.unrouted, 1);
-    send(&mut fabric, 200_000_000, 1, &encoded(SERVER_END, CLIENT_END, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
-    assert_eq!(arrivals(&mut fabric, 300_000_000), []);
+    send(&mut emulated, 200_000_000, 1, &encoded(SERVER_END, stranger, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
+    assert_eq!(emulated.unrouted, 1);
+    send(&mut emulated, 200_000_000, 1, &encoded(SERVER_END, CLIENT_END, Ecn::NotEct, segment(Flags::ACK, 9, b"")));
+    assert_eq!(arrivals(&mut emulated, 300_000_000), []);
     // What the server sent belongs to the flow under the client's own address.
-    let (_, _, flows) = fabric.finish(1_000_000_000);
+    let (_, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!(flows.iter().map(|flow| flow.key.destination).collect::<Vec<_>>(), [(CLIENT, 4_000)]);
 }
 
@@ -87,16 +87,16 @@ fn a_nat_hides_the_client_and_answers_find_back() {
 fn a_split_segment_arrives_in_parts_and_counts_once() {
     let description = with(&[MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 400 })]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    assert_eq!(arrivals(&mut fabric, 0), []);
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    assert_eq!(arrivals(&mut emulated, 0), []);
     let bytes: Vec<u8> = (0..900_u32).map(|at| at as u8).collect();
-    send(&mut fabric, 0, 0, &up(segment(Flags::ACK, u32::MAX - 500, &bytes)));
-    let arrived = arrivals(&mut fabric, 100_000_000);
+    send(&mut emulated, 0, 0, &up(segment(Flags::ACK, u32::MAX - 500, &bytes)));
+    let arrived = arrivals(&mut emulated, 100_000_000);
     let parts: Vec<_> = arrived.iter().map(|(_, _, _, part)| (part.seq, part.payload.len())).collect();
     assert_eq!(parts, [(u32::MAX - 500, 400), (u32::MAX - 100, 400), (299, 100)]);
     assert_eq!(arrived.iter().flat_map(|(_, _, _, part)| part.payload.clone()).collect::<Vec<_>>(), bytes);
-    assert_eq!(fabric.in_flight(), 0);
-    let (_, _, flows) = fabric.finish(1_000_000_000);
+    assert_eq!(emulated.in_flight(), 0);
+    let (_, _, flows) = emulated.finish(1_000_000_000);
     assert_eq!((flows.len(), flows[0].data_sent, flows[0].data_lost), (1, 1, 0));
 }
 
@@ -106,21 +106,26 @@ fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
     let description =
         with(&[MiddleboxConfig::Coalescing(middlebox::coalescing::Config { hold_ns: 1_000_000, max_bytes: 9_000 })]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));
-    arrivals(&mut fabric, 50_000_000);
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    send(&mut emulated, 0, 0, &up(segment(Flags::SYN, 0, b"")));
+    arrivals(&mut emulated, 50_000_000);
     let marked = |seq| encoded(CLIENT_END, SERVER_END, Ecn::Ce, segment(Flags::ACK, seq, &[7; 100]));
-    send(&mut fabric, 50_000_000, 0, &marked(1));
-    let alone = arrivals(&mut fabric, 90_000_000);
+    send(&mut emulated, 50_000_000, 0, &marked(1));
+    let alone = arrivals(&mut emulated, 90_000_000);
     let [(1, 66_233_333, header, data)] = &alone[..] else { panic!("{alone:?}") };
     assert_eq!((header.ecn, data.payload.len()), (Ecn::Ce, 100));
     // Two that come together leave as one, marked as the first was.
-    send(&mut fabric, 100_000_000, 0, &marked(101));
-    send(&mut fabric, 100_000_000, 0, &encoded(CLIENT_END, SERVER_END, Ecn::Ect0, segment(Flags::ACK, 201, &[8; 100])));
-    let together = arrivals(&mut fabric, 190_000_000);
+    send(&mut emulated, 100_000_000, 0, &marked(101));
+    send(
+        &mut emulated,
+        100_000_000,
+        0,
+        &encoded(CLIENT_END, SERVER_END, Ecn::Ect0, segment(Flags::ACK, 201, &[8; 100])),
+    );
+    let together = arrivals(&mut emulated, 190_000_000);
     let [(1, 115_440_000, header, data)] = &together[..] else { panic!("{together:?}") };
     assert_eq!((header.ecn, data.seq, data.payload.len()), (Ecn::Ce, 101, 200));
-    assert_eq!(fabric.in_flight(), 0);
+    assert_eq!(emulated.in_flight(), 0);
 }
 
 /// By hand: the proxy stands at the access link's far end, so its answer takes that link only.
@@ -128,17 +133,17 @@ fn what_a_box_holds_leaves_at_its_time_and_keeps_its_mark() {
 fn what_a_box_sends_back_takes_the_way_back() {
     let description = with(&[MiddleboxConfig::ProactiveAcks(middlebox::proactive_acks::Config {})]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    send(&mut emulated, 0, 0, &up(segment(Flags::SYN, 0, b"")));
     send(
-        &mut fabric,
+        &mut emulated,
         30_000_000,
         1,
         &encoded(SERVER_END, CLIENT_END, Ecn::NotEct, Segment { ack: 1, ..segment(Flags::SYN | Flags::ACK, 500, b"") }),
     );
-    arrivals(&mut fabric, 100_000_000);
-    send(&mut fabric, 100_000_000, 0, &up(Segment { ack: 501, ..segment(Flags::ACK, 1, &[1; 60]) }));
-    let arrived = arrivals(&mut fabric, 200_000_000);
+    arrivals(&mut emulated, 100_000_000);
+    send(&mut emulated, 100_000_000, 0, &up(Segment { ack: 501, ..segment(Flags::ACK, 1, &[1; 60]) }));
+    let arrived = arrivals(&mut emulated, 200_000_000);
     let [(1, _, _, data), (0, 120_140_000, header, answer)] = &arrived[..] else { panic!("{arrived:?}") };
     assert_eq!((data.payload.len(), answer.ack, header.src, header.dst), (60, 61, SERVER, CLIENT));
 }
@@ -150,15 +155,15 @@ fn what_is_no_tcp_or_is_damaged_passes_as_it_is() {
         MiddleboxConfig::Splitting(middlebox::splitting::Config { max_bytes: 10 }),
     ]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
     let mut damaged = up(segment(Flags::ACK, 1, &[1; 60]));
     *damaged.last_mut().unwrap() ^= 1;
     let mut datagram = packet(SERVER);
     datagram[9] = 17;
     for bytes in [damaged, datagram] {
-        send(&mut fabric, 0, 0, &bytes);
+        send(&mut emulated, 0, 0, &bytes);
         let mut arrived = Vec::new();
-        fabric.advance(500_000_000, &mut |delivery| arrived.push(delivery.frame[HEADER_LEN..].to_vec()));
+        emulated.advance(500_000_000, &mut |delivery| arrived.push(delivery.frame[HEADER_LEN..].to_vec()));
         assert_eq!(arrived, [bytes]);
     }
 }
@@ -174,10 +179,10 @@ fn what_becomes_too_large_is_dropped_and_counted() {
         growth_bytes,
     })]);
     let network = network();
-    let mut fabric = Fabric::new(&description, &network).unwrap();
-    send(&mut fabric, 0, 0, &up(segment(Flags::SYN, 0, b"")));
-    arrivals(&mut fabric, 50_000_000);
-    send(&mut fabric, 50_000_000, 0, &up(segment(Flags::ACK, 1, &[1; 1_000])));
-    assert_eq!(arrivals(&mut fabric, 500_000_000), []);
-    assert_eq!(fabric.in_flight(), 0);
+    let mut emulated = EmulatedLinks::new(&description, &network).unwrap();
+    send(&mut emulated, 0, 0, &up(segment(Flags::SYN, 0, b"")));
+    arrivals(&mut emulated, 50_000_000);
+    send(&mut emulated, 50_000_000, 0, &up(segment(Flags::ACK, 1, &[1; 1_000])));
+    assert_eq!(arrivals(&mut emulated, 500_000_000), []);
+    assert_eq!(emulated.in_flight(), 0);
 }

@@ -35,7 +35,7 @@ const LONGEST_WAIT_NS: u64 = 20_000_000;
 const BATCH: usize = 32;
 
 /// Both hosts.
-pub struct World<'p> {
+pub struct StackHosts<'p> {
     pub plan: &'p Plan,
     pub description: &'p Description,
     pub clock: Clock,
@@ -63,7 +63,7 @@ pub struct World<'p> {
     pub end_ns: u64,
 }
 
-impl<'p> World<'p> {
+impl<'p> StackHosts<'p> {
     /// All servers listen; nobody has called yet.
     pub fn new(
         plan: &'p Plan,
@@ -71,7 +71,7 @@ impl<'p> World<'p> {
         hosts: [OwnedFd; 2],
         clock: Clock,
         translations: Translations,
-    ) -> Result<World<'p>, StackError> {
+    ) -> Result<StackHosts<'p>, StackError> {
         let description = &plan.description;
         if plan.networks.len() != description.paths.len() {
             return Err(StackError::Invalid("each path has a network of its clients".into()));
@@ -125,7 +125,7 @@ impl<'p> World<'p> {
         }
         let columns = configs.iter().flat_map(|config| config[SERVER].congestion.columns());
         let samples = SubflowSamples::with_columns(columns);
-        Ok(World {
+        Ok(StackHosts {
             plan,
             description,
             clock,

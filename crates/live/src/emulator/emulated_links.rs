@@ -28,7 +28,7 @@ const LARGEST_PACKET: usize = 65_535;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag {
     slot: Slot,
-    /// Position of the rest of its route in `Fabric::routes`.
+    /// Position of the rest of its route in `EmulatedLinks::routes`.
     next: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct Delivery<'a> {
 }
 
 /// The links of a description, the routes over them and the packets on them.
-pub struct Fabric<'d> {
+pub struct EmulatedLinks<'d> {
     description: &'d Description,
     links: Vec<Link<Tag>>,
     /// Half-duplex media, and of each link its own.
@@ -91,12 +91,12 @@ pub struct Fabric<'d> {
     pub unrouted: u64,
 }
 
-impl<'d> Fabric<'d> {
+impl<'d> EmulatedLinks<'d> {
     /// Idle links at time 0. `packet_bytes` is the largest packet that any port takes.
     ///
     /// # Errors
     /// What in `network` contradicts the description.
-    pub fn new(description: &'d Description, network: &Network) -> Result<Fabric<'d>, String> {
+    pub fn new(description: &'d Description, network: &Network) -> Result<EmulatedLinks<'d>, String> {
         let stages = convert::stages(description);
         let mut routes = Vec::new();
         let mut starts = Vec::new();
@@ -131,7 +131,7 @@ impl<'d> Fabric<'d> {
         // equals.
         agenda.sort_by_key(|&(at_ns, action)| (at_ns, action != Action::Sample));
         agenda.reverse();
-        Ok(Fabric {
+        Ok(EmulatedLinks {
             description,
             meter: LinkMeter::new(description),
             heads: BinaryHeap::with_capacity(4 * links.len()),
@@ -362,7 +362,7 @@ impl<'d> Fabric<'d> {
 
     /// The medium serves the next if it is free.
     fn serve(&mut self, at_ns: u64, number: usize) {
-        let Fabric { media, links, heads, .. } = self;
+        let EmulatedLinks { media, links, heads, .. } = self;
         let medium = &mut media.0[number];
         let sends = medium.serve(at_ns, links, |link, next_ns| heads.push(Reverse((next_ns, link as u32))));
         if sends {
