@@ -1,34 +1,36 @@
-"""How good the default answer of advice is on networks of two to five paths: its regret to exhaustive search.
+"""How good the default answer of advice is on networks of two to five paths: its regret to a search of all settings.
 
-`python -m studies.advise_paths --networks 200 --out FILE` draws networks of three to five paths that were not looked at
-while the advice was built: rates of 2 Mbit/s to 2 Gbit/s, round trips of 5 to 120 ms, loss up to 1.5 % on every other
-path, queues of 20 to 300 ms, windows of 256 kB to 8 MB; a third has one useless path (far and slow, or losing 30 to
-50 %), a quarter one that is metered. Each carries one kind of traffic. `--two` takes the networks of the study of two
-paths (`studies.advise`) instead, with the kind that is given by their number.
+`python -m studies.advise_paths --networks 200 --search SEARCH --out FILE` draws networks of three to five paths that
+were not looked at while the advice was built: rates of 2 Mbit/s to 2 Gbit/s, round trips of 5 to 120 ms, loss up to
+1.5 % on every other path, queues of 20 to 300 ms, windows of 256 kB to 8 MB; a third has one useless path (far and
+slow, or losing 30 to 50 %), a quarter one that is metered. Each carries one kind of traffic. `--two` takes the networks
+of the study of two paths (`studies.advise`) instead, with the kind that is given by their number.
 
-On each the advice is asked once, as it is without options. Then every setting that a stock kernel has runs over every
-set of paths, with every first path, on random numbers that the advice did not see; the best 24 three times, the best
-six with what is compared eight times, and the best three with these 24 times. FILE has a line for each; what is there
-is not run again, so the study can be stopped and go on. Without `--networks` it summarises FILE.
+SEARCH has a line for each network with the best of all settings that a stock kernel has, found without the advice
+(`search`); `--full` searches without short cuts, which shows what these lose. FILE has a line with what was advised, on
+the same random numbers, which the advice did not see. What is there is not run again, so the study can be stopped and
+go on. Without `--networks` it summarises the two.
 """
 
 import argparse
 import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from mptcplab.advice.advising import advise, ask
-from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate, backups, multipath, singles
+from mptcplab.advice.candidates import KERNEL_DEFAULT, Candidate, backups, multipath, orders, singles
+from mptcplab.advice.effort import BUDGET_HOPS, plan
 from mptcplab.advice.prune import prune
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
-from mptcplab.advice.simulation import Simulator
+from mptcplab.advice.simulation import OVERHEAD_HOPS, Simulator
+from mptcplab.advice.subsets import Reach, bound, reaches, window_of
 from mptcplab.advice.traffic import KINDS
 from mptcplab.provenance import source_state
 
@@ -37,10 +39,14 @@ from .advise_summary import append, percentile, read
 
 _OTHER_SEED: Final = 555_000_001
 _BELOW: Final = -0.03
-_DEAR_HOPS: Final = 60_000
-"""A run that costs more is not run whole for each of hundreds of settings."""
-_FIRST_PART: Final = 0.25
+_ROUND_HOPS: Final = 15_000_000
+"""What a round of the search may take: where whole runs take more, it sees their first part."""
+_SMALLEST_PART: Final = 1 / 8
+_PAIRS: Final = (8, 24)
+"""How often the best, and what the advice is compared with, have run in the end: more where runs are cheap."""
+_CHEAP_HOPS: Final = 60_000
 ADVICE: Final = "advice"
+FOUND: Final = "the best found"
 TCP: Final = "TCP on the best path"
 ALL: Final = "kernel default, all paths"
 BEST_SET: Final = "kernel default, the best paths"
@@ -70,79 +76,165 @@ def network(number: int, *, development: bool = False) -> tuple[list[str], str, 
     return paths, f"{round(drawn(256, 8000))} kB", metered
 
 
-def case(number: int, kind: str, *, two: bool = False, development: bool = False) -> dict[str, Any]:
-    """One network: the regret of what was advised and of what it is compared with."""
+def asked(number: int, *, two: bool, development: bool) -> tuple[dict[str, Any], Question]:
+    """What the advice is asked about a network, and the same as a question with other random numbers."""
+    kind = list(KINDS)[number % len(KINDS)]
     if two:
         paths, buffer, _ = two_paths(number, development=development)
         metered: list[str] = []
     else:
         paths, buffer, metered = network(number, development=development)
-    began = time.process_time()
-    advice = advise(paths=paths, traffic=kind, buffer=buffer, metered=metered, jobs=1)
-    advised_s = time.process_time() - began
     question = replace(ask(None, paths, kind, "linux", buffer=buffer), seed=_OTHER_SEED + number)
-    question.scale, question.length = advice.effort.scale, advice.effort.length
-    advised = advice.best.candidate
+    effort = plan(question, reaches(question), BUDGET_HOPS)
+    question.scale, question.length = effort.scale, effort.length
+    return {"paths": paths, "traffic": kind, "buffer": buffer, "metered": metered}, question
+
+
+def search(number: int, *, two: bool = False, development: bool = False, full: bool = False) -> dict[str, Any]:
+    """The best of all settings of one network, and what the advice is compared with: a line of SEARCH."""
+    _, question = asked(number, two=two, development=development)
+    controls = plan(question, reaches(question), BUDGET_HOPS).controls
+    began = time.process_time()
     with Simulator(question, 1) as simulator:
         race = Race(simulator)
-        fixed = {ADVICE: advised, **_search(race, question, advised, advice.effort.controls)}
-        best = max(race.results, key=lambda each: (len(race.results[each]), race.mean(each)))
-        better = {name: race.difference(each, best).mean for name, each in fixed.items()}
-    return {
-        "network": number,
-        "paths": len(paths),
-        "traffic": kind,
-        "metered": metered,
-        "advised": advised.label,
-        "best": best.label,
-        "hops": advice.work_hops,
-        "cpu_s": round(advised_s, 2),
-        "scale": question.scale,
-        "length": round(question.length, 4),
-        "settings": len(race.results),
-        "commit": source_state()[0],
-        "regret": {name: round(1 - math.exp(each), 5) for name, each in better.items()},
-        "against": {name: round(math.exp(better[ADVICE] - each) - 1, 5) for name, each in better.items()},
-    }
+        every = _every(question, controls)
+        fixed = _searched(race, question, every, full=full)
+        return {
+            "network": number,
+            "paths": len(question.paths),
+            "traffic": question.traffic.kind,
+            "scale": question.scale,
+            "length": round(question.length, 4),
+            "settings": len(every),
+            "hops": simulator.work_hops,
+            "cpu_s": round(time.process_time() - began, 2),
+            "found": {name: each.label for name, each in fixed.items()},
+            "candidate": astuple(fixed[FOUND]),
+            "scores": {
+                name: [round(run.score, 6) for _, run in sorted(race.results[each].items())]
+                for name, each in fixed.items()
+            },
+        }
 
 
-def _search(
-    race: Race, question: Question, advised: Candidate, controls: Sequence[str] | None
-) -> Mapping[str, Candidate]:
-    """Everything runs, the best more often; what the advice is compared with."""
+def _every(question: Question, controls: Sequence[str] | None) -> list[Candidate]:
+    """All settings that a stock kernel has: every set of paths, every first path, one path with backups, TCP."""
     sets = [chosen for size in range(2, len(question.paths) + 1) for chosen in combinations(question.paths, size)]
     made = [each for members in sets for each in multipath(members, stock=True)]
     made += [*backups(question.paths, stock=True), *singles(question.paths, stock=True)]
-    every, _ = prune(made, None, question.traffic.kind, marked=question.marked, controls=controls)
-    race.extend([each for each in every if each.is_tcp], 1)
-    dear = max(result[0].work_hops for result in race.results.values()) > _DEAR_HOPS
-    scores = dict(zip(every, race.glance(every, _FIRST_PART if dear else 1.0), strict=True))
+    return prune(made, None, question.traffic.kind, marked=question.marked, controls=controls)[0]
+
+
+def _searched(race: Race, question: Question, every: Sequence[Candidate], *, full: bool) -> dict[str, Candidate]:
+    """By role, the best of all and what the advice is compared with, each with a number of `_PAIRS` of runs.
+
+    In rounds, each with more runs of fewer settings. Where running all of them whole once takes too long, the first
+    two rounds see a part of the run, and the first of them the settings that open on the nearest path; those of the
+    better third come back with every other first path. `full`: all whole. Sets whose bound, a law, is below what TCP
+    reached in each run are left out in any case.
+    """
+    known = reaches(question)
+    assert known is not None
+    race.extend([each for each in every if each.is_tcp], 2)
+    reached = max(min(run.score for run in runs.values()) for runs in race.results.values())
+    able = [each for each in every if _bound(question, known, each) >= reached]
+    cost = max(run.work_hops for runs in race.results.values() for run in runs.values()) + OVERHEAD_HOPS
+    scores: dict[Candidate, float] = {}
+
+    def glance(some: Sequence[Candidate]) -> None:
+        part = 1.0
+        while not full and part > _SMALLEST_PART and len(some) * cost * part > _ROUND_HOPS:
+            part /= 2
+        scores.update(zip(some, race.glance(some, part), strict=True))
+
+    if full or len(able) * cost <= _ROUND_HOPS:
+        glance(able)
+        left = able
+    else:
+        first = [each for each in able if len(each.paths) == 1 or each.paths[0] == _nearest(known, each.paths)]
+        glance(first)
+        better = sorted(first, key=lambda each: -scores[each])[: max(24, len(first) // 3)]
+        left = [other for each in better for other in _openings(each)]
+        scores.clear()  # parts of another length do not compare
+        glance(left)
+    plain = [each for each in every if each.is_tcp]
+    defaults = [each for each in left if each.scheme[:2] == KERNEL_DEFAULT and not each.backup and len(each.paths) > 1]
+    order = tuple(sorted(question.paths, key=lambda path: (known[path].rtt_s, path)))
+    everything = Candidate(*KERNEL_DEFAULT, order, (), stock=True)
+    if not defaults:
+        defaults = [each for each in every if each.scheme[:2] == KERNEL_DEFAULT and not each.backup and not each.is_tcp]
+        glance([each for each in defaults if each not in scores])
 
     def best_of(some: Sequence[Candidate], most: int) -> list[Candidate]:
         return sorted(some, key=lambda each: (-scores[each], each.plainness, each))[:most]
 
-    plain = [each for each in every if each.is_tcp]
-    defaults = [each for each in every if each.scheme[:2] == KERNEL_DEFAULT and not each.backup]
-    second = list(dict.fromkeys([*best_of(every, 24), *best_of(plain, 4), *best_of(defaults, 4), advised]))
-    race.extend(second, 3)
-    nearest = question.specs
-    order = tuple(spec.name for spec in sorted(nearest, key=lambda spec: (spec.rtt_s.low, spec.name)))
-    everything = Candidate(*KERNEL_DEFAULT, order, (), True)
-    third = [
-        *race.ranked(second)[:6],
-        *race.ranked([each for each in second if each.is_tcp])[:2],
-        *race.ranked([each for each in second if each in defaults])[:2],
-        everything,
-        advised,
-    ]
-    race.extend(third, 8)
+    beside = best_of(defaults, 3)
+    field = list(dict.fromkeys([*best_of(left, 16), *race.ranked(plain)[:3], *beside]))
+    race.extend(field, 2)
+    field = [*race.ranked(field)[:6], *race.ranked(plain)[:2], *race.ranked(beside)[:2]]
+    race.extend(field, 4)
+    field = list(dict.fromkeys(field))
     fixed = {
-        TCP: race.ranked([each for each in dict.fromkeys(third) if each.is_tcp])[0],
+        TCP: race.ranked([each for each in field if each.is_tcp])[0],
         ALL: everything,
-        BEST_SET: race.ranked([each for each in dict.fromkeys(third) if each in defaults])[0],
+        BEST_SET: race.ranked([each for each in field if each in beside])[0],
     }
-    race.extend([*race.ranked(list(dict.fromkeys(third)))[:3], *fixed.values(), advised], 24)
-    return fixed
+    last = list(dict.fromkeys([*race.ranked(field)[:2], *fixed.values()]))
+    race.extend(last, _PAIRS[cost < _CHEAP_HOPS])
+    return {FOUND: race.ranked(last)[0], **fixed}
+
+
+def _bound(question: Question, known: Mapping[str, Reach], candidate: Candidate) -> float:
+    """What its score cannot exceed."""
+    limit = bound(question, [known[path] for path in candidate.paths], window_of(question))
+    return math.inf if limit is None else limit
+
+
+def _nearest(known: Mapping[str, Reach], paths: Sequence[str]) -> str:
+    return min(paths, key=lambda path: (known[path].rtt_s, path))
+
+
+def _openings(candidate: Candidate) -> Iterator[Candidate]:
+    """The same with each path as the first; one path, with backups or not, is itself alone."""
+    if len(candidate.paths) == 1:
+        yield candidate
+        return
+    for order in orders(candidate.paths):
+        yield replace(candidate, paths=order)
+
+
+def case(number: int, searched: Mapping[str, Any], *, two: bool = False, development: bool = False) -> dict[str, Any]:
+    """What is advised on one network, beside what the search found: a line of FILE."""
+    words, question = asked(number, two=two, development=development)
+    began = time.process_time()
+    advice = advise(**words, jobs=1)
+    advised_s = time.process_time() - began
+    advised = advice.best.candidate
+    assert (advice.effort.scale, round(advice.effort.length, 4)) == (searched["scale"], searched["length"])
+    with Simulator(question, 1) as simulator:
+        race = Race(simulator)
+        pairs = len(searched["scores"][FOUND])
+        race.extend([advised], pairs)
+        mine = [race.results[advised][pair].score for pair in range(pairs)]
+    gains = {
+        name: math.fsum(a - b for a, b in zip(mine, scores, strict=True)) / pairs
+        for name, scores in searched["scores"].items()
+    }
+    most = max(0.0, gains[FOUND])
+    behind = {ADVICE: gains[FOUND] - most, **{name: gains[FOUND] - gains[name] - most for name in (TCP, ALL, BEST_SET)}}
+    return {
+        "network": number,
+        "paths": len(question.paths),
+        "traffic": question.traffic.kind,
+        "metered": words["metered"],
+        "advised": advised.label,
+        "best": searched["found"][FOUND],
+        "hops": advice.work_hops,
+        "cpu_s": round(advised_s, 2),
+        "commit": source_state()[0],
+        "regret": {name: round(1 - math.exp(each), 5) for name, each in behind.items()},
+        "against": {ADVICE: 0.0, **{name: round(math.exp(gains[name]) - 1, 5) for name in (TCP, ALL, BEST_SET)}},
+    }
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -177,17 +269,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--two", action="store_true", help="the networks of two paths of studies.advise")
     parser.add_argument("--development", action="store_true", help="networks to look at while building")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no network after so much CPU time")
-    parser.add_argument("--out", type=Path, default=Path("advise-paths.jsonl"), help="the file of results")
+    parser.add_argument("--full", action="store_true", help="search without short cuts")
+    parser.add_argument("--search", type=Path, default=Path("advise-search.jsonl"), help="the file of searches")
+    parser.add_argument("--out", type=Path, help="the file of advice; without it, networks are searched only")
     given = parser.parse_args([] if arguments is None else arguments)
-    done = {row["network"] for row in read(given.out)}
-    kinds = list(KINDS)
+    which: dict[str, Any] = {"two": given.two, "development": given.development}
+    found = {row["network"]: row for row in read(given.search)}
+    done = {row["network"] for row in read(given.out)} if given.out else set()
     for number in range(given.first, given.first + given.networks):
         if time.process_time() > given.seconds:
             break
-        if number not in done:
-            kind = kinds[number % len(kinds)]
-            append(given.out, case(number, kind, two=given.two, development=given.development))
-    sys.stdout.write(f"{summary(read(given.out))}\n")
+        if number not in found:
+            found[number] = search(number, full=given.full, **which)
+            append(given.search, found[number])
+        if given.out and number not in done:
+            append(given.out, case(number, found[number], **which))
+    if given.out:
+        sys.stdout.write(f"{summary(read(given.out))}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What is done where a run would cost too much: bounded, and true to what it stands for."""
 
+import json
 from dataclasses import replace
 
 import mptcplab
@@ -66,12 +67,31 @@ def test_few_packets_in_flight_do_not_scale() -> None:
 
 
 def test_what_was_simulated_is_what_the_commands_set() -> None:
-    """At a quarter of the rate the kernel's 4 MiB of send buffer stand for 16."""
-    lines = commands(Candidate("cubic", "linux", ("a", "b"), (), True), ("a", "b"), 4)["ip"]
-    assert 'sysctl -w net.ipv4.tcp_wmem="4096 16384 16777216"' in lines
-    assert not any(
-        "tcp_wmem" in line for line in commands(Candidate("cubic", "linux", ("a", "b"), (), True), ("a", "b"))["ip"]
-    )
+    """A window of 16 MiB has send buffers of 26 MiB, a quarter of both at a quarter of the rate."""
+    large = Candidate("cubic", "linux", ("a", "b"), (), True, 2**24)
+    assert 'sysctl -w net.ipv4.tcp_wmem="4096 16384 27262976"' in commands(large, ("a", "b"))["ip"]
+    asked = ask(None, FAST, "bulk", "linux")
+    for scale, send_mib in ((1, 26.0), (4, 6.5)):
+        asked.scale = scale
+        (told,) = json.loads(asked.description(large, 0))["connections"]
+        assert told["scheduler"]["send_buffer"] == send_mib
+        assert told["receive_buffer_bytes"] == 2**24 // scale
+    default = replace(large, window_bytes=0)
+    assert not any("tcp_wmem" in line for line in commands(default, ("a", "b"))["ip"])
+    assert json.loads(asked.description(default, 0))["connections"][0]["scheduler"]["send_buffer"] == 1.0
+
+
+@pytest.mark.parametrize("window_bytes", [2**24, 2**26])
+def test_the_kernels_scheduler_scales_with_its_send_buffers(window_bytes: int) -> None:
+    """2 x 200 Mbit/s over 20 and 50 ms, whole and at a quarter: within 4 %."""
+    whole = ask(None, FAST, "bulk", "linux")
+    setting = Candidate("cubic", "linux", ("a", "b"), (), True, window_bytes)
+    figures = []
+    for scale in (1, 4):
+        with Simulator(replace(whole, scale=scale), 1) as simulator:
+            figures.append(next(simulator.run([Run(setting, 0)])).figures[0].value)
+    assert figures[1] == pytest.approx(figures[0], rel=0.04)
+    assert figures[0] > 0.85 * 389e6
 
 
 def test_a_backup_beside_two_members_carries_nothing() -> None:

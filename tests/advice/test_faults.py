@@ -91,7 +91,7 @@ def test_a_gigabit_is_bounded_and_names_its_receive_buffer(gigabit: Advice) -> N
     assert best.values["bulk"].mean > 0.93 * 1.947e9
     assert best.candidate.window_bytes >= 5e6
     assert any("tcp_rmem" in line for line in best.commands["ip"])
-    assert any("default receive buffer (net.ipv4.tcp_rmem)" in reason for reason in best.reasons)
+    assert any("default buffers (net.ipv4.tcp_rmem and tcp_wmem)" in reason for reason in best.reasons)
 
 
 def test_ten_gigabits_cost_no_more() -> None:

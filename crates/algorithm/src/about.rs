@@ -101,11 +101,13 @@ pub enum Capability {
     Ect1,
     /// A queue discipline that asks when the transmitter will be free, which a medium does not know.
     AsksTransmitter,
+    /// A queue discipline that marks packets (ECN) without being told to.
+    Marks,
 }
 
 impl Capability {
     /// All of them, with their words in `mptcplab list` and the documentation.
-    pub const ALL: [(Capability, &'static str); 10] = [
+    pub const ALL: [(Capability, &'static str); 11] = [
         (Capability::Coupled, "coupled"),
         (Capability::BindsAhead, "binds ahead"),
         (Capability::NeedsSize, "needs the flow's size"),
@@ -116,6 +118,7 @@ impl Capability {
         (Capability::Scalable, "scalable"),
         (Capability::Ect1, "ECT(1)"),
         (Capability::AsksTransmitter, "not on a medium"),
+        (Capability::Marks, "marks packets"),
     ];
 }
 

@@ -167,7 +167,7 @@ def _of_scenario(
     paths = tuple(table.paths)
     few_enough(f"{loaded.source}: connection.{name}.paths", len(paths))
     if traffic is None:
-        carried = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9)
+        carried = Traffic("scenario", {name: {}}, loaded.duration_ns / 1e9, table.application.kind)
         targets: tuple[str, ...] = (name,)
     else:
         if table.direction == "up" and traffic in DOWNLOADS:
@@ -198,10 +198,10 @@ def _answer(question: Question, race: Race, effort: Effort) -> Advice:
     plain = [each for each in plain if each in race.results]
     single = known_best(race, plain)
     pool = [each for each in race.results if each.stock or question.purpose == "any"]
-    best = best_of(race, question, pool, single)
+    best = best_of(race, question, pool, plain)
     chosen = [best]
     if question.purpose == "both":
-        free = best_of(race, question, list(race.results), single)
+        free = best_of(race, question, list(race.results), plain)
         found = race.difference(free, best)
         if not free.stock and found.mean > WORTH_ANOTHER and found.low > 0:
             chosen.append(free)
@@ -254,6 +254,7 @@ def _beside(
             found.append(replace(leader, backup=(*leader.backup, *left)))
         found += [each for name in question.paid for each in _cheaper(leader, name)]
         if len(leader.paths) > 1:
+            found.append(replace(leader, congestion="cubic"))
             found += _neighbours(race, leader, left, len(finalists) + len(plain) + len(found))
     if window:
         # With the buffer that Linux has by default.
@@ -366,7 +367,7 @@ def _recommendation(
         reasons.neighbours_of(race, question, candidate, single),
         tuple(why),
         tuple(path for path in question.paths if path not in candidate.used),
-        commands(candidate, question.paths, question.scale),
+        commands(candidate, question.paths),
     )
 
 

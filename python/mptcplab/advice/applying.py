@@ -22,7 +22,6 @@ from mptcplab.errors import Error
 
 _STATE: Final = Path("/run/mptcplab")
 _NAMESPACE: Final = Path("/proc/self/ns/net")
-_ROUTES: Final = ["ip", "-4", "route"]
 
 
 class ApplyError(Error, RuntimeError):
@@ -90,7 +89,7 @@ def check(setup: Setup, places: Sequence[Place]) -> list[str]:
     found_flags = {each["address"]: _flags(each) for each in _json("mptcp", "endpoint", "show")}
     if found_flags != expected:
         wrong.append(f"the endpoints are {found_flags}, not {expected}")
-    defaults = sorted(_json("-4", "route", "show", "default"), key=lambda route: route.get("metric", 0))
+    defaults = sorted(_json(_family(setup.ipv6), "route", "show", "default"), key=lambda route: route.get("metric", 0))
     devices = [route.get("dev") for route in defaults]
     wrong += [
         f"{path} has no default route on {by_path[path].interface}"
@@ -109,10 +108,11 @@ def undo_commands() -> list[Command]:
     found = [Command(("ip", "mptcp", "endpoint", "flush"))]
     found += [Command(("ip", "mptcp", "endpoint", "add", *words)) for words in before["endpoints"]]
     found.append(Command(("ip", "mptcp", "limits", "set", *before["limits"])))
-    found.append(Command((*_ROUTES, "flush", "exact", "default")))
+    routes = ("ip", before["family"], "route")
+    found.append(Command((*routes, "flush", "exact", "default")))
     saved = base64.b64decode(before["routes"])
     if saved:
-        found.append(Command((*_ROUTES, "restore"), saved))
+        found.append(Command((*routes, "restore"), saved))
     return [*found, *(_sysctl(key, value) for key, value in before["sysctls"].items())]
 
 
@@ -136,14 +136,23 @@ def state_file() -> Path:
 
 def _snapshot(setup: Setup, places: Sequence[Place]) -> dict[str, Any]:
     names = [place.interface for place in places if place.path in setup.used[1:]]
-    keys = ["net.mptcp.enabled", *setup.sysctls, *(f"net/ipv4/conf/{name}/rp_filter" for name in names)]
-    saved = subprocess.run([*_ROUTES, "save", "default"], capture_output=True, check=True, timeout=30).stdout
+    keys = ["net.mptcp.enabled", *setup.sysctls]
+    if not setup.ipv6:
+        keys += [f"net/ipv4/conf/{name}/rp_filter" for name in names]
+    family = _family(setup.ipv6)
+    save = ["ip", family, "route", "save", "default"]
+    saved = subprocess.run(save, capture_output=True, check=True, timeout=30).stdout
     return {
+        "family": family,
         "sysctls": {key: _read_sysctl(key) for key in dict.fromkeys(keys)},
         "limits": _limits(),
         "endpoints": [_endpoint_words(each) for each in _json("mptcp", "endpoint", "show")],
         "routes": base64.b64encode(saved).decode("ascii"),
     }
+
+
+def _family(ipv6: bool) -> str:
+    return "-6" if ipv6 else "-4"
 
 
 def _limits() -> list[str]:

@@ -1,5 +1,6 @@
 """The settings that compete: controls × schedulers × uses of the paths (member, backup or left out), and plain TCP."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -21,6 +22,8 @@ UNCOUPLED: Final = ("cubic", "reno", "bbr", "dctcp")
 LINUX_CONTROLS: Final = ("cubic", "reno", "bbr", "ewtcp", "lia", "olia", "balia", "wvegas", "mppert")
 """What a stock kernel has, and what `mptcplab bpf load` adds."""
 KERNEL_DEFAULT: Final = ("cubic", "linux")
+_MEMORY_FACTOR: Final = 2304 / 1460
+"""Memory that a segment takes, by its data."""
 
 _SHOWN: Final = {
     "cubic": "CUBIC", "reno": "Reno", "bbr": "BBR", "dctcp": "DCTCP", "ewtcp": "EWTCP", "lia": "LIA", "olia": "OLIA",
@@ -44,7 +47,7 @@ class Candidate:
     stock: bool = False
     """Whether controls are in the form that Linux has."""
     window_bytes: int = 0
-    """Largest receive window; 0 is what the question has."""
+    """Largest receive window, for which send buffers are as large; 0 is what the question has, and Linux's default."""
 
     @property
     def plainness(self) -> tuple[int, int, int, int]:
@@ -95,6 +98,8 @@ class Candidate:
             scheduler: Any = self.scheduler
             if scheduler == "min-rtt+orp":
                 scheduler = {"name": "min-rtt", "reinjection": "orp"}
+            elif scheduler == "linux" and self.window_bytes:
+                scheduler = {"name": "linux", "send_buffer": memory_bytes(self.window_bytes) / 2**20}
             keys = {
                 "protocol": "mptcp",
                 "paths": list(self.used),
@@ -127,6 +132,11 @@ class Candidate:
             self.window_bytes != other.window_bytes,
         )
         return sum(choices) == 1
+
+
+def memory_bytes(window_bytes: int) -> int:
+    """The third number of `tcp_rmem` that lets so much data into the window, and of `tcp_wmem`, in whole MiB."""
+    return math.ceil(window_bytes * _MEMORY_FACTOR / 2**20) * 2**20
 
 
 def shown(name: str) -> str:

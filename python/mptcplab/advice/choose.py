@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mptcplab.advice import reasons
@@ -16,9 +17,11 @@ _FOR_PREFERENCE: Final = math.log(1.10)
 WORTH_ANOTHER: Final = math.log(1.03)
 """By so much a free choice is better before it is an answer of its own."""
 _TELLS: Final = 1e-3
-_NO_WORSE: Final = math.log(0.97)
+_NO_WORSE: Final = math.log(0.975)
+"""What must not be worse is above this with 95 % confidence."""
 _CHEAPER: Final = 0.05
 """Of the bytes."""
+_EQUAL: Final = 0.005
 
 
 def known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
@@ -28,14 +31,14 @@ def known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
     return min(as_good, key=lambda each: (each.plainness, each.paths != first.paths, each))
 
 
-def is_safe(race: Race, candidate: Candidate, single: Candidate, *, cheaper: bool = False) -> bool:
-    """Whether it is better than TCP on the best path for certain, by so much that it matters.
+def is_safe(race: Race, candidate: Candidate, first: Candidate, *, cheaper: bool = False) -> bool:
+    """Whether it is better than `first`, the best of TCP, for certain, by so much that it matters.
 
     One path with others as backup need not be better, nor need what is `cheaper`: they must not be worse.
     """
-    if candidate == single:
+    if candidate == first:
         return True
-    found = race.difference(candidate, single)
+    found = race.difference(candidate, first)
     if found.pairs < 2:
         return False
     if cheaper or candidate.is_tcp or len(candidate.paths) == 1:
@@ -43,15 +46,23 @@ def is_safe(race: Race, candidate: Candidate, single: Candidate, *, cheaper: boo
     return found.low >= 0 and found.mean >= INDIFFERENT
 
 
-def best_of(race: Race, question: Question, pool: Sequence[Candidate], single: Candidate) -> Candidate:
-    """The answer among `pool`, of which `single` is one."""
-    dear = _cost(race, question, single)
-    safe = [each for each in pool if is_safe(race, each, single, cheaper=_cost(race, question, each) < dear - _CHEAPER)]
+def best_of(race: Race, question: Question, pool: Sequence[Candidate], plain: Sequence[Candidate]) -> Candidate:
+    """The answer among `pool`, beside plain TCP."""
+    first, single = race.ranked(plain)[0], known_best(race, plain)
+    dear = _cost(race, question, first)
+    safe = [each for each in pool if is_safe(race, each, first, cheaper=_cost(race, question, each) < dear - _CHEAPER)]
     ranked = race.ranked(list(dict.fromkeys([*safe, single])))
     margin = AS_GOOD if question.prefer == "best" else _FOR_PREFERENCE
     as_good = [each for each in ranked if race.difference(each, ranked[0]).mean >= -margin - _TELLS]
     order = _orders(race, question)[question.prefer]
-    return min(as_good, key=lambda each: (*order(each), *each.plainness, ranked.index(each)))
+    best = min(as_good, key=lambda each: (*order(each), *each.plainness, ranked.index(each)))
+    # Of equal paths the first that was named opens the connection.
+    alike = [each for each in as_good if _is_other_order(each, best) and abs(race.difference(each, best).mean) < _EQUAL]
+    return min([best, *alike], key=lambda each: [question.paths.index(path) for path in each.paths])
+
+
+def _is_other_order(one: Candidate, other: Candidate) -> bool:
+    return replace(one, paths=other.paths) == other and set(one.paths) == set(other.paths)
 
 
 def _orders(race: Race, question: Question) -> dict[str, Callable[[Candidate], tuple[float, ...]]]:

@@ -3,12 +3,11 @@
 Work is counted in packet hops. A run at R bit/s takes about R × time / (8 × 1,500) data packets and half as many
 acknowledgments. Where that is more than a part of the budget, two things make it less:
 
-* Scale: rates, queues, windows and files are divided by a whole number; times, the size of packets and the number of
-  paths stay. What counts in the dynamics of CUBIC and BBR, the number of round trips and how full queues and windows
-  are, stays too, as long as many packets are in flight. It is not allowed with random loss, whose effect depends on the
-  window in packets, nor for controls whose window grows by a segment in each round trip; those are not tried then.
-  The kernel's scheduler has send buffers of a fixed size: at a scale they are that many times larger, and the commands
-  set them so.
+* Scale: rates, queues, windows, send buffers and files are divided by a whole number; times, the size of packets and
+  the number of paths stay. What counts in the dynamics of CUBIC and BBR, the number of round trips and how full queues
+  and windows are, stays too, as long as many packets are in flight. It is not allowed with random loss, whose effect
+  depends on the window in packets, nor for controls whose window grows by a segment in each round trip; those are not
+  tried then.
 * Length: a part of the run is simulated, half of it at least where scaling would do.
 """
 
@@ -62,9 +61,8 @@ class Effort:
         said = []
         if self.scale > 1:
             said.append(
-                f"Simulated at 1/{self.scale} of the rates, queues and windows, with CUBIC and BBR only, as others do "
-                f"not scale, and with a tcp_wmem of {4 * self.scale} MiB: with 4 MiB, Linux's default, a path that is "
-                "farther than the others can hold them up."
+                f"Simulated at 1/{self.scale} of the rates, queues and windows, with CUBIC and BBR only: the others do "
+                "not scale."
             )
         if self.length < 1:
             said.append(f"Simulated for {self.length * duration_s:.3g} s instead of {duration_s:g} s.")

@@ -19,7 +19,7 @@ _SAID: Final = re.compile(r"(?P<interface>[A-Za-z0-9_.@-]{1,15})(?:\s+via\s+(?P<
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path on this machine, IPv4."""
+    """A path on this machine, over IPv4 or IPv6."""
 
     path: str
     interface: str
@@ -35,7 +35,7 @@ class Place:
         return text.replace(f"INTERFACE_OF_{name}", self.interface).replace(f"ADDRESS_ON_{name}", self.address)
 
 
-def read_interfaces(texts: Sequence[str], paths: Sequence[str]) -> list[Place]:
+def read_interfaces(texts: Sequence[str], paths: Sequence[str], *, ipv6: bool = False) -> list[Place]:
     """`NAME: INTERFACE` or `NAME: INTERFACE via GATEWAY`, one for each path. Raises AdviceError."""
     found: dict[str, Place] = {}
     for text in texts:
@@ -47,28 +47,30 @@ def read_interfaces(texts: Sequence[str], paths: Sequence[str]) -> list[Place]:
         known_path(where, name, paths)
         if name in found:
             raise AdviceError(where, f"a second interface for {name}", "one for each path")
-        found[name] = _place(where, name, match["interface"], match["gateway"])
+        found[name] = _place(where, name, match["interface"], match["gateway"], ipv6=ipv6)
     missing = [path for path in paths if path not in found]
     if missing:
         raise AdviceError("--interface", f"none for {', '.join(missing)}", f"one for each path, such as {EXAMPLE}")
     return [found[path] for path in paths]
 
 
-def _place(where: str, path: str, interface: str, gateway: str | None) -> Place:
-    links = _ip("address", "show", "dev", interface)
+def _place(where: str, path: str, interface: str, gateway: str | None, *, ipv6: bool) -> Place:
+    family, version = ("inet6", ipaddress.IPv6Address) if ipv6 else ("inet", ipaddress.IPv4Address)
+    number = 6 if ipv6 else 4
+    links = _ip(number, "address", "show", "dev", interface)
     if links is None:
         raise AdviceError(where, f"no interface {show(interface)}", "one of this machine; ip link shows them")
     link = links[0]
-    addresses = [each["local"] for each in link["addr_info"] if each["family"] == "inet" and each["scope"] == "global"]
+    addresses = [each["local"] for each in link["addr_info"] if each["family"] == family and each["scope"] == "global"]
     if not addresses:
-        raise AdviceError(where, f"no IPv4 address on {interface}", "an interface with an address")
+        raise AdviceError(where, f"no IPv{number} address on {interface}", "an interface with an address")
     if gateway is not None:
         try:
-            ipaddress.IPv4Address(gateway)
+            version(gateway)
         except ValueError:
-            raise AdviceError(where, f"the gateway {show(gateway)}", "an IPv4 address") from None
+            raise AdviceError(where, f"the gateway {show(gateway)}", f"an IPv{number} address") from None
     else:
-        routes = _ip("route", "show", "default", "dev", interface) or []
+        routes = _ip(number, "route", "show", "default", "dev", interface) or []
         gateway = next((route["gateway"] for route in routes if "gateway" in route), None)
         if gateway is None and not routes and "POINTOPOINT" not in link["flags"]:
             expected = f'it, as in "{path}: {interface} via GATEWAY": {interface} has no default route'
@@ -76,8 +78,8 @@ def _place(where: str, path: str, interface: str, gateway: str | None) -> Place:
     return Place(path, interface, addresses[0], gateway)
 
 
-def _ip(*words: str) -> list[dict[str, Any]] | None:
-    done = subprocess.run(["ip", "-4", "-j", *words], capture_output=True, text=True, check=False, timeout=30)
+def _ip(family: int, *words: str) -> list[dict[str, Any]] | None:
+    done = subprocess.run(["ip", f"-{family}", "-j", *words], capture_output=True, text=True, check=False, timeout=30)
     if done.returncode != 0:
         return None
     return [each for each in json.loads(done.stdout or "[]") if each]

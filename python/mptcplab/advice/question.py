@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
+from mptcplab import registry
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.errors import AdviceError
 from mptcplab.advice.paths import Cap, PathSpec, Span
@@ -21,6 +22,8 @@ AUTO_WINDOW_BYTES: Final = 3_986_000
 _SEEDS: Final = 1_000_003
 _FEWEST_QUEUE_BYTES: Final = 15_000
 _SMALLEST_WINDOW: Final = 64_240
+_SEND_BUFFER_MIB: Final = (0.0625, 4.0)
+"""The smallest that the kernel's scheduler takes, and the default."""
 
 
 @dataclass
@@ -244,8 +247,9 @@ def with_traffic(base: dict[str, Any], name: str, traffic: Traffic) -> tuple[str
 
 
 def _marks(queue: Mapping[str, Any]) -> bool:
-    """DualPI2 does always, others by their key."""
-    return queue["kind"] == "dualpi2" or bool(queue.get("ecn"))
+    """By its nature, or by its key."""
+    entry = registry.find("queues", queue["kind"])
+    return bool(queue.get("ecn")) or (entry is not None and "marks packets" in entry.capabilities)
 
 
 def _middle(span: Span) -> float:
@@ -290,9 +294,15 @@ def scaled(told: dict[str, Any], by: int) -> dict[str, Any]:
         if application["kind"] == "web":
             objects = [{**one, "size_bytes": max(1, one["size_bytes"] // by)} for one in application["objects"]]
             application |= {"objects": objects}
-        connections.append(
-            {**each, "receive_buffer_bytes": max(_SMALLEST_WINDOW, window // by), "application": application}
-        )
+        changed = {"receive_buffer_bytes": max(_SMALLEST_WINDOW, window // by), "application": application}
+        scheduler = each.get("scheduler")
+        if scheduler is not None and scheduler["name"] == "linux":
+            smallest, default = _SEND_BUFFER_MIB
+            changed["scheduler"] = {
+                **scheduler,
+                "send_buffer": max(smallest, scheduler.get("send_buffer", default) / by),
+            }
+        connections.append({**each, **changed})
     return {**told, "links": links, "connections": connections}
 
 

@@ -200,7 +200,11 @@ def _change(best: Candidate, other: Candidate) -> str | None:
         changes.append(shown(other.scheduler) if kernels else f"the scheduler {shown(other.scheduler)}")
     if set(other.paths) != set(best.paths):
         if not set(other.paths) < set(best.paths):
-            return None if set(other.paths) - set(best.used) else f"{formats.listed(list(other.paths))} all in use"
+            return (
+                None
+                if set(other.paths) - set(best.used)
+                else f"{formats.listed(list(other.paths))} {'both' if len(other.paths) == 2 else 'all'} in use"
+            )
         out = [path for path in best.paths if path not in other.paths]
         standing = set(out) <= set(other.backup)
         changes.append(f"{formats.listed(out)} as backup" if standing else f"{formats.listed(out)} left out")
@@ -208,7 +212,7 @@ def _change(best: Candidate, other: Candidate) -> str | None:
         changes.append(f"{other.paths[0]} as the first path")
     if other.window_bytes != best.window_bytes:
         size = formats.size(other.window_bytes)
-        default = "Linux's default receive buffer (net.ipv4.tcp_rmem)"
+        default = "Linux's default buffers (net.ipv4.tcp_rmem and tcp_wmem)"
         changes.append(f"a receive window of {size}" if other.window_bytes else default)
     return formats.listed(changes) if changes else None
 

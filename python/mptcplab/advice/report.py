@@ -55,7 +55,7 @@ def page(advice: Advice) -> str:
         panels.append(queues)
     return pages.render(
         "advice.html",
-        title=f"Advice for {question.traffic.kind} over {formats.listed(list(question.paths))}",
+        title=f"Advice for {question.traffic.title} over {formats.listed(list(question.paths))}",
         lead=question.traffic.summary(),
         answers=[(headline(each), each.reasons, each.commands) for each in advice.recommended],
         closing=closing(advice),

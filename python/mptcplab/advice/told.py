@@ -42,7 +42,7 @@ def closing(advice: "Advice") -> list[str]:
 
 def text(advice: "Advice", *, most: int = 30) -> str:
     """At most so many lines, without the commands."""
-    lines = [f"{advice.question.traffic.kind}: {advice.question.traffic.summary()}.", ""]
+    lines = [f"{advice.question.traffic.title}: {advice.question.traffic.summary()}.", ""]
     for place, each in enumerate(advice.recommended):
         lines.append(headline(each))
         lines += [f"  - {reason}" for reason in each.reasons[: _MORE_REASONS if place else _REASONS]]
@@ -69,7 +69,7 @@ def aligned(headers: list[str], cells: list[list[str]]) -> list[str]:
 
 def html(advice: "Advice") -> str:
     """The same for a notebook: the answer, its reasons and a table; the commands are folded."""
-    parts = [f"<p>{escape(advice.question.traffic.kind)}: {escape(advice.question.traffic.summary())}.</p>"]
+    parts = [f"<p>{escape(advice.question.traffic.title)}: {escape(advice.question.traffic.summary())}.</p>"]
     for place, each in enumerate(advice.recommended):
         reasons = "".join(f"<li>{escape(one)}</li>" for one in each.reasons[: _MORE_REASONS if place else _REASONS])
         parts.append(f"<p><strong>{escape(headline(each))}</strong></p><ul>{reasons}</ul>")

@@ -43,6 +43,19 @@ _CALL_BPS: Final = 400_000
 _CALL_EVERY_S: Final = 0.02
 
 
+_MEASURED: Final[Mapping[str, str]] = {
+    "video": "mean bit rate, multiplied by the fraction of the time during which it plays",
+    "ping": "mean time until the answer has arrived",
+    "requests": "mean time until the answer has arrived",
+    "web": "mean time to load a page",
+    "flows": "mean time of a transfer",
+    "ftp": "mean time of a transfer",
+    "file": "time of the transfer",
+    "rate": "mean delay",
+}
+"""By application of a scenario file what is compared; goodput of the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """The connections that are to be advised on: their applications by name, and when the run ends."""
@@ -51,10 +64,19 @@ class Traffic:
     applications: Mapping[str, Mapping[str, Any]]
     """By the name of a connection, keys of its table that say what it carries."""
     duration_s: float
+    application: str = ""
+    """Of the connection of a scenario file, its kind."""
 
     def summary(self) -> str:
-        """In words."""
-        return KINDS.get(self.kind, "the traffic of the scenario")
+        """In words: what is carried, and what is measured of it."""
+        if self.kind in KINDS:
+            return KINDS[self.kind]
+        return f"{self.application} for {self.duration_s:g} s: {_MEASURED.get(self.application, 'goodput')}"
+
+    @property
+    def title(self) -> str:
+        """Its kind, or the connection of a scenario file."""
+        return self.kind if self.kind in KINDS else f"connection {next(iter(self.applications))}"
 
 
 def of_kind(kind: str, rates_bps: tuple[float, float]) -> Traffic:

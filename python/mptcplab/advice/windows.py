@@ -10,8 +10,6 @@ from mptcplab.advice.subsets import Reach, goodput_bound_bps
 _FACTOR: Final = 2.0
 """RFC 6182 §5.3: twice the rate of all paths over the longest round trip."""
 _LARGEST: Final = 2**29
-_MEMORY_FACTOR: Final = 2304 / 1460
-"""Memory that a segment takes, by its data."""
 _BUSY: Final = ("bulk", "mix", "scenario")
 _BINDS: Final = 0.98
 
@@ -26,8 +24,3 @@ def wanted(question: Question, known: Mapping[str, Reach] | None) -> int:
         return 0
     needed = _FACTOR * sum(path.rate_bps for path in paths) * max(path.rtt_s for path in paths) / 8
     return int(min(_LARGEST, 2 ** math.ceil(math.log2(needed))))
-
-
-def memory_bytes(window_bytes: int) -> int:
-    """The third number of `tcp_rmem` that lets so much data into the window, in whole MiB."""
-    return math.ceil(window_bytes * _MEMORY_FACTOR / 2**20) * 2**20

@@ -98,6 +98,7 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     multiple=True,
     help="Where a path leaves this machine; with one for each path, the commands have its names.",
 )
+@click.option("--ipv6", is_flag=True, help="Commands with routes and addresses of IPv6.")
 @click.option("--apply", "applied", is_flag=True, help="Set this machine as advised, after asking, and check it. Root.")
 @click.option("--undo", is_flag=True, help="Put back what was there before --apply, also after a crash. Root.")
 @click.option("--dry-run", is_flag=True, help="With --apply or --undo: print the commands and run none.")
@@ -126,6 +127,7 @@ def advise(
     budget: float,
     form: str,
     interfaces: tuple[str, ...],
+    ipv6: bool,
     applied: bool,
     undo: bool,
     dry_run: bool,
@@ -215,7 +217,7 @@ def advise(
         paths = _measured(server, token, paths, file)
     elif token is not None:
         raise Failure(WRONG_INPUT, "--token: found no --measure; expected both or neither")
-    places = applying.places(interfaces, paths, file, connection, needed=applied)
+    places = applying.places(interfaces, paths, file, connection, needed=applied, ipv6=ipv6)
     try:
         with Progress("advice", sys.stderr) as progress:
             advice = ask(
@@ -246,9 +248,9 @@ def advise(
     if as_json:
         sys.stdout.write(advice.to_json() + "\n")
         return
-    _show(advice, form, places, everything=everything)
+    _show(advice, form, places, everything=everything, ipv6=ipv6)
     if applied:
-        applying.apply(advice, places, dry_run=dry_run, yes=yes)
+        applying.apply(advice, places, dry_run=dry_run, yes=yes, ipv6=ipv6)
 
 
 def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
@@ -280,11 +282,12 @@ def _estimated(effort: "Effort") -> None:
         say(f"This takes up to {effort.cpu_s:.0f} s of CPU time, less where it is soon clear.")
 
 
-def _show(advice: "Advice", form: str, places: "Sequence[Place]", *, everything: bool) -> None:
+def _show(advice: "Advice", form: str, places: "Sequence[Place]", *, everything: bool, ipv6: bool) -> None:
+    from mptcplab.advice.commands import commands
     from mptcplab.advice.told import text
 
     print_line(text(advice))
-    lines = advice.best.commands.get(form, ())
+    lines = commands(advice.best.candidate, advice.question.paths, ipv6=ipv6)[form]
     if lines:
         blanks = "" if places and form == "ip" else ", with the words in capitals filled in"
         print_line(f"\nTo set {advice.best.label}, as root{blanks}:")

@@ -21,7 +21,13 @@ def need_root(option: str) -> None:
 
 
 def places(
-    interfaces: Sequence[str], paths: Sequence[str], file: Path | None, connection: str | None, *, needed: bool
+    interfaces: Sequence[str],
+    paths: Sequence[str],
+    file: Path | None,
+    connection: str | None,
+    *,
+    needed: bool,
+    ipv6: bool = False,
 ) -> "list[Place]":
     """Where each path of the question leaves this machine; nothing where nobody said so."""
     from mptcplab.advice.errors import AdviceError
@@ -41,12 +47,12 @@ def places(
 
             base, name = from_file(Scenario.load(file), connection)
             names = list(base["connection"][name]["paths"])
-        return read_interfaces(interfaces, names)
+        return read_interfaces(interfaces, names, ipv6=ipv6)
     except AdviceError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
 
 
-def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: bool) -> None:
+def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: bool, ipv6: bool = False) -> None:
     """Set this machine as the first answer says."""
     from mptcplab import bpf
     from mptcplab.advice import applying
@@ -55,7 +61,7 @@ def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: boo
     best = advice.best
     if not best.candidate.stock:
         raise Failure(WRONG_INPUT, f"--apply: found {best.label}, which no stock kernel has; expected no --for any")
-    setup = Setup.of(best.candidate, advice.question.paths, advice.effort.scale)
+    setup = Setup.of(best.candidate, advice.question.paths, ipv6=ipv6)
     print_line("\nOn this machine:")
     for command in applying.commands(setup, there):
         print_line(f"  {command}")

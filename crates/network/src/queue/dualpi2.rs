@@ -22,7 +22,7 @@
 use std::collections::VecDeque;
 
 use algorithm::declare::{HOUR, MILLISECOND, limit, number, percentage, time};
-use algorithm::{About, Declared, declared};
+use algorithm::{About, Capability, Declared, declared};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arrival::{Arrival, Entry};
@@ -67,7 +67,8 @@ impl Declare for DualPi2 {
         "two coupled queues: a low-latency one for scalable controls (L4S), and a classic one",
         "RFC 9332",
     )
-    .parameters(Config::PARAMETERS);
+    .parameters(Config::PARAMETERS)
+    .with(Capability::Marks);
 
     fn make(config: Config, _: &mut Xoshiro256PlusPlus) -> DualPi2 {
         DualPi2::new(config)

@@ -1,8 +1,8 @@
 //! The scheduler of Linux 5.19 and later ("default" of the upstream kernel; docs/decisions/0006).
 
-use super::linux_memory::{SendBuffer, buffer_limit, memory, pace};
+use super::linux_memory::{MAX_BUFFER_MIB, MIB, SendBuffer, buffer_limit, memory, pace};
 use super::{Context, Decision, Demand, PacketScheduler, Repair, SubflowSet, usable};
-use crate::algorithm::{About, Algorithm, Capability, Given, Make};
+use crate::algorithm::{About, Algorithm, Capability, Given, Make, Parameter};
 use crate::congestion::View;
 use crate::plugin::Origin;
 
@@ -29,8 +29,10 @@ const LEAST_BUFFER_BYTES: u64 = 4096;
 /// bound page by page, as long as the least lingering subflow's *send buffer* has room. A subflow's buffer grows with its
 /// window, where the window was not filled while the application waited; the socket's is the sum of its subflows'. For data
 /// that another subflow carried only those with room are asked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Linux {
+    /// The largest send buffer of a subflow.
+    largest_bytes: u64,
     linger: Linger,
     limits: Vec<Limit>,
     buffers: Vec<SendBuffer>,
@@ -47,13 +49,27 @@ pub struct Linux {
 impl Algorithm for Linux {
     const ABOUT: About =
         About::new("linux", "the subflow with the shortest linger time, in bursts of 64 KiB", "Linux 5.19 and later")
+            .parameters(&[Parameter::number(
+                "send_buffer",
+                MAX_BUFFER_MIB,
+                [0.0625, 65_536.0],
+                "the largest send buffer of a subflow, the third number of tcp_wmem",
+            )
+            .unit("MiB")
+            .fixed_in_kernel()])
             .with(Capability::BindsAhead)
             .with(Capability::InKernel);
 }
 
 impl Make for Linux {
-    fn make(_: &Given, _: &Origin) -> Self {
-        Linux::default()
+    fn make(given: &Given, _: &Origin) -> Self {
+        Linux::with_send_buffer((given.number("send_buffer") * MIB) as u64)
+    }
+}
+
+impl Default for Linux {
+    fn default() -> Self {
+        Linux::with_send_buffer((MAX_BUFFER_MIB * MIB) as u64)
     }
 }
 
@@ -104,6 +120,19 @@ impl Linger {
 }
 
 impl Linux {
+    fn with_send_buffer(largest_bytes: u64) -> Self {
+        Linux {
+            largest_bytes,
+            linger: Linger::default(),
+            limits: Vec::new(),
+            buffers: Vec::new(),
+            accepted: 0,
+            full: false,
+            held: false,
+            burst: None,
+        }
+    }
+
     /// Each subflow's buffer gets its first size when it can carry data.
     fn look(&mut self, group: &[View], context: &Context) {
         self.limits.resize(group.len(), Limit::default());
@@ -113,7 +142,7 @@ impl Linux {
                 limit.bytes = 0;
             } else if limit.bytes == 0 {
                 let counters = context.counters(r);
-                limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes);
+                limit.bytes = buffer_limit(group[r].cwnd, counters.segment_bytes, self.largest_bytes);
                 limit.seen_bytes = counters.acknowledged_bytes;
             }
         }
@@ -230,7 +259,7 @@ impl PacketScheduler for Linux {
             limit.seen_bytes = counters.acknowledged_bytes;
             let since_ns = context.now_ns - std::mem::replace(&mut limit.seen_ns, context.now_ns);
             if self.full && (since_ns < DEFERRED_NS || f64::from(view.in_flight) < view.cwnd.floor()) {
-                let wanted = buffer_limit(view.cwnd, counters.segment_bytes);
+                let wanted = buffer_limit(view.cwnd, counters.segment_bytes, self.largest_bytes);
                 grown |= wanted > limit.bytes;
                 limit.bytes = limit.bytes.max(wanted);
             }

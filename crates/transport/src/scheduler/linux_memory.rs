@@ -12,8 +12,10 @@ const PACKET_FRAME_BYTES: u64 = 256;
 const OVERHEAD_BYTES: u64 = PACKET_HEAD_BYTES + PACKET_FRAME_BYTES;
 /// Largest payload of one buffer that was sent.
 const WHOLE_BYTES: u64 = 1 << 16;
-/// `tcp_wmem`: the largest send buffer.
-const MAX_BUFFER_BYTES: u64 = 4 << 20;
+/// One MiB.
+pub(super) const MIB: f64 = 1_048_576.0;
+/// `tcp_wmem`: the largest send buffer, as the kernel has it by default.
+pub(super) const MAX_BUFFER_MIB: f64 = 4.0;
 
 /// Pacing rate in bytes/s: twice (in slow start, below half of ssthresh) or 1.2 times the window over the smoothed RTT.
 pub(super) fn pace(v: &View) -> f64 {
@@ -33,11 +35,11 @@ pub(super) struct SendBuffer {
     pub open: bool,
 }
 
-/// The size that a send buffer is given: twice the window of segments in memory, at least ten (`tcp_sndbuf_expand`). `mss`
-/// without options.
-pub(super) fn buffer_limit(cwnd: f64, mss: u32) -> u64 {
+/// The size that a send buffer is given: twice the window of segments in memory, at least ten, up to the largest
+/// (`tcp_sndbuf_expand`). `mss` without options.
+pub(super) fn buffer_limit(cwnd: f64, mss: u32, largest_bytes: u64) -> u64 {
     let segment = (u64::from(mss) + PACKET_HEAD_BYTES).next_power_of_two() + PACKET_FRAME_BYTES;
-    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(MAX_BUFFER_BYTES)
+    (2 * cwnd.max(FEWEST_SEGMENTS) as u64 * segment).min(largest_bytes)
 }
 
 /// Memory that data takes: what waits, so many bytes in so many buffers, and what was sent in smaller ones, each of as much as is paced out
@@ -60,10 +62,11 @@ mod tests {
     #[test]
     fn buffers_worked_by_hand() {
         // 1460 + 640 is rounded up to 4096; with 256 more, ten segments twice are the kernel's well-known 87040 bytes.
-        assert_eq!(buffer_limit(10.0, 1460), 87_040);
-        assert_eq!(buffer_limit(4.0, 1460), 87_040);
-        assert_eq!(buffer_limit(60.9, 1460), 2 * 60 * 4352);
-        assert_eq!(buffer_limit(10_000.0, 1460), 4 << 20);
+        assert_eq!(buffer_limit(10.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(4.0, 1460, 4 << 20), 87_040);
+        assert_eq!(buffer_limit(60.9, 1460, 4 << 20), 2 * 60 * 4352);
+        assert_eq!(buffer_limit(10_000.0, 1460, 4 << 20), 4 << 20);
+        assert_eq!(buffer_limit(10_000.0, 1460, 16 << 20), 16 << 20);
         // 1.2·10·1420 B/100 ms are 166 B in a 1024th of a second: two segments at a time, each with 896 bytes beside them.
         let slow = view(10.0, 100);
         assert_eq!(memory(3 * 1420, (0, 0), &slow), 3 * 1420 + 2 * 896);

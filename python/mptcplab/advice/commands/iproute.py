@@ -17,7 +17,7 @@ def lines(setup: Setup) -> list[str]:
         *sysctl_lines(setup),
         *([f"ip mptcp limits set subflows {setup.subflows} add_addr_accepted {setup.subflows}"] * (not setup.is_tcp)),
         "# on the host with the paths: new connections open on " + setup.members[0],
-        f"ip route save default > {BEFORE}.routes",
+        f"{setup.ip_route} save default > {BEFORE}.routes",
         f"ip mptcp endpoint show > {BEFORE}.endpoints",
         "ip mptcp endpoint flush",
         *routes(setup),
@@ -27,8 +27,8 @@ def lines(setup: Setup) -> list[str]:
         "# the way back, on the host with the paths; after a restart nothing is left of any of this",
         "ip mptcp endpoint flush",
         f"while read -r endpoint; do ip mptcp endpoint add $endpoint; done < {BEFORE}.endpoints",
-        "ip route flush exact default",
-        f"ip route restore < {BEFORE}.routes",
+        f"{setup.ip_route} flush exact default",
+        f"{setup.ip_route} restore < {BEFORE}.routes",
         "# the way back, on both hosts",
         f"sysctl -p {BEFORE}.sysctls",
         f"ip mptcp limits set $(cat {BEFORE}.limits)",
@@ -38,14 +38,15 @@ def lines(setup: Setup) -> list[str]:
 
 def routes(setup: Setup) -> list[str]:
     """A default route for each path: without one of its own a subflow never leaves on its path."""
-    first, *others = setup.used
-    found = [f"ip route replace default via GATEWAY_OF_{word(first)} dev INTERFACE_OF_{word(first)}"]
-    for other in others:
-        name = word(other)
-        metric = setup.metric(other)
-        found.append(f"ip route replace default via GATEWAY_OF_{name} dev INTERFACE_OF_{name} metric {metric}")
-        # A strict filter would drop what comes back on a path that is not the route to the server.
-        found.append(f"sysctl -w net/ipv4/conf/INTERFACE_OF_{name}/rp_filter=2")
+    found = []
+    for place, path in enumerate(setup.used):
+        name = word(path)
+        # IPv6 takes no metric for 1024, which is that of router advertisements.
+        metric = f" metric {setup.metric(path)}" if place > 0 or setup.ipv6 else ""
+        found.append(f"{setup.ip_route} replace default via GATEWAY_OF_{name} dev INTERFACE_OF_{name}{metric}")
+        if place > 0 and not setup.ipv6:
+            # A strict filter would drop what comes back on a path that is not the route to the server.
+            found.append(f"sysctl -w net/ipv4/conf/INTERFACE_OF_{name}/rp_filter=2")
     return found
 
 

@@ -13,7 +13,8 @@ def lines(setup: Setup) -> list[str]:
         *CHECK,
         "# the way back",
         *(
-            f"nmcli connection modify CONNECTION_OF_{word(path)} connection.mptcp-flags default ipv4.route-metric -1"
+            f"nmcli connection modify CONNECTION_OF_{word(path)} connection.mptcp-flags default ipv4.route-metric -1 "
+            "ipv6.route-metric -1"
             for path in (*setup.used, *setup.left_out)
         ),
         *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in (*setup.used, *setup.left_out)),
@@ -36,6 +37,6 @@ def connections(setup: Setup) -> list[str]:
         flags = ",".join(setup.flags(path)) or "disabled"
         found.append(
             f"nmcli connection modify CONNECTION_OF_{word(path)} connection.mptcp-flags {flags} "
-            f"ipv4.route-metric {setup.metric(path)}"
+            f"ipv4.route-metric {setup.metric(path)} ipv6.route-metric {setup.metric(path)}"
         )
     return [*found, *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in paths)]

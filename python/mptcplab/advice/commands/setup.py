@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from mptcplab.advice.candidates import Candidate
-from mptcplab.advice.windows import memory_bytes
+from mptcplab.advice.candidates import Candidate, memory_bytes
 from mptcplab.bpf.controls import NAMES
 
 STOCK: Final = ("cubic", "reno")
 MODULES: Final = ("bbr", "dctcp")
 """Controls that most distributions build as modules, tcp_NAME."""
-DEFAULT_SEND_BYTES: Final = 4 * 2**20
-"""The third number of `tcp_wmem`."""
 _MOST_SUBFLOWS: Final = 8
 """The kernel's own bound (MPTCP_SUBFLOWS_MAX)."""
 FIRST_METRIC: Final = 100
@@ -29,16 +26,15 @@ class Setup:
     backup: tuple[str, ...]
     left_out: tuple[str, ...]
     is_tcp: bool
-    receive_bytes: int
-    """The largest receive buffer, memory; 0 leaves it alone."""
-    send_bytes: int
-    """The largest send buffer."""
+    buffer_bytes: int
+    """The largest receive and send buffers, memory; 0 leaves them alone."""
+    ipv6: bool = False
+    """Whether routes and addresses are of IPv6."""
 
     @classmethod
-    def of(cls, candidate: Candidate, paths: Sequence[str], scale: int = 1) -> Self:
-        """Of a candidate among these paths. Simulated at a scale, send buffers were so many times larger."""
-        receive = memory_bytes(candidate.window_bytes) if candidate.window_bytes else 0
-        send = DEFAULT_SEND_BYTES * scale if scale > 1 and not candidate.is_tcp else 0
+    def of(cls, candidate: Candidate, paths: Sequence[str], *, ipv6: bool = False) -> Self:
+        """Of a candidate among these paths."""
+        largest = memory_bytes(candidate.window_bytes) if candidate.window_bytes else 0
         left_out = tuple(path for path in paths if path not in candidate.used)
         return cls(
             candidate.congestion,
@@ -46,14 +42,19 @@ class Setup:
             candidate.backup,
             left_out,
             candidate.is_tcp,
-            receive,
-            max(receive, send),
+            largest,
+            ipv6,
         )
 
     @property
     def used(self) -> tuple[str, ...]:
         """Members and backups, the first path first."""
         return (*self.members, *self.backup)
+
+    @property
+    def ip_route(self) -> str:
+        """The program for routes."""
+        return "ip -6 route" if self.ipv6 else "ip route"
 
     @property
     def subflows(self) -> int:
@@ -67,10 +68,9 @@ class Setup:
         found["net.ipv4.tcp_congestion_control"] = self.control
         if self.control == "dctcp":
             found["net.ipv4.tcp_ecn"] = "1"
-        if self.receive_bytes:
-            found["net.ipv4.tcp_rmem"] = f"4096 131072 {self.receive_bytes}"
-        if self.send_bytes:
-            found["net.ipv4.tcp_wmem"] = f"4096 16384 {self.send_bytes}"
+        if self.buffer_bytes:
+            found["net.ipv4.tcp_rmem"] = f"4096 131072 {self.buffer_bytes}"
+            found["net.ipv4.tcp_wmem"] = f"4096 16384 {self.buffer_bytes}"
         return found
 
     @property

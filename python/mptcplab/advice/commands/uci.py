@@ -53,7 +53,7 @@ def _hotplug(setup: Setup) -> list[str]:
         "cat > /etc/hotplug.d/iface/90-mptcp <<'END'",
         '[ "$ACTION" = ifup ] || exit 0',
         ". /lib/functions/network.sh",
-        'network_get_ipaddr address "$INTERFACE"',
+        f'network_get_ipaddr{"6" if setup.ipv6 else ""} address "$INTERFACE"',
         f"ip mptcp limits set subflows {setup.subflows} add_addr_accepted {setup.subflows}",
         'case "$INTERFACE" in',
         *(
