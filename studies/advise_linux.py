@@ -1,4 +1,4 @@
-"""Advice for a stock kernel, measured on the kernel: beside its default settings and TCP on the better path.
+"""Advice for a stock kernel, measured on the kernel: beside its default settings and TCP on the best path.
 
 `python -m studies.advise_linux --engine linux --seeds 3 --out FILE` asks for advice (`--for linux`) on the
 first networks of the study of advice, for downloads and for pages. Then the kernel carries the same traffic with what
@@ -7,6 +7,8 @@ simulator does too. The settings have the same links with the same losses. Ten n
 its own; a run that the engine calls INVALID is made again. FILE has a line for each value and what is in it is not
 measured again; `--seeds 0` prints its tables. Where the advice is one of its rivals, such as TCP on the better path,
 it is measured once, and what differs between two measurements of it is no gain.
+
+`--three` takes networks of three paths instead (`three`); FILE must then be another.
 """
 
 import argparse
@@ -16,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import mptcplab
@@ -60,9 +63,30 @@ class Case:
         )
 
 
-def case(number: int, kind: str, known: Sequence[Mapping[str, Any]]) -> tuple[Case, dict[str, Any] | None]:
+def three(number: int) -> tuple[list[str], str, str]:
+    """Three paths as those of two are drawn, every other one with loss, one useless in a third of the networks."""
+    random = Random(f"advise linux three {number}")
+
+    def drawn(low: float, high: float) -> float:
+        return math.exp(random.uniform(math.log(low), math.log(high)))
+
+    useless = random.choice("abc") if random.random() < 1 / 3 else ""
+    paths = []
+    for name in "abc":
+        down, rtt_ms = round(drawn(2000, 50_000)), drawn(5, 120)
+        loss = round(random.uniform(0, 1.5), 2) if random.random() < 0.5 else 0.0
+        if name == useless:
+            down, rtt_ms = round(drawn(500, 3000)), drawn(400, 800)
+        words = [f"{down}/{max(500, down // 4)} kbit/s", f"{rtt_ms:.1f} ms", f"queue {drawn(20, 300):.0f} ms"]
+        paths.append(f"{name}: {', '.join([*words, *([f'{loss} %'] if loss else [])])}")
+    return paths, f"{round(drawn(256, 8000))} kB", random.choice("abc")
+
+
+def case(
+    number: int, kind: str, known: Sequence[Mapping[str, Any]], *, of_three: bool = False
+) -> tuple[Case, dict[str, Any] | None]:
     """A case with its advice, and the line for it if it was not known already."""
-    paths, buffer, first = network(number)
+    paths, buffer, first = (three if of_three else network)(number)
     question = ask(None, paths, kind, "linux", buffer=buffer)
     line = next((dict(row) for row in known if (row.get("advised_on"), row["traffic"]) == (number, kind)), None)
     new: dict[str, Any] | None = None
@@ -72,11 +96,11 @@ def case(number: int, kind: str, known: Sequence[Mapping[str, Any]]) -> tuple[Ca
     congestion, scheduler, on, backup, stock = line["candidate"][:5]
     if backup is True:  # as it was noted while a setting had one member or none
         on, backup = on[:1], on[1:]
-    order = (first, "b" if first == "a" else "a")
+    order = (first, *(name for name in question.paths if name != first))
     settings = {
         ADVICE: Candidate(congestion, scheduler or "", tuple(on), tuple(backup or ()), stock),
         DEFAULT: Candidate(*KERNEL_DEFAULT, order, stock=True),
-        **{f"TCP on {path}": Candidate("cubic", "", (path,), stock=True) for path in "ab"},
+        **{f"TCP on {path}": Candidate("cubic", "", (path,), stock=True) for path in question.paths},
     }
     return Case(number, kind, question, settings), new
 
@@ -210,8 +234,10 @@ def better_tcp(values: Mapping[str, Mapping[int, float]]) -> str:
     )
 
 
-def gains(rows: Sequence[Mapping[str, Any]], engine: str, kind: str) -> dict[int, dict[str, Gain]]:
-    """By network, over the kernel's default and over TCP on the better path."""
+def gains(
+    rows: Sequence[Mapping[str, Any]], engine: str, kind: str, *, of_three: bool = False
+) -> dict[int, dict[str, Gain]]:
+    """By network, over the kernel's default and over TCP on the best path."""
     table: dict[int, dict[str, dict[int, float]]] = {}
     for row in rows:
         if row.get("engine") == engine and row["traffic"] == kind:
@@ -219,20 +245,20 @@ def gains(rows: Sequence[Mapping[str, Any]], engine: str, kind: str) -> dict[int
     advised = {(row["advised_on"], row["traffic"]) for row in rows if "advised_on" in row}
     found = {}
     for number, values in sorted(table.items()):
-        twin = case(number, kind, rows)[0].twin if (number, kind) in advised else None
+        twin = case(number, kind, rows, of_three=of_three)[0].twin if (number, kind) in advised else None
         if twin in values:
             values[ADVICE] = values[twin] = pooled(values.get(ADVICE, {}), values[twin])
-        if len(values) == 4:
+        if len(values) == 4 + of_three:
             found[number] = {DEFAULT: gain(values, DEFAULT), "TCP": gain(values, better_tcp(values))}
     return found
 
 
-def tables(rows: Sequence[Mapping[str, Any]], engine: str) -> None:
+def tables(rows: Sequence[Mapping[str, Any]], engine: str, *, of_three: bool = False) -> None:
     """One of all, and one of networks."""
     summary = []
     for kind in KINDS:
-        expected = gains(rows, "sim", kind)
-        measured = gains(rows, engine, kind)
+        expected = gains(rows, "sim", kind, of_three=of_three)
+        measured = gains(rows, engine, kind, of_three=of_three)
         labels = {row["advised_on"]: row["label"] for row in rows if "advised_on" in row and row["traffic"] == kind}
         if not measured:
             continue
@@ -256,7 +282,7 @@ def tables(rows: Sequence[Mapping[str, Any]], engine: str) -> None:
             summary.append(
                 {
                     "traffic": kind,
-                    "than": rival if rival == DEFAULT else "TCP on the better path",
+                    "than": rival if rival == DEFAULT else "TCP on the best path",
                     "networks": str(len(here)),
                     "mean": f"{math.exp(math.fsum(each.mean for each in here) / len(here)) - 1:+.1%}",
                     "mean in sim": f"{math.exp(math.fsum(each.mean for each in there) / len(there)) - 1:+.1%}",
@@ -273,6 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is missing and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m studies.advise_linux", description="Advice on the kernel.")
     parser.add_argument("--engine", default="linux", help="linux, or linux-virtual:KERNEL")
+    parser.add_argument("--three", action="store_true", help="networks of three paths")
     parser.add_argument("--first", type=int, default=0, help="number of the first network")
     parser.add_argument("--networks", type=int, default=NETWORKS, help="how many networks")
     parser.add_argument("--traffic", default=",".join(KINDS), help="kinds of traffic, with commas")
@@ -283,7 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = []
     for number in range(given.first, given.first + given.networks):
         for kind in given.traffic.split(","):
-            one, line = case(number, kind, rows)
+            one, line = case(number, kind, rows, of_three=given.three)
             cases.append(one)
             if line is not None:
                 append(given.out, line)
@@ -294,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for engine in ("sim", given.engine):
             for line in measure(cases, engine, seed, have):
                 append(given.out, line)
-    tables(read(given.out), given.engine)
+    tables(read(given.out), given.engine, of_three=given.three)
 
 
 if __name__ == "__main__":

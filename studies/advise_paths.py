@@ -39,7 +39,7 @@ from .advise_summary import append, percentile, read
 
 _OTHER_SEED: Final = 555_000_001
 _BELOW: Final = -0.03
-_ROUND_HOPS: Final = 15_000_000
+_ROUND_HOPS: Final = 8_000_000
 """What a round of the search may take: where whole runs take more, it sees their first part."""
 _SMALLEST_PART: Final = 1 / 8
 _PAIRS: Final = (8, 24)
@@ -76,7 +76,7 @@ def network(number: int, *, development: bool = False) -> tuple[list[str], str, 
     return paths, f"{round(drawn(256, 8000))} kB", metered
 
 
-def asked(number: int, *, two: bool, development: bool) -> tuple[dict[str, Any], Question]:
+def asked(number: int, *, two: bool, development: bool, budget: float) -> tuple[dict[str, Any], Question]:
     """What the advice is asked about a network, and the same as a question with other random numbers."""
     kind = list(KINDS)[number % len(KINDS)]
     if two:
@@ -85,15 +85,17 @@ def asked(number: int, *, two: bool, development: bool) -> tuple[dict[str, Any],
     else:
         paths, buffer, metered = network(number, development=development)
     question = replace(ask(None, paths, kind, "linux", buffer=buffer), seed=_OTHER_SEED + number)
-    effort = plan(question, reaches(question), BUDGET_HOPS)
+    effort = plan(question, reaches(question), round(BUDGET_HOPS * budget))
     question.scale, question.length = effort.scale, effort.length
-    return {"paths": paths, "traffic": kind, "buffer": buffer, "metered": metered}, question
+    return {"paths": paths, "traffic": kind, "buffer": buffer, "metered": metered, "budget": budget}, question
 
 
-def search(number: int, *, two: bool = False, development: bool = False, full: bool = False) -> dict[str, Any]:
+def search(
+    number: int, *, two: bool = False, development: bool = False, budget: float = 1.0, full: bool = False
+) -> dict[str, Any]:
     """The best of all settings of one network, and what the advice is compared with: a line of SEARCH."""
-    _, question = asked(number, two=two, development=development)
-    controls = plan(question, reaches(question), BUDGET_HOPS).controls
+    _, question = asked(number, two=two, development=development, budget=budget)
+    controls = plan(question, reaches(question), round(BUDGET_HOPS * budget)).controls
     began = time.process_time()
     with Simulator(question, 1) as simulator:
         race = Race(simulator)
@@ -203,9 +205,16 @@ def _openings(candidate: Candidate) -> Iterator[Candidate]:
         yield replace(candidate, paths=order)
 
 
-def case(number: int, searched: Mapping[str, Any], *, two: bool = False, development: bool = False) -> dict[str, Any]:
+def case(
+    number: int,
+    searched: Mapping[str, Any],
+    *,
+    two: bool = False,
+    development: bool = False,
+    budget: float = 1.0,
+) -> dict[str, Any]:
     """What is advised on one network, beside what the search found: a line of FILE."""
-    words, question = asked(number, two=two, development=development)
+    words, question = asked(number, two=two, development=development, budget=budget)
     began = time.process_time()
     advice = advise(**words, jobs=1)
     advised_s = time.process_time() - began
@@ -229,6 +238,7 @@ def case(number: int, searched: Mapping[str, Any], *, two: bool = False, develop
         "metered": words["metered"],
         "advised": advised.label,
         "best": searched["found"][FOUND],
+        "budget": budget,
         "hops": advice.work_hops,
         "cpu_s": round(advised_s, 2),
         "commit": source_state()[0],
@@ -269,11 +279,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--two", action="store_true", help="the networks of two paths of studies.advise")
     parser.add_argument("--development", action="store_true", help="networks to look at while building")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no network after so much CPU time")
+    parser.add_argument("--budget", type=float, default=1.0, help="of the advice")
     parser.add_argument("--full", action="store_true", help="search without short cuts")
     parser.add_argument("--search", type=Path, default=Path("advise-search.jsonl"), help="the file of searches")
     parser.add_argument("--out", type=Path, help="the file of advice; without it, networks are searched only")
     given = parser.parse_args([] if arguments is None else arguments)
-    which: dict[str, Any] = {"two": given.two, "development": given.development}
+    which: dict[str, Any] = {"two": given.two, "development": given.development, "budget": given.budget}
     found = {row["network"]: row for row in read(given.search)}
     done = {row["network"] for row in read(given.out)} if given.out else set()
     for number in range(given.first, given.first + given.networks):
