@@ -11,9 +11,9 @@ from typing import Self
 
 _SERVER = """
 import socket, time
-listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listener = socket.socket(socket.FAMILY, socket.SOCK_STREAM, 262)
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-listener.bind(("10.9.0.2", 4000))
+listener.bind(("SERVER", 4000))
 listener.listen(8)
 print("ready", flush=True)
 held, _ = listener.accept()
@@ -27,8 +27,8 @@ except OSError:
 """
 _CLIENT = """
 import socket
-held = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
-held.connect(("10.9.0.2", 4000))
+held = socket.socket(socket.FAMILY, socket.SOCK_STREAM, 262)
+held.connect(("SERVER", 4000))
 print("connected", flush=True)
 while held.recv(65536):
     pass
@@ -54,8 +54,11 @@ class Line:
 class Machines:
     """`with Machines(("a", "b"), defaults=1)`: so many of the lines have a default route, as DHCP would leave it."""
 
-    def __init__(self, paths: Sequence[str], defaults: int) -> None:
-        self.lines = [Line(p, f"line{n}", f"10.{n}.0.2", f"10.{n}.0.1") for n, p in enumerate(paths, start=1)]
+    def __init__(self, paths: Sequence[str], defaults: int, *, ipv6: bool = False) -> None:
+        self._family, self._net, self._prefix = ("-6", "fd00:{}::{}", 64) if ipv6 else ("-4", "10.{}.0.{}", 24)
+        at = self._net.format
+        self.lines = [Line(p, f"line{n}", at(n, 2), at(n, 1)) for n, p in enumerate(paths, start=1)]
+        self.server = at(9, 2)
         self._defaults = defaults
         self._tag = f"advice{os.getpid()}"
         self._running: list[subprocess.Popen[str]] = []
@@ -92,10 +95,12 @@ class Machines:
             self._cable("client", line.interface, line.address, "router", f"to{number}", line.gateway)
             if number <= self._defaults:
                 metric = "" if number == 1 else f" metric {number * 100}"
-                self.shell("client", f"ip route add default via {line.gateway} dev {line.interface}{metric}")
-        self._cable("router", "core", "10.9.0.1", "server", "core", "10.9.0.2")
-        self.shell("server", "ip route add default via 10.9.0.1")
-        self.shell("router", "sysctl -qw net.ipv4.ip_forward=1")
+                route = f"ip {self._family} route add default via {line.gateway} dev {line.interface}{metric}"
+                self.shell("client", route)
+        gateway = self._net.format(9, 1)
+        self._cable("router", "core", gateway, "server", "core", self.server)
+        self.shell("server", f"ip {self._family} route add default via {gateway}")
+        self.shell("router", "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
 
     def shell(self, role: str, text: str) -> str:
         """What a shell on a host prints; raises where a line of it fails."""
@@ -130,7 +135,7 @@ class Machines:
         found = {}
         for row in text.splitlines():
             words = row.split()
-            address = next(word for word in words if word.startswith(("10.", "[::ffff:10.")) and ":4000" not in word)
+            address = next(word for word in words[2:4] if not word.endswith(":4000"))
             found[address.rpartition(":")[0].strip("[]").removeprefix("::ffff:")] = row
         return found
 
@@ -144,6 +149,8 @@ class Machines:
         self._running.clear()
 
     def _program(self, role: str, text: str) -> "subprocess.Popen[str]":
+        family = "AF_INET6" if self._family == "-6" else "AF_INET"
+        text = text.replace("FAMILY", family).replace("SERVER", self.server)
         started = subprocess.Popen(
             ["ip", "netns", "exec", self.name(role), sys.executable, "-c", text], stdout=subprocess.PIPE, text=True
         )
@@ -154,7 +161,8 @@ class Machines:
     def _cable(self, one: str, end: str, address: str, other: str, far: str, far_address: str) -> None:
         ip("link", "add", end, "netns", self.name(one), "type", "veth", "peer", "name", far, "netns", self.name(other))
         for role, name, own in ((one, end, address), (other, far, far_address)):
-            self.shell(role, f"ip addr add {own}/24 dev {name}; ip link set {name} up")
+            nodad = " nodad" * (self._family == "-6")
+            self.shell(role, f"ip addr add {own}/{self._prefix} dev {name}{nodad}; ip link set {name} up")
 
 
 def ip(*words: str) -> None:

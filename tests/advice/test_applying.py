@@ -14,7 +14,8 @@ MISSING = [finding for finding in (*machine.live(), machine.kernel_mptcp()) if n
 without = pytest.mark.skipif(bool(MISSING), reason=f"no live system here: {MISSING}")
 PATHS = ("a", "b", "c")
 STATE = (
-    "ip route show default; ip mptcp endpoint show; ip mptcp limits show; cat /proc/sys/net/ipv4/conf/line*/rp_filter; "
+    "ip route show default; ip -6 route show default; ip mptcp endpoint show; ip mptcp limits show; "
+    "cat /proc/sys/net/ipv4/conf/line*/rp_filter; "
     "sysctl net.ipv4.tcp_congestion_control net.mptcp.enabled net.ipv4.tcp_rmem"
 )
 APPLY = """
@@ -23,8 +24,8 @@ from mptcplab.advice import applying
 from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.commands.setup import Setup
 from mptcplab.advice.places import read_interfaces
-places = read_interfaces(["a: line1", "b: line2 via 10.2.0.1", "c: line3 via 10.3.0.1"], ["a", "b", "c"])
-setup = Setup.of(Candidate("reno", "linux", ("b", "a"), ("c",), True, 2**24), ("a", "b", "c"))
+places = read_interfaces({interfaces}, ["a", "b", "c"], ipv6={ipv6})
+setup = Setup.of(Candidate("reno", "linux", ("b", "a"), ("c",), True, 2**24), ("a", "b", "c"), ipv6={ipv6})
 crash, count, run = {crash}, 0, applying._run
 def crashing(command):
     global count
@@ -45,20 +46,25 @@ def python(machines: Machines, text: str) -> str:
 @needs("ip", "sysctl")
 @pytest.mark.live
 @without
-@pytest.mark.parametrize("crash", [0, 1, 4, 9, 13])
-def test_what_was_there_comes_back_also_after_a_crash(crash: int) -> None:
+@pytest.mark.parametrize(("crash", "ipv6"), [*((crash, False) for crash in (0, 1, 4, 9, 13)), (0, True), (9, True)])
+def test_what_was_there_comes_back_also_after_a_crash(crash: int, ipv6: bool) -> None:
     """The program ends at its first, fourth, … command without a chance to clean up; another undoes it."""
-    with Machines(PATHS, 1) as machines:
-        machines.shell("client", "ip mptcp endpoint add 10.3.0.2 dev line3 id 7 signal; ip mptcp limits set subflows 3")
+    with Machines(PATHS, 1, ipv6=ipv6) as machines:
+        addresses = {line.address for line in machines.lines}
+        third = machines.lines[2].address
+        machines.shell("client", f"ip mptcp endpoint add {third} dev line3 id 7 signal; ip mptcp limits set subflows 3")
         before = machines.shell("client", STATE)
+        gateways = ["", *(f" via {line.gateway}" for line in machines.lines[1:])]
+        named = [f"{line.path}: {line.interface}{via}" for line, via in zip(machines.lines, gateways, strict=True)]
+        applied = APPLY.replace("{interfaces}", repr(named)).replace("{ipv6}", str(ipv6))
         if crash:
             with pytest.raises(AssertionError):
-                python(machines, APPLY.replace("{crash}", str(crash)))
+                python(machines, applied.replace("{crash}", str(crash)))
         else:
-            python(machines, APPLY.replace("{crash}", "0"))
+            python(machines, applied.replace("{crash}", "0"))
             machines.shell("server", "ip mptcp limits set subflows 8 add_addr_accepted 8")
             machines.call()
-            assert set(machines.subflows()) == {"10.1.0.2", "10.2.0.2", "10.3.0.2"}
+            assert set(machines.subflows()) == addresses
             machines.hang_up()
             assert "27262976" in machines.shell("client", STATE)
         # The first command of all is only reached after what was there has been noted.

@@ -19,14 +19,14 @@ pytestmark = [
 ]
 PATHS = ("a", "b", "c")
 STATE = (
-    "ip route show default; ip mptcp endpoint show; ip mptcp limits show; "
+    "ip route show default; ip -6 route show default; ip mptcp endpoint show; ip mptcp limits show; "
     "sysctl net.ipv4.tcp_congestion_control net.mptcp.enabled"
 )
 
 
-def parts(candidate: Candidate) -> tuple[list[str], list[str], list[str]]:
+def parts(candidate: Candidate, *, ipv6: bool = False) -> tuple[list[str], list[str], list[str]]:
     """The lines for both hosts, for the one with the paths, and the way back."""
-    lines = commands(candidate, PATHS)["ip"]
+    lines = commands(candidate, PATHS, ipv6=ipv6)["ip"]
     both = list(itertools.takewhile(lambda line: "host with the paths" not in line, lines))
     rest = lines[len(both) :]
     own = list(itertools.takewhile(lambda line: not line.startswith("# check"), rest))
@@ -34,7 +34,7 @@ def parts(candidate: Candidate) -> tuple[list[str], list[str], list[str]]:
     return both, own, back
 
 
-@pytest.mark.parametrize("defaults", [1, 2])
+@pytest.mark.parametrize(("defaults", "ipv6"), [(1, False), (2, False), (1, True), (2, True)])
 @pytest.mark.parametrize(
     ("candidate", "used"),
     [
@@ -46,11 +46,14 @@ def parts(candidate: Candidate) -> tuple[list[str], list[str], list[str]]:
     ],
     ids=lambda value: value if isinstance(value, str) else value.label.replace(" ", "-"),
 )
-def test_pasted_lines_give_every_subflow_and_take_it_away(candidate: Candidate, used: str, defaults: int) -> None:
-    both, own, back = parts(candidate)
-    with Machines(PATHS, defaults) as machines:
+def test_pasted_lines_give_every_subflow_and_take_it_away(
+    candidate: Candidate, used: str, defaults: int, ipv6: bool
+) -> None:
+    both, own, back = parts(candidate, ipv6=ipv6)
+    with Machines(PATHS, defaults, ipv6=ipv6) as machines:
         # An endpoint that somebody made before: it is gone while this setting holds, and comes back.
-        machines.shell("client", "ip mptcp endpoint add 10.3.0.2 dev line3 id 7 signal; ip mptcp limits set subflows 3")
+        third = machines.lines[2].address
+        machines.shell("client", f"ip mptcp endpoint add {third} dev line3 id 7 signal; ip mptcp limits set subflows 3")
         before = machines.shell("client", STATE)
         saved = f"/run/{machines.name('before')}"  # the files are the machine's: these have names of their own
         here = [line.replace(BEFORE, saved) for line in (*both, *own)]
@@ -60,7 +63,7 @@ def test_pasted_lines_give_every_subflow_and_take_it_away(candidate: Candidate, 
         subflows = machines.subflows()
         assert set(subflows) == {line.address for line in machines.lines if line.path in used}
         assert all(" reno " in row for row in subflows.values()), subflows
-        first = machines.shell("client", "ip route get 10.9.0.2")
+        first = machines.shell("client", f"ip route get {machines.server}")
         assert f"dev {next(line.interface for line in machines.lines if line.path == candidate.paths[0])}" in first
         listed = machines.shell("client", "ip mptcp endpoint show").splitlines()
         standing = [line.address for line in machines.lines if line.path in candidate.backup]
