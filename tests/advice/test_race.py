@@ -196,3 +196,14 @@ def test_tcp_that_is_far_behind_has_no_part_in_the_final_runs() -> None:
     assert near in race.results
     assert far not in race.results
     assert race.dropped[far].startswith("at least 25% below TCP")
+
+
+def test_few_runs_borrow_the_variance_of_others() -> None:
+    """0.1 and 0.3 have the variance 0.02. With four more of variance 0: 0.02/5, t of 5 degrees of freedom."""
+    alone, moderated = difference([0.1, 0.3]), difference([0.1, 0.3], usual=0.0)
+    assert alone.margin == pytest.approx(6.314 * math.sqrt(0.02 / 2))
+    assert moderated.margin == pytest.approx(2.015 * math.sqrt(0.004 / 2))
+    assert moderated.mean == alone.mean == pytest.approx(0.2)
+    # Many runs tell their variance themselves.
+    many = [0.1, 0.3] * 40
+    assert difference(many, usual=0.0).margin == pytest.approx(difference(many).margin, rel=0.03)

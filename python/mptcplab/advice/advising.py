@@ -48,6 +48,7 @@ _SETS: Final = {True: 3, False: 2}
 _CONTRAST_RUNS: Final = 4
 _NEIGHBOUR_RUNS: Final = 6
 """How often those that differ from the leader by a path must be able to run."""
+_CLIMBS: Final = 3
 _OVER: Final = 1.1
 """Of the budget: what the runs for the reasons may reach."""
 
@@ -132,6 +133,8 @@ def ask(
         jobs=jobs,
         budget=budget,
     )
+    if direction == "both":
+        raise AdviceError("direction", '"both"', "down, up, or a question for each")
     if buffer is not None:
         buffer = read_buffer(buffer)
     if scenario is not None:
@@ -194,18 +197,24 @@ def _answer(question: Question, race: Race, effort: Effort) -> Advice:
         finalists += _group(question, race, known, window, ends[2], stock=False, controls=effort.controls)
     beside = _beside(question, race, known, window, finalists, plain)
     plain += [each for each in beside if each.is_tcp and each not in plain]
-    race.confirm(list(dict.fromkeys([*finalists, *(each for each in beside if not each.is_tcp)])), plain)
+    race.confirm(_in_order(finalists, [each for each in beside if not each.is_tcp]), plain)
     plain = [each for each in plain if each in race.results]
     single = known_best(race, plain)
     pool = [each for each in race.results if each.stock or question.purpose == "any"]
-    best = best_of(race, question, pool, plain)
+    best, others = _climbed(race, question, best_of(race, question, pool, plain), single, plain)
     chosen = [best]
     if question.purpose == "both":
         free = best_of(race, question, list(race.results), plain)
         found = race.difference(free, best)
         if not free.stock and found.mean > WORTH_ANOTHER and found.low > 0:
             chosen.append(free)
-    return _told(question, race, effort, chosen, single, plain)
+    return _told(question, race, effort, chosen, single, plain, others)
+
+
+def _in_order(finalists: Sequence[Candidate], beside: Sequence[Candidate]) -> list[Candidate]:
+    """The most needed first, as the last ones do not run where the work is too little for all."""
+    stock, free = ([each for each in finalists if each.stock == kind] for kind in (True, False))
+    return list(dict.fromkeys([*stock[:1], *beside[:1], *stock[1:2], *free[:1], *beside[1:], *stock[2:], *free[1:]]))
 
 
 def _group(
@@ -280,6 +289,31 @@ def _cheaper(leader: Candidate, name: str) -> list[Candidate]:
     return [replace(leader, paths=members, backup=(*leader.backup, name))]
 
 
+def _climbed(
+    race: Race, question: Question, best: Candidate, single: Candidate, plain: Sequence[Candidate]
+) -> tuple[Candidate, list[Candidate]]:
+    """The best beside those that differ from it by one choice, in the same runs: if one of them is better, that one.
+
+    What the best is set beside, in any case.
+    """
+    others: list[Candidate] = []
+    for turn in range(_CLIMBS):
+        others = _contrasts(question, best, single, plain)
+        left = race.budget_hops * _OVER - race.simulator.work_hops
+        cost = max(result.work_hops for each in race.results.values() for result in each.values()) + OVERHEAD_HOPS
+        fits = int(left / (cost * max(1, len([each for each in others if each not in race.results]))))
+        if turn > 0 and fits < 1:
+            break
+        race.extend(others, max(1, min(_CONTRAST_RUNS, fits, len(race.results[single]))))
+        told = min(_CONTRAST_RUNS, len(race.results[single]))
+        able = [each for each in others if len(race.results[each]) >= max(2, told) and each.stock == best.stock]
+        again = best_of(race, question, [best, *able], plain)
+        if again == best:
+            break
+        best = again
+    return best, others
+
+
 def _told(
     question: Question,
     race: Race,
@@ -287,13 +321,9 @@ def _told(
     chosen: Sequence[Candidate],
     single: Candidate,
     plain: Sequence[Candidate],
+    others: Sequence[Candidate],
 ) -> Advice:
     """The answer in words and numbers."""
-    others = _contrasts(question, chosen[0], single, plain)
-    left = race.budget_hops * _OVER - race.simulator.work_hops
-    cost = max(result.work_hops for each in race.results.values() for result in each.values()) + OVERHEAD_HOPS
-    fits = int(left / (cost * max(1, len([each for each in others if each not in race.results]))))
-    race.extend(others, max(1, min(_CONTRAST_RUNS, fits, len(race.results[single]))))
     made = []
     for each in chosen:
         beside = others if each == chosen[0] else [chosen[0]]
@@ -309,7 +339,12 @@ def _told(
     for each in race.results:
         if each not in shown:
             behind = 1 - math.exp(race.difference(each, chosen[0]).mean)
-            said = f"{behind:.1%} below" if behind > 0 else f"{-behind:.1%} above, within what its advantages cost"
+            if behind > 0:
+                said = f"{behind:.1%} below"
+            elif race.difference(each, chosen[0]).low < 0:
+                said = f"{-behind:.1%} above, but not for certain,"
+            else:
+                said = f"{-behind:.1%} above, within what its advantages cost,"
             race.dropped[each] = f"{said} {chosen[0].label} in the final runs"
     for each in shown:
         race.dropped.pop(each, None)

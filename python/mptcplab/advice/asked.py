@@ -10,6 +10,7 @@ from mptcplab.scenario.errors import did_you_mean, show
 
 PURPOSES: Final = ("both", "linux", "any")
 """The kernel's own settings and, where it is better, a free choice; either alone."""
+DIRECTIONS: Final = ("down", "up", "both")
 PREFERENCES: Final = ("best", "survive", "simple", "fair")
 """What decides between settings that are as good."""
 
@@ -41,19 +42,22 @@ def check(
     for name, value, known in (
         ("--for", purpose, PURPOSES),
         ("--prefer", prefer, PREFERENCES),
-        ("--direction", direction, ("down", "up")),
+        ("--direction", direction, DIRECTIONS),
         ("--traffic", "mix" if traffic is None else traffic, tuple(KINDS)),
     ):
         if value not in known:
             raise AdviceError(name, show(value), f"{', '.join(known)}{did_you_mean(value, known)}")
     if buffer is not None:
         read_buffer(buffer)
+    asked = "mix" if traffic is None else traffic
+    if direction == "both" and (has_file or asked != "bulk"):
+        found = "a scenario file, which has its own" if has_file else f"the traffic {asked}, in which the client asks"
+        raise AdviceError("--direction both", found, "paths, and --traffic bulk")
     if has_file or measured:
         return
     if connection is not None:
         raise AdviceError(f"--connection {connection}", "no scenario file", "it with a file that has connections")
     names = [spec.name for spec in read_paths(paths)]
-    asked = "mix" if traffic is None else traffic
     if direction == "up" and asked in DOWNLOADS:
         raise AdviceError("--direction up", f"the traffic {asked}, in which the client asks", "bulk")
     for name in metered:

@@ -31,14 +31,17 @@ def known_best(race: Race, plain: Sequence[Candidate]) -> Candidate:
     return min(as_good, key=lambda each: (each.plainness, each.paths != first.paths, each))
 
 
-def is_safe(race: Race, candidate: Candidate, first: Candidate, *, cheaper: bool = False) -> bool:
+def is_safe(
+    race: Race, candidate: Candidate, first: Candidate, *, cheaper: bool = False, usual: float | None = None
+) -> bool:
     """Whether it is better than `first`, the best of TCP, for certain, by so much that it matters.
 
-    One path with others as backup need not be better, nor need what is `cheaper`: they must not be worse.
+    One path with others as backup need not be better, nor need what is `cheaper`: they must not be worse. `usual`: the
+    variance of such differences.
     """
     if candidate == first:
         return True
-    found = race.difference(candidate, first)
+    found = race.difference(candidate, first, usual)
     if found.pairs < 2:
         return False
     if cheaper or candidate.is_tcp or len(candidate.paths) == 1:
@@ -50,7 +53,9 @@ def best_of(race: Race, question: Question, pool: Sequence[Candidate], plain: Se
     """The answer among `pool`, beside plain TCP."""
     first, single = race.ranked(plain)[0], known_best(race, plain)
     dear = _cost(race, question, first)
-    safe = [each for each in pool if is_safe(race, each, first, cheaper=_cost(race, question, each) < dear - _CHEAPER)]
+    usual = race.usual(list(pool), first)
+    cheaper = {each: _cost(race, question, each) < dear - _CHEAPER for each in pool}
+    safe = [each for each in pool if is_safe(race, each, first, cheaper=cheaper[each], usual=usual)]
     ranked = race.ranked(list(dict.fromkeys([*safe, single])))
     margin = AS_GOOD if question.prefer == "best" else _FOR_PREFERENCE
     as_good = [each for each in ranked if race.difference(each, ranked[0]).mean >= -margin - _TELLS]

@@ -46,7 +46,7 @@ class Cost:
         }
 
 
-HEADERS: Final = ("setting", "over paid paths", "gives", "than for nothing", "each paid MB buys")
+HEADERS: Final = ("setting", "over paid paths", "gives", "against the best free", "each paid MB buys")
 
 
 def costs(race: Race, question: Question, paid: Sequence[str], chosen: Sequence[Candidate]) -> tuple[Cost, ...]:

@@ -29,6 +29,13 @@ _CHEAP_FINAL: Final = 32
 timeout, is missing in four of ten samples of eight runs, which then look as if they were certain."""
 _MOST_FINAL: Final = 128
 _LEAST_FINAL: Final = 2
+_FINAL_PART: Final = 0.85
+"""Of the budget, until when they run; the rest is for what differs from the best by one choice."""
+_ENOUGH_FINAL: Final = 4
+"""How often they can run at least, before some of them are left out for it."""
+_FEWEST_RUNNERS: Final = (4, 2)
+"""Of the finalists and of plain TCP, those that are never left out for it."""
+_USUAL_RUNS: Final = 4
 _FIRST_PART: Final = 0.5
 """Of the work of a race, what its first round may take."""
 _MORE_PART: Final = 2 / 3
@@ -130,11 +137,13 @@ class Race:
         plain = self._worth_beside(plain)
         seen = [each for each in (*finalists, *plain) if each in self.results]
         longest = max(result.work_hops for each in seen for result in self.results[each].values())
+        finalists, plain = self._few(list(finalists), plain, longest)
         self.results = {}
         self.first_pair = _FRESH
         runners = list(dict.fromkeys([*finalists, *plain]))
         each = len(runners) * (longest + OVERHEAD_HOPS)
-        fits = max(_LEAST_FINAL, int((self.budget_hops - self.simulator.work_hops) / each))
+        until = _FINAL_PART * self.budget_hops
+        fits = max(_LEAST_FINAL, int((until - self.simulator.work_hops) / each))
         pairs = min(fits, _CHEAP_FINAL if _CHEAP_FINAL * each <= self.budget_hops / 8 else _FEWEST_FINAL)
         while True:
             self.extend(runners, pairs)
@@ -146,10 +155,29 @@ class Race:
                     and self._settled(self.ranked(runners))
                 )
                 or 2 * pairs > _MOST_FINAL
-                or self.simulator.work_hops + pairs * each > self.budget_hops
+                or self.simulator.work_hops + pairs * each > until
             ):
                 return
             pairs *= 2
+
+    def _few(
+        self, finalists: list[Candidate], plain: list[Candidate], longest: int
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """As many as can run `_ENOUGH_FINAL` times: the first of the finalists, and the best of TCP."""
+        room = int(
+            (_FINAL_PART * self.budget_hops - self.simulator.work_hops) / (longest + OVERHEAD_HOPS) / _ENOUGH_FINAL
+        )
+        known = [each for each in plain if each in self.results]
+        plain = [*self.ranked(known), *(each for each in plain if each not in self.results)]
+        out: list[Candidate] = []
+        for runners, fewest in zip((plain, finalists), reversed(_FEWEST_RUNNERS), strict=True):
+            while len(set(finalists) | set(plain)) > room and len(runners) > fewest:
+                out.append(runners.pop())
+        left = {*finalists, *plain}
+        self.dropped.update(
+            {each: "the work of the final runs went to fewer candidates" for each in out if each not in left}
+        )
+        return finalists, plain
 
     def _worth_beside(self, plain: Sequence[Candidate]) -> list[Candidate]:
         """Plain TCP that is the best in some network, or may be; the others have been far behind in every run."""
@@ -199,10 +227,19 @@ class Race:
         results = self.results[candidate].values()
         return math.fsum(each.score for each in results) / len(results)
 
-    def difference(self, a: Candidate, b: Candidate) -> Difference:
-        """How much better a is than b, over the pairs that both ran."""
+    def difference(self, a: Candidate, b: Candidate, usual: float | None = None) -> Difference:
+        """How much better a is than b, over the pairs that both ran; `usual` as in `difference`."""
+        return difference(self._differences(a, b), usual)
+
+    def usual(self, candidates: Sequence[Candidate], b: Candidate) -> float | None:
+        """The median of the variances of the differences to b."""
+        values = [self._differences(each, b) for each in candidates if each != b]
+        found = sorted(variance(each) for each in values if len(each) > 1)
+        return found[len(found) // 2] if found else None
+
+    def _differences(self, a: Candidate, b: Candidate) -> list[float]:
         pairs = [pair for pair in self.results[a] if pair in self.results[b]]
-        return difference([self.results[a][pair].score - self.results[b][pair].score for pair in pairs])
+        return [self.results[a][pair].score - self.results[b][pair].score for pair in pairs]
 
     def ranked(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """The best first: by their means over the pairs that all of them ran."""
@@ -289,12 +326,24 @@ class Race:
         return all(self.difference(each, field_[0]).high < INDIFFERENT for each in field_[1:])
 
 
-def difference(values: Sequence[float]) -> Difference:
-    """Mean of differences with the margin of a one-sided 95 % bound; one value alone has no margin that is known."""
+def variance(values: Sequence[float]) -> float:
+    """Of two values or more."""
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def difference(values: Sequence[float], usual: float | None = None) -> Difference:
+    """Mean of differences with the margin of a one-sided 95 % bound; one value alone has no margin that is known.
+
+    `usual` is the variance of others that ran in the same way; it counts like that of `_USUAL_RUNS` more, as in a
+    moderated t-test (Smyth 2004): two or three values alone do not tell their variance.
+    """
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
         return Difference(mean, math.inf, 1)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    t = _T95[n - 2] if n - 2 < len(_T95) else 1.645 + 1.6 / (n - 1)
-    return Difference(mean, t * deviation / math.sqrt(n), n)
+    own, free = variance(values), n - 1
+    if usual is not None:
+        own, free = (own * free + usual * _USUAL_RUNS) / (free + _USUAL_RUNS), free + _USUAL_RUNS
+    t = _T95[free - 1] if free - 1 < len(_T95) else 1.645 + 1.6 / free
+    return Difference(mean, t * math.sqrt(own / n), n)

@@ -25,7 +25,7 @@ def sentences(
     """Of a setting, beside TCP on the better path and `others`, which differ from it."""
     said = [_gain(race, question, best, single)] if best != single else []
     if best.backup and len(best.paths) == 1:
-        said.append(f"If {best.paths[0]} fails, connections go on over {formats.listed(list(best.backup), 'or')}.")
+        said.append(f"If {best.paths[0]} fails, connections continue over {formats.listed(list(best.backup), 'or')}.")
     said += _neighbours(race, question, best, single, least=_MUCH)
     said += _left_out(race, question, best, others)
     said += limits(race, question, best)
@@ -122,7 +122,7 @@ def _gain(race: Race, question: Question, best: Candidate, single: Candidate) ->
     found = race.difference(best, single)
     unit = _unit(race, question, best)
     average, low = (formats.better(value, unit) for value in (found.mean, found.low))
-    certain = f"; at least {low}, 95 % sure" if found.low >= 0.005 and low != average else ""
+    certain = f", at least {low} with 95 % confidence" if found.low >= 0.005 and low != average else ""
     if unit is None:
         parts = _parts(race, question, best, single)
         return (

@@ -13,17 +13,21 @@ if TYPE_CHECKING:
 _REASONS: Final = 8
 _MORE_REASONS: Final = 3
 _PREFERRED: Final = {
-    "best": "A setting that survives the loss of a path, and then the simpler one, wins within 2 % (--prefer).",
-    "survive": "A setting that survives the loss of a path wins within 10 % (--prefer survive).",
-    "simple": "The simpler setting wins within 10 % (--prefer simple).",
-    "fair": "A coupled control, or one path, wins within 10 % (--prefer fair).",
+    "best": "Within 2 % of the best, a setting that survives the loss of a path wins, then the simpler one (--prefer).",
+    "survive": "Within 10 % of the best, a setting that survives the loss of a path wins (--prefer survive).",
+    "simple": "Within 10 % of the best, the simpler setting wins (--prefer simple).",
+    "fair": "Within 10 % of the best, a coupled control or a single path wins (--prefer fair).",
 }
 
 
 def headline(each: "Recommendation") -> str:
     """`On your kernel: fibre and lte with CUBIC; dsl is left out.`"""
     where = "On your kernel" if each.candidate.stock else "With a free choice of control and scheduler"
-    left = f"; {formats.listed(list(each.left_out))} left out" if each.left_out and not each.candidate.is_tcp else ""
+    left = (
+        f"; {formats.listed(list(each.left_out))} {'is' if len(each.left_out) == 1 else 'are'} left out"
+        if each.left_out and not each.candidate.is_tcp
+        else ""
+    )
     opens = f"; {each.candidate.paths[0]} opens connections" if len(each.candidate.paths) > 1 else ""
     return f"{where}: {each.label}{opens}{left}."
 
@@ -33,7 +37,7 @@ def closing(advice: "Advice") -> list[str]:
     said = []
     purpose = advice.question.purpose
     if purpose == "both" and len(advice.recommended) == 1:
-        said.append("With a free choice of control and scheduler: nothing more than 3 % better was found.")
+        said.append("A free choice of control and scheduler would gain no more than 3 %.")
     elif not advice.recommended[-1].candidate.stock:
         said.append("No stock kernel has that scheduler: mptcplab's own stack and simulator do.")
     simulated = advice.effort.words(advice.question.traffic.duration_s)
@@ -52,6 +56,18 @@ def text(advice: "Advice", *, most: int = 30) -> str:
     if advice.costs:
         lines += ["", *aligned(list(HEADERS), [each.cells() for each in advice.costs])]
     return "\n".join(lines[:most])
+
+
+def uploads(down: "Advice", up: "Advice") -> str:
+    """What is common to the answers for both directions of the same paths."""
+    here, there = down.best.candidate, up.best.candidate
+    said = "Who sends chooses the control: the server that of downloads, this host that of uploads."
+    if set(here.paths) == set(there.paths) and set(here.backup) == set(there.backup):
+        return f"{said} Both directions use the same paths."
+    return (
+        f"{said} Linux has one set of paths for both, so the commands set that of downloads ({here.label}); for "
+        "uploads alone, use --direction up."
+    )
 
 
 def aligned(headers: list[str], cells: list[list[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 KINDS: Final[Mapping[str, str]] = {
     "web": "three pages of 1.9 MB in 53 objects (a median page of 2024), over up to six connections at once: "
     "mean time to load a page",
-    "bulk": "one download of 15 s, including its start: goodput",
+    "bulk": "one transfer of 15 s, including its start: goodput",
     "video": "a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the player chooses by its buffer: mean bit rate, "
     "multiplied by the fraction of the time during which it plays",
     "calls": "1 kB every 20 ms (400 kbit/s), each answered by the same amount: mean time until the answer has arrived",
@@ -150,7 +150,8 @@ def figure(description: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], du
         case "rate":
             delays = [_delay_s(row, application["rate_bps"], description, duration_s) for row in rows]
             return Figure(math.fsum(delays) / len(delays), "s")
-    return Figure(max(1.0, math.fsum(row["goodput_bps"] for row in rows)), "bit/s")
+    # Without a goodput a connection has not opened by the end.
+    return Figure(max(1.0, math.fsum(row["goodput_bps"] or 0.0 for row in rows)), "bit/s")
 
 
 def _played_bps(playback: Mapping[str, Any], duration_s: float) -> float:

@@ -11,7 +11,7 @@ from mptcplab.cli.common import CANNOT, FILE_PATH, WRONG_INPUT, Failure, print_l
 from mptcplab.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mptcplab.advice.answer import Advice
     from mptcplab.advice.effort import Effort
@@ -77,7 +77,12 @@ _KINDS: Final = ("web", "bulk", "video", "calls", "mix")
     metavar="SIZE",
     help="Receive window in bytes of data, such as 1 MB.  [default: grows as Linux's, to 6 MiB of memory]",
 )
-@click.option("--direction", metavar="down|up", default="down", help="Direction of the data: to the client or from it.")
+@click.option(
+    "--direction",
+    metavar="down|up|both",
+    default="down",
+    help="Direction of the data: to the client, from it, or an answer for each, which share the work.",
+)
 @click.option("--connection", metavar="NAME", help="Connection of the FILE to advise on, if it has several.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**32), default=1, help="Seed of all random draws.")
 @click.option(
@@ -149,7 +154,7 @@ def advise(
     Traffic:
       web    three pages of 1.9 MB in 53 objects, over up to six
              connections at once: mean time to load a page
-      bulk   one download of 15 s, including its start: goodput
+      bulk   one transfer of 15 s, including its start: goodput
       video  a video of 30 s at 1, 2.5, 5, 8 or 16 Mbit/s, which the
              player chooses by its buffer: mean bit rate, multiplied by the
              fraction of the time during which it plays
@@ -183,6 +188,8 @@ def advise(
         return
     if (dry_run or yes) and not applied:
         raise Failure(WRONG_INPUT, f"{'--dry-run' if dry_run else '--yes'}: found no --apply; expected both or neither")
+    if direction == "both" and (out is not None or save is not None):
+        raise Failure(WRONG_INPUT, "--direction both: found --out or --save; expected one direction")
     from mptcplab.advice.asked import check as check_words
     from mptcplab.advice.errors import AdviceError
 
@@ -218,27 +225,31 @@ def advise(
     elif token is not None:
         raise Failure(WRONG_INPUT, "--token: found no --measure; expected both or neither")
     places = applying.places(interfaces, paths, file, connection, needed=applied, ipv6=ipv6)
+    ways = ("down", "up") if direction == "both" else (direction,)
+    answers: dict[str, Advice] = {}
     try:
         with Progress("advice", sys.stderr) as progress:
-            advice = ask(
-                file,
-                paths=paths,
-                traffic=traffic,
-                purpose=purpose,
-                prefer=prefer,
-                metered=metered,
-                caps=caps,
-                buffer=buffer,
-                direction=direction,
-                connection=connection,
-                seed=seed,
-                jobs=jobs,
-                budget=budget,
-                progress=progress.update,
-                estimate=_estimated,
-            )
+            for way in ways:
+                answers[way] = ask(
+                    file,
+                    paths=paths,
+                    traffic=traffic,
+                    purpose=purpose,
+                    prefer=prefer,
+                    metered=metered,
+                    caps=caps,
+                    buffer=buffer,
+                    direction=way,
+                    connection=connection,
+                    seed=seed,
+                    jobs=jobs,
+                    budget=budget / len(ways),
+                    progress=lambda part: progress.update((part + len(answers)) / len(ways)),
+                    estimate=_estimated if not answers else None,
+                )
     except AdviceError as error:
         raise Failure(WRONG_INPUT, str(error)) from None
+    advice = answers[ways[0]]
     if save is not None:
         files.write_text(save, advice.saved_scenario().to_toml())
         say(f"{save}: the network with the best settings")
@@ -246,11 +257,23 @@ def advise(
         write(advice, out)
         say(f"{out / 'report.html'}: the report")
     if as_json:
-        sys.stdout.write(advice.to_json() + "\n")
+        sys.stdout.write(_json(answers) + "\n")
         return
-    _show(advice, form, places, everything=everything, ipv6=ipv6)
+    upload = answers["up"] if len(answers) > 1 else None
+    _show(advice, upload, form, places, everything=everything, ipv6=ipv6)
     if applied:
-        applying.apply(advice, places, dry_run=dry_run, yes=yes, ipv6=ipv6)
+        control = upload.best.candidate.congestion if upload is not None else ""
+        applying.apply(advice, places, dry_run=dry_run, yes=yes, ipv6=ipv6, upload=control)
+
+
+def _json(answers: "Mapping[str, Advice]") -> str:
+    """One document; of two directions an object with both."""
+    import json
+
+    if len(answers) == 1:
+        return next(iter(answers.values())).to_json()
+    both = {way: advice.to_dict() for way, advice in answers.items()}
+    return json.dumps(both, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _measured(server: str, token: str | None, paths: tuple[str, ...], file: Path | None) -> tuple[str, ...]:
@@ -282,15 +305,29 @@ def _estimated(effort: "Effort") -> None:
         say(f"This takes up to {effort.cpu_s:.0f} s of CPU time, less where it is soon clear.")
 
 
-def _show(advice: "Advice", form: str, places: "Sequence[Place]", *, everything: bool, ipv6: bool) -> None:
+def _show(
+    advice: "Advice",
+    upload: "Advice | None",
+    form: str,
+    places: "Sequence[Place]",
+    *,
+    everything: bool,
+    ipv6: bool,
+) -> None:
+    from mptcplab.advice.candidates import shown
     from mptcplab.advice.commands import commands
-    from mptcplab.advice.told import text
+    from mptcplab.advice.told import text, uploads
 
-    print_line(text(advice))
-    lines = commands(advice.best.candidate, advice.question.paths, ipv6=ipv6)[form]
+    if upload is not None:
+        print_line(f"Downloads\n\n{text(advice)}\n\nUploads\n\n{text(upload)}\n\n{uploads(advice, upload)}")
+    else:
+        print_line(text(advice))
+    control = upload.best.candidate.congestion if upload is not None and upload.best.candidate.stock else ""
+    lines = commands(advice.best.candidate, advice.question.paths, ipv6=ipv6, upload=control)[form]
     if lines:
-        blanks = "" if places and form == "ip" else ", with the words in capitals filled in"
-        print_line(f"\nTo set {advice.best.label}, as root{blanks}:")
+        blanks = "" if places and form == "ip" else " and with the words in capitals filled in"
+        own = f" ({shown(control)} for uploads)" if control and control != advice.best.candidate.congestion else ""
+        print_line(f"\nTo set {advice.best.label}{own}, run as root{blanks}:")
     for line in lines:
         for place in places:
             line = place.fill(line)

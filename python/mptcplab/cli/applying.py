@@ -52,8 +52,16 @@ def places(
         raise Failure(WRONG_INPUT, str(error)) from None
 
 
-def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: bool, ipv6: bool = False) -> None:
-    """Set this machine as the first answer says."""
+def apply(
+    advice: "Advice",
+    there: "Sequence[Place]",
+    *,
+    dry_run: bool,
+    yes: bool,
+    ipv6: bool = False,
+    upload: str = "",
+) -> None:
+    """Set this machine as the first answer says; `upload` is its own control, if another."""
     from mptcplab import bpf
     from mptcplab.advice import applying
     from mptcplab.advice.commands.setup import Setup
@@ -61,7 +69,7 @@ def apply(advice: "Advice", there: "Sequence[Place]", *, dry_run: bool, yes: boo
     best = advice.best
     if not best.candidate.stock:
         raise Failure(WRONG_INPUT, f"--apply: found {best.label}, which no stock kernel has; expected no --for any")
-    setup = Setup.of(best.candidate, advice.question.paths, ipv6=ipv6)
+    setup = Setup.of(best.candidate, advice.question.paths, ipv6=ipv6, upload=upload).here()
     print_line("\nOn this machine:")
     for command in applying.commands(setup, there):
         print_line(f"  {command}")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mptcplab.advice.commands.setup import CHECK, Setup, sysctl_lines, word
+from mptcplab.advice.commands.setup import CHECK, Setup, sysctl_lines, upload_lines, word
 
 BEFORE: Final = "/run/before-mptcp"
 """What was there before, in files that begin so; gone after a restart, as is what was set."""
@@ -17,6 +17,7 @@ def lines(setup: Setup) -> list[str]:
         *sysctl_lines(setup),
         *([f"ip mptcp limits set subflows {setup.subflows} add_addr_accepted {setup.subflows}"] * (not setup.is_tcp)),
         "# on the host with the paths: new connections open on " + setup.members[0],
+        *upload_lines(setup),
         f"{setup.ip_route} save default > {BEFORE}.routes",
         f"ip mptcp endpoint show > {BEFORE}.endpoints",
         "ip mptcp endpoint flush",

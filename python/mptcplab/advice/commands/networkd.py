@@ -12,13 +12,26 @@ def lines(setup: Setup) -> list[str]:
         "# on the host with the paths; networkctl status INTERFACE has the name of its .network file",
         *(line for path in paths for line in drop_in(setup, path)),
         "networkctl reload",
-        "# on both hosts: the control, the buffers and the limits; endpoints on the host with the paths only",
-        *lasting_lines(setup, [*limits(setup), *endpoints_again(setup)]),
+        *hosts(setup),
         *CHECK,
         "# the way back",
         *(f"rm -f {_file(path)}" for path in paths),
         "networkctl reload",
         *lasting_undo(),
+    ]
+
+
+def hosts(setup: Setup) -> list[str]:
+    """The control, the buffers and the limits of each, and the endpoints."""
+    all_of_it = [*limits(setup), *endpoints_again(setup)]
+    if not setup.upload:
+        said = "# on both hosts: the control, the buffers and the limits; endpoints on the host with the paths only"
+        return [said, *lasting_lines(setup, all_of_it)]
+    return [
+        "# on the host with the paths: the control, the buffers, the limits and the endpoints",
+        *lasting_lines(setup.here(), all_of_it),
+        "# on the other host: the control, the buffers and the limits",
+        *lasting_lines(setup, limits(setup)),
     ]
 
 

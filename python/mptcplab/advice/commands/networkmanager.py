@@ -6,8 +6,7 @@ from mptcplab.advice.commands.setup import CHECK, Setup, lasting_lines, lasting_
 def lines(setup: Setup) -> list[str]:
     """To paste, as root."""
     return [
-        "# on both hosts: the control, the buffers and the limits, at every start",
-        *lasting_lines(setup, limits(setup)),
+        *both_hosts(setup),
         "# on the host with the paths; nmcli connection show has the names of connections",
         *connections(setup),
         *CHECK,
@@ -19,6 +18,19 @@ def lines(setup: Setup) -> list[str]:
         ),
         *(f"nmcli connection up CONNECTION_OF_{word(path)}" for path in (*setup.used, *setup.left_out)),
         *lasting_undo(),
+    ]
+
+
+def both_hosts(setup: Setup) -> list[str]:
+    """The control, the buffers and the limits of each."""
+    what = "the control, the buffers and the limits, at every start"
+    if not setup.upload:
+        return [f"# on both hosts: {what}", *lasting_lines(setup, limits(setup))]
+    return [
+        f"# on the other host: {what}",
+        *lasting_lines(setup, limits(setup)),
+        f"# on the host with the paths: {what}",
+        *lasting_lines(setup.here(), limits(setup)),
     ]
 
 

@@ -1,7 +1,7 @@
 """What is to be set, whatever sets it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from mptcplab.advice.candidates import Candidate, memory_bytes
@@ -30,9 +30,11 @@ class Setup:
     """The largest receive and send buffers, memory; 0 leaves them alone."""
     ipv6: bool = False
     """Whether routes and addresses are of IPv6."""
+    upload: str = ""
+    """The control of the host with the paths, if it sends with another than the other host."""
 
     @classmethod
-    def of(cls, candidate: Candidate, paths: Sequence[str], *, ipv6: bool = False) -> Self:
+    def of(cls, candidate: Candidate, paths: Sequence[str], *, ipv6: bool = False, upload: str = "") -> Self:
         """Of a candidate among these paths."""
         largest = memory_bytes(candidate.window_bytes) if candidate.window_bytes else 0
         left_out = tuple(path for path in paths if path not in candidate.used)
@@ -44,6 +46,7 @@ class Setup:
             candidate.is_tcp,
             largest,
             ipv6,
+            "" if upload == candidate.congestion else upload,
         )
 
     @property
@@ -73,6 +76,10 @@ class Setup:
             found["net.ipv4.tcp_wmem"] = f"4096 16384 {self.buffer_bytes}"
         return found
 
+    def here(self) -> "Setup":
+        """For the host with the paths, whose control may be its own."""
+        return replace(self, control=self.upload, upload="") if self.upload else self
+
     @property
     def module(self) -> str | None:
         """What must be loaded for the control."""
@@ -100,10 +107,23 @@ def word(path: str) -> str:
     return "".join(letter.upper() if letter.isalnum() and letter.isascii() else "_" for letter in path)
 
 
+def known_lines(setup: Setup) -> list[str]:
+    """That make the kernel know the control."""
+    lines = [f"modprobe {setup.module}"] if setup.module else []
+    return [*lines, *([f"mptcplab bpf load {setup.program}"] if setup.program else [])]
+
+
+def upload_lines(setup: Setup) -> list[str]:
+    """That give the host with the paths a control of its own, after the lines for both hosts."""
+    own = setup.here()
+    if own == setup:
+        return []
+    return [*known_lines(own), f"sysctl -w net.ipv4.tcp_congestion_control={own.control}"]
+
+
 def sysctl_lines(setup: Setup) -> list[str]:
     """That set them now, with what makes the kernel know the control before."""
-    lines = [f"modprobe {setup.module}"] if setup.module else []
-    lines += [f"mptcplab bpf load {setup.program}"] if setup.program else []
+    lines = known_lines(setup)
     quoted = {key: f'"{value}"' if " " in value else value for key, value in setup.sysctls.items()}
     return [*lines, *(f"sysctl -w {key}={value}" for key, value in quoted.items())]
 

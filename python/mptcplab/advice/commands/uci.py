@@ -9,6 +9,7 @@ from mptcplab.advice.commands.setup import Setup, word
 
 def lines(setup: Setup) -> list[str]:
     """To paste on the router, as root."""
+    setup = setup.here()
     paths = (*setup.used, *setup.left_out)
     return [
         "# UCI's names of the interfaces, such as wan1: uci show network",
