@@ -37,6 +37,7 @@ from .runs import show
 KINDS: Final = ("bulk", "web")
 NETWORKS: Final = 20
 AT_A_TIME: Final = 10
+_BUDGET: Final = 0.5
 _TRIES: Final = 3
 ADVICE: Final = "advice"
 DEFAULT: Final = "kernel default"
@@ -91,7 +92,7 @@ def case(
     line = next((dict(row) for row in known if (row.get("advised_on"), row["traffic"]) == (number, kind)), None)
     new: dict[str, Any] | None = None
     if line is None:
-        advised = advise(paths=paths, traffic=kind, purpose="linux", buffer=buffer).best.candidate
+        advised = advise(paths=paths, traffic=kind, purpose="linux", buffer=buffer, budget=_BUDGET).best.candidate
         line = new = {"advised_on": number, "traffic": kind, "label": advised.label, "candidate": astuple(advised)}
     congestion, scheduler, on, backup, stock = line["candidate"][:5]
     if backup is True:  # as it was noted while a setting had one member or none

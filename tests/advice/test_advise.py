@@ -293,3 +293,34 @@ def test_wrong_input_is_status_2(arguments: tuple[str, ...], capsys: pytest.Capt
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "; expected " in shown.err.replace("\n", " ")
+
+
+def test_a_direction_has_its_own_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """16 + 1 Mbit/s down and 4 + 12 up, less 4 % of headers."""
+    paths = ["--path", "a: 16/4 Mbit/s, 20 ms, queue 50 ms", "--path", "b: 1/12 Mbit/s, 20 ms, queue 50 ms"]
+    question = ["advise", *paths, "--traffic", "bulk", "--direction", "both", "--budget", "0.1", "--for", "linux"]
+    assert invoke([*question, "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    for way, most in (("down", 17e6), ("up", 16e6)):
+        assert 0.8 * most < both[way]["recommended"][0]["expected"]["value"] < most
+    assert invoke(question) == 0
+    said = capsys.readouterr().out
+    assert said.index("Downloads") < said.index("Uploads") < said.index("Who sends chooses the control")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--traffic", "web"], "the traffic web"),
+        (["--traffic", "bulk", "--out", "x"], "found --out or --save"),
+    ],
+)
+def test_both_directions_are_for_transfers(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = ["--path", "a: 16/4 Mbit/s, 20 ms", "--path", "b: 1/12 Mbit/s, 20 ms"]
+    assert invoke(["advise", *paths, "--direction", "both", *words]) == 2
+    assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_the_traffic_of_a_file_is_named() -> None:
+    text = str(mptcplab.advise(Scenario.load("wifi-lte").with_(duration="6 s"), budget=0.02, purpose="linux"))
+    assert text.startswith("connection download: bulk for 6 s: goodput.")

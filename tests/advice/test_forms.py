@@ -48,6 +48,32 @@ def test_the_receive_buffer_holds_the_window() -> None:
     assert 'sysctl -w net.ipv4.tcp_wmem="4096 16384 27262976"' in lines("mixed", "ip")
 
 
+@pytest.mark.parametrize("form", ["ip", "networkmanager", "networkd"])
+def test_the_host_with_the_paths_may_send_with_a_control_of_its_own(form: str) -> None:
+    """Who sends has the control: BBR on the server for downloads, CUBIC on the client for uploads."""
+    members = Candidate("bbr", "linux", ("fibre", "sat"), (), True)
+    text = "\n".join(commands(members, PATHS, upload="cubic")[form])
+    controls = re.findall(r"tcp_congestion_control ?= ?(\w+)", text.partition("# the way back")[0])
+    assert sorted(set(controls)) == ["bbr", "cubic"]
+    here = text[text.index("on the host with the paths") :]
+    assert "tcp_congestion_control=cubic" in here or "tcp_congestion_control = cubic" in here
+    assert commands(members, PATHS, upload="bbr") == commands(members, PATHS)
+
+
+def test_a_router_is_the_host_with_the_paths() -> None:
+    text = "\n".join(commands(Candidate("bbr", "linux", ("fibre", "sat"), (), True), PATHS, upload="cubic")["uci"])
+    assert "network.globals.congestion=cubic" in text
+    assert "bbr" not in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lines_for_ipv6_have_no_ipv4(form: str) -> None:
+    text = "\n".join(commands(SETTINGS["mixed"], PATHS, ipv6=True)[form])
+    assert "net/ipv4/conf" not in text
+    assert not re.search(r"ip route|network_get_ipaddr ", text)
+    assert ("ip -6 route replace default via GATEWAY_OF_FIBRE" in text) == (form == "ip")
+
+
 def test_a_free_choice_has_no_commands() -> None:
     assert set(commands(Candidate("lia", "blest", ("fibre", "sat")), PATHS).values()) == {()}
 

@@ -212,7 +212,8 @@ def _kind(where: str, item: str) -> tuple[str, str]:
         return "loss", item
     expected = "a rate (90/20 Mbit/s), a round-trip time (8 ms), a loss (0.5 %) or a queue (queue 100 ms)"
     found = show(item) if item else "nothing between two commas"
-    raise AdviceError(where, found, expected + quantities.hint(pair["up"] if pair else text))
+    hint = quantities.hint(pair["up"], f"{pair['down'].strip()}/") if pair else quantities.hint(text)
+    raise AdviceError(where, found, expected + hint)
 
 
 def _size(where: str, text: str, expected: str) -> float:

@@ -56,8 +56,8 @@ def size_bytes(text: str) -> float | None:
     return None if match is None else float(match["number"]) * _factor(match["prefix"] or "")
 
 
-def hint(text: str) -> str:
-    """What may be meant by something that is no quantity: `; did you mean …?`, or nothing."""
+def hint(text: str, before: str = "") -> str:
+    """What may be meant by what is no quantity: `; did you mean …?`, or nothing. `before`: `40/` of a pair."""
     text = text.strip()
     loud = _LOUD.fullmatch(text)
     if loud is not None:
@@ -69,7 +69,18 @@ def hint(text: str) -> str:
     if re.fullmatch(r"[0-9.]+\s*m", text):
         number = text.rstrip("m ")
         return f'; did you mean "{number} Mbit/s" or "{number} ms"?'
+    if re.fullmatch(r"[0-9.]+(?:\s*/\s*[0-9.]+)?", text):
+        return (
+            f'; did you mean "{text} Mbit/s" or "{text} ms"?' if "/" not in text else f'; did you mean "{text} Mbit/s"?'
+        )
+    for space in re.finditer(" ", text):
+        one, other = text[: space.start()], text[space.end() :]
+        if any(read(one) is not None for read in _READERS) and any(read(other) is not None for read in _READERS):
+            return f'; did you mean "{before}{one}, {other}"?'
     return ""
+
+
+_READERS: Final = (rate_bps, time_s, loss)
 
 
 def decimal_comma(text: str) -> str | None:
