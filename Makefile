@@ -7,7 +7,7 @@ OUT    := out/wifi-lte
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -path '*/src/*' -o -name Cargo.toml -path 'crates/*')
 
-.PHONY: help audit setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
+.PHONY: help audit audit-crates audit-packages setup missing-core run test build-tests test-rust test-python test-virtual test-live lint lint-rust lint-types lint-python coverage format \
   bench bench-compare soak soak-extreme soak-linux-virtual soak-schedulers soak-attack soak-lab soak-kill soak-live soak-sweep soak-papers \
   pictures notebooks interop fuzz sanitize lock profile wheel wheel-arm64 sdist check-install docs release clean
 
@@ -112,9 +112,14 @@ soak-extreme:  ## SOAK_CASES (20000) legal networks with numbers at the ends of 
 	  -- --nocapture
 
 CHECKS ?= advisories bans licenses sources
-audit:  ## The crates of Cargo.lock: security advisories, versions twice, licences, sources (deny.toml); needs cargo-deny
+audit: audit-crates audit-packages  ## Security advisories of the crates and packages; versions twice, licences and sources of the crates (deny.toml); needs cargo-deny and pip-audit
+
+audit-crates:
 	@command -v cargo-deny >/dev/null || { echo "make audit needs cargo-deny: cargo install --locked cargo-deny" >&2; exit 3; }
 	cargo deny --locked check $(CHECKS)
+
+audit-packages:
+	@$(PYTHON) -m tools.audit
 
 soak-linux-virtual: setup  ## Build a guest's kernel (6.12, with the coupled controls; 10 minutes on 2 cores unless it is there) and run the tests that need one
 	$(BIN)/mptcplab kernel build 6.12 --with balia,ewtcp,lia,mppert,olia,pert,wvegas

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -67,10 +68,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def _no_process_is_left() -> Iterator[None]:
     """No test leaves processes, also when it fails: they would disturb those that follow."""
-    left.adopt()
-    before = {os.getpid(), *left.family(os.getpid())}
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    os.environ[left.MARK] = mark
     yield
-    found = left.remaining(before)
+    del os.environ[left.MARK]
+    found = left.remaining(mark)
     left.end(found)
     assert not found, f"processes that the tests of this module left: {found}"
 

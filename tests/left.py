@@ -1,22 +1,17 @@
 """What processes leave behind."""
 
 import contextlib
-import ctypes
 import os
 import signal
 import time
 from pathlib import Path
 from typing import Final
 
-_PR_SET_CHILD_SUBREAPER: Final = 36
+MARK: Final = "MPTCPLAB_TESTS_OF"
+"""A variable that all processes inherit which a test begins, whoever their parent is by now."""
 _GRACE_S: Final = 20.0
 _OF_PYTHON: Final = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 """Processes that Python itself keeps until it ends."""
-
-
-def adopt() -> None:
-    """Whoever loses its parent becomes a child of this process, where it is seen."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def family(process: int) -> list[int]:
@@ -29,24 +24,24 @@ def family(process: int) -> list[int]:
     return [each for child in children for each in (int(child), *family(int(child)))]
 
 
-def command_of(process: int) -> str:
-    """What it was started with; nothing once it has ended."""
-    try:
-        words = Path(f"/proc/{process}/cmdline").read_bytes()
-    except OSError:
-        return ""
-    return words.replace(b"\0", b" ").decode(errors="replace").strip()
+def marked(value: str) -> dict[int, str]:
+    """The processes that have inherited `MARK` with this value, and what each was started with."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={value}\0".encode() in (place / "environ").read_bytes() and int(place.name) != os.getpid():
+                words = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+                if words and not any(own in words for own in _OF_PYTHON):
+                    found[int(place.name)] = words
+    return found
 
 
-def remaining(since: set[int]) -> dict[int, str]:
-    """The processes of this one's family that were not there before and do not end by themselves."""
+def remaining(value: str) -> dict[int, str]:
+    """Those of `marked` that do not end by themselves."""
     until = time.monotonic() + _GRACE_S
-    while True:
-        found = {each: command_of(each) for each in family(os.getpid()) if each not in since}
-        found = {each: words for each, words in found.items() if words and not any(own in words for own in _OF_PYTHON)}
-        if not found or time.monotonic() > until:
-            return found
+    while (found := marked(value)) and time.monotonic() < until:
         time.sleep(0.05)
+    return found
 
 
 def end(processes: dict[int, str]) -> None:

@@ -1,10 +1,13 @@
 """Plug-ins that fail, each with a clear error, its exit status, and nothing left in the output directory."""
 
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from mptcplab.cli.app import invoke
+from mptcplab.plugins import PluginLoadError, loading
+from mptcplab.scenario import Scenario
 
 HEAD = "import math\nfrom mptcplab.plugins import *\n"
 RULE = HEAD + "class Own(Rule):\n    def increase(self, subflows, r):\n        return {}\n"
@@ -213,3 +216,39 @@ def test_engines_that_run_no_plugins(
     monkeypatch.setattr(Engine, "require", lambda *_: None)
     case = (RULE.format(0), LINE, 'the plug-in "own.py:Own"', f"one that the {engine} engine supports")
     assert failing(write, case, capsys, "--engine", engine) == 3
+
+
+@pytest.mark.parametrize("ending", ["SystemExit(0)", "BaseException('boom')"])
+def test_an_installed_package_that_exits(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ends_all.py").write_text(f"raise {ending}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("own", "ends_all:Own", loading.KINDS["congestion"].group)
+    monkeypatch.setattr(loading, "installed", lambda _: {"own": point})
+    with pytest.raises(PluginLoadError, match="own, which raises"):
+        loading.of_entry_point("congestion", "own")
+    ((name, says, _),) = loading.listed(loading.KINDS["congestion"].family)[:1]
+    assert name == "own"
+    assert says.startswith("cannot be loaded: own, which raises")
+
+
+INTERRUPTED = "raise KeyboardInterrupt\n"
+INTERRUPTIONS = {
+    "while the file is executed": RULE.format(0) + INTERRUPTED,
+    "while the class is tried": RULE.format(0) + f"    def __init__(self):\n        {INTERRUPTED}",
+}
+
+
+@pytest.mark.parametrize("text", INTERRUPTIONS.values(), ids=INTERRUPTIONS)
+def test_ctrl_c_is_no_fault_of_a_plugin(text: str, write: Callable[[str, str], Path]) -> None:
+    file = write(text, LINE)
+    with pytest.raises(KeyboardInterrupt):
+        Scenario.load(file)
+
+
+def test_ctrl_c_is_no_fault_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("own", "interrupted:Own", loading.KINDS["congestion"].group)
+    monkeypatch.setattr(loading, "installed", lambda _: {"own": point})
+    with pytest.raises(KeyboardInterrupt):
+        loading.of_entry_point("congestion", "own")

@@ -76,6 +76,10 @@ def test_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "a").write_bytes(b"#" * ((1 << 20) + 1))
     with pytest.raises(OSError, match="more than 1 MiB"):
         files.read(tmp_path / "a")
+    # Not even read: a file of 1 TiB, which is all a hole.
+    os.truncate(tmp_path / "a", 1 << 40)
+    with pytest.raises(OSError, match="more than 1 MiB"):
+        files.read(tmp_path / "a")
 
 
 @pytest.mark.parametrize(
