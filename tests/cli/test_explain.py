@@ -54,6 +54,20 @@ def test_a_planted_difference_is_named(call: Callable[..., Any], file: Path, key
     assert found["first"]["alike"] > 3, "handshakes are alike"
 
 
+def test_the_simulator_says_why_each_side_took_its_path(file: Path) -> None:
+    small = ["connection.m.receive_buffer=60 kB"]
+    scenario = Scenario.load(file, overrides=small)
+    turns = Scenario.load(file, overrides=[*small, "connection.m.scheduler=round-robin"])
+    found = explained(Side("one", scenario), Side("other", turns))
+    assert [each.name for each in found.reasons] == ["one", "other"]
+    told = ["\n".join(each.lines) for each in found.reasons]
+    assert all(each.startswith("m, server at ") for each in told)
+    assert "min-rtt chooses fast for new data: shortest RTT of those that can" in told[0]
+    assert "round-robin chooses slow for new data" in told[1]
+    assert "  why, one: m, server at " in "\n".join(found.lines())
+    assert found.to_dict()["reasons"] == [{"name": each.name, "lines": list(each.lines)} for each in found.reasons]
+
+
 def test_a_window_that_grows_otherwise_is_a_send_opportunity(file: Path) -> None:
     """On one path: with two, the first sign of a larger window may be that the scheduler takes the other one."""
     alone = ['connection.m.paths=["fast"]']

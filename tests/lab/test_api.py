@@ -1,6 +1,7 @@
 """The server of the laboratory: what it computes is what `mptcplab run` computes, and what it refuses it says."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from mptcplab import Scenario, shipped
 from mptcplab.cli import invoke
+from mptcplab.lab import tasks
 from mptcplab.lab.limits import Limits
 from starlette.testclient import TestClient
 
@@ -125,8 +127,8 @@ def test_numbers_that_javascript_has_not_come_back(client: TestClient) -> None:
     ],
 )
 def test_no_file_is_read_and_no_program_run(client: TestClient, change: tuple[str, str], key: str) -> None:
-    for kind in ("read", "run", "packets", "export", "advise"):
-        more = {"from_s": 0, "for_s": 1, "export": "toml"}
+    for kind in ("read", "run", "packets", "why", "export", "advise"):
+        more = {"from_s": 0, "for_s": 1, "at_s": 1, "export": "toml"}
         done = client.post(f"/api/{kind}", json=request(SMALL.replace(*change), **more))
         assert done.status_code == 422
         assert [each["key"] for each in done.json()["problems"]] == [key]
@@ -137,6 +139,40 @@ def test_a_trace_that_comes_with_a_ready_made_scenario_is_read(client: TestClien
     text = client.get("/api/presets/lte-trace").json()["text"]
     assert answer(client, "read", text=text, origin="lte-trace")["data"]
     assert problems(client, text)[0]["key"].endswith("trace")
+
+
+def test_the_reasons_are_those_of_the_command(
+    client: TestClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page runs up to the cursor only; the command has a record of the whole run."""
+    text = SMALL.replace("[connection.m]", "[connection.n]\npaths = ['a']\nstart = '1.5 s'\n\n[connection.m]")
+    file = tmp_path / "two.toml"
+    file.write_text(text, encoding="utf-8")
+    assert invoke(["run", str(file), "--trace", str(tmp_path / "why")]) == 0
+    for at_s, ends in ((0.0, 0), (1.2345, 1), (2.5, 2), (100.0, 2)):
+        capsys.readouterr()
+        assert invoke(["trace", str(tmp_path / "why"), "--at", str(at_s)]) == 0
+        said = capsys.readouterr().out.strip()
+        found = answer(client, "why", text=text, at_s=at_s)["ends"]
+        assert len(found) == ends
+        assert "\n\n".join("\n".join(end["lines"]) for end in found) == (said if ends else "")
+        for end in found:
+            times = [each["time_s"] for each in end["decisions"]]
+            assert times == sorted(times)
+            assert times
+            assert times[-1] <= at_s
+        own = answer(client, "why", text=text, at_s=at_s, connection="n")["ends"]
+        assert own == [end for end in found if end["title"].startswith("n, ")]
+
+
+def test_too_many_segments_to_record_are_refused() -> None:
+    task = {"kind": "why", "text": SMALL, "data": None, "origin": None, "opened": None, "at_s": 2.0, "connection": None}
+    limits = replace(Limits(), traced=100)
+    event, _, content = tasks.carry_out(task, limits, lambda _: None, lambda _: None)
+    assert event == "wrong"
+    (problem,) = json.loads(content)["problems"]
+    assert re.fullmatch(r"\d+ segments sent by 2 s", problem["found"])
+    assert problem["expected"] == "at most 100; ask about an earlier time, or use mptcplab run --trace"
 
 
 def test_packets_and_what_waits(client: TestClient) -> None:

@@ -21,7 +21,7 @@ from tests.lab.conftest import SMALL, request
 
 EXAMPLES = int(os.environ.get("MPTCPLAB_LAB_FUZZ", "40"))
 SECRET = "root:x:0:0"
-KINDS = ("read", "run", "packets", "export", "advise")
+KINDS = ("read", "run", "packets", "why", "export", "advise")
 BOUNDED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 texts = st.one_of(
@@ -69,6 +69,7 @@ bodies = st.fixed_dictionaries(
         "purpose": st.one_of(st.just("linux"), values),
         "metered": st.one_of(st.just(["a"]), values),
         "from_s": values,
+        "at_s": st.one_of(st.floats(0, 3), values),
         "for_s": values,
     },
 )
@@ -99,7 +100,7 @@ def asked(client: TestClient, kind: str, body: Any) -> None:
     ids=range(9),
 )
 def test_halves_of_pairs_and_deep_keys(client: TestClient, kind: str, changed: dict[str, Any], status: int) -> None:
-    content = json.dumps(request(from_s=0, for_s=0.1, export="toml", **{"text": SMALL, **changed}))
+    content = json.dumps(request(from_s=0, for_s=0.1, at_s=0.1, export="toml", **{"text": SMALL, **changed}))
     answer = client.post(f"/api/{kind}", content=content, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text
     assert "process died" not in answer.text
@@ -137,6 +138,7 @@ def test_a_scenario_with_something_else_in_it(client: TestClient, data: st.DataO
         "origin": None,
         "export": "json",
         "from_s": 0,
+        "at_s": 0.5,
         "for_s": 0.1,
         "budget": BUDGET,
     }

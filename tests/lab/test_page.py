@@ -327,6 +327,28 @@ def test_packets_move(page: Page) -> None:
     expect(page.locator(".sequence")).to_contain_text("MP_JOIN (address 1, token")
 
 
+def test_why_this_path_is_answered_at_the_cursor(page: Page) -> None:
+    ask = page.get_by_role("button", name="Why this path?")
+    expect(ask).to_be_hidden()
+    chart = page.locator('[data-chart="goodput"]')
+    chart.focus()
+    for _ in range(20):
+        chart.press("ArrowRight")
+    ask.click()
+    card = page.locator("#why")
+    expect(card.locator("pre")).to_contain_text("download, server at")
+    expect(card.locator("pre")).to_contain_text("min-rtt chooses")
+    card.locator("details summary").click()
+    first = card.locator(".decisions button").last
+    time = first.inner_text()
+    first.click()
+    expect(page.locator(".readout")).to_have_text(f"at {float(time.split()[0]):.3g} s")
+    assert violations(page) == []
+    # What was said is about the scenario as it was.
+    set_text(page, "link.wifi.rate", "15 Mbit/s")
+    expect(card).to_be_hidden()
+
+
 def test_a_long_run_can_be_stopped(page: Page) -> None:
     field(page, "measure.sample").fill("10 s")
     field(page, "measure.sample").press("Tab")

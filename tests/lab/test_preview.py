@@ -8,6 +8,7 @@ import pytest
 from mptcplab import Scenario
 from mptcplab.lab import preview, tasks
 from mptcplab.lab.limits import Limits
+from mptcplab.scenario.beginning import beginning
 
 from tests.lab.conftest import SMALL
 
@@ -50,8 +51,8 @@ def test_a_run_is_long_when_what_is_left_of_it_is(monkeypatch: pytest.MonkeyPatc
 
 def test_a_beginning_without_a_connection_is_none() -> None:
     scenario = Scenario.from_toml(SMALL + 'start = "1 s"\nstop = "2 s"\n')
-    assert preview.shortened(scenario, 0.5) is None
-    shorter = preview.shortened(scenario, 1.5)
+    assert beginning(scenario, 0.5) is None
+    shorter = beginning(scenario, 1.5)
     assert shorter is not None
     assert shorter.to_dict()["connection"]["m"]["stop"] == "1.5 s"
     assert shorter.duration_ns == 1_500_000_000

@@ -62,6 +62,16 @@ class Flight:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """What the end that acted knew and decided when the runs part, as its simulator tells."""
+
+    name: str
+    """The run's."""
+    lines: tuple[str, ...]
+    """Those of `mptcplab trace --at`."""
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Two traces side by side."""
 
@@ -71,6 +81,7 @@ class Explanation:
     first: Difference | None
     """Where they part; None when they send the same packets."""
     flights: tuple[Flight, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
     def lines(self) -> list[str]:
         """For people."""
@@ -90,6 +101,8 @@ class Explanation:
                 both = zip(self.names, flight.sent_bytes, flight.acknowledged_bytes, strict=True)
                 told = "; ".join(f"{name} {sent_}, of which {acked} acknowledged" for name, sent_, acked in both)
                 found.append(f"  bytes sent, {flight.subflow}: {told}")
+        for reason in self.reasons:
+            found += [f"  why, {reason.name}: {reason.lines[0]}", *(f"  {line}" for line in reason.lines[1:])]
         found += [
             f"Before that, at {each.time_s:.6f} s, without effect on what is sent: {each.kind}. {each.why}"
             for each in self.before
@@ -110,6 +123,7 @@ class Explanation:
                 }
                 for each in self.flights
             ],
+            "reasons": [{"name": each.name, "lines": list(each.lines)} for each in self.reasons],
         }
 
 

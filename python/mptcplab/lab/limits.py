@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass, field
 
+from mptcplab.qlog.recorded import SEGMENTS
+
 
 def _processes() -> int:
     return max(3, (os.cpu_count() or 1) + 1)
@@ -30,6 +32,8 @@ class Limits:
     """The most packets that the page gets to show them moving."""
     captured: int = 600_000
     """The most packets of a run that is captured for that."""
+    traced: int = SEGMENTS
+    """The most segments of a run whose decisions are recorded."""
     processes: int = field(default_factory=_processes)
     """The most worker processes."""
     waiting: int = 64

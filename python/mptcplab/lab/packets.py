@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from mptcplab import _core
 from mptcplab.capture.settings import Capture
 from mptcplab.engines import runner
-from mptcplab.lab import acks, capture_files, handshake, preview
+from mptcplab.lab import acks, capture_files, handshake
 from mptcplab.lab.limits import Limits
 from mptcplab.scenario import describe
+from mptcplab.scenario.beginning import beginning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,7 @@ def look(
     until_s = duration_s
     if sent > limits.captured:
         until_s = duration_s * limits.captured / sent
-        scenario = preview.shortened(scenario, until_s) or scenario
+        scenario = beginning(scenario, until_s) or scenario
     with TemporaryDirectory(prefix="mptcplab-lab-") as folder:
         runner.run(scenario, capture=Capture(Path(folder), _SNAP), progress=lambda part: progress(0.25 + part / 4))
         files = sorted(Path(folder).glob("*.pcapng"))

@@ -16,7 +16,7 @@ _PAGE: Final = re.compile(r"[A-Za-z0-9-]{1,40}")
 _ORIGIN: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _LONGEST_WINDOW_S: Final = 60.0
 _LEAST_BUDGET: Final = 0.001
-WORK: Final = ("read", "run", "packets", "advise")
+WORK: Final = ("read", "run", "packets", "why", "advise")
 """The kinds of work whose answers come with progress; `export` answers with a file."""
 
 
@@ -81,6 +81,8 @@ def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
     task: dict[str, Any] = {"kind": kind, "text": text, "data": data, "origin": origin, "opened": opened}
     if kind == "packets":
         task |= {"from_s": _number(given, "from_s", 0.0, 1e7), "for_s": _number(given, "for_s", 0.0, _LONGEST_WINDOW_S)}
+    elif kind == "why":
+        task |= {"at_s": _number(given, "at_s", 0.0, 1e7), "connection": _connection(given)}
     elif kind == "advise":
         task["options"] = _advice_options(given)
     elif kind == "export":
@@ -92,19 +94,24 @@ def asked(kind: str, given: dict[str, Any], opened: str | None) -> Asked:
 
 def _advice_options(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `advise`."""
-    connection, metered = given.get("connection"), given.get("metered", [])
-    if connection is not None and not isinstance(connection, str):
-        raise BadRequestError(400, "connection: the name of a connection, or null")
+    metered = given.get("metered", [])
     if not isinstance(metered, list) or not all(isinstance(name, str) for name in metered):
         raise BadRequestError(400, "metered: a list of names of paths")
     return {
-        "connection": connection,
+        "connection": _connection(given),
         "metered": metered,
         "traffic": None if given.get("traffic") is None else _choice(given, "traffic", tuple(KINDS), None),
         "purpose": _choice(given, "purpose", PURPOSES, PURPOSES[0]),
         "prefer": _choice(given, "prefer", PREFERENCES, PREFERENCES[0]),
         "budget": _number({"budget": 1.0, **given}, "budget", _LEAST_BUDGET, 1.0),
     }
+
+
+def _connection(given: dict[str, Any]) -> str | None:
+    name = given.get("connection")
+    if name is not None and not isinstance(name, str):
+        raise BadRequestError(400, "connection: the name of a connection, or null")
+    return name
 
 
 def _choice(given: dict[str, Any], name: str, choices: tuple[str, ...], default: str | None) -> str:

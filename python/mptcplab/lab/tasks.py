@@ -58,6 +58,10 @@ def _carried_out(task: Mapping[str, Any], limits: Limits, tell: Tell, show: Show
 
         seen = packets.look(given.scenario, task["from_s"], task["for_s"], limits, tell)
         return "done", {}, _json(seen)
+    if kind == "why":
+        from mptcplab.lab import why
+
+        return "done", {}, _json(why.look(given.scenario, task["at_s"], task["connection"], limits, tell))
     if kind == "advise":
         from mptcplab.lab import advice
 

@@ -20,8 +20,11 @@ class _State:
     last_sent_s: float | None = None
 
 
-def explain(trace: Trace, at_s: float) -> list[str]:
-    """Lines that tell what one end knew and decided at `at_s`, in seconds; empty if it had not begun by then."""
+def explain(trace: Trace, at_s: float, path: str | None = None) -> list[str]:
+    """Lines that tell what one end knew and decided at `at_s`, in seconds; empty if it had not begun by then.
+
+    Of several choices at one time the last is told, or the first of `path`, the name of a subflow.
+    """
     states: dict[str, _State] = {}
     choice: Event | None = None
     decisions, shown = Decisions(), []
@@ -29,7 +32,8 @@ def explain(trace: Trace, at_s: float) -> list[str]:
         if event.time_s > at_s:
             break
         if event.name == "mptcp:scheduled" and event.data["chosen"]:
-            choice = event
+            if choice is None or choice.time_s < event.time_s or not _takes(trace, choice, path):
+                choice = event
         elif event.name != "mptcp:scheduled":
             _follow(states, event)
         if decisions.shows(event) and event.name != "mptcp:scheduled":
@@ -51,6 +55,10 @@ def explain(trace: Trace, at_s: float) -> list[str]:
         lines.append("  before:")
         lines += [f"    {each.time_s:.6f} s  {each.group}: {words.say(trace, each)}" for each in shown[-_LAST:]]
     return lines
+
+
+def _takes(trace: Trace, choice: Event, path: str | None) -> bool:
+    return path in [words.name(trace, each) for each in choice.data["chosen"]]
 
 
 def _follow(states: dict[str, _State], event: Event) -> None:

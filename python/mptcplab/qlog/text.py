@@ -42,8 +42,8 @@ def _wanted(group: str, view: View) -> bool:
     return view.subflow is None or group in (view.subflow, CONNECTION)
 
 
-def at(trace: Trace, at_s: float) -> list[str]:
-    """What one end knew and decided at a time; empty where it decided nothing by then."""
+def at(trace: Trace, at_s: float, path: str | None = None) -> list[str]:
+    """What one end knew and decided at a time, about `path` if it is given; empty where it decided nothing by then."""
     if not any(event.name == "tcp:segment_sent" and event.time_s <= at_s for event in trace.events):
         return []
-    return moment.explain(trace, at_s)
+    return moment.explain(trace, at_s, path)

@@ -17,6 +17,7 @@ import * as runner from "./runner.js";
 import * as state from "./state.js";
 import * as theme from "./theme.js";
 import { Tour } from "./tour.js";
+import { Why } from "./why.js";
 
 const WINDOW_S = 2;
 const find = (id) => document.getElementById(id);
@@ -48,7 +49,11 @@ function progress(part, stop = runner.stop) {
 async function begin() {
   const [catalogue, opened] = await Promise.all([get("/api/catalogue"), get("/api/opened")]);
   const colours = theme.colours();
-  const board = new Board(find("board"), { colours, moved: (time) => packets.jump(time) });
+  const board = new Board(find("board"), { colours, moved: (time) => {
+    packets.jump(time);
+    why.pinned(time);
+  } });
+  const why = new Why(find("why-place"), board);
   const panel = new Panel(find("panel"), catalogue);
   const network = new Network(find("network"), { chosen: (name) => panel.show(`link.${name}`) });
   const packets = new Packets(network, find("network"), { needed: (time) => details(time), colours: () => board.colours });
@@ -109,6 +114,7 @@ async function begin() {
     named = looks;
     results.table(find("table"));
     results.settings(find("difference"));
+    why.forget();
     find("results").classList.toggle("stale", state.problems.a.length + state.problems.b.length > 0);
     board.update();
     network.update();

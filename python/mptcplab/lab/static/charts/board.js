@@ -12,6 +12,8 @@ import { svg } from "../dom.js";
 export class Board {
   constructor(host, { colours, moved }) {
     Object.assign(this, { host, colours, moved, cursor: null, pinned: null, zoom: null, warmup: 0, connection: null });
+    /** Times at which ends decided something, by side, once somebody has asked. */
+    this.decided = {};
     this.end = 1;
     this.rows = [];
     this.sides = [];
@@ -83,7 +85,7 @@ export class Board {
         const connection = this.known(result) ? this.connection : EVERY;
         const name = row.definition.name;
         const lines = linesOf(name, result, state.details[side], connection, this.colours.ink);
-        chart.set([...lines, ...laidOver(name, side, connection, this.colours.ink)], events(side));
+        chart.set([...lines, ...laidOver(name, side, connection, this.colours.ink)], [...events(side), ...this.decisions(side)]);
       });
       const empty = row.charts.every((chart) => chart.lines.length === 0);
       row.element.classList.toggle("empty", empty);
@@ -109,6 +111,10 @@ export class Board {
     if (names.length > 1) options.push(h("option", { value: EVERY }, "all connections"));
     this.choice.replaceChildren(...options);
     this.choice.value = this.connection;
+  }
+
+  decisions(side) {
+    return (this.decided[side] ?? []).map((time) => ({ time, small: true }));
   }
 
   legend(row) {

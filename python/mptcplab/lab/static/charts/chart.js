@@ -145,9 +145,9 @@ export class Chart {
       context.globalAlpha = 1;
     }
     for (const mark of this.marks) {
-      context.setLineDash([3, 3]);
+      context.setLineDash(mark.small ? [] : [3, 3]);
       context.beginPath();
-      context.moveTo(across(mark.time), ABOVE);
+      context.moveTo(across(mark.time), mark.small ? ABOVE + high - 6 : ABOVE);
       context.lineTo(across(mark.time), ABOVE + high);
       context.stroke();
     }
