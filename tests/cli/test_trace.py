@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,82 @@ def test_every_event_has_words(traced: tuple[mptcplab.Result, Path]) -> None:
     for event in told.events[:5000]:
         if event.name in listed:
             assert "{" not in words.say(told, event), event
+
+
+NETWORK = """
+duration = "6 s"
+[link.a]
+rate = "10 Mbit/s"
+delay = "10 ms"
+[link.b]
+rate = "10 Mbit/s"
+delay = "40 ms"
+[connection.c]
+paths = ["a", "b"]
+"""
+SLOWER_THAN_ITS_LINK = [
+    'connection.c = { paths = ["b"], protocol = "tcp", congestion = "reno" }',
+    'connection.c.application = { kind = "rate", rate = "500 kbit/s" }',
+    'link.b.queue = "400 packets"',
+    'link.b.rate = "250 kbit/s"',
+    'event = [{ at = "30 s", link = "b", set = { rate = "10 Mbit/s" } }]',
+]
+"""Its window grows while the link is the bottleneck, and is not used afterwards."""
+SHORT_AND_SLOW = ['link.b.rate = "50 kbit/s"', 'link.b.delay = "10 ms"', 'duration = "350 s"']
+
+
+@pytest.mark.parametrize(
+    ("changes", "event", "why"),
+    [
+        (['link.a.queue = { kind = "codel", ecn = true }', "connection.c.ecn = true"], "tcp:window_changed", "ecn"),
+        # RFC 7661 §4.4.3: half of the window for each five minutes in which it was not validated.
+        ([*SLOWER_THAN_ITS_LINK, 'link.b.delay = "100 ms"', 'duration = "350 s"'], "tcp:window_changed", "validation"),
+        # The round trip is shorter than the time between two segments: nothing is under way when the next one is sent.
+        (
+            [*SLOWER_THAN_ITS_LINK, 'connection.c.application.rate = "100 kbit/s"', *SHORT_AND_SLOW],
+            "tcp:window_changed",
+            "idle_restart",
+        ),
+        (
+            ['connection.c.scheduler = "linux"', 'event = [{ at = "1 s", link = "a", set = { down = true } }]'],
+            "mptcp:reinjected",
+            "stale",
+        ),
+        # Both addresses go; the data that no subflow carries goes out when there is one again.
+        (
+            [
+                'connection.c.direction = "up"',
+                'event = [{ at = "1 s", link = "a", set = { address = false } },'
+                ' { at = "1.5 s", link = "b", set = { address = false } },'
+                ' { at = "3 s", link = "b", set = { address = true } }]',
+            ],
+            "mptcp:reinjected",
+            "resumed",
+        ),
+        (
+            ['link.b.middleboxes = ["payload-rewriting"]', "connection.c.checksum = true"],
+            "mptcp:reinjected",
+            "checksum_failed",
+        ),
+        (
+            ['link.a.middleboxes = ["payload-rewriting"]', 'connection.c = { paths = ["a"], checksum = true }'],
+            "mptcp:fallback",
+            "checksum_failed",
+        ),
+    ],
+)
+def test_what_is_rare_is_told_with_its_reason(tmp_path: Path, changes: list[str], event: str, why: str) -> None:
+    document = tomllib.loads(NETWORK)
+    for change in changes:
+        key, _, value = change.partition(" = ")
+        *tables, last = key.split(".")
+        table = document
+        for name in tables:
+            table = table.setdefault(name, {})
+        table[last] = tomllib.loads(f"value = {value}")["value"]
+    mptcplab.run(mptcplab.Scenario.from_dict(document), trace=tmp_path)
+    told = [each for file in find(tmp_path) for each in read(file).events if each.name == event]
+    found = [each for each in told if each.data["why"] == why]
+    assert found, {each.data["why"] for each in told}
+    if event == "tcp:window_changed":
+        assert all(each.data["cwnd_segments"] >= 1 for each in found)
