@@ -36,6 +36,9 @@ _ENOUGH_FINAL: Final = 4
 _FEWEST_RUNNERS: Final = (4, 2)
 """Of the finalists and of plain TCP, those that are never left out for it."""
 _USUAL_RUNS: Final = 4
+_KNOWN_RUNS: Final = 5
+"""From so many runs on a variance is its own."""
+_NOT_FAR: Final = math.log(1.5)
 _FIRST_PART: Final = 0.5
 """Of the work of a race, what its first round may take."""
 _MORE_PART: Final = 2 / 3
@@ -232,9 +235,10 @@ class Race:
         return difference(self._differences(a, b), usual)
 
     def usual(self, candidates: Sequence[Candidate], b: Candidate) -> float | None:
-        """The median of the variances of the differences to b."""
+        """The median of the variances of the differences to b, of those that are not far from it, after few runs."""
         values = [self._differences(each, b) for each in candidates if each != b]
-        found = sorted(variance(each) for each in values if len(each) > 1)
+        few = [each for each in values if 1 < len(each) < _KNOWN_RUNS and abs(math.fsum(each) / len(each)) < _NOT_FAR]
+        found = sorted(map(variance, few))
         return found[len(found) // 2] if found else None
 
     def _differences(self, a: Candidate, b: Candidate) -> list[float]:
@@ -343,7 +347,7 @@ def difference(values: Sequence[float], usual: float | None = None) -> Differenc
     if n == 1:
         return Difference(mean, math.inf, 1)
     own, free = variance(values), n - 1
-    if usual is not None:
+    if usual is not None and n < _KNOWN_RUNS:
         own, free = (own * free + usual * _USUAL_RUNS) / (free + _USUAL_RUNS), free + _USUAL_RUNS
     t = _T95[free - 1] if free - 1 < len(_T95) else 1.645 + 1.6 / free
     return Difference(mean, t * math.sqrt(own / n), n)
