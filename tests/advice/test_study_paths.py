@@ -2,9 +2,15 @@
 
 from typing import Any
 
+import pytest
+from mptcplab.advice.candidates import Candidate
 from mptcplab.advice.paths import read_paths
+from mptcplab.advice.race import Race
+from mptcplab.advice.simulation import Simulator
 
-from studies.advise_paths import ADVICE, ALL, BEST_SET, TCP, network, summary
+from studies import advise_paths
+from studies.advise_paths import ADVICE, ALL, BEST_SET, FOUND, TCP, network, summary
+from tests.advice.test_subsets import drawn
 
 
 def test_networks_are_in_their_ranges_and_of_the_said_kinds() -> None:
@@ -49,3 +55,26 @@ def test_the_table_has_median_percentile_largest_and_count() -> None:
     assert f"| all | 10 | {ALL} | 0.0% | 0.0% | 0.0% | 0 |" in table
     assert f"| 4 paths | 3 | {BEST_SET} | 0.0% | 0.0% | 0.0% | 2 |" in table
     assert table.endswith("CPU time of an answer: median 4.5 s, largest 9.0 s.")
+
+
+@pytest.mark.parametrize(("seed", "kind"), [(0, "bulk"), (1, "bulk"), (2, "web"), (3, "bulk")])
+def test_the_short_cuts_of_the_search_lose_little(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against all settings run whole, on the same random numbers: what is found is at most 2 % worse."""
+    question = drawn(seed, 3, kind)
+    every = advise_paths._every(question, None)
+    assert len(every) == 9 * 9 + 9 + 9  # orders of sets by controls, one path with backups, TCP
+    monkeypatch.setattr(advise_paths, "_PAIRS", (4, 4))
+    found: dict[bool, tuple[Candidate, float, int]] = {}
+    for full in (True, False):
+        monkeypatch.setattr(advise_paths, "_ROUND_HOPS", 10**12 if full else 50_000)
+        with Simulator(question, 1) as simulator:
+            race = Race(simulator)
+            best = advise_paths._searched(race, question, every, full=full)
+            race.extend([best[FOUND]], 4)
+            whole = sum(map(len, race.results.values()))
+            found[full] = (best[FOUND], race.mean(best[FOUND]), whole)
+            assert best[TCP].is_tcp
+            assert all(race.mean(best[FOUND]) >= race.mean(each) for each in best.values())
+    assert found[False][1] >= found[True][1] - 0.02
+    # Fewer whole runs: all settings once, and the rounds after that, are more than the short cuts have.
+    assert found[False][2] < found[True][2]

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 from mptcplab.advice.advising import ask
-from mptcplab.advice.candidates import Candidate, singles
+from mptcplab.advice.candidates import Candidate, memory_bytes, singles
 from mptcplab.advice.exploring import STOCK, explore, probes
 from mptcplab.advice.question import Question
 from mptcplab.advice.race import Race
 from mptcplab.advice.simulation import Simulator
 from mptcplab.advice.subsets import Reach, bound, goodput_bound_bps, ordered, reaches, subsets, window_of
-from mptcplab.advice.windows import memory_bytes, wanted
+from mptcplab.advice.windows import wanted
 
 
 def test_a_window_is_filled_by_the_nearest_paths_first() -> None:

@@ -12,6 +12,7 @@ from mptcplab.advice.answer import BELOW, Advice, Recommendation, values_of
 from mptcplab.advice.asked import check
 from mptcplab.advice.candidates import (
     KERNEL_DEFAULT,
+    UNCOUPLED,
     Candidate,
     backups,
     multipath,
@@ -367,6 +368,8 @@ def _contrasts(question: Question, best: Candidate, single: Candidate, plain: Se
             if len(best.paths) > 2:
                 found += [replace(best, paths=tuple(p for p in best.paths if p != path)) for path in best.paths]
         found.append(replace(best, congestion="cubic"))
+        if question.prefer == "fair" and best.congestion in UNCOUPLED:
+            found.append(replace(best, congestion="lia"))
         if not best.stock:
             found.append(replace(best, scheduler="min-rtt"))
     else:

@@ -71,13 +71,13 @@ def stay(race: Race, question: Question, single: Candidate, rival: Candidate | N
     unit = _unit(race, question, single)
     mean = formats.better(found.mean, unit)
     low, high = (_bound(bound, unit) for bound in (found.low, found.high))
-    span = "" if low == high == mean else f" (between {low} and {high}, each with 95 % confidence)"
+    span = "" if low == high == mean else f"; between {low} and {high}, each with 95 % confidence"
     verb = {"s": "takes", "bit/s": "gives", None: "is"}[unit] if mean != formats.SAME else "gives"
     if found.low > 0 and found.mean >= _WORTH:
         return f"{rival.label} {verb} {mean}, and is not as cheap or as simple ({found.pairs} runs)."
     return (
         f"No setting of Multipath TCP is better than TCP on {single.paths[0]} by 1 % or more with 95 % confidence. "
-        f"The best of them, {rival.label}, {verb} {mean}{span} ({found.pairs} runs)."
+        f"The best of them, {rival.label}, {verb} {mean} ({found.pairs} runs{span})."
     )
 
 
@@ -163,8 +163,8 @@ def _uncoupled(best: Candidate) -> list[str]:
     if len(best.paths) < 2 or best.congestion not in UNCOUPLED:
         return []
     return [
-        f"{shown(best.congestion)} runs on each path by itself: where the paths share a bottleneck, this connection "
-        f"competes there like {len(best.paths)} TCP connections with {shown(best.congestion)}."
+        f"{shown(best.congestion)} controls each path separately: where the paths share a bottleneck, this connection "
+        f"competes there like {len(best.paths)} TCP connections."
     ]
 
 
