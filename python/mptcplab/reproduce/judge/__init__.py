@@ -26,6 +26,15 @@ of them: it holds if all hold, and differs as soon as one differs.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mptcplab.reproduce.judge.found import (
+    Found,
+    correlation_of,
+    mean_of,
+    median_of,
+    part_of,
+    quantile_of,
+    resampled,
+)
 from mptcplab.reproduce.judge.numbers import Exact, Number, Ratio, Share, fact, jain, unevenness
 from mptcplab.reproduce.judge.order import Equality, Order, at_least, at_most, below, within
 from mptcplab.reproduce.judge.several import Several, every, slightly, steps
@@ -44,6 +53,7 @@ __all__ = [
     "Deviations",
     "Equality",
     "Exact",
+    "Found",
     "Known",
     "Number",
     "Order",
@@ -59,12 +69,18 @@ __all__ = [
     "below",
     "bistable",
     "by_rank",
+    "correlation_of",
     "deviations",
     "every",
     "fact",
     "from_dict",
     "jain",
     "known",
+    "mean_of",
+    "median_of",
+    "part_of",
+    "quantile_of",
+    "resampled",
     "single",
     "slightly",
     "steps",

@@ -15,6 +15,7 @@ from mptcplab.reproduce.judge.verdict import (
     Verdict,
     graded,
     shown,
+    take,
     width,
 )
 
@@ -31,6 +32,7 @@ class Number(Check):
 
     def __post_init__(self) -> None:
         """Refuse what has no relative difference."""
+        take(self, "found", "half")
         if self.published == 0:
             raise ValueError("a published 0 has no relative difference: judge it as a share or exactly")
 
@@ -66,6 +68,7 @@ class Ratio(Check):
 
     def __post_init__(self) -> None:
         """Refuse what is no ratio."""
+        take(self, "found", "half")
         if self.published <= 0:
             raise ValueError(f"a ratio is above 0, not {self.published}")
 
@@ -105,6 +108,10 @@ class Share(Check):
     """Whether it is an index, whose ends are not those of a share."""
     kind: ClassVar[str] = "share"
 
+    def __post_init__(self) -> None:
+        """Ask the find for its interval."""
+        take(self, "found", "half")
+
     @property
     def has_interval(self) -> bool:
         """Whether it is stated."""
@@ -140,9 +147,12 @@ def jain(published: float, found: float, count: int = 2, *, half: float | None =
     """Jain's index, as the unevenness that it stands for: the rates' coefficient of variation, √(1/J − 1).
 
     The index itself is 0.95 for two rates of 61 and 39 %: points of it are not points of a share. `half` is that of
-    the coefficient of variation.
+    the coefficient of variation; a `Found` index brings its own.
     """
-
+    own = getattr(found, "half", None)
+    if half is None and own is not None:
+        ends = [unevenness(min(1.0, max(1 / count, end)), count) for end in (found - own, found + own)]
+        half = max(abs(end - unevenness(found, count)) for end in ends) if math.isfinite(own) else math.inf
     return Share(unevenness(published, count), unevenness(found, count), half, index=True)
 
 

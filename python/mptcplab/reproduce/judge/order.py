@@ -15,6 +15,7 @@ from mptcplab.reproduce.judge.verdict import (
     Verdict,
     graded,
     shown,
+    take,
     width,
 )
 
@@ -34,6 +35,11 @@ class Order(Check):
     limit: bool = False
     """Whether one of the two is printed: nothing has to be told apart from an exact number but the find's interval."""
     kind: ClassVar[str] = "order"
+
+    def __post_init__(self) -> None:
+        """Ask the finds for their intervals."""
+        take(self, "smaller", "smaller_half")
+        take(self, "larger", "larger_half")
 
     @property
     def has_interval(self) -> bool:
@@ -103,6 +109,11 @@ class Equality(Check):
     whole: float | None = None
     """For shares: what is all of it; the tolerance is that of shares."""
     kind: ClassVar[str] = "equality"
+
+    def __post_init__(self) -> None:
+        """Ask the finds for their intervals."""
+        take(self, "one", "one_half")
+        take(self, "other", "other_half")
 
     @property
     def has_interval(self) -> bool:

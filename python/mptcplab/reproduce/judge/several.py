@@ -66,6 +66,8 @@ def slightly(
 ) -> Check:
     """That one find is smaller than another, and not by much: both above 0."""
     half = None
+    if smaller_half is None and larger_half is None:
+        return every(below(smaller, larger), Ratio(1.0, larger / smaller))
     if smaller_half is not None and larger_half is not None:
         half = larger / smaller * ((smaller_half / smaller) ** 2 + (larger_half / larger) ** 2) ** 0.5
     return every(below(smaller, larger, smaller_half, larger_half), Ratio(1.0, larger / smaller, half))

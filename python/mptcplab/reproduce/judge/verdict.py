@@ -98,6 +98,17 @@ def shown(value: float, half: float | None, *, scale: float = 1.0) -> str:
     return f"{value * scale:.4g}" + ("" if half is None or math.isnan(half) or half == 0 else f" ± {half * scale:.2g}")
 
 
+def take(check: Check, find: str, half: str) -> None:
+    """Of a find that knows its interval (`found.Found`) the interval, where the check was given none."""
+    value = getattr(check, find)
+    own = getattr(value, "half", None)
+    if own is None:
+        return
+    object.__setattr__(check, find, float(value))
+    if getattr(check, half) is None:
+        object.__setattr__(check, half, own)
+
+
 def width(half: float | None) -> float:
     """Of an interval; one that is not known does not count here: `has_interval` and `problems` see to it."""
     return 0.0 if half is None or math.isnan(half) else abs(half)
